@@ -10,8 +10,8 @@ use ssdlab_lab::input::Requests;
 use ssdlab_lab::settings::{Document, Settings, Sources};
 use ssdlab_trace::workload::{Spec, all};
 use ssdlab_trace::{
-    Collector, EXCERPT_BYTES, Format, OnBadLine, Op, OpCodes, Options, Reader, Record, Source, TimeOrder, TraceError,
-    WithinSecond, Writer, acts, check,
+    Collector, EXCERPT_BYTES, Format, Names, OnBadLine, Op, OpCodes, Options, Reader, Record, Source, TimeOrder,
+    TraceError, WithinSecond, Writer, acts, check,
 };
 
 include!("packed.rs");
@@ -136,7 +136,8 @@ fn small_parquet() -> Option<Vec<u8>> {
             fua: false,
             stream: 0,
         };
-        writer.write(&record, Some(if i % 2 == 0 { b"a" } else { b"b" })).ok()?;
+        let volume: &[u8] = if i % 2 == 0 { b"a" } else { b"b" };
+        writer.write(&record, Names { volume: Some(volume), stream: None }).ok()?;
     }
     writer.finish().ok()?;
     Some(bytes)

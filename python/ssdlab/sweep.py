@@ -233,6 +233,7 @@ def sweep(
     claim: bool = False,
     check: Literal["off", "sampled", "full"] = "sampled",
     memory_limit: int | str | None = None,
+    fill_cache: _Path | None = None,
     return_records: bool = False,
     progress: bool | Literal["auto"] | Callable[..., Any] | None = "auto",
 ) -> Sweep:
@@ -242,8 +243,12 @@ def sweep(
     line. An executor is anything with `submit(function, *arguments)` whose jobs have `result()`: `concurrent.futures`,
     `dask.distributed.Client(...).get_executor()`, `submitit.AutoExecutor`; or `"ray"`. A job makes `batch` runs. Workers write to the
     store; where they share no file system with it, `return_records=True` sends the records back. Runs of lost workers are left.
+
+    `fill_cache` is a folder for fillings that take longer than 5 s: the first process that fills a device keeps it there, the others
+    read it. Results do not depend on it.
     """
     place = Path(store)
+    fillings = None if fill_cache is None else Path(fill_cache).resolve()
     parsed = _study(study, place)
     parsed.keep(place)
     if executor is None:
@@ -258,6 +263,7 @@ def sweep(
             claim=claim,
             check=check,
             memory_limit=memory_limit,
+            fill_cache=fillings,
             progress=progress,
         )
         return Sweep(parsed, place)
@@ -271,7 +277,7 @@ def sweep(
     # Under `until`, further seeds follow from the results of earlier ones.
     while tasks := [
         task
-        for task in parsed.tasks(place, retry=retry, check=check, memory_limit=memory_limit)
+        for task in parsed.tasks(place, retry=retry, check=check, memory_limit=memory_limit, fill_cache=fillings)
         if json.loads(task)["key"] not in tried
     ]:
         tried.update(json.loads(task)["key"] for task in tasks)
@@ -342,12 +348,13 @@ def optimize(
     storage: Any = None,
     seed: int = 1,
     check: Literal["off", "sampled", "full"] = "sampled",
+    fill_cache: _Path | None = None,
 ) -> Optimum:
     """Searches the axes of a study for the best means of some measures, with Optuna.
 
     Trials are ordinary points: what the store has is not run again, and every trial is in the table. Lists are categories, ranges are
     numbers; the design of the study is not used. A trial that is refused or fails counts as failed. With an executor, `batch` trials
-    are in flight. `storage` is the file of a journal, or a storage of Optuna: a search that it holds goes on up to `trials`.
+    are in flight. `fill_cache` is as for `sweep`. `storage` is the file of a journal, or a storage of Optuna: a search that it holds goes on up to `trials`.
     With one seed and no executor the trials repeat.
     """
     import optuna
@@ -359,6 +366,7 @@ def optimize(
         raise UsageError("objectives: name at least one measure and its goal")
     names = list(objectives)
     place = Path(store)
+    fillings = None if fill_cache is None else Path(fill_cache).resolve()
     parsed = _study(study, place)
     parsed.keep(place)
     if isinstance(storage, str | PathLike):
@@ -383,7 +391,7 @@ def optimize(
             studies = [parsed.at([point]) for point in points]
             tasks: dict[str, str] = {}
             for one in studies:
-                for task in one.tasks(place, retry=None, check=check, memory_limit=None):
+                for task in one.tasks(place, retry=None, check=check, memory_limit=None, fill_cache=fillings):
                     tasks[json.loads(task)["key"]] = task
             if submit is None:
                 _tasks(list(tasks.values()), str(place))

@@ -113,6 +113,35 @@ def test_a_lost_worker_leaves_its_runs(whole: sl.Sweep, tmp_path: Path) -> None:
     assert tree(tmp_path / "st") == tree(whole.store)
 
 
+def test_fillings_on_disk(whole: sl.Sweep, tmp_path: Path) -> None:
+    """These devices fill too fast to be kept: results do not depend on the folder."""
+    folder = tmp_path / "fillings"
+    threads = sl.sweep(STUDY, tmp_path / "st", fill_cache=folder)
+    with ThreadPoolExecutor(2) as executor:
+        workers = sl.sweep(STUDY, tmp_path / "other", executor, fill_cache=folder)
+    assert tree(threads.store) == tree(workers.store) == tree(whole.store)
+    assert folder.is_dir() and not list(folder.iterdir())
+    (tmp_path / "file").touch()
+    with pytest.raises(sl.Error, match="file"):
+        sl.sweep(STUDY, tmp_path / "third", fill_cache=tmp_path / "file")
+
+
+def test_tenants_of_several_traces(tmp_path: Path) -> None:
+    """A task names the file of each trace."""
+    reading = "lba=shared,format=columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes"
+    tenants = []
+    for name, op in (("log", "W"), ("db", "R")):
+        path = tmp_path / f"{name}.csv"
+        path.write_text("".join(f"{i * 50_000},{op},{i * 4096},4096\n" for i in range(50)))
+        tenants.append(f"{name}=trace:{path},{reading}")
+    study = {**STUDY, "input": {"tenants": tenants}, "axes": {"device.over_provisioning": [0.3]}, "baseline": {}}
+    alone = sl.sweep(study, tmp_path / "st")
+    with ThreadPoolExecutor(2) as executor:
+        workers = sl.sweep(study, tmp_path / "other", executor)
+    assert workers.status["done"] == 3
+    assert tree(workers.store) == tree(alone.store)
+
+
 def test_dask(whole: sl.Sweep, tmp_path: Path) -> None:
     try:
         from dask.distributed import Client, LocalCluster

@@ -11,7 +11,7 @@ use ssdlab_lab::output::Output;
 use ssdlab_lab::split::{How, split};
 use ssdlab_lab::text::{count, duration, percent, plural, rate, size};
 use ssdlab_trace::workload::{Generator, Spec, SpecError};
-use ssdlab_trace::{Format, Info, Losses, Reader, Severity, Writer, check};
+use ssdlab_trace::{Format, Info, Losses, Names, Reader, Severity, Writer, check};
 
 use crate::args::{ByArg, ReadingArgs, TraceCommand, given};
 use crate::layout::{facts, grid};
@@ -85,8 +85,7 @@ fn convert(from: &PathBuf, to: &PathBuf, into: &Format, limit: u64, reading: &Re
     write(to, into, |writer| {
         for _ in 0..limit {
             let Some(record) = reader.next()? else { break };
-            let label = reader.volumes().get(record.volume as usize).map(Vec::as_slice);
-            writer.write(&record, label)?;
+            writer.write(&record, reader.names(&record))?;
         }
         Ok(())
     })?;
@@ -139,7 +138,7 @@ fn generate(
     }
     write(to, into, |writer| {
         for record in generator {
-            writer.write(&record, None)?;
+            writer.write(&record, Names::default())?;
         }
         Ok(())
     })
@@ -213,6 +212,8 @@ fn write(to: &Path, format: &Format, fill: impl FnOnce(&mut Writer<&mut dyn Writ
         ("requests rounded outward to the unit of the format", losses.rounded),
         ("trims skipped because the format has none", losses.trims_left_out),
         ("volumes renamed", losses.volumes_renamed),
+        ("requests whose stream the format cannot name", losses.streams_left_out),
+        ("writes with forced unit access that the format cannot mark", losses.fua_left_out),
     ] {
         if count_of > 0 {
             output::remark(format_args!("warning: {} {what}", count(count_of)));

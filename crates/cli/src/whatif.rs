@@ -24,7 +24,8 @@ pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
     let requests = import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.quiet)?;
     let mut files = Files::new();
     settings.sources().read_by(&mut files);
-    input::open(&requests)?.read_by(&mut files);
+    let opened = input::open(&requests)?;
+    opened.read_by(&mut files);
     files.write_all(&[
         ("--json", given(args.json.as_ref())),
         ("--requests", args.requests.as_deref()),
@@ -32,7 +33,9 @@ pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
         ("--report", args.report.report.as_deref()),
     ])?;
     let file = given(args.json.as_ref()).map(Output::create).transpose()?;
-    let sheet = args.requests.clone().map(|path| rows::create(&path.into())).transpose()?;
+    let (extras, tenants) = (settings.config.extra_causes(), opened.tenants());
+    let tenants = !tenants.unwrap_or_else(|| settings.config.tenants()).is_empty();
+    let sheet = args.requests.clone().map(|path| rows::create(&path.into(), &extras, tenants)).transpose()?;
     let page = Begun::create(&args.report, line)?;
     let how = How { seed: args.seed, check: args.check.into(), count_only: false, memory_limit: args.memory_limit };
     let (changes, without) = (args.changes.clone(), args.without.clone());

@@ -167,6 +167,14 @@ impl Error {
         self
     }
 
+    /// The option that a varied value comes from, in place of the general one.
+    pub(crate) fn from_option(mut self, option: &str) -> Self {
+        if let Some(spot) = self.spot.as_mut().filter(|spot| spot.name == "--vary") {
+            spot.name = option.into();
+        }
+        self
+    }
+
     /// Adds a fact.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());

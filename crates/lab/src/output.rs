@@ -125,6 +125,11 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// Its final name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Where its content is until it is published; none where it was written directly, to a pipe or a device.
     pub fn content(&self) -> Option<&Path> {
         self.temporary.as_deref()

@@ -3,12 +3,12 @@
 //! The trace is read once. Its requests go to temporary files by the hash of their volume; then each of these is divided. So neither
 //! the memory nor the open files grow with the number of volumes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use ssdlab_trace::{Format, Losses, Op, Options, Reader, Record, Writer};
+use ssdlab_trace::{Format, Losses, Names, Op, Options, Reader, Record, Writer};
 
 use crate::error::{Error, Result};
 use crate::names::clip;
@@ -63,7 +63,7 @@ pub struct Split {
 type Placed = (u64, Record);
 
 /// Bytes of a request in a temporary file.
-const BYTES: usize = 38;
+const BYTES: usize = 40;
 
 fn packed(line: u64, record: &Record) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
@@ -80,6 +80,7 @@ fn packed(line: u64, record: &Record) -> [u8; BYTES] {
         Op::Other => 4,
     };
     bytes[37] = u8::from(record.fua);
+    bytes[38..].copy_from_slice(&record.stream.to_le_bytes());
     bytes
 }
 
@@ -93,8 +94,8 @@ fn unpacked(bytes: &[u8; BYTES]) -> Placed {
         3 => Op::Flush,
         _ => Op::Other,
     };
-    let fua = bytes[37] != 0;
-    (word(24), Record { time_ns: word(0), offset: word(8), bytes: word(16), volume, op, fua, stream: 0 })
+    let (fua, stream) = (bytes[37] != 0, u16::from_le_bytes([bytes[38], bytes[39]]));
+    (word(24), Record { time_ns: word(0), offset: word(8), bytes: word(16), volume, op, fua, stream })
 }
 
 /// A number that follows from a name alone: it stays when volumes are added.
@@ -146,95 +147,142 @@ fn stem(name: &str, number: usize, taken: &mut BTreeSet<String>) -> String {
     invented
 }
 
+/// Names of a trace's volumes and streams, by their numbers among those of all traces.
+#[derive(Default)]
+struct Labels {
+    volumes: Vec<Vec<u8>>,
+    /// From 1 on.
+    streams: Vec<Vec<u8>>,
+    by_stream: BTreeMap<Vec<u8>, u16>,
+}
+
+impl Labels {
+    /// The number of a stream.
+    fn stream(&mut self, name: &[u8]) -> Result<u16> {
+        if let Some(number) = self.by_stream.get(name) {
+            return Ok(*number);
+        }
+        self.streams.push(name.to_vec());
+        let number = u16::try_from(self.streams.len()).map_err(|_| {
+            Error::usage("the traces have more than 65,535 streams together").help("leave the column of the stream out")
+        })?;
+        self.by_stream.insert(name.to_vec(), number);
+        Ok(number)
+    }
+
+    /// The names of a request.
+    fn of(&self, record: &Record) -> Names<'_> {
+        let stream = usize::from(record.stream).checked_sub(1);
+        Names {
+            volume: self.volumes.get(record.volume as usize).map(Vec::as_slice),
+            stream: stream.and_then(|place| self.streams.get(place)).map(Vec::as_slice),
+        }
+    }
+}
+
+/// Requests in temporary files by the hash of their volume.
+struct Spills<'s> {
+    into: &'s Path,
+    files: Vec<BufWriter<File>>,
+    /// By volume: its file.
+    place: Vec<u64>,
+    labels: Labels,
+    known: BTreeSet<Vec<u8>>,
+    /// Requests so far.
+    line: u64,
+}
+
+impl<'s> Spills<'s> {
+    fn new(into: &'s Path, files: u64) -> Result<Spills<'s>> {
+        let file = || tempfile::tempfile_in(into).map(|file| BufWriter::with_capacity(1 << 14, file));
+        let files = (0..files).map(|_| file()).collect::<std::io::Result<_>>();
+        let files = files.map_err(|error| Error::file("write", into, &error))?;
+        let (place, labels, known, line) = Default::default();
+        Ok(Spills { into, files, place, labels, known, line })
+    }
+
+    /// Takes the requests of a trace.
+    fn read(&mut self, path: &Path, reading: &Options, split: &mut Split) -> Result<()> {
+        let mut reader = Reader::open(path, reading)?;
+        // By volume of this trace, and by its streams: their numbers among all.
+        let (mut volumes, mut streams): (Vec<usize>, Vec<u16>) = (Vec::new(), Vec::new());
+        while let Some(record) = reader.next()? {
+            let at = record.volume as usize;
+            while volumes.len() <= at {
+                let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned().into_bytes());
+                let label = reader.volumes().get(volumes.len()).cloned().or(stem).unwrap_or_default();
+                volumes.push(self.volume(label, path, split)?);
+            }
+            for name in reader.streams().iter().skip(streams.len()) {
+                streams.push(self.labels.stream(name)?);
+            }
+            let volume = &mut split.volumes[volumes[at]];
+            if volume.requests == 0 {
+                volume.first_ns = record.time_ns;
+            }
+            volume.requests += 1;
+            self.line += 1;
+            let stream = usize::from(record.stream).checked_sub(1).map_or(0, |place| streams[place]);
+            let record = Record { volume: volumes[at] as u32, stream, ..record };
+            let file = &mut self.files[self.place[volumes[at]] as usize];
+            file.write_all(&packed(self.line, &record)).map_err(|error| Error::file("write", self.into, &error))?;
+        }
+        split.remarks.extend(reader.notes().lines());
+        Ok(())
+    }
+
+    /// The number of a volume that is met for the first time.
+    fn volume(&mut self, label: Vec<u8>, path: &Path, split: &mut Split) -> Result<usize> {
+        if !self.known.insert(label.clone()) {
+            let name = clip(&String::from_utf8_lossy(&label));
+            return Err(Error::usage(format!("volume {name} is in {} and in a trace before it", path.display()))
+                .note("each trace has a clock of its own, so their requests have no common order")
+                .help("join the files of one recording first"));
+        }
+        let name = String::from_utf8_lossy(&label).into_owned();
+        split.volumes.push(Volume { name, file: String::new(), requests: 0, first_ns: 0 });
+        self.place.push(hash(&label) % self.files.len() as u64);
+        self.labels.volumes.push(label);
+        Ok(split.volumes.len() - 1)
+    }
+}
+
 /// Divides traces into files in a folder, with a list of the volumes in `volumes.csv`.
 ///
 /// # Errors
 /// A trace can't be read, a volume is in two of them, the format can't carry the requests, or a file can't be written. In these
 /// cases no file appears.
 pub fn split(traces: &[PathBuf], into: &Path, how: &How) -> Result<Split> {
-    std::fs::create_dir_all(into).map_err(|error| Error::file("write", into, &error))?;
     let cannot = |error: std::io::Error| Error::file("write", into, &error);
-    let buckets = how.parts.unwrap_or(BUCKETS).clamp(1, MOST_PARTS);
-    let spill = || tempfile::tempfile_in(into).map(|file| BufWriter::with_capacity(1 << 14, file)).map_err(cannot);
-    let mut spills: Vec<BufWriter<File>> = (0..buckets).map(|_| spill()).collect::<Result<_>>()?;
+    std::fs::create_dir_all(into).map_err(cannot)?;
     let mut split = Split::default();
-    let mut labels: Vec<Vec<u8>> = Vec::new();
-    let mut known: BTreeSet<Vec<u8>> = BTreeSet::new();
-    let mut place: Vec<u64> = Vec::new();
-    let mut line = 0u64;
-    for path in traces {
-        let mut reader = Reader::open(path, &how.reading)?;
-        // By volume of this trace: its number among all.
-        let mut numbers: Vec<usize> = Vec::new();
-        while let Some(record) = reader.next()? {
-            let at = record.volume as usize;
-            while numbers.len() <= at {
-                let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned().into_bytes());
-                let label = reader.volumes().get(numbers.len()).cloned().or(stem).unwrap_or_default();
-                if !known.insert(label.clone()) {
-                    let name = clip(&String::from_utf8_lossy(&label));
-                    return Err(Error::usage(format!(
-                        "volume {name} is in {} and in a trace before it",
-                        path.display()
-                    ))
-                    .note("each trace has a clock of its own, so their requests have no common order")
-                    .help("join the files of one recording first"));
-                }
-                numbers.push(labels.len());
-                place.push(hash(&label) % buckets);
-                split.volumes.push(Volume {
-                    name: String::from_utf8_lossy(&label).into_owned(),
-                    file: String::new(),
-                    requests: 0,
-                    first_ns: record.time_ns,
-                });
-                labels.push(label);
-            }
-            let number = numbers[at];
-            let volume = &mut split.volumes[number];
-            if volume.requests == 0 {
-                volume.first_ns = record.time_ns;
-            }
-            volume.requests += 1;
-            line += 1;
-            let record = Record { volume: number as u32, ..record };
-            spills[place[number] as usize].write_all(&packed(line, &record)).map_err(cannot)?;
-        }
-        split.remarks.extend(reader.notes().lines());
-    }
-
-    let mut taken = BTreeSet::new();
+    let mut spills = Spills::new(into, how.parts.unwrap_or(BUCKETS).clamp(1, MOST_PARTS))?;
+    traces.iter().try_for_each(|path| spills.read(path, &how.reading, &mut split))?;
+    let Spills { files, place, labels, .. } = spills;
     let small: Vec<bool> = split.volumes.iter().map(|volume| volume.requests < how.min_requests).collect();
-    let ending = ending(&how.format);
-    for (number, volume) in split.volumes.iter_mut().enumerate() {
-        let stem = match how.parts {
-            _ if small[number] => "rest".into(),
-            Some(_) => format!("part-{:03}", place[number]),
-            None => stem(&volume.name, number + 1, &mut taken),
-        };
-        volume.file = format!("{stem}.{ending}");
-    }
+    name(&mut split.volumes, how, &small, &place);
+
     let mut finished: Vec<Finished> = Vec::new();
     let mut rest: Vec<Placed> = Vec::new();
-    for (bucket, spill) in spills.into_iter().enumerate() {
+    for (bucket, spill) in files.into_iter().enumerate() {
         let mut file = spill.into_inner().map_err(|error| cannot(error.into_error()))?;
-        let own: Vec<usize> = (0..place.len()).filter(|number| place[*number] == bucket as u64).collect();
-        let large: Vec<usize> = own.iter().copied().filter(|number| !small[*number]).collect();
+        let own = || (0..place.len()).filter(|number| place[*number] == bucket as u64);
+        let large: Vec<usize> = own().filter(|number| !small[*number]).collect();
         // A file has all its volumes at once; without parts that is one.
-        let groups: Vec<&[usize]> = if how.parts.is_some() { vec![&large[..]] } else { large.chunks(OPEN).collect() };
-        for (round, group) in groups.iter().enumerate() {
+        let groups: Vec<&[usize]> = match how.parts {
+            Some(_) => vec![&large[..]],
+            None => large.chunks(OPEN).collect(),
+        };
+        for group in groups {
             write(&mut split, how, into, group, &labels, &mut finished, requests(&mut file, into)?)?;
-            if round == 0 {
-                for request in requests(&mut file, into)? {
-                    let request = request?;
-                    if small[request.1.volume as usize] {
-                        rest.push(request);
-                    }
+        }
+        if own().any(|number| small[number]) {
+            for request in requests(&mut file, into)? {
+                let request = request?;
+                if small[request.1.volume as usize] {
+                    rest.push(request);
                 }
             }
-        }
-        if groups.is_empty() && !own.is_empty() {
-            rest.extend(requests(&mut file, into)?.collect::<Result<Vec<_>>>()?);
         }
     }
     rest.sort_by_key(|(line, _)| *line);
@@ -247,13 +295,26 @@ pub fn split(traces: &[PathBuf], into: &Path, how: &How) -> Result<Split> {
     Ok(split)
 }
 
+/// Names the file of each volume.
+fn name(volumes: &mut [Volume], how: &How, small: &[bool], place: &[u64]) {
+    let (mut taken, ending) = (BTreeSet::new(), ending(&how.format));
+    for (number, volume) in volumes.iter_mut().enumerate() {
+        let stem = match how.parts {
+            _ if small[number] => "rest".into(),
+            Some(_) => format!("part-{:03}", place[number]),
+            None => stem(&volume.name, number + 1, &mut taken),
+        };
+        volume.file = format!("{stem}.{ending}");
+    }
+}
+
 /// Writes the requests of some volumes to their files.
 fn write(
     split: &mut Split,
     how: &How,
     into: &Path,
     group: &[usize],
-    labels: &[Vec<u8>],
+    labels: &Labels,
     finished: &mut Vec<Finished>,
     requests: impl Iterator<Item = Result<Placed>>,
 ) -> Result<()> {
@@ -261,7 +322,7 @@ fn write(
     names.sort_unstable();
     names.dedup();
     let mut parts: Vec<Option<Part>> = Vec::new();
-    let mut of: Vec<Option<usize>> = vec![None; labels.len()];
+    let mut of: Vec<Option<usize>> = vec![None; labels.volumes.len()];
     let mut sharing = vec![0u64; names.len()];
     for number in group {
         if let Ok(place) = names.binary_search(&split.volumes[*number].file.as_str()) {
@@ -284,14 +345,11 @@ fn write(
             }
         };
         let record = Record { time_ns: record.time_ns - part.first_ns, ..record };
-        part.writer.write(&record, labels.get(record.volume as usize).map(Vec::as_slice))?;
+        part.writer.write(&record, labels.of(&record))?;
     }
     for part in parts.into_iter().flatten() {
         let (losses, file) = part.writer.end()?;
-        split.losses.times_cut += losses.times_cut;
-        split.losses.rounded += losses.rounded;
-        split.losses.trims_left_out += losses.trims_left_out;
-        split.losses.volumes_renamed += losses.volumes_renamed;
+        split.losses.add(&losses);
         finished.push(file.finish()?);
     }
     Ok(())

@@ -25,11 +25,17 @@ fn digits(value: f64) -> String {
 /// A duration in a suitable unit; whole nanoseconds below a microsecond.
 pub fn duration(ns: f64) -> String {
     match ns {
+        v if v < 0.0 => format!("-{}", duration(-v)),
         v if v < 999.5 => format!("{v:.0} ns"),
         v if v < 999_950.0 => format!("{} us", digits(v / 1e3)),
         v if v < 999_950_000.0 => format!("{} ms", digits(v / 1e6)),
         v => format!("{} s", digits(v / 1e9)),
     }
+}
+
+/// A time of the simulated clock: milliseconds matter even after hours.
+pub fn clock(ns: u64) -> String {
+    if ns >= 1_000_000_000 { format!("{:.3} s", ns as f64 / 1e9) } else { duration(ns as f64) }
 }
 
 /// A size in binary units.
@@ -48,7 +54,8 @@ pub fn rate(value: f64) -> String {
 
 /// A share as a percentage.
 pub fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    let text = format!("{:.1} %", share * 100.0);
+    if text == "-0.0 %" { "0.0 %".into() } else { text }
 }
 
 /// A share as a percentage with as many decimals as it needs.

@@ -11,6 +11,7 @@ use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::sweep::axis::{Cut, Grain, Values};
 use ssdlab_lab::sweep::disk::Disk;
 use ssdlab_lab::sweep::execute::{self, Options, Retry};
+use ssdlab_lab::sweep::fillings::Fillings;
 use ssdlab_lab::sweep::job::{End, Terms};
 use ssdlab_lab::sweep::keep;
 use ssdlab_lab::sweep::key::Hashes;
@@ -152,7 +153,7 @@ impl PyStudy {
     }
 
     /// Runs it in threads; the exit status that the command would have.
-    #[pyo3(signature = (store, *, jobs, shard, time_limit, retry, claim, check, memory_limit, progress))]
+    #[pyo3(signature = (store, *, jobs, shard, time_limit, retry, claim, check, memory_limit, fill_cache, progress))]
     #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
     fn run(
         &self,
@@ -165,6 +166,7 @@ impl PyStudy {
         claim: bool,
         check: &str,
         memory_limit: Option<Bound<'_, PyAny>>,
+        fill_cache: Option<PathBuf>,
         progress: Bound<'_, PyAny>,
     ) -> PyResult<u8> {
         let time_limit = time_limit.map(duration_ns).transpose();
@@ -183,13 +185,14 @@ impl PyStudy {
             let find = |name: &str| std::env::var(name).ok();
             let shard = shard.map(|text| Shard::parse(text, &find)).transpose()?.unwrap_or(Shard::WHOLE);
             let store = Store::create(&store, Disk::default())?;
-            execute::run(&self.points, &store, &Options { shard, ..options }, &Following(&board))
+            let options = Options { shard, fillings: kept(fill_cache.as_deref())?, ..options };
+            execute::run(&self.points, &store, &options, &Following(&board))
         });
         Ok(board.result(py, done)?.exit_status())
     }
 
     /// The runs that are left, each as a text that another process can take.
-    #[pyo3(signature = (store, *, retry, check, memory_limit))]
+    #[pyo3(signature = (store, *, retry, check, memory_limit, fill_cache))]
     fn tasks(
         &self,
         py: Python<'_>,
@@ -197,6 +200,7 @@ impl PyStudy {
         retry: Option<&str>,
         check: &str,
         memory_limit: Option<Bound<'_, PyAny>>,
+        fill_cache: Option<PathBuf>,
     ) -> PyResult<Vec<String>> {
         let limit = memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?;
         let (retry, check) = (retry_of(py, retry)?, check_of(py, check)?);
@@ -205,7 +209,8 @@ impl PyStudy {
             let survey = Survey::of(&self.points, Some(&store))?;
             let limits = self.points.study.limits;
             let memory_bytes = limits.memory_bytes.into_iter().chain(limit).min();
-            let terms = Terms { check, wall_ns: limits.wall_ns, memory_bytes, keep: Vec::new(), fillings: None };
+            let fillings = kept(fill_cache.as_deref())?;
+            let terms = Terms { check, wall_ns: limits.wall_ns, memory_bytes, keep: Vec::new(), fillings };
             let mut tasks = Vec::new();
             for run in survey.runs() {
                 match survey.standing(&run, &store) {
@@ -218,12 +223,8 @@ impl PyStudy {
                     _ => {}
                 }
                 let job = execute::job(&self.points, &run);
-                let file = self.points.inputs[self.points.points[run.point].input]
-                    .source
-                    .1
-                    .first()
-                    .map(|(_, path)| path.as_path());
-                let task = Task::of(&job, file, &terms);
+                let (_, files) = &self.points.inputs[self.points.points[run.point].input].source;
+                let task = Task::of(&job, files, &terms);
                 tasks.push(serde_json::to_string(&task).map_err(|error| Error::usage(error.to_string()))?);
             }
             Ok(tasks)
@@ -276,6 +277,11 @@ impl PyStudy {
     fn __repr__(&self) -> String {
         format!("<ssdlab._Study {}: {} points>", self.points.study.name, self.points.points.len())
     }
+}
+
+/// The folder of fillings on disk.
+fn kept(folder: Option<&Path>) -> LabResult<Option<Fillings>> {
+    folder.map(|folder| Fillings::open(folder, Fillings::LEAST)).transpose()
 }
 
 /// Time between two looks at signals.

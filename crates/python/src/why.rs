@@ -219,7 +219,10 @@ impl Made {
             let mut own = Follower(board.clone());
             let found = what_if(&self.settings, &self.requests, self.how, &wish, None, &mut own)?;
             let frame = match with_rows {
-                true => rows::write(rows::create(&Place::MEMORY)?, &found)?.parts().1,
+                true => {
+                    let sheet = rows::create(&Place::MEMORY, &found.extras, !found.tenants.is_empty())?;
+                    rows::write(sheet, &found)?.parts().1
+                }
                 false => None,
             };
             Ok((found, frame))

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release -p ssdlab-trace --example read_speed -- [FILE|-] [FORMAT]`
 
-use ssdlab_trace::{Fit, Format, LbaPolicy, Op, Options, Reader, Record, Replay, Writer};
+use ssdlab_trace::{Fit, Format, LbaPolicy, Names, Op, Options, Reader, Record, Replay, Writer};
 use std::path::PathBuf;
 
 /// CPU time of this process in seconds, where the system says.
@@ -28,7 +28,7 @@ fn generate(format: &Format) -> Result<PathBuf, Box<dyn std::error::Error>> {
         let op = if state & 3 == 0 { Op::Read } else { Op::Write };
         let offset = (state >> 20) % (1 << 28) * 512;
         let bytes = 512 * (1 + (state >> 8) % 128);
-        writer.write(&Record { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 }, None)?;
+        writer.write(&Record { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 }, Names::default())?;
     }
     writer.finish()?;
     Ok(path)

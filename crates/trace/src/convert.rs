@@ -24,13 +24,37 @@ pub struct Losses {
     pub trims_left_out: u64,
     /// Volumes that got another name.
     pub volumes_renamed: u64,
+    /// Requests whose stream the format cannot name.
+    pub streams_left_out: u64,
+    /// Writes with forced unit access that the format cannot mark.
+    pub fua_left_out: u64,
 }
 
 impl Losses {
     /// Whether reading the result gives back exactly the requests written.
     pub fn is_exact(&self) -> bool {
-        self.times_cut == 0 && self.rounded == 0 && self.trims_left_out == 0
+        Losses { volumes_renamed: 0, ..*self } == Losses::default()
     }
+
+    /// Adds those of another part.
+    pub fn add(&mut self, other: &Losses) {
+        let Losses { times_cut, rounded, trims_left_out, volumes_renamed, streams_left_out, fua_left_out } = other;
+        self.times_cut += times_cut;
+        self.rounded += rounded;
+        self.trims_left_out += trims_left_out;
+        self.volumes_renamed += volumes_renamed;
+        self.streams_left_out += streams_left_out;
+        self.fua_left_out += fua_left_out;
+    }
+}
+
+/// Names of what a request belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Names<'n> {
+    /// Its volume, as [`Reader::volumes`] has it.
+    pub volume: Option<&'n [u8]>,
+    /// Its stream, as [`Reader::streams`] has it.
+    pub stream: Option<&'n [u8]>,
 }
 
 /// Writes requests in one format.
@@ -77,10 +101,20 @@ struct Grain {
     size: u64,
     trims: bool,
     naming: Naming,
+    streams: bool,
+    fua: bool,
 }
 
 fn grain(format: &Format) -> Grain {
-    let all = |time_ns, offset, size, trims, naming| Grain { time_ns, offset, size, trims, naming };
+    let all = |time_ns, offset, size, trims, naming| Grain {
+        time_ns,
+        offset,
+        size,
+        trims,
+        naming,
+        streams: false,
+        fua: false,
+    };
     match format {
         Format::Msr => all(100, 1, 1, false, Naming::Disks),
         Format::Spc => all(1, 512, 1, false, Naming::Numbers),
@@ -93,7 +127,7 @@ fn grain(format: &Format) -> Grain {
         Format::Vscsi => all(1_000, 512, 1, false, Naming::One),
         Format::Diskmon => all(1, 512, 512, false, Naming::Numbers),
         Format::Blkreplay => all(1, 512, 512, true, Naming::One),
-        Format::Parquet => all(1, 1, 1, true, Naming::Words),
+        Format::Parquet => Grain { streams: true, fua: true, ..all(1, 1, 1, true, Naming::Words) },
         Format::Columns(map) => {
             let trims = match &map.op {
                 OpColumn::Words(_) => true,
@@ -102,7 +136,8 @@ fn grain(format: &Format) -> Grain {
             };
             // Decimals carry any unit of time to the nanosecond; 100 ns would need two digits and has them.
             let naming = if map.volume.is_empty() { Naming::One } else { Naming::Words };
-            all(1, map.offset.unit, map.size.unit, trims, naming)
+            let all = all(1, map.offset.unit, map.size.unit, trims, naming);
+            Grain { streams: map.stream.is_some(), fua: map.fua.is_some(), ..all }
         }
     }
 }
@@ -229,20 +264,22 @@ impl<W: Write> Writer<W> {
         Ok((name, true))
     }
 
-    /// Writes one request. `label` is its volume's name, as [`crate::Reader::volumes`] has it.
+    /// Writes one request with the names of what it belongs to.
     ///
     /// # Errors
     /// `T033` if it cannot be written, `T034` if the format cannot say it at all (several volumes without a column
     /// for them, an operation without a value, more than 64 bits).
-    pub fn write(&mut self, record: &Record, label: Option<&[u8]>) -> Result<(), TraceError> {
+    pub fn write(&mut self, record: &Record, names: Names<'_>) -> Result<(), TraceError> {
         let grain = grain(&self.format);
         if matches!(record.op, Op::Other | Op::Flush) || record.op == Op::Trim && !grain.trims {
             self.losses.trims_left_out += 1;
             return Ok(());
         }
+        let stream = names.stream.filter(|_| record.stream != 0);
+        self.losses.fua_left_out += u64::from(record.fua && !grain.fua);
         #[cfg(feature = "parquet")]
         if let Some(sink) = &mut self.parquet {
-            let ready = sink.push(record, label).map_err(|error| unwritable(&self.name, &error))?;
+            let ready = sink.push(record, names).map_err(|error| unwritable(&self.name, &error))?;
             self.put(&ready)?;
             self.count += 1;
             return Ok(());
@@ -255,11 +292,17 @@ impl<W: Write> Writer<W> {
             return Err(self.cannot("addresses beyond 64 bits", "check the trace"));
         };
         self.losses.rounded += u64::from((offset, bytes) != (record.offset, record.bytes));
-        let (volume, fresh) = self.volume(record.volume, label, grain.naming)?;
+        let (volume, fresh) = self.volume(record.volume, names.volume, grain.naming)?;
+        // A name that would not read back as itself is left out.
+        let stream = stream.filter(|_| grain.streams).and_then(sane_word).filter(|name| *name != "-");
+        self.losses.streams_left_out += u64::from(record.stream != 0 && stream.is_none());
         let mut line = std::mem::take(&mut self.line);
         line.clear();
         let fitted = Record { offset, bytes, ..*record };
-        let outcome = self.format_line(&mut line, &fitted, &volume, fresh);
+        let outcome = match self.format.clone() {
+            Format::Columns(map) => self.columns(&map, &mut line, &fitted, (&volume, stream)),
+            _ => self.format_line(&mut line, &fitted, &volume, fresh),
+        };
         let outcome = match outcome {
             Ok(()) => self.put(line.as_bytes()),
             Err(error) => Err(error),
@@ -330,8 +373,7 @@ impl<W: Write> Writer<W> {
             Format::Blkreplay => writeln!(line, "{s:>5}.{ns:09} ; {sector:>12} ; {sectors:>4} ; {letter} ; 0.0 ; 0.0"),
             Format::Vscsi => return self.vscsi(r),
             // Written elsewhere.
-            Format::Parquet => Ok(()),
-            Format::Columns(map) => return self.columns(&map.clone(), line, r, volume),
+            Format::Parquet | Format::Columns(_) => Ok(()),
         };
         Ok(())
     }
@@ -353,7 +395,13 @@ impl<W: Write> Writer<W> {
         self.put(&record)
     }
 
-    fn columns(&self, map: &Columns, line: &mut String, r: &Record, volume: &str) -> Result<(), TraceError> {
+    fn columns(
+        &self,
+        map: &Columns,
+        line: &mut String,
+        r: &Record,
+        (volume, stream): (&str, Option<&str>),
+    ) -> Result<(), TraceError> {
         let op = match &map.op {
             OpColumn::Constant(op) if *op == r.op => None,
             OpColumn::Words(column) => Some((
@@ -386,6 +434,8 @@ impl<W: Write> Writer<W> {
         for (i, column) in map.volume.iter().enumerate() {
             cells.push((*column, if i == 0 { volume.to_owned() } else { "0".to_owned() }));
         }
+        cells.extend(map.fua.map(|column| (column, u8::from(r.fua).to_string())));
+        cells.extend(map.stream.map(|column| (column, stream.unwrap_or("-").to_owned())));
         for (column, value) in &map.filters {
             cells.push((*column, String::from_utf8_lossy(value).into_owned()));
         }
@@ -443,8 +493,7 @@ impl<W: Write> Writer<W> {
 pub fn convert<W: Write>(reader: &mut Reader, out: W, name: &str, format: Format) -> Result<(u64, Losses), TraceError> {
     let mut writer = Writer::new(out, name, format)?;
     while let Some(record) = reader.next()? {
-        let label = reader.volumes().get(record.volume as usize).map(Vec::as_slice);
-        writer.write(&record, label)?;
+        writer.write(&record, reader.names(&record))?;
     }
     Ok((writer.count(), writer.finish()?))
 }

@@ -46,7 +46,7 @@ mod source;
 mod table;
 pub mod workload;
 
-pub use convert::{Losses, Writer, convert};
+pub use convert::{Losses, Names, Writer, convert};
 pub use detect::Detection;
 pub use error::{Code, Kind, Report, TraceError};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};

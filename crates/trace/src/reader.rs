@@ -123,7 +123,7 @@ impl Reader {
                 .expected("UTF-8 or ASCII")
                 .fix(format!("iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -")));
         }
-        let labels = source.parquet().map(<[Vec<u8>]>::to_vec);
+        let labels = source.parquet().cloned();
         let source_rows = source.table_rows();
         let mut lines = Lines::new(source);
         let mut detection = None;
@@ -628,6 +628,15 @@ impl Reader {
     /// A volume's label, safe to print; `None` if the trace names none.
     pub fn volume_name(&self, volume: u32) -> Option<String> {
         self.volumes().get(volume as usize).map(|label| crate::shown::escape(label))
+    }
+
+    /// Names of what a request belongs to, for [`crate::Writer::write`].
+    pub fn names(&self, record: &Record) -> crate::Names<'_> {
+        let stream = usize::from(record.stream).checked_sub(1);
+        crate::Names {
+            volume: self.volumes().get(record.volume as usize).map(Vec::as_slice),
+            stream: stream.and_then(|place| self.streams().get(place)).map(Vec::as_slice),
+        }
     }
 
     /// Names of the streams met so far: [`Record::stream`] counts them from 1.

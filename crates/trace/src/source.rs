@@ -4,6 +4,7 @@
 //! with bounded windows, one layer only. Archives of several files are refused with a list of their members.
 
 use crate::error::{Code, TraceError};
+use crate::readers::parquet::Labels;
 use crate::shown::escape;
 use crate::table::{ROW_BYTES, Table};
 use std::fs::File;
@@ -114,7 +115,7 @@ pub struct Source {
     file: Option<(PathBuf, u64)>,
     head: Vec<u8>,
     /// Names of the volumes if this is a Parquet file or a table: the stream then holds its rows as records.
-    parquet: Option<Vec<Vec<u8>>>,
+    parquet: Option<Labels>,
     /// Rows of a table in memory.
     table: Option<u64>,
 }
@@ -261,7 +262,7 @@ impl Source {
         let left = Some(rows.saturating_mul(ROW_BYTES as u64));
         let counted = Counted { inner, left, progress: progress.clone() };
         // Devices are named by their numbers.
-        let labels = if table.rows.names_devices() { vec![b"0".to_vec()] } else { Vec::new() };
+        let volumes = if table.rows.names_devices() { vec![b"0".to_vec()] } else { Vec::new() };
         Source {
             name: table.name.clone(),
             stream: Box::new(BufReader::with_capacity(128 << 10, counted)),
@@ -269,7 +270,7 @@ impl Source {
             progress,
             file: None,
             head: Vec::new(),
-            parquet: Some(labels),
+            parquet: Some(Labels { volumes, streams: None }),
             table: Some(rows),
         }
     }
@@ -605,8 +606,8 @@ impl Source {
     }
 
     /// Names of the volumes of a Parquet file; none if it is another one.
-    pub(crate) fn parquet(&self) -> Option<&[Vec<u8>]> {
-        self.parquet.as_deref()
+    pub(crate) fn parquet(&self) -> Option<&Labels> {
+        self.parquet.as_ref()
     }
 
     /// The name as given.

@@ -451,10 +451,12 @@ fn a_trace_is_divided_by_volume() {
         let volume = if n == 7 || n == 300 { 4 } else { next(&mut state) % 4 };
         let op = if next(&mut state).is_multiple_of(3) { "R" } else { "W" };
         let (name, offset) = (names[volume as usize], next(&mut state) % 1000 * 4096);
-        rows.push_str(&format!("{},{op},{offset},4096,{name}\n", n * 1_000 + next(&mut state) % 999));
+        let (time, fua) = (n * 1_000 + next(&mut state) % 999, u8::from(op == "W" && n % 5 == 0));
+        let stream = ["-", "log", "heap", "undo"][(next(&mut state) % 4) as usize];
+        rows.push_str(&format!("{time},{op},{offset},4096,{name},{fua},{stream}\n"));
     }
     std::fs::write(bench.path().join("t.csv"), &rows).unwrap();
-    let map = "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,vol=4";
+    let map = "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,vol=4,fua=5,stream=6";
     let said = bench.good(&format!("trace split t.csv --format {map} --by device --into parts --min-requests 3"));
     assert_eq!(said, "400 requests of 5 volumes in 5 files\n");
     let list = bench.text("parts/volumes.csv");

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use ssdlab_sim::report::histogram::Histogram;
+use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
 use crate::error::{Error, Result};
 use crate::explain::at::{At, Kind};
@@ -170,48 +170,96 @@ impl Middle {
     }
 }
 
+/// What a first pass finds.
+struct Overview {
+    histograms: [Vec<Bucket>; 2],
+    /// Reads and writes.
+    counts: [u64; 2],
+    /// The one request that is asked about.
+    wanted: Option<Record>,
+    /// First and last arrival.
+    first: u64,
+    last: u64,
+}
+
+impl Overview {
+    fn of(records: &mut Records, at: Option<At>) -> Result<Overview> {
+        let mut histograms = [Histogram::default(), Histogram::default()];
+        let (mut wanted, mut first, mut last) = (None, None, 0);
+        records.each(&mut |record| {
+            histograms[usize::from(record.write)].record(&record.blame, record.latency, record.waits());
+            first.get_or_insert(record.arrival);
+            last = record.arrival;
+            if at == Some(At::Request(record.request)) {
+                wanted = Some(record.clone());
+            }
+        })?;
+        let histograms = Histograms::of([&histograms[0], &histograms[1]]).latency;
+        let counts = histograms.each_ref().map(|buckets| buckets.iter().map(|bucket| bucket.count).sum::<u64>());
+        Ok(Overview { histograms, counts, wanted, first: first.unwrap_or(0), last })
+    }
+
+    /// The kind of requests that a question is about.
+    fn kind(&self, at: At) -> Result<Kind> {
+        match (at, &self.wanted) {
+            (At::Tail(kind, _), _) => Ok(kind),
+            (At::Request(_), Some(record)) => Ok(if record.write { Kind::Write } else { Kind::Read }),
+            (At::Request(number), None) => {
+                let message = format!("--at request:{number}: there is no measured read or write of this number");
+                Err(Error::usage(message).help(
+                    "numbers are those of --requests, from 0 on; trims and requests of the warm-up have no latency",
+                ))
+            }
+            (At::Time(_), _) => Ok(Kind::All),
+        }
+    }
+
+    /// Requests of a kind.
+    fn requests(&self, kind: Kind) -> u64 {
+        match kind {
+            Kind::Read => self.counts[0],
+            Kind::Write => self.counts[1],
+            Kind::All => self.counts[0] + self.counts[1],
+        }
+    }
+
+    /// The value of a percentile, as a summary has it.
+    fn percentile(&self, kind: Kind, quantile: Quantile) -> Option<u64> {
+        match kind {
+            Kind::Read => percentile(&self.histograms[0], quantile),
+            Kind::Write => percentile(&self.histograms[1], quantile),
+            Kind::All => percentile(&merged(&self.histograms), quantile),
+        }
+    }
+}
+
+/// Which requests the tail set has.
+struct Tail {
+    at: At,
+    threshold: Option<u64>,
+}
+
+impl Tail {
+    fn has(&self, record: &Record) -> bool {
+        match self.at {
+            At::Tail(kind, _) => kind.has(record.write) && self.threshold.is_some_and(|least| record.latency >= least),
+            At::Request(number) => record.request == number,
+            At::Time(span) => span.from.0 <= record.arrival && record.arrival < span.to.0,
+        }
+    }
+}
+
 /// Applies the method to the records of a run; `at` none is the slowest thousandth of the reads, or of the writes if there are no
 /// reads.
 ///
 /// # Errors
 /// The records can't be read, or there are none that are meant.
 pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Result<Findings> {
-    let mut histograms = [Histogram::default(), Histogram::default()];
-    let (mut wanted, mut first, mut last) = (None, None, 0);
-    records.each(&mut |record| {
-        histograms[usize::from(record.write)].record(&record.blame, record.latency, record.waits());
-        first.get_or_insert(record.arrival);
-        last = record.arrival;
-        if at == Some(At::Request(record.request)) {
-            wanted = Some(record.clone());
-        }
-    })?;
-    let histograms = Histograms::of([&histograms[0], &histograms[1]]).latency;
-    let counts = histograms.each_ref().map(|buckets| buckets.iter().map(|bucket| bucket.count).sum::<u64>());
-    let reads = if counts[0] > 0 { Kind::Read } else { Kind::Write };
+    let overview = Overview::of(records, at)?;
+    let reads = if overview.counts[0] > 0 { Kind::Read } else { Kind::Write };
     let at = at.unwrap_or(At::Tail(reads, crate::explain::at::Rank::P999));
-    let kind = match (&at, &wanted) {
-        (At::Tail(kind, _), _) => *kind,
-        (At::Request(_), Some(record)) => {
-            if record.write {
-                Kind::Write
-            } else {
-                Kind::Read
-            }
-        }
-        (At::Request(number), None) => {
-            return Err(Error::usage(format!(
-                "--at request:{number}: there is no measured read or write of this number"
-            ))
-            .help("numbers are those of --requests, from 0 on; trims and requests of the warm-up have no latency"));
-        }
-        (At::Time(_), _) => Kind::All,
-    };
-    let requests = match kind {
-        Kind::Read => counts[0],
-        Kind::Write => counts[1],
-        Kind::All => counts[0] + counts[1],
-    };
+    let kind = overview.kind(at)?;
+    let requests = overview.requests(kind);
     if requests == 0 {
         return Err(Error::usage(format!("--at {at}: no {} were measured", kind.plural()))
             .help("choose another kind with --at, or give more requests"));
@@ -222,33 +270,46 @@ pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Res
     };
     let ranks: Vec<u64> = MIDDLE.into_iter().chain(quantile).map(|quantile| quantile.rank(requests)).collect();
     let places = order_statistics(records, kind, &ranks)?;
-    let threshold = places.get(2).map(|(latency, _)| *latency);
-    let mut middle = Middle { from: places[0], to: places[1], seen: [0; 2] };
-    let is_tail = |record: &Record| match at {
-        At::Tail(kind, _) => kind.has(record.write) && threshold.is_some_and(|least| record.latency >= least),
-        At::Request(number) => record.request == number,
-        At::Time(span) => span.from.0 <= record.arrival && record.arrival < span.to.0,
-    };
+    let tail = Tail { at, threshold: places.get(2).map(|(latency, _)| *latency) };
+    let middle = Middle { from: places[0], to: places[1], seen: [0; 2] };
+    let mut world = World::new(known, records.count(), overview.first, overview.last);
+    world.overloaded = known.is_some_and(|known| patterns::overloaded(known).is_some());
     let mut findings = Findings {
         at,
         kind,
         requests,
         value: None,
-        threshold,
+        threshold: tail.threshold,
         tail: Sums::default(),
         middle: Sums::default(),
         causes: Vec::new(),
         patterns: Vec::new(),
         slowest: Vec::new(),
     };
-    let mut world = World::new(known, records.count(), first.unwrap_or(0), last);
-    world.overloaded = known.is_some_and(|known| patterns::overloaded(known).is_some());
+    let kept = sum(records, &tail, middle, &mut findings, &mut world)?;
+    if findings.tail.count == 0 {
+        return Err(Error::usage(format!("--at {at}: no read or write arrived in it")).help("choose a longer time"));
+    }
+    recognise(records, &tail, &kept, &mut findings, &world)?;
+    findings.value = quantile.map_or(findings.tail.mean(), |quantile| overview.percentile(kind, quantile));
+    findings.causes = blamed(&findings.tail, &findings.middle);
+    Ok(findings)
+}
+
+/// Adds up the tail set and the middle. Returns the numbers of the slowest requests of the tail set.
+fn sum(
+    records: &mut Records,
+    tail: &Tail,
+    mut middle: Middle,
+    findings: &mut Findings,
+    world: &mut World<'_>,
+) -> Result<Vec<u64>> {
     let mut slowest: BinaryHeap<Reverse<(u64, Reverse<u64>)>> = BinaryHeap::new();
     records.each(&mut |record| {
-        if kind.has(record.write) && middle.has(record.latency) {
+        if findings.kind.has(record.write) && middle.has(record.latency) {
             findings.middle.add(record);
         }
-        if is_tail(record) {
+        if tail.has(record) {
             findings.tail.add(record);
             world.note(record);
             slowest.push(Reverse((record.latency, Reverse(record.request))));
@@ -257,45 +318,45 @@ pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Res
             }
         }
     })?;
-    if findings.tail.count == 0 {
-        return Err(Error::usage(format!("--at {at}: no read or write arrived in it")).help("choose a longer time"));
-    }
-    let kept: Vec<u64> = slowest.into_iter().map(|Reverse((_, Reverse(number)))| number).collect();
-    let mut counts = patterns::Counts::new(&world);
+    Ok(slowest.into_iter().map(|Reverse((_, Reverse(number)))| number).collect())
+}
+
+/// Counts the requests of the tail set by pattern, and keeps the slowest ones.
+fn recognise(
+    records: &mut Records,
+    tail: &Tail,
+    kept: &[u64],
+    findings: &mut Findings,
+    world: &World<'_>,
+) -> Result<()> {
+    let mut counts = patterns::Counts::new(world);
     let mut recent: VecDeque<u64> = VecDeque::new();
     records.each(&mut |record| {
         while recent.front().is_some_and(|arrival| arrival + patterns::case::RECENT < record.arrival) {
             recent.pop_front();
         }
-        if is_tail(record) {
+        if tail.has(record) {
             if kept.contains(&record.request) {
                 findings.slowest.push(record.clone());
             }
-            let met = known.map_or(&[][..], |known| known.met_by(record));
-            counts.add(&Case { record, world: &world, recent: recent.len() as u64, met });
+            let met = world.known.map_or(&[][..], |known| known.met_by(record));
+            counts.add(&Case { record, world, recent: recent.len() as u64, met });
         }
         recent.push_back(record.arrival);
     })?;
     findings.slowest.sort_by_key(|record| (Reverse(record.latency), record.request));
-    findings.patterns = counts.patterns(&world);
-    findings.value = match at {
-        At::Tail(kind, rank) => {
-            let buckets = match kind {
-                Kind::Read => histograms[0].clone(),
-                Kind::Write => histograms[1].clone(),
-                Kind::All => merged(&histograms),
-            };
-            percentile(&buckets, rank.quantile())
-        }
-        _ => findings.tail.mean(),
+    findings.patterns = counts.patterns(world);
+    Ok(())
+}
+
+/// The excess of each cause, the largest first.
+fn blamed(tail: &Sums, middle: &Sums) -> Vec<Blamed> {
+    let (size, parts) = (i128::from(tail.count), i128::from(middle.count));
+    let of = |cause: Reason| {
+        let (total, middle) = (tail.causes[cause.place()], middle.causes[cause.place()]);
+        Blamed { cause, total, middle, excess: Excess(total as i128 * parts - middle as i128 * size) }
     };
-    let (size, parts) = (i128::from(findings.tail.count), i128::from(findings.middle.count));
-    findings.causes = Reason::all()
-        .map(|cause| {
-            let (total, middle) = (findings.tail.causes[cause.place()], findings.middle.causes[cause.place()]);
-            Blamed { cause, total, middle, excess: Excess(total as i128 * parts - middle as i128 * size) }
-        })
-        .collect();
-    findings.causes.sort_by_key(|one| (Reverse(one.excess), one.cause.name()));
-    Ok(findings)
+    let mut causes: Vec<Blamed> = Reason::all().map(of).collect();
+    causes.sort_by_key(|one| (Reverse(one.excess), one.cause.name()));
+    causes
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
+use ssdlab_sim::Completed;
 use ssdlab_sim::blame::{Blame, CAUSES, Cause, Extra, ExtraBlame};
 use tempfile::SpooledTempFile;
 
@@ -33,6 +34,14 @@ impl Reason {
         match self {
             Reason::Usual(cause) => cause as usize,
             Reason::Extra(extra) => Cause::COUNT + extra as usize,
+        }
+    }
+
+    /// What it cost a request, in nanoseconds.
+    pub fn of(self, row: &Completed) -> u64 {
+        match self {
+            Reason::Usual(cause) => row.blame.0[cause as usize],
+            Reason::Extra(extra) => row.extras.0[extra as usize],
         }
     }
 

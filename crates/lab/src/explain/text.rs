@@ -10,7 +10,7 @@ use crate::explain::records::{Reason, Record};
 use crate::explain::tries::Tried;
 use crate::explain::watch::Known;
 use crate::report::words;
-use crate::text::{count, duration, percent};
+use crate::text::{clock, count, duration, percent};
 
 /// Columns of the labels.
 const INDENT: usize = 21;
@@ -71,11 +71,6 @@ fn wrapped(text: &str) -> Vec<String> {
 
 fn time(ns: Option<u64>) -> String {
     ns.map_or("-".into(), |ns| duration(ns as f64))
-}
-
-/// A time of the simulated clock: milliseconds matter even after hours.
-pub fn clock(ns: u64) -> String {
-    if ns >= 1_000_000_000 { format!("{:.3} s", ns as f64 / 1e9) } else { duration(ns as f64) }
 }
 
 fn head(findings: &Findings) -> (String, String) {
@@ -174,13 +169,11 @@ fn slow(record: &Record, known: Option<&Known>) -> String {
         let after_gc = i > 0 && is_gc(causes[i - 1].0) && is_gc(*cause);
         said.push(format!("{} {}", duration(*ns as f64), culprit(*cause, after_gc, planes)));
     }
-    let mut text = format!(
-        "request {} at {}, {}: {}",
-        record.request,
-        clock(record.arrival),
-        duration(record.latency as f64),
-        said.join(", ")
-    );
+    let (arrival, latency) = (clock(record.arrival), duration(record.latency as f64));
+    let mut text = format!("request {} at {arrival}, {latency}", record.request);
+    if !said.is_empty() {
+        text += &format!(": {}", said.join(", "));
+    }
     let met = known.map_or(&[][..], |known| known.met_by(record));
     if causes.iter().any(|(cause, _)| is_gc(*cause)) && !met.is_empty() {
         // What a collection of this run takes, as in its summary.

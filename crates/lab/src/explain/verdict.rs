@@ -15,7 +15,8 @@ pub fn verdict(findings: &Findings, known: Option<&Known>, tried: &[Tried]) -> S
             "The device is overloaded: arrivals ask for {factor:.2} times what its {} can serve, so latency grows with the length of the run",
             what.words()
         ));
-    } else {
+    } else if findings.whole_excess_ns() > 0 {
+        // Requests that take no longer than others show no reason to.
         said.extend(shape(findings));
     }
     said.push(excess(findings));

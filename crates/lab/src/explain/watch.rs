@@ -183,7 +183,8 @@ impl Observer for Watch {
         let latency = (request.completion - request.arrival).0;
         let outside = request.blame.0[Cause::Queue as usize] + request.extras.0[Extra::Arbitration as usize];
         all.load.slot_ns += u128::from(latency - outside);
-        let record = request.measured.then(|| Record {
+        // A flush is neither a read nor a write.
+        let record = (request.measured && request.op != RequestOp::Flush).then(|| Record {
             request: request.request,
             arrival: request.arrival.0,
             write: request.op == RequestOp::Write,

@@ -5,7 +5,7 @@ use ssdlab_figures::figure::{Cell, Table};
 
 use crate::report::json::{number, text};
 use crate::report::told::{Told, by_cause, stacked};
-use crate::text::{count, duration, percent};
+use crate::text::{clock, count, duration, percent};
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map_or(&[], Vec::as_slice)
@@ -20,12 +20,12 @@ pub fn told(value: &Value) -> Told {
     let of = |place: &str| number(value, place).unwrap_or(0.0);
     let (at, tail) = (text(value, "/at"), of("/count"));
     let mut told = Told { said: vec![text(value, "/verdict").into()], ..Told::default() };
+    let from = number(value, "/threshold_ns").map_or(String::new(), |ns| format!(", from {} on", duration(ns)));
     told.said.push(format!(
-        "{at}: {}; {} of {} requests, from {} on. The middle of all takes {}.",
+        "{at}: {}; {} of {} requests{from}. The middle of all takes {}.",
         duration(of("/value_ns")),
         count(tail as u64),
         count(of("/requests") as u64),
-        duration(of("/threshold_ns")),
         duration(of("/middle_mean_ns"))
     ));
     let mut causes = Table::new(&["cause", "tail", "excess over the middle", "share"]);
@@ -69,7 +69,7 @@ pub fn told(value: &Value) -> Told {
         slowest.rows.push(vec![
             one["request"].as_u64().map_or(Cell::Null, Cell::from),
             text(one, "/op").into(),
-            time(&one["arrival_ns"]),
+            one["arrival_ns"].as_u64().map_or(Cell::Null, |ns| Cell::Text(clock(ns))),
             time(&one["latency_ns"]),
             largest.into(),
         ]);

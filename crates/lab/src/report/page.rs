@@ -558,7 +558,7 @@ fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
 
 /// Whether a text is a number with a unit.
 fn looks_numeric(text: &str) -> bool {
-    text == "-" || text.starts_with(|c: char| c.is_ascii_digit())
+    text == "-" || text.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn verdict(out: &mut String, inputs: &Inputs) -> Option<()> {

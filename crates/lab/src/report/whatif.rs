@@ -5,20 +5,30 @@ use ssdlab_figures::figure::{Cell, Table};
 
 use crate::report::json::{number, text};
 use crate::report::told::{Told, by_cause, stacked};
-use crate::text::{count, duration};
+use crate::text::{clock, count, duration, plural};
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A value of a measure; times end in `_ns`.
-fn cell(name: &str, value: &Value) -> Cell {
+/// A value of a measure; times end in `_ns`, and differences have their sign.
+fn cell(name: &str, value: &Value, difference: bool) -> Cell {
     let Some(number) = value.as_f64() else { return Cell::Null };
     let size = match name.ends_with("_ns") {
         true => duration(number.abs()),
         false => count(number.abs() as u64),
     };
-    Cell::Text(if number < 0.0 { format!("-{size}") } else { size })
+    let sign = match number {
+        n if n < 0.0 => "-",
+        n if n > 0.0 && difference => "+",
+        _ => "",
+    };
+    Cell::Text(format!("{sign}{size}"))
+}
+
+/// The name of a measure in words, such as `read p99.9`.
+fn label(name: &str) -> String {
+    name.trim_end_matches("_ns").replace("p99_9", "p99.9").replace('_', " ")
 }
 
 /// What the page says of it.
@@ -28,20 +38,24 @@ pub fn told(value: &Value) -> Told {
     };
     let mut change = names("change", "");
     change.extend(names("without", "without "));
-    let change = if change.is_empty() { "nothing changed".into() } else { change.join(", ") };
+    let change = if change.is_empty() { "nothing".into() } else { change.join(", ") };
     let of = |place: &str| number(value, place).unwrap_or(0.0);
     let mut told = Told::default();
     told.said.push(format!(
-        "The device was copied at {}; both copies served the same {} requests until {}. The second one had {change}.",
-        duration(of("/copied_ns")),
+        "The device was copied at {}, and both copies served the same requests: {} arrived until {}. Changed in the second one: \
+         {change}.",
+        clock(of("/copied_ns") as u64),
         count(of("/requests") as u64),
-        duration(of("/to_ns"))
+        clock(of("/to_ns") as u64)
     ));
+    if value["closed"] == true {
+        told.said.push("They came in a closed loop: both copies got the same sequence, each at its own times.".into());
+    }
     told.said.push(match &value["parting"] {
         Value::Null => "They never part: both do the same at the same times.".into(),
         one => format!(
             "They part at {} ns on {}: {} in the base, {} in the what-if.",
-            of("/parting/at_ns"),
+            count(of("/parting/at_ns") as u64),
             text(one, "/resource"),
             text(one, "/base"),
             text(one, "/whatif")
@@ -49,25 +63,26 @@ pub fn told(value: &Value) -> Told {
     });
     if of("/postponed") > 0.0 {
         told.said.push(format!(
-            "{} collections were put off to the end of the window; {} ran all the same, because a write would have found no page.",
-            count(of("/postponed") as u64),
+            "Put off to the end of the window: {}. {} more ran all the same, because a write would have found no page.",
+            plural(of("/postponed") as u64, "collection"),
             count(of("/forced") as u64)
         ));
     }
     let mut measures = Table::new(&["measure", "base", "what-if", "difference"]);
     for one in list(value, "measures") {
         let name = text(one, "/measure");
-        let row = ["base", "whatif", "difference"].map(|side| cell(name, &one[side]));
+        let row = ["base", "whatif", "difference"].map(|side| cell(name, &one[side], side == "difference"));
         if !row[..2].iter().all(|cell| matches!(cell, Cell::Null)) {
-            measures.rows.push(std::iter::once(name.into()).chain(row).collect());
+            measures.rows.push(std::iter::once(Cell::Text(label(name))).chain(row).collect());
         }
     }
     told.tables.push(("Requests of the window".into(), measures));
     for (field, heading) in [("gains", "Largest gains"), ("losses", "Largest losses")] {
         let mut rows = Table::new(&["request", "kind", "arrival", "base", "what-if"]);
         for one in list(value, field) {
-            let times = ["arrival_ns", "base_ns", "whatif_ns"].map(|name| cell(name, &one[name]));
-            let head = [one["request"].as_u64().map_or(Cell::Null, Cell::from), text(one, "/op").into()];
+            let times = ["base_ns", "whatif_ns"].map(|name| cell(name, &one[name], false));
+            let arrival = one["arrival_ns"].as_u64().map_or(Cell::Null, |ns| Cell::Text(clock(ns)));
+            let head = [one["request"].as_u64().map_or(Cell::Null, Cell::from), text(one, "/op").into(), arrival];
             rows.rows.push(head.into_iter().chain(times).collect());
         }
         if !rows.rows.is_empty() {

@@ -65,6 +65,9 @@ pub fn attempt(
         return Ok(end);
     }
     let mark = store.begin(job.key, before + 1)?;
+    if !terms.keep.is_empty() {
+        store.disk().folder(&folder)?;
+    }
     let mut beating = Beating { follow, mark: mark.path(), last: Instant::now() };
     let end = job.perform(terms, filling, Some(&folder), before + 1, &mut beating)?;
     match &end {

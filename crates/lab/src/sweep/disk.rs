@@ -26,7 +26,7 @@ pub enum Step {
     Rename,
     /// The folder is synced.
     SyncFolder,
-    /// A file is removed.
+    /// A file or folder is removed.
     Remove,
 }
 
@@ -117,9 +117,51 @@ impl Disk {
         self.folder(directory(path))?;
         self.step(Step::Create, path).map_err(cannot)?;
         match File::options().write(true).create_new(true).open(path) {
-            Ok(mut file) => file.write_all(text.as_bytes()).map(|()| true).map_err(cannot),
+            Ok(mut file) => {
+                let written = self.step(Step::Write, path).and_then(|()| file.write_all(text.as_bytes()));
+                if written.is_err() {
+                    // What can't be removed either is taken for that of a process that was killed.
+                    let _ = std::fs::remove_file(path);
+                }
+                written.map(|()| true).map_err(cannot)
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(cannot(error)),
+        }
+    }
+
+    /// Moves a file within the store; `false` if it is not there (any more).
+    ///
+    /// # Errors
+    /// It can't be moved.
+    pub fn rename(&self, from: &Path, to: &Path) -> Result<bool> {
+        match self.step(Step::Rename, from).and_then(|()| std::fs::rename(from, to)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::file("write", to, &error)),
+        }
+    }
+
+    /// Gives a complete file its name.
+    ///
+    /// # Errors
+    /// It can't be renamed, or its folder not synced.
+    pub fn publish(&self, file: output::Finished) -> Result<()> {
+        let path = file.path().to_path_buf();
+        let cannot = |error: io::Error| Error::file("write", &path, &error);
+        self.step(Step::Rename, &path).map_err(cannot)?;
+        file.publish()?;
+        self.sync(directory(&path)).map_err(cannot)
+    }
+
+    /// Removes a folder with all that is in it, if it is there.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    pub fn remove_folder(&self, folder: &Path) -> Result<()> {
+        match self.step(Step::Remove, folder).and_then(|()| std::fs::remove_dir_all(folder)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file("remove", folder, &error)),
+            _ => Ok(()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Runs what a store does not have: in threads, by shards or by claims, until all is done or time is up.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -379,7 +379,7 @@ impl<'e> Engine<'e> {
         let filled = self.points.points[self.runs[item.runs[0]].point].filling.is_some();
         let filling = (claim.is_some() && filled && wanted > 1).then(|| Filling::new(wanted));
         let done = match &self.points.study.repeat {
-            Repeat::Until(_) => self.until(item),
+            Repeat::Until(_) => self.batches(item),
             Repeat::Seeds(_) => self.seeds(item, filling.as_ref()),
         };
         if let Some(claim) = &claim {
@@ -401,7 +401,7 @@ impl<'e> Engine<'e> {
     }
 
     /// Seeds of a point in batches, until its measure is known well enough.
-    fn until(&self, item: &Item) -> Result<bool> {
+    fn batches(&self, item: &Item) -> Result<bool> {
         let Repeat::Until(until) = &self.points.study.repeat else { return Ok(true) };
         let place = self.runs[item.runs[0]].point;
         let mut values: Vec<Option<f64>> = Vec::new();
@@ -491,130 +491,153 @@ pub fn run(points: &Points, store: &Store, options: &Options, watch: &dyn Watch)
             .help("leave --keep or count_only out"));
     }
     let set_aside = store.broken();
-    let terms = terms(points, options);
-    let mut engine = Engine {
-        points,
-        store,
-        options,
-        watch,
-        terms,
-        runs: points.runs(),
-        fillings: HashMap::new(),
-        wanted: Vec::new(),
-        units: Vec::new(),
-        begins: Vec::new(),
-        threads: options.jobs.map_or_else(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
-        stop: AtomicBool::new(false),
-        gave_up: AtomicBool::new(false),
-        late: AtomicBool::new(false),
-        stopped: AtomicBool::new(false),
-        ran: AtomicUsize::new(0),
-        from: Instant::now(),
-        rates: Mutex::new(Rates::default()),
-        costs: Mutex::new(Vec::new()),
-        claims: Mutex::new(Vec::new()),
-    };
-    let cut = if options.claim { Shard { index: 1, of: CLAIM_SHARDS } } else { options.shard };
-    let units = match options.claim {
-        true => crate::sweep::shards::units(points, &engine.runs, cut.of),
-        false => shard(points, &engine.runs, cut),
-    };
-    engine.begins = units.iter().map(|_| Mutex::new(None)).collect();
-    engine.units = units;
-    let own: Vec<usize> = engine.units.iter().flat_map(|unit| unit.runs.iter().copied()).collect();
+    let mut engine = Engine::new(points, store, options, watch);
     let survey = Survey::of(points, Some(store))?;
-    engine.wanted = vec![false; engine.runs.len()];
-    let mut alone = vec![false; engine.runs.len()];
-    let mut elsewhere = vec![false; engine.runs.len()];
-    for place in &own {
-        let run = &engine.runs[*place];
-        let has = survey.has(&run.key);
-        if has.mark {
-            elsewhere[*place] = store.mark(&run.key).is_some_and(|(_, alive)| alive);
-        }
-        let kept = options.keep.iter().all(|keep| store.folder(&run.key).join(keep.file()).exists());
-        if has.record && kept && store.holds(&run.key)? {
-            if has.mark && !elsewhere[*place] {
-                store.unmark(&run.key)?;
-            }
-            // A process that was killed right after its record left the failure of an earlier attempt.
-            if has.failure {
-                store.forgive(&run.key)?;
-            }
-            continue;
-        }
-        engine.wanted[*place] = engine.tried(run)?;
-        alone[*place] = store.failure(&run.key).is_some_and(|failure| failure.status == Failed::Memory);
-    }
+    let own: Vec<usize> = engine.units.iter().flat_map(|unit| unit.runs.iter().copied()).collect();
+    let beside = engine.choose(&own, &survey)?;
     let measured: Vec<Run> = own.iter().map(|place| engine.runs[*place].clone()).collect();
-    engine.costs = Mutex::new(Vec::new());
     *lock(&engine.rates) = survey.rates(&measured, Some(store), 1000);
-
-    // Fillings that several runs need.
-    let until = matches!(points.study.repeat, Repeat::Until(_));
-    let mut sharing: BTreeMap<([u8; 32], u64), usize> = BTreeMap::new();
-    for place in own.iter().filter(|place| engine.wanted[**place] && !until) {
-        let run = &engine.runs[*place];
-        if let Some(filling) = points.points[run.point].filling {
-            *sharing.entry((filling, run.seed)).or_default() += 1;
-        }
-    }
-    let shared = sharing.into_iter().filter(|(_, wanted)| *wanted > 1 && !options.claim);
-    engine.fillings = shared.map(|(filling, wanted)| (filling, Filling::new(wanted))).collect();
-
-    let memory = |places: &[usize]| {
-        let of = |place: &usize| {
-            let run = &engine.runs[*place];
-            let bytes = points.points[run.point].memory_bytes;
-            let shares = engine.filling(run).is_some() || (options.claim && places.len() > 1);
-            if shares { 2 * bytes } else { bytes }
-        };
-        places.iter().map(of).max().unwrap_or(0)
-    };
-    let mut items: Vec<Item> = Vec::new();
-    for (at, unit) in engine.units.iter().enumerate() {
-        if until || options.claim {
-            if unit.runs.iter().any(|place| engine.wanted[*place]) {
-                let claim = options.claim.then(|| engine.runs[unit.runs[0]].key.clone());
-                let memory_bytes = memory(&unit.runs);
-                items.push(Item { runs: unit.runs.clone(), unit: at, claim, memory_bytes, alone: false });
-            }
-            continue;
-        }
-        for place in unit.runs.iter().filter(|place| engine.wanted[**place]) {
-            let memory_bytes = memory(&[*place]);
-            items.push(Item { runs: vec![*place], unit: at, claim: None, memory_bytes, alone: alone[*place] });
-        }
-    }
-    // What another process is running now comes last: it may be done by then.
-    items.sort_by_key(|item| item.runs.iter().any(|place| elsewhere[*place]));
+    engine.share(&own);
+    let items = engine.items(&beside);
     let left = own.iter().filter(|place| engine.wanted[**place]).count() as u64;
     watch.planned(left, &survey.status(&measured, Some(store)));
 
     work(&engine, &items)?;
 
     let survey = Survey::of(points, Some(store))?;
-    let known: std::collections::HashSet<(usize, u64)> =
-        survey.runs().into_iter().map(|run| (run.point, run.seed)).collect();
-    let own: Vec<Run> = own
-        .into_iter()
-        .map(|place| engine.runs[place].clone())
-        .filter(|run| known.contains(&(run.point, run.seed)))
-        .collect();
-    let failures = own.iter().filter_map(|run| match survey.standing(run, store) {
-        Standing::Failure(failure) => Some(failure),
-        _ => None,
-    });
-    let broke = failures.into_iter().any(|failure| failure.exit_status == 5);
+    let known: HashSet<(usize, u64)> = survey.runs().into_iter().map(|run| (run.point, run.seed)).collect();
+    let own: Vec<Run> = measured.into_iter().filter(|run| known.contains(&(run.point, run.seed))).collect();
+    let broke =
+        |run: &Run| matches!(survey.standing(run, store), Standing::Failure(failure) if failure.exit_status == 5);
     Ok(Ended {
         status: survey.status(&own, Some(store)),
         ran: engine.ran.load(Ordering::Relaxed) as u64,
-        broke,
+        broke: own.iter().any(broke),
         late: engine.late.load(Ordering::Relaxed),
         stopped: engine.stopped.load(Ordering::Relaxed),
         gave_up: engine.gave_up.load(Ordering::Relaxed),
         broken: store.broken() - set_aside,
     })
+}
+
+/// What decides when a wanted run is made, by place among the runs.
+struct Beside {
+    /// It needs so much memory that nothing else may run beside it.
+    alone: Vec<bool>,
+    /// Another process is running it now.
+    elsewhere: Vec<bool>,
+}
+
+impl<'e> Engine<'e> {
+    fn new(points: &'e Points, store: &'e Store, options: &'e Options, watch: &'e dyn Watch) -> Engine<'e> {
+        let runs = points.runs();
+        let units = match options.claim {
+            true => crate::sweep::shards::units(points, &runs, CLAIM_SHARDS),
+            false => shard(points, &runs, options.shard),
+        };
+        Engine {
+            points,
+            store,
+            options,
+            watch,
+            terms: terms(points, options),
+            fillings: HashMap::new(),
+            wanted: vec![false; runs.len()],
+            begins: units.iter().map(|_| Mutex::new(None)).collect(),
+            runs,
+            units,
+            threads: options.jobs.map_or_else(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
+            stop: AtomicBool::new(false),
+            gave_up: AtomicBool::new(false),
+            late: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            ran: AtomicUsize::new(0),
+            from: Instant::now(),
+            rates: Mutex::new(Rates::default()),
+            costs: Mutex::new(Vec::new()),
+            claims: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Chooses the runs that the store does not have.
+    fn choose(&mut self, own: &[usize], survey: &Survey<'_>) -> Result<Beside> {
+        let (store, none) = (self.store, vec![false; self.runs.len()]);
+        let mut beside = Beside { alone: none.clone(), elsewhere: none };
+        for place in own {
+            let run = &self.runs[*place];
+            let has = survey.has(&run.key);
+            let elsewhere = has.mark && store.mark(&run.key).is_some_and(|(_, alive)| alive);
+            beside.elsewhere[*place] = elsewhere;
+            let kept = self.options.keep.iter().all(|keep| store.folder(&run.key).join(keep.file()).exists());
+            if has.record && kept && store.holds(&run.key)? {
+                if has.mark && !elsewhere {
+                    store.unmark(&run.key)?;
+                }
+                // A process that was killed right after its record left the failure of an earlier attempt.
+                if has.failure {
+                    store.forgive(&run.key)?;
+                }
+                continue;
+            }
+            self.wanted[*place] = self.tried(run)?;
+            beside.alone[*place] = store.failure(&run.key).is_some_and(|failure| failure.status == Failed::Memory);
+        }
+        Ok(beside)
+    }
+
+    /// Whether seeds follow from results.
+    fn until(&self) -> bool {
+        matches!(self.points.study.repeat, Repeat::Until(_))
+    }
+
+    /// Finds the fillings that several runs need.
+    fn share(&mut self, own: &[usize]) {
+        if self.until() || self.options.claim {
+            return;
+        }
+        let mut sharing: BTreeMap<([u8; 32], u64), usize> = BTreeMap::new();
+        for place in own.iter().filter(|place| self.wanted[**place]) {
+            let run = &self.runs[*place];
+            if let Some(filling) = self.points.points[run.point].filling {
+                *sharing.entry((filling, run.seed)).or_default() += 1;
+            }
+        }
+        let shared = sharing.into_iter().filter(|(_, wanted)| *wanted > 1);
+        self.fillings = shared.map(|(filling, wanted)| (filling, Filling::new(wanted))).collect();
+    }
+
+    /// Bytes that the largest of some runs needs, with a filling.
+    fn memory(&self, places: &[usize]) -> u64 {
+        let of = |place: &usize| {
+            let run = &self.runs[*place];
+            let bytes = self.points.points[run.point].memory_bytes;
+            let shares = self.filling(run).is_some() || (self.options.claim && places.len() > 1);
+            if shares { 2 * bytes } else { bytes }
+        };
+        places.iter().map(of).max().unwrap_or(0)
+    }
+
+    /// What threads take: single runs, or whole units where these are claimed or seeds follow from results.
+    fn items(&self, beside: &Beside) -> Vec<Item> {
+        let mut items: Vec<Item> = Vec::new();
+        for (at, unit) in self.units.iter().enumerate() {
+            if self.until() || self.options.claim {
+                if unit.runs.iter().any(|place| self.wanted[*place]) {
+                    let claim = self.options.claim.then(|| self.runs[unit.runs[0]].key.clone());
+                    let (runs, memory_bytes) = (unit.runs.clone(), self.memory(&unit.runs));
+                    items.push(Item { runs, unit: at, claim, memory_bytes, alone: false });
+                }
+                continue;
+            }
+            for place in unit.runs.iter().filter(|place| self.wanted[**place]) {
+                let (memory_bytes, alone) = (self.memory(&[*place]), beside.alone[*place]);
+                items.push(Item { runs: vec![*place], unit: at, claim: None, memory_bytes, alone });
+            }
+        }
+        // What another process is running now comes last: it may be done by then.
+        items.sort_by_key(|item| item.runs.iter().any(|place| beside.elsewhere[*place]));
+        items
+    }
 }
 
 /// Makes all items, in as many threads as are asked for.

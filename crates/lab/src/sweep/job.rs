@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use ssdlab_sim::config::Config;
+use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, ConfigError};
 
@@ -184,7 +185,7 @@ impl Job<'_> {
         })
     }
 
-    /// Runs it. Files that are kept go to `folder`.
+    /// Runs it. Files that are kept go to `folder`, which exists.
     ///
     /// # Errors
     /// A file of the results can't be written: [`Class::File`]. Everything else is an [`End`].
@@ -219,54 +220,48 @@ impl Job<'_> {
             self.simulate(terms, filling, folder, &mut watched, &mut fill_cpu, &mut filled)
         }));
         let late = watched.late;
-        let error = match done {
+        match done {
             Ok(Ok(outcome)) => {
-                let summary = &outcome.summary;
-                let requests =
-                    summary.requests.read + summary.requests.write + summary.requests.trim + summary.requests.warmup;
-                let served = (summary.requests.read + summary.requests.write).max(1);
-                let cost = Cost {
-                    wall_s: from.elapsed().as_secs_f64(),
-                    cpu_s: thread_cpu().saturating_sub(cpu).as_secs_f64(),
-                    fill_cpu_s: fill_cpu.as_secs_f64(),
-                    peak_rss_bytes: peak_rss(),
+                let spent = Spent {
+                    wall: from.elapsed(),
+                    cpu: thread_cpu().saturating_sub(cpu),
+                    fill_cpu,
                     filled_pages: filled,
-                    requests,
-                    read_tenths: (summary.requests.read * 10 + served / 2) / served,
-                    collector: collector(self.config),
-                    host: host(),
-                    machine: this_machine().into(),
                     started_at,
                     attempt,
-                    job: job(),
                 };
-                let record = self.record(Status::Done, Some(summary));
-                return Ok(End::Record { record, cost: Some(Box::new(cost)), status: Status::Done });
+                let cost = self.cost(&outcome.summary, &spent);
+                let record = self.record(Status::Done, Some(&outcome.summary));
+                Ok(End::Record { record, cost: Some(Box::new(cost)), status: Status::Done })
             }
-            Ok(Err(error)) => error,
+            Ok(Err(error)) => failure(error, terms, folder, late),
             Err(panic) => {
                 let said = panic.downcast_ref::<&str>().copied();
                 let said = said.or(panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
                 let message = format!("invariant failed: {said}");
-                return Ok(End::Failure { status: Failed::Failed, exit_status: 5, message });
+                Ok(End::Failure { status: Failed::Failed, exit_status: 5, message })
             }
-        };
-        let folders = folder.into_iter().chain(terms.fillings.iter().map(Fillings::folder));
-        let own = |path: &Path| folders.clone().any(|folder| path.starts_with(folder));
-        let failure =
-            |status: Failed, exit_status: u8, message: String| Ok(End::Failure { status, exit_status, message });
-        match (&error.kind, error.class()) {
-            (Kind::Stopped, _) if late => {
-                let limit = humantime::format_duration(Duration::from_nanos(terms.wall_ns.unwrap_or(0)));
-                failure(Failed::Timeout, 75, format!("longer than the limit of {limit}"))
-            }
-            (Kind::Stopped, _) => Ok(End::Stopped),
-            (Kind::Memory { .. }, _) => failure(Failed::Memory, 2, error.message),
-            (Kind::File { path, .. }, _) if own(path) => Err(error),
-            (_, Class::Usage) => failure(Failed::Failed, 2, error.to_string()),
-            (_, Class::Trace) => failure(Failed::Failed, 3, error.to_string()),
-            (_, Class::File) => failure(Failed::Failed, 4, error.to_string()),
-            _ => failure(Failed::Failed, 5, error.to_string()),
+        }
+    }
+
+    /// The cost of a run as the store keeps it.
+    fn cost(&self, summary: &Summary, spent: &Spent) -> Cost {
+        let requests = &summary.requests;
+        let served = (requests.read + requests.write).max(1);
+        Cost {
+            wall_s: spent.wall.as_secs_f64(),
+            cpu_s: spent.cpu.as_secs_f64(),
+            fill_cpu_s: spent.fill_cpu.as_secs_f64(),
+            peak_rss_bytes: peak_rss(),
+            filled_pages: spent.filled_pages,
+            requests: requests.read + requests.write + requests.trim + requests.warmup,
+            read_tenths: (requests.read * 10 + served / 2) / served,
+            collector: collector(self.config),
+            host: host(),
+            machine: this_machine().into(),
+            started_at: spent.started_at,
+            attempt: spent.attempt,
+            job: job(),
         }
     }
 
@@ -287,7 +282,6 @@ impl Job<'_> {
         };
         let mut outputs = Outputs::default();
         if let Some(folder) = folder.filter(|_| !terms.keep.is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| Error::file("write", folder, &error))?;
             for keep in &terms.keep {
                 let path: PathBuf = folder.join(keep.file());
                 match keep {
@@ -323,6 +317,37 @@ impl Job<'_> {
         let mut done = ready.simulate_on(&mut build, &outputs, watched)?;
         done.publish()?;
         Ok(done.outcome)
+    }
+}
+
+/// What an attempt took.
+struct Spent {
+    wall: Duration,
+    cpu: Duration,
+    fill_cpu: Duration,
+    filled_pages: u64,
+    /// Seconds since 1970.
+    started_at: u64,
+    attempt: u64,
+}
+
+/// How a run ended that gave an error: files of the store and of fillings that can't be written stop the sweep.
+fn failure(error: Error, terms: &Terms, folder: Option<&Path>, late: bool) -> Result<End> {
+    let folders = folder.into_iter().chain(terms.fillings.iter().map(Fillings::folder));
+    let own = |path: &Path| folders.clone().any(|folder| path.starts_with(folder));
+    let failure = |status: Failed, exit_status: u8, message: String| Ok(End::Failure { status, exit_status, message });
+    match (&error.kind, error.class()) {
+        (Kind::Stopped, _) if late => {
+            let limit = humantime::format_duration(Duration::from_nanos(terms.wall_ns.unwrap_or(0)));
+            failure(Failed::Timeout, 75, format!("longer than the limit of {limit}"))
+        }
+        (Kind::Stopped, _) => Ok(End::Stopped),
+        (Kind::Memory { .. }, _) => failure(Failed::Memory, 2, error.message),
+        (Kind::File { path, .. }, _) if own(path) => Err(error),
+        (_, Class::Usage) => failure(Failed::Failed, 2, error.to_string()),
+        (_, Class::Trace) => failure(Failed::Failed, 3, error.to_string()),
+        (_, Class::File) => failure(Failed::Failed, 4, error.to_string()),
+        _ => failure(Failed::Failed, 5, error.to_string()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::outcome::json;
 use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::sweep::disk::Disk;
 use crate::sweep::fleet::scan::Scans;
 use crate::sweep::key::Hashes;
 use crate::sweep::points::Points;
@@ -46,7 +47,7 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
         .map(|(source, file)| (source, file.canonicalize().unwrap_or_else(|_| file.clone())))
         .collect();
     write("inputs.json", json(&files).as_bytes())?;
-    table(points, &folder)?;
+    table(points, &folder, disk)?;
     write("study.toml", points.study.text.text.as_bytes())?;
     if let Some(text) = points.study.scans.as_ref().and_then(|scans| scans.changed()) {
         disk.write(&Scans::path(store.root()), text.as_bytes())?;
@@ -58,7 +59,7 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
 }
 
 /// Axes and key of each run. Keys change with the program's version and with what inputs hold, while the study stays the same.
-fn table(points: &Points, folder: &Path) -> Result<()> {
+fn table(points: &Points, folder: &Path, disk: &Disk) -> Result<()> {
     let mut columns: Vec<(&str, Kind)> = vec![("point", Kind::Number), ("seed", Kind::Number), ("key", Kind::Text)];
     columns.extend(points.study.axes.iter().map(|axis| (axis.label.as_str(), Kind::Text)));
     let path = folder.join(POINTS);
@@ -74,5 +75,5 @@ fn table(points: &Points, folder: &Path) -> Result<()> {
     if table.content().and_then(read).is_some_and(|new| Some(new) == read(&path)) {
         return Ok(());
     }
-    table.publish().map_err(|error: Error| error.note("the points of the study"))
+    disk.publish(table).map_err(|error: Error| error.note("the points of the study"))
 }

@@ -9,7 +9,7 @@
 //! | What will it cost? | [`cost`] |
 //! | Who runs what? | [`shards`], [`execute`]; one run is [`job`], [`attempt`]; as a text for other processes, [`task`] |
 //! | How do processes share filled devices? | [`fillings`] |
-//! | Which results are there? | [`table`] |
+//! | Which results are there? | [`table`] over [`figures`] |
 //! | What do many volumes say together? | [`fleet`] |
 //! | Are they right, and which may go? | [`verify`], [`clean`] |
 
@@ -20,6 +20,7 @@ pub mod cost;
 pub mod disk;
 pub mod draw;
 pub mod execute;
+pub mod figures;
 pub mod fillings;
 pub mod fleet;
 pub mod job;

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use crate::error::{Error, Kind, Result};
 use crate::names::clip;
@@ -77,8 +78,8 @@ pub struct Read<S> {
     /// The version of the program that wrote it.
     pub version: String,
     key: String,
-    /// The effective configuration.
-    pub config: Json,
+    /// The effective configuration, as it is written.
+    pub config: Box<RawValue>,
     /// The identity of the requests.
     pub input: String,
     /// The seed.
@@ -96,8 +97,7 @@ pub struct Read<S> {
 impl<S> Read<S> {
     /// Whether the content is that of its key.
     fn fits(&self, expected: &str) -> bool {
-        let config = serde_json::to_string(&self.config).unwrap_or_default();
-        let digest = blake3::hash(config.as_bytes()).to_hex().to_string();
+        let digest = blake3::hash(&compact(self.config.get())).to_hex().to_string();
         let whole = match self.status {
             Status::Done => self.summary.is_some(),
             Status::Refused => self.rule.is_some(),
@@ -105,6 +105,18 @@ impl<S> Read<S> {
         let own = key(&self.version, &digest, &self.input, self.seed, self.mode);
         self.schema == RUN && self.key == expected && own == expected && whole
     }
+}
+
+/// JSON without the blanks between its values, as the digest of a configuration has it.
+fn compact(json: &str) -> Vec<u8> {
+    let (mut within, mut escaped) = (false, false);
+    let keep = |byte: &u8| {
+        let kept = within || !byte.is_ascii_whitespace();
+        within ^= *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        kept
+    };
+    json.bytes().filter(keep).collect()
 }
 
 /// Why a run gave nothing.
@@ -335,11 +347,8 @@ impl Store {
             }
             number += 1;
         };
-        match std::fs::rename(path, &target) {
-            // Another process was first.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            other => other.map_err(|error| Error::file("write", &target, &error)),
-        }
+        // Perhaps another process was first.
+        self.disk.rename(path, &target).map(drop)
     }
 
     /// Records that were set aside.
@@ -395,11 +404,7 @@ impl Store {
         for ending in [".json", ".perf.json", ".fail.json", ".run"] {
             self.disk.remove(&self.file(key, ending))?;
         }
-        let folder = self.folder(key);
-        match std::fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", &folder, &error)),
-            _ => Ok(()),
-        }
+        self.disk.remove_folder(&self.folder(key))
     }
 
     /// Marks a run as running in this process.
@@ -455,7 +460,7 @@ impl Store {
             }
             // Of two processes that take it over, one succeeds in renaming it.
             let aside = self.root.join("claims").join(format!("{TEMPORARY}{key}-{}", std::process::id()));
-            if std::fs::rename(&path, &aside).is_err() {
+            if !self.disk.rename(&path, &aside)? {
                 return Ok(None);
             }
             self.disk.remove(&aside)?;

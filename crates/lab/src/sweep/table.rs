@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value as Json;
-use ssdlab_sim::blame::CAUSES;
+use serde_json::value::RawValue;
+use ssdlab_sim::blame::{CAUSES, Extra};
 
 use crate::error::Result;
 use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 use crate::sweep::axis::Shown;
 use crate::sweep::cost::Cost;
+use crate::sweep::figures::{self, Figure, Paths};
 use crate::sweep::parallel;
 use crate::sweep::points::{Points, Run};
 use crate::sweep::status::{Standing, Survey};
@@ -37,18 +38,18 @@ impl Numbers {
         Numbers { bits: vec![0; rows], known: vec![false; rows], real: false }
     }
 
-    fn set(&mut self, row: usize, value: &serde_json::Number) {
-        let whole = value.as_u64().filter(|value| i64::try_from(*value).is_ok());
-        match whole {
-            Some(value) if !self.real => self.bits[row] = value,
-            _ => {
+    fn set(&mut self, row: usize, value: Figure) {
+        self.bits[row] = match value {
+            Figure::Whole(value) if !self.real => value,
+            Figure::Whole(value) => (value as f64).to_bits(),
+            Figure::Real(value) => {
                 if !self.real {
                     self.real = true;
                     self.bits.iter_mut().for_each(|bits| *bits = (*bits as f64).to_bits());
                 }
-                self.bits[row] = value.as_f64().unwrap_or(f64::NAN).to_bits();
+                value.to_bits()
             }
-        }
+        };
         self.known[row] = true;
     }
 
@@ -106,25 +107,20 @@ fn measures() -> Vec<(String, String)> {
     all
 }
 
-/// Sections that are flattened, in their order; those of schemes follow as they stand in summaries.
-const SECTIONS: [&str; 1] = ["flash"];
-const AFTER: [&str; 2] = ["gc.collections", "gc.moved_pages"];
-const LAST: [&str; 2] = ["utilisation", "wear"];
+/// What the table has of GC.
+const OF_GC: [&str; 2] = ["gc.collections", "gc.moved_pages"];
 /// Sections of which the table has what it has.
-const TAKEN: [&str; 8] =
-    ["requests", "pages", "bytes", "latency_ns", "waiting_ns", "breakdown_ns", "write_amplification", "gc"];
-
-fn flatten(path: &str, value: &Json, out: &mut Vec<(String, serde_json::Number)>) {
-    match value {
-        Json::Number(number) => out.push((path.into(), number.clone())),
-        Json::Object(entries) => {
-            for (key, value) in entries {
-                flatten(&format!("{path}.{key}"), value, out);
-            }
-        }
-        _ => {}
-    }
-}
+const TAKEN: [&str; 9] = [
+    "simulated_ns",
+    "requests",
+    "pages",
+    "bytes",
+    "latency_ns",
+    "waiting_ns",
+    "breakdown_ns",
+    "write_amplification",
+    "gc",
+];
 
 /// Runs whose records are in memory at a time.
 const CHUNK: usize = 1024;
@@ -133,26 +129,17 @@ const CHUNK: usize = 1024;
 struct Loaded {
     standing: Standing,
     rule: Option<String>,
-    /// By fixed measure.
-    fixed: Vec<Option<serde_json::Number>>,
-    /// Everything else by path.
-    flat: Vec<(String, serde_json::Number)>,
+    /// Numbers of its summary by path.
+    figures: Vec<(usize, Figure)>,
     cost: Option<Cost>,
 }
 
 impl Loaded {
-    fn of(
-        points: &Points,
-        survey: &Survey<'_>,
-        store: &Store,
-        run: &Run,
-        fixed: &[(String, String)],
-    ) -> Result<Loaded> {
+    fn of(points: &Points, survey: &Survey<'_>, store: &Store, run: &Run, paths: &Paths) -> Result<Loaded> {
         let mut loaded = Loaded {
             standing: survey.standing(run, store),
             rule: points.points[run.point].refused.clone(),
-            fixed: Vec::new(),
-            flat: Vec::new(),
+            figures: Vec::new(),
             cost: None,
         };
         if let Standing::Failure(failure) = &loaded.standing {
@@ -161,39 +148,99 @@ impl Loaded {
         if !matches!(loaded.standing, Standing::Done | Standing::Refused) {
             return Ok(loaded);
         }
-        let Some(read) = store.read::<Json>(&run.key)? else {
+        let Some(read) = store.read::<Box<RawValue>>(&run.key)? else {
             loaded.standing = Standing::Left;
             return Ok(loaded);
         };
         loaded.rule = read.rule.or(loaded.rule);
-        let summary = read.summary.unwrap_or_default();
-        let number = |path: &str| match path.split('.').try_fold(&summary, |value, part| value.get(part)) {
-            Some(Json::Number(number)) => Some(number.clone()),
-            _ => None,
-        };
-        loaded.fixed = fixed.iter().map(|(_, path)| number(path)).collect();
-        let flat = &mut loaded.flat;
-        for (section, value) in summary.as_object().into_iter().flatten() {
-            let section = section.as_str();
-            if section == "gc" {
-                flatten(section, value, flat);
-                flat.retain(|(path, _)| !path.starts_with("gc.") || AFTER.contains(&path.as_str()));
-            } else if !LEFT_OUT.contains(&section) && !TAKEN.contains(&section) && section != "simulated_ns" {
-                flatten(section, value, flat);
-            }
+        if let Some(summary) = read.summary {
+            // The record has been parsed once, so this is JSON.
+            loaded.figures = figures::read(summary.get(), paths, &LEFT_OUT).unwrap_or_default();
         }
         loaded.cost = store.cost(&run.key);
         Ok(loaded)
     }
 }
 
-/// The group that a path's column is in: flash, gc, utilisation and wear, schemes.
-fn group_of(path: &str) -> usize {
+/// Groups of columns in their order.
+const FIXED: usize = 0;
+const FLASH: usize = 1;
+const GC: usize = 2;
+const USE: usize = 3;
+const SCHEMES: usize = 4;
+
+/// The group that a path's column is in; none if the table does not have it.
+fn group_of(path: &str) -> Option<usize> {
     match path.split('.').next().unwrap_or_default() {
-        of if SECTIONS.contains(&of) => 0,
-        "gc" => 1,
-        of if LAST.contains(&of) => 2,
-        _ => 3,
+        _ if OF_GC.contains(&path) => Some(GC),
+        "breakdown_ns" if of_feature(path) => Some(FIXED),
+        "flash" => Some(FLASH),
+        "utilisation" | "wear" => Some(USE),
+        of if TAKEN.contains(&of) => None,
+        _ => Some(SCHEMES),
+    }
+}
+
+/// Whether a path is that of a cause of an optional feature, which summaries of devices without the feature lack.
+fn of_feature(path: &str) -> bool {
+    let cause = ["breakdown_ns.read.", "breakdown_ns.write."].iter().find_map(|op| path.strip_prefix(op));
+    cause.is_some_and(|cause| Extra::ALL.iter().any(|extra| extra.name() == cause))
+}
+
+/// Columns while they are filled, row by row.
+struct Columns {
+    rows: usize,
+    paths: Paths,
+    /// By number of a path: its column, once the path is met; none if the table does not have it. Threads number the paths, so
+    /// numbers say nothing of the order.
+    places: Vec<Option<Option<usize>>>,
+    columns: Vec<Numbers>,
+    /// The group and path of each column, in the order in which they are met.
+    names: Vec<(usize, String)>,
+}
+
+impl Columns {
+    fn new(rows: usize) -> Columns {
+        let (paths, places) = (Paths::default(), Vec::new());
+        let mut new = Columns { rows, paths, places, columns: Vec::new(), names: Vec::new() };
+        for (name, path) in measures() {
+            let number = new.paths.number(&path);
+            new.add(number, FIXED, name);
+        }
+        for path in OF_GC {
+            new.add(new.paths.number(path), GC, path.into());
+        }
+        new
+    }
+
+    fn add(&mut self, number: usize, group: usize, name: String) {
+        self.places.resize(self.places.len().max(number + 1), None);
+        self.places[number] = Some(Some(self.columns.len()));
+        self.columns.push(Numbers::empty(self.rows));
+        self.names.push((group, name));
+    }
+
+    fn set(&mut self, row: usize, (number, figure): (usize, Figure)) {
+        self.places.resize(self.places.len().max(number + 1), None);
+        if self.places[number].is_none() {
+            let path = self.paths.path(number);
+            match group_of(&path) {
+                Some(group) => self.add(number, group, path),
+                None => self.places[number] = Some(None),
+            }
+        }
+        if let Some(Some(place)) = self.places[number] {
+            self.columns[place].set(row, figure);
+        }
+    }
+
+    /// Names and columns in the order of the table.
+    fn end(self) -> (Vec<String>, Vec<Numbers>) {
+        let mut all: Vec<((usize, String), Numbers)> = self.names.into_iter().zip(self.columns).collect();
+        // Sections of schemes appear with the first run that has them: their order must not depend on it.
+        let scheme = |(group, name): &(usize, String)| (*group == SCHEMES).then(|| name.clone());
+        all.sort_by_cached_key(|(name, _)| (name.0, scheme(name)));
+        all.into_iter().map(|((_, name), numbers)| (name, numbers)).unzip()
     }
 }
 
@@ -220,53 +267,24 @@ impl<'p> Rows<'p> {
         let runs = survey.runs();
         let mut standing: Vec<Standing> = Vec::with_capacity(runs.len());
         let mut rules = Vec::with_capacity(runs.len());
-        let fixed = measures();
-        let mut names: Vec<String> = fixed.iter().map(|(name, _)| name.clone()).collect();
-        let mut columns: Vec<Numbers> = vec![Numbers::empty(runs.len()); fixed.len()];
-        // Sections by group of order: flash, gc, utilisation and wear, schemes.
-        let mut others: [Vec<String>; 4] = Default::default();
-        others[1] = AFTER.map(String::from).to_vec();
-        let mut place: HashMap<String, (usize, usize)> = HashMap::new();
-        let mut found: [Vec<Numbers>; 4] = Default::default();
-        found[1] = vec![Numbers::empty(runs.len()); AFTER.len()];
-        place.extend(AFTER.iter().enumerate().map(|(i, name)| (String::from(*name), (1, i))));
+        let mut columns = Columns::new(runs.len());
         let mut perf = [Numbers::empty(runs.len()), Numbers::empty(runs.len())];
-        let read = |run: &Run| Loaded::of(points, &survey, store, run, &fixed);
         // A chunk at a time, so that memory does not grow with the study; records are read by all cores, and taken in order.
         for (chunk, first) in runs.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
+            let read = |run: &Run| Loaded::of(points, &survey, store, run, &columns.paths);
             for (loaded, row) in parallel::map(chunk, &read).into_iter().zip(first..) {
                 let loaded = loaded?;
-                for (value, column) in loaded.fixed.iter().zip(&mut columns) {
-                    value.iter().for_each(|number| column.set(row, number));
-                }
-                for (path, number) in loaded.flat {
-                    let (group, at) = *place.entry(path).or_insert_with_key(|path| {
-                        let group = group_of(path);
-                        others[group].push(path.clone());
-                        found[group].push(Numbers::empty(runs.len()));
-                        (group, others[group].len() - 1)
-                    });
-                    found[group][at].set(row, &number);
-                }
+                loaded.figures.into_iter().for_each(|figure| columns.set(row, figure));
                 if let Some(cost) = loaded.cost {
-                    serde_json::Number::from_f64(cost.cpu_s).iter().for_each(|number| perf[0].set(row, number));
-                    cost.peak_rss_bytes.iter().for_each(|bytes| perf[1].set(row, &(*bytes).into()));
+                    perf[0].set(row, Figure::Real(cost.cpu_s));
+                    cost.peak_rss_bytes.into_iter().for_each(|bytes| perf[1].set(row, Figure::Whole(bytes)));
                 }
                 standing.push(loaded.standing);
                 rules.push(loaded.rule);
             }
         }
         perf[0].real |= perf[0].known.iter().all(|known| !known);
-        for (group, (paths, numbers)) in others.into_iter().zip(found).enumerate() {
-            let mut both: Vec<(String, Numbers)> = paths.into_iter().zip(numbers).collect();
-            // Sections of schemes appear with the first run that has them: their order must not depend on it.
-            if group == 3 {
-                both.sort_by(|a, b| a.0.cmp(&b.0));
-            }
-            let (paths, numbers): (Vec<_>, Vec<_>) = both.into_iter().unzip();
-            names.extend(paths);
-            columns.extend(numbers);
-        }
+        let (names, columns) = columns.end();
         let mut rows = Rows { points, runs, standing, rules, names, columns, ratios: Vec::new(), perf };
         rows.compare();
         Ok(rows)

@@ -1,6 +1,7 @@
 //! A run as a text that another process can take.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use ssdlab_sim::Check;
 use crate::error::{Error, Result};
 use crate::settings::{Settings, Sources};
 use crate::sweep::attempt::attempt;
+use crate::sweep::fillings::Fillings;
 use crate::sweep::job::{End, Follow, Job, Terms};
 use crate::sweep::key::{self, Mode};
 use crate::sweep::points::VERSION;
@@ -24,8 +26,8 @@ pub struct Task {
     pub set: Vec<String>,
     /// The identity of its requests.
     pub input: String,
-    /// The file that they are read from.
-    pub file: Option<PathBuf>,
+    /// The files that they are read from, by source.
+    pub files: BTreeMap<String, PathBuf>,
     /// Its seed.
     pub seed: u64,
     /// Whether it has time.
@@ -36,22 +38,26 @@ pub struct Task {
     pub wall_ns: Option<u64>,
     /// Limit of its memory, in bytes.
     pub memory_bytes: Option<u64>,
+    /// The folder of fillings on disk.
+    pub fill_cache: Option<PathBuf>,
 }
 
 impl Task {
-    /// From a job.
-    pub fn of(job: &Job<'_>, file: Option<&Path>, terms: &Terms) -> Task {
-        let file = file.map(|path| path.canonicalize().unwrap_or_else(|_| path.into()));
+    /// From a job and the files of its requests, each with the source that it is.
+    pub fn of(job: &Job<'_>, files: &[(String, PathBuf)], terms: &Terms) -> Task {
+        let files = files.iter();
+        let files = files.map(|(source, path)| (source.clone(), path.canonicalize().unwrap_or_else(|_| path.clone())));
         Task {
             key: job.key.into(),
             set: Settings::of(job.config.clone()).arguments(),
             input: job.input.into(),
-            file,
+            files: files.collect(),
             seed: job.seed,
             mode: job.mode,
             check: format!("{:?}", terms.check).to_lowercase(),
             wall_ns: terms.wall_ns,
             memory_bytes: terms.memory_bytes,
+            fill_cache: terms.fillings.as_ref().map(|fillings| fillings.folder().to_path_buf()),
         }
     }
 
@@ -83,7 +89,7 @@ impl Task {
             Mode::Timed => broken,
         };
         let refused = broken.map(|error| format!("{}: {}", error.key, error.message));
-        let requests = key::requests(&self.input, &|_| self.file.clone())?;
+        let requests = key::requests(&self.input, &|source| self.files.get(source).cloned())?;
         // Workers of a pool make many runs of one trace.
         static HASHES: LazyLock<key::Hashes> = LazyLock::new(key::Hashes::default);
         let (source, _) = HASHES.source(&requests.from)?;
@@ -113,9 +119,8 @@ impl Task {
             mode: self.mode,
             memory_bytes: if refused.is_some() { 0 } else { memory },
         };
-        then(
-            &job,
-            &Terms { check, wall_ns: self.wall_ns, memory_bytes: self.memory_bytes, keep: Vec::new(), fillings: None },
-        )
+        let fillings = self.fill_cache.as_deref().map(|folder| Fillings::open(folder, Fillings::LEAST)).transpose()?;
+        let (wall_ns, memory_bytes) = (self.wall_ns, self.memory_bytes);
+        then(&job, &Terms { check, wall_ns, memory_bytes, keep: Vec::new(), fillings })
     }
 }

@@ -59,7 +59,7 @@ pub fn verify(
             verified.other_version.push(key);
             continue;
         }
-        match again(&key, &read.config, &read.input, read.seed, read.mode, &files) {
+        match again(&key, read.config.get(), &read.input, read.seed, read.mode, &files) {
             Ok(record) if record.as_bytes() == store.bytes(&key)? => verified.same.push(key),
             Ok(_) => verified.different.push(key),
             Err(error) if error.kind == Kind::Usage => verified.unknown.push((key, error.to_string())),
@@ -81,14 +81,14 @@ fn files(store: &Store) -> Result<BTreeMap<String, PathBuf>> {
 
 fn again(
     key: &str,
-    config: &Json,
+    config: &str,
     input: &str,
     seed: u64,
     mode: Mode,
     files: &BTreeMap<String, PathBuf>,
 ) -> Result<String> {
     let unknown = |message: String| Error::usage(message);
-    let config: Config = serde_json::from_value(config.clone()).map_err(|error| unknown(error.to_string()))?;
+    let config: Config = serde_json::from_str(config).map_err(|error| unknown(error.to_string()))?;
     let requests = key::requests(input, &|source| files.get(source).cloned())?;
     let source = Hashes::default().source(&requests.from).map_err(|error| unknown(error.to_string()))?;
     if key::identity(&source.0, &requests) != input {

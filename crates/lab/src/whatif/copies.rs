@@ -132,8 +132,11 @@ impl Observer for Eye {
     fn arrived(&mut self, own: u64, request: &Request) {
         let mut seen = lock(&self.0);
         let number = seen.number(own);
-        let first = seen.drawn_from.is_none();
-        seen.drawn_from.get_or_insert(own);
+        // A timeline counts requests from the first that arrives while it is drawn.
+        let first = seen.timeline.is_some() && seen.drawn_from.is_none();
+        if first {
+            seen.drawn_from = Some(own);
+        }
         seen.draw(|timeline| {
             if first {
                 timeline.begin_at(own);

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 use ssdlab_sim::Completed;
-use ssdlab_sim::blame::CAUSES;
 
+use crate::explain::records::Reason;
 use crate::results::requests::op;
 use crate::whatif::measures::measures;
 use crate::whatif::outcome::{Pair, WhatIf};
@@ -74,7 +74,7 @@ fn brief(pair: &Pair) -> Json {
 }
 
 fn whole(row: &Completed) -> Json {
-    let causes = CAUSES.iter().map(|(cause, name)| (name.to_string(), row.blame.0[*cause as usize]));
+    let causes = Reason::all().map(|cause| (cause.name().to_string(), cause.of(row)));
     let causes: Map<String, Json> = causes.filter(|(_, ns)| *ns > 0).map(|(name, ns)| (name, json!(ns))).collect();
     json!({
         "request": row.request,

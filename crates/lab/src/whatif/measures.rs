@@ -75,7 +75,7 @@ pub fn measures(whatif: &WhatIf) -> Vec<Measure> {
 
 fn collect(whatif: &WhatIf, side: impl Fn(&Pair) -> Option<Completed>) -> Histograms {
     let mut histograms = [Histogram::default(), Histogram::default()];
-    for one in whatif.pairs.iter().filter_map(side) {
+    for one in whatif.pairs.iter().filter_map(side).filter(|one| one.op != RequestOp::Flush) {
         let (blame, latency): (Blame, u64) = (one.blame, (one.completion - one.arrival).0);
         histograms[usize::from(one.op == RequestOp::Write)].record(&blame, latency, blame.waits());
     }

@@ -39,7 +39,7 @@ use crate::variants::comparison::can_be_read_again;
 use copies::{Copy, LeftOut, Source};
 use moment::{Choice, Moment};
 pub use outcome::{Pair, WhatIf, Work};
-use parting::part;
+use parting::{Parting, part};
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -119,6 +119,7 @@ pub fn what_if(
     })?;
     progress.simulated();
     found.request = request;
+    found.extras = base_config.extra_causes();
     found.about = input.about();
     found.seed = how.seed;
     found.config_digest = crate::settings::digest(base_config);
@@ -129,7 +130,7 @@ pub fn what_if(
 fn changed_config(settings: &Settings, wish: &Wish) -> Result<Config> {
     let mut sources = settings.sources().clone();
     sources.varied.extend(wish.changes.iter().cloned());
-    let merged = Settings::merge(&sources)?;
+    let merged = Settings::merge(&sources).map_err(|error| error.from_option("--change"))?;
     let mut config = merged.config.clone();
     keep_outside(&settings.config, &mut config);
     if wish.without.contains(&Choice::Suspend) {
@@ -139,7 +140,7 @@ fn changed_config(settings: &Settings, wish: &Wish) -> Result<Config> {
         }
         config.timing.suspendable = Suspendable::None;
     }
-    config.check().map_err(|broken| merged.refuse(&broken))?;
+    config.check().map_err(|broken| merged.refuse(&broken).from_option("--change"))?;
     changeable(&settings.config, &config)?;
     Ok(config)
 }
@@ -290,65 +291,49 @@ impl Two<'_> {
     ) -> Result<WhatIf> {
         let longest = longest(base.ssd.config()).max(longest(other.ssd.config()));
         let (copied, begins) = (base.ssd.now(), [base.ssd.sample(), other.ssd.sample()]);
-        let (mut parting, mut work, mut postponement) = (None, None, Postponement::default());
-        let mut window: Vec<u64> = Vec::new();
-        let mut done = 0;
+        let mut seen = Seen { parting: None, window: None, postponement: Postponement::default() };
         loop {
             let now = base.ssd.now();
             let next = base.next_event(source)?.min(other.next_event(source)?);
             let mut until = Nanos(now.max(next).0.saturating_add(STEP));
-            if work.is_none() {
+            let open = seen.window.is_none();
+            if open {
                 until = until.min(Nanos(self.to.0 + 1));
             }
             base.advance(until, source)?;
             // Collections that were put off begin at the end of the window.
-            if work.is_none() && until > self.to {
+            if open && until > self.to {
                 other.advance(self.to, source)?;
-                postponement = other.ssd.stop_postponing();
+                seen.postponement = other.ssd.stop_postponing();
             }
             other.advance(until, source)?;
             source.forget(base.next.min(other.next));
             go(progress, &base)?;
-            if parting.is_none() {
-                let known = Nanos(until.0.saturating_sub(longest));
-                parting = part(&base.legs(), &other.legs(), base.ssd.geometry(), copied, known);
-                base.forget_legs(known);
-                other.forget_legs(known);
-            }
-            if parting.is_some() {
-                base.stop_legs();
-                other.stop_legs();
-            }
-            if work.is_none() && until > self.to {
-                window = base.arrived(self.to);
+            seen.compare(&base, &other, copied, Nanos(until.0.saturating_sub(longest)));
+            if open && until > self.to {
                 let ends = [base.ssd.sample(), other.ssd.sample()];
-                work = Some([0, 1].map(|i| Work::between(&begins[i], &ends[i])));
+                let work = [0, 1].map(|i| Work::between(&begins[i], &ends[i]));
+                seen.window = Some(Window { requests: base.arrived(self.to), done: 0, work });
             }
-            let ended = next == Nanos::NEVER;
-            if work.is_some() {
-                while window
-                    .get(done)
-                    .is_some_and(|number| base.has(*number) && (other.has(*number) || other.leaves_out(*number)))
-                {
-                    done += 1;
-                }
-                let all = done == window.len();
-                // Where they part is known only when all that ran at the end of the window is over.
-                if ended || (all && (parting.is_some() || until.0 > self.to.0.saturating_add(longest))) {
-                    break;
-                }
+            let all = seen.window.as_mut().map(|window| window.is_over(&base, &other));
+            // Where they part is known only when all that ran at the end of the window is over.
+            let told = seen.parting.is_some() || until.0 > self.to.0.saturating_add(longest);
+            if all.is_some_and(|all| next == Nanos::NEVER || (all && told)) {
+                break;
             }
         }
-        if parting.is_none() {
-            parting = part(&base.legs(), &other.legs(), base.ssd.geometry(), copied, Nanos::NEVER);
-        }
-        let pairs = window
-            .iter()
-            .filter_map(|number| {
-                let base = base.take(*number)?;
-                base.measured.then(|| Pair { base, whatif: other.take(*number) })
-            })
-            .collect();
+        seen.compare(&base, &other, copied, Nanos::NEVER);
+        self.result(&base, &other, copied, seen)
+    }
+
+    /// What the two have shown.
+    fn result(&self, base: &Copy, other: &Copy, copied: Nanos, seen: Seen) -> Result<WhatIf> {
+        let (window, work) = seen.window.map(|window| (window.requests, window.work)).unwrap_or_default();
+        let pair = |number: &u64| {
+            let base = base.take(*number)?;
+            base.measured.then(|| Pair { base, whatif: other.take(*number) })
+        };
+        let timelines = base.drawn().zip(other.drawn());
         Ok(WhatIf {
             at: self.wish.at,
             moment: self.moment,
@@ -357,20 +342,61 @@ impl Two<'_> {
             closed: self.closed,
             changes: self.wish.changes.clone(),
             without: self.wish.without.clone(),
-            pairs,
-            work: work.unwrap_or_default(),
-            parting,
-            postponement,
-            timeline: base
-                .drawn()
-                .zip(other.drawn())
-                .map(|(one, two)| Timeline::finish_pair([one, two]))
-                .transpose()?,
+            pairs: window.iter().filter_map(pair).collect(),
+            work,
+            parting: seen.parting,
+            postponement: seen.postponement,
+            timeline: timelines.map(|(one, two)| Timeline::finish_pair([one, two])).transpose()?,
             request: None,
+            extras: Vec::new(),
+            tenants: base.ssd.tenants().unwrap_or_default().to_vec(),
             about: Vec::new(),
             seed: 0,
             config_digest: String::new(),
         })
+    }
+}
+
+/// What two devices have shown so far.
+struct Seen {
+    parting: Option<Parting>,
+    /// The window, once it is over.
+    window: Option<Window>,
+    postponement: Postponement,
+}
+
+impl Seen {
+    /// Looks where they part; all legs that began before `known` have been seen.
+    fn compare(&mut self, base: &Copy, other: &Copy, copied: Nanos, known: Nanos) {
+        if self.parting.is_some() {
+            return;
+        }
+        self.parting = part(&base.legs(), &other.legs(), base.ssd.geometry(), copied, known);
+        for device in [base, other] {
+            match self.parting {
+                Some(_) => device.stop_legs(),
+                None => device.forget_legs(known),
+            }
+        }
+    }
+}
+
+/// The requests of the window, and what the devices did in it.
+struct Window {
+    requests: Vec<u64>,
+    /// How many of them have completed in both devices.
+    done: usize,
+    work: [Work; 2],
+}
+
+impl Window {
+    /// Whether all its requests have completed.
+    fn is_over(&mut self, base: &Copy, other: &Copy) -> bool {
+        let over = |number: &u64| base.has(*number) && (other.has(*number) || other.leaves_out(*number));
+        while self.requests.get(self.done).is_some_and(over) {
+            self.done += 1;
+        }
+        self.done == self.requests.len()
     }
 }
 

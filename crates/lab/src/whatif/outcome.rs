@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use ssdlab_sim::blame::Extra;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Postponement, Sample};
 
@@ -79,6 +80,10 @@ pub struct WhatIf {
     pub about: Vec<String>,
     /// The timeline of both devices, not visible yet.
     pub timeline: Option<Finished>,
+    /// Causes of optional features that the device has.
+    pub extras: Vec<Extra>,
+    /// Names of the tenants; none without any.
+    pub tenants: Vec<String>,
     /// Seed of every random choice.
     pub seed: u64,
     /// Digest of the base's configuration.

@@ -1,27 +1,27 @@
 //! One row per request of the window: the columns of `--requests` twice, as `base_` and as `whatif_`.
 
 use ssdlab_sim::Completed;
-use ssdlab_sim::blame::CAUSES;
+use ssdlab_sim::blame::{CAUSES, Extra};
 
 use crate::error::Result;
 use crate::results::requests::{COLUMNS, op};
 use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 use crate::whatif::outcome::{Pair, WhatIf};
 
-/// Begins a table.
+/// Begins a table of a device with these causes of optional features; `tenants`: it has some.
 ///
 /// # Errors
 /// As [`Sheet::begin`].
-pub fn create(place: &Place) -> Result<Sheet> {
-    let names: Vec<String> = ["base_", "whatif_"].into_iter().flat_map(prefixed).collect();
-    let kind = |name: &str| if name.ends_with("_op") { Kind::Word } else { Kind::Maybe };
-    let columns: Vec<(&str, Kind)> = names.iter().map(|name| (name.as_str(), kind(name))).collect();
+pub fn create(place: &Place, extras: &[Extra], tenants: bool) -> Result<Sheet> {
+    let own = COLUMNS.into_iter().map(|(name, kind)| (name, if kind == Kind::Word { kind } else { Kind::Maybe }));
+    let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
+    let tenant = tenants.then_some(("tenant", Kind::MaybeText));
+    let names: Vec<(&str, Kind)> = own.chain(causes.map(|name| (name, Kind::Maybe))).chain(tenant).collect();
+    let both = ["base_", "whatif_"].into_iter();
+    let columns: Vec<(String, Kind)> =
+        both.flat_map(|prefix| names.iter().map(move |(name, kind)| (format!("{prefix}{name}"), *kind))).collect();
+    let columns: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
     Sheet::begin("--requests", place, &columns)
-}
-
-fn prefixed(prefix: &str) -> impl Iterator<Item = String> {
-    let names = COLUMNS.iter().map(|(name, _)| *name).chain(CAUSES.iter().map(|(_, name)| *name));
-    names.map(move |name| format!("{prefix}{name}"))
 }
 
 /// Writes all rows.
@@ -29,6 +29,7 @@ fn prefixed(prefix: &str) -> impl Iterator<Item = String> {
 /// # Errors
 /// As [`Sheet::row`].
 pub fn write(mut sheet: Sheet, whatif: &WhatIf) -> Result<Ended> {
+    let cells = |row, base| cells(row, base, &whatif.extras, &whatif.tenants);
     for Pair { base, whatif } in &whatif.pairs {
         sheet.row(cells(Some(base), base).chain(cells(whatif.as_ref(), base)))?;
     }
@@ -36,7 +37,12 @@ pub fn write(mut sheet: Sheet, whatif: &WhatIf) -> Result<Ended> {
 }
 
 /// The cells of a request; empty ones if it was left out. Its operation is known all the same.
-fn cells(row: Option<&Completed>, base: &Completed) -> impl Iterator<Item = Cell<'static>> + use<> {
+fn cells<'c>(
+    row: Option<&'c Completed>,
+    base: &'c Completed,
+    extras: &'c [Extra],
+    tenants: &'c [String],
+) -> impl Iterator<Item = Cell<'c>> {
     let number = |of: fn(&Completed) -> u64| Cell::Maybe(row.map(of));
     let head = [
         number(|row| row.request),
@@ -48,6 +54,8 @@ fn cells(row: Option<&Completed>, base: &Completed) -> impl Iterator<Item = Cell
         number(|row| row.completion.0),
         number(|row| (row.completion - row.arrival).0),
     ];
-    let causes = row.map(|row| row.blame.0);
-    head.into_iter().chain((0..CAUSES.len()).map(move |i| Cell::Maybe(causes.map(|causes| causes[i]))))
+    let causes = (0..CAUSES.len()).map(move |i| Cell::Maybe(row.map(|row| row.blame.0[i])));
+    let extras = extras.iter().map(move |extra| Cell::Maybe(row.map(|row| row.extras.0[*extra as usize])));
+    let tenant = move || Cell::MaybeText(row.and_then(|row| Some(tenants.get(usize::from(row.tenant))?.as_str())));
+    head.into_iter().chain(causes).chain(extras).chain((!tenants.is_empty()).then(tenant))
 }

@@ -1,11 +1,10 @@
 //! Two futures as lines of text.
 
 use ssdlab_sim::Completed;
-use ssdlab_sim::blame::CAUSES;
 
-use crate::explain::text::clock;
+use crate::explain::records::Reason;
 use crate::settings::assignment;
-use crate::text::{count, duration, plural};
+use crate::text::{clock, count, duration, plural};
 use crate::whatif::measures::{Measure, measures};
 use crate::whatif::outcome::{Pair, WhatIf};
 
@@ -24,7 +23,7 @@ pub fn text(whatif: &WhatIf) -> String {
     lines.push(("what if".into(), format!("{change}, from {} on", clock(whatif.copied.0))));
     let which = match whatif.request {
         Some(number) => format!("request {number} arrives at {}; ", clock(whatif.moment.0)),
-        None => format!("{} is at {}; ", whatif.at, clock(whatif.moment.0)),
+        None => format!("around {}; ", clock(whatif.moment.0)),
     };
     let window =
         format!("{which}{} from the copy to {}", plural(whatif.pairs.len() as u64, "request"), clock(whatif.to.0));
@@ -112,11 +111,16 @@ fn causes(pair: &Pair) -> Vec<Vec<String>> {
     let head = format!("request {}", pair.base.request);
     let mut rows = vec![vec![head, "base".into(), "what-if".into(), "difference".into()]];
     let other = pair.whatif.as_ref();
-    for (cause, name) in CAUSES {
-        let of = |row: &Completed| row.blame.0[cause as usize] as f64;
+    for cause in Reason::all() {
+        let of = |row: &Completed| cause.of(row) as f64;
         let values = [Some(of(&pair.base)), other.map(of)];
         if values.iter().flatten().any(|ns| *ns > 0.0) {
-            rows.push(vec![name.into(), shown(true, values[0]), shown(true, values[1]), difference(true, values)]);
+            rows.push(vec![
+                cause.name().into(),
+                shown(true, values[0]),
+                shown(true, values[1]),
+                difference(true, values),
+            ]);
         }
     }
     let values = [Some(latency(&pair.base)), other.map(latency)];

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 159] = [
+const LAYERS: [&str; 160] = [
     "outside",
     "text",
     "names",
@@ -145,6 +145,7 @@ const LAYERS: [&str; 159] = [
     "sweep/fleet/scan",
     "sweep/keep",
     "sweep/parallel",
+    "sweep/figures",
     "sweep/table",
     "sweep/verify",
     "sweep/clean",

@@ -11,9 +11,10 @@ use ssdlab_lab::error::{Class, Error};
 use ssdlab_lab::report;
 use ssdlab_lab::results::sheet::{Frame, Place, Values};
 use ssdlab_lab::sweep::axis::Shown;
+use ssdlab_lab::sweep::clean::{self, Which};
 use ssdlab_lab::sweep::disk::{Disk, Step};
 use ssdlab_lab::sweep::execute::{self, Ended, Options, Retry, Watch, job, terms};
-use ssdlab_lab::sweep::job::{End, Terms};
+use ssdlab_lab::sweep::job::{End, Keep, Terms};
 use ssdlab_lab::sweep::keep;
 use ssdlab_lab::sweep::key::Hashes;
 use ssdlab_lab::sweep::points::{Point, Points, Run};
@@ -364,7 +365,7 @@ fn shards_and_threads_give_the_same_bytes() {
     for run in &runs {
         let job = execute::job(&points, run);
         let terms = Terms { check: Check::Off, wall_ns: None, memory_bytes: None, keep: Vec::new(), fillings: None };
-        let text = serde_json::to_string(&Task::of(&job, None, &terms)).unwrap();
+        let text = serde_json::to_string(&Task::of(&job, &[], &terms)).unwrap();
         assert!(text.len() < 4096, "{}", text.len());
         let task: Task = serde_json::from_str(&text).unwrap();
         let end = task.perform(Some(&alone), &mut || ControlFlow::Continue(())).unwrap();
@@ -546,6 +547,87 @@ fn a_store_survives_every_fault_of_the_disk() {
         assert_eq!(store.tidy(false).unwrap(), 0, "{step:?}: no temporary file is left");
     }
     assert!(faults > 25, "{faults} steps");
+}
+
+/// The same of a store that is in use: a broken record, a failure, a claim of a process that is gone, tables beside records, the
+/// points of the study, and records that are no longer wanted.
+#[test]
+fn every_fault_of_a_store_in_use_is_survived() {
+    let (points, old) =
+        (points("[axes]\n\"schemes.victim\" = [\"greedy\", \"fifo\"]\n"), points("[repeat]\nseeds = [9]\n"));
+    let options = Options { claim: true, keep: vec![Keep::Requests], ..one_job() };
+    let runs = points.runs();
+    let record = |store: &Store, key: &str| store.root().join("runs").join(&key[..2]).join(format!("{key}.json"));
+    let in_use = |root: &Path| {
+        let store = create(root);
+        sweep(&old, &store, &one_job());
+        let broken = record(&store, &runs[0].key);
+        std::fs::create_dir_all(broken.parent().unwrap()).unwrap();
+        std::fs::write(broken, "{").unwrap();
+        let (message, command) = ("too slow".into(), "ssdlab run".into());
+        let failure = Failure { status: Failed::Timeout, exit_status: 75, message, command, attempts: 1 };
+        store.fail(&runs[1].key, &failure).unwrap();
+        for run in &runs {
+            let claim = root.join("claims").join(&run.key);
+            std::fs::create_dir_all(root.join("claims")).unwrap();
+            let file = std::fs::File::create(claim).unwrap();
+            file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(3600)).unwrap();
+        }
+    };
+    let work = |root: &Path, disk: Disk| -> Result<(), Error> {
+        let store = Store::create(root, disk)?;
+        keep::keep(&points, &store, &Hashes::default())?;
+        execute::run(&points, &store, &options, &())?;
+        clean::clean(&store, &Which::NotIn(clean::keys(&points)), true).map(drop)
+    };
+    let whole = |root: &Path| {
+        let store = create(root);
+        let tables = runs.iter().map(|run| std::fs::read(store.folder(&run.key).join(Keep::Requests.file())).unwrap());
+        (tree(&store), tables.collect::<Vec<_>>(), std::fs::read_dir(root.join("claims")).unwrap().count())
+    };
+    let clean = tempfile::tempdir().unwrap();
+    in_use(&clean.path().join("store"));
+    work(&clean.path().join("store"), Disk::default()).unwrap();
+    let (expected, mut hits) = (whole(&clean.path().join("store")), Vec::new());
+    assert_eq!((expected.0.len(), expected.2), (4, 0), "two records with their folders, and no claim");
+    for fail_at in 0..1000u64 {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("store");
+        in_use(&root);
+        let (steps, hit) = (AtomicU64::new(0), Arc::new(Mutex::new(None)));
+        let noted = hit.clone();
+        let disk = Disk::failing(Arc::new(move |step: Step, path: &Path| {
+            if steps.fetch_add(1, Ordering::Relaxed) == fail_at {
+                *noted.lock().unwrap() = Some((step, path.to_path_buf()));
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            Ok(())
+        }));
+        let done = work(&root, disk);
+        let Some((step, path)) = hit.lock().unwrap().clone() else {
+            assert!(done.is_ok(), "no step failed");
+            break;
+        };
+        // Marks and claims that can't be removed at the end of their work are found by the next run.
+        let found_later =
+            path.extension().is_some_and(|ending| ending == "run") || path.starts_with(root.join("claims"));
+        if !(step == Step::Remove && found_later) {
+            let error = done.err().unwrap_or_else(|| panic!("{step:?} of {} fails", path.display()));
+            assert_eq!(error.class(), Class::File, "{error}");
+        }
+        // A claim of this process would be left alone for ten minutes.
+        for claim in std::fs::read_dir(root.join("claims")).unwrap() {
+            std::fs::remove_file(claim.unwrap().path()).unwrap();
+        }
+        work(&root, Disk::default()).unwrap_or_else(|error| panic!("{step:?} of {}: {error}", path.display()));
+        assert!(whole(&root) == expected, "{step:?} of {}", path.display());
+        assert_eq!(create(&root).tidy(false).unwrap(), 0, "{step:?}: no temporary file is left");
+        hits.push(step);
+    }
+    use Step::{Create, Folder, Remove, Rename, Sync, SyncFolder, Write};
+    for step in [Folder, Create, Write, Sync, Rename, SyncFolder, Remove] {
+        assert!(hits.contains(&step), "{step:?} among {} steps", hits.len());
+    }
 }
 
 /// A page of a store shows the runs of the study as it is now: keys change with inputs (and with the program's version), while the

@@ -3,7 +3,8 @@
 //! `time_ns` (int64, since the first request), `op` (text: `read`, `write`, `trim`, `flush`), `offset` and `bytes` (64-bit), and
 //! optionally `volume` (int32, in the order of first appearance) and `fua` (boolean: force unit access)
 //! and `stream` (int32: number of the stream). The names of the volumes are in the file's metadata
-//! under `ssdlab.volumes`, percent-encoded between commas: any bytes come back as they were.
+//! under `ssdlab.volumes`, percent-encoded between commas: any bytes come back as they were. Likewise those of the streams, under
+//! `ssdlab.streams`: the column then counts them from 1, and 0 is none. Without it, each number is the name of a stream.
 //!
 //! The file's own library unpacks rows batch by batch into the fixed-size records that the parser below reads, so that
 //! all later steps (limits, order of time, volumes) are the same as for any other format. The library is only part of
@@ -17,15 +18,34 @@ use crate::table::{FUA, ROW_BYTES, STREAM};
 /// Operations by their number in a row; any other value is unknown.
 const OPS: [(&str, Op); 4] = [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim), ("flush", Op::Flush)];
 
-/// Reads rows. Without labels the trace names no volumes.
+/// Names in the metadata of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Labels {
+    /// Of volumes; without any, the trace names none.
+    pub volumes: Vec<Vec<u8>>,
+    /// Of streams; none if their numbers are their names.
+    pub streams: Option<Vec<Vec<u8>>>,
+}
+
+/// Reads rows.
 #[derive(Default)]
 pub(crate) struct Rows {
-    labels: Vec<Vec<u8>>,
+    labels: Labels,
 }
 
 impl Rows {
-    pub fn new(labels: Vec<Vec<u8>>) -> Rows {
+    pub fn new(labels: Labels) -> Rows {
         Rows { labels }
+    }
+
+    /// The name of the stream of a number; empty for none.
+    fn stream(&self, number: u32) -> Vec<u8> {
+        let own = || number.to_string().into_bytes();
+        match &self.labels.streams {
+            None => own(),
+            Some(_) if number == 0 => Vec::new(),
+            Some(names) => names.get(number as usize - 1).cloned().unwrap_or_else(own),
+        }
     }
 }
 
@@ -59,10 +79,11 @@ impl Parser for Rows {
                 .expected("addresses below 18446744073709551616"));
         }
         let mut volume = 0;
-        if !self.labels.is_empty() {
+        let volumes = &self.labels.volumes;
+        if !volumes.is_empty() {
             let raw = &row[24..28];
             let at = u32::from_le_bytes(std::array::from_fn(|i| raw[i])) as usize;
-            let label = || self.labels.get(at).cloned().unwrap_or_else(|| at.to_string().into_bytes());
+            let label = || volumes.get(at).cloned().unwrap_or_else(|| at.to_string().into_bytes());
             match cx.volume_of(raw, |_| label())? {
                 Some(id) => volume = id,
                 None => return Ok(Parsed::Pass),
@@ -72,7 +93,7 @@ impl Parser for Rows {
             0 => 0,
             _ => {
                 let number = u32::from_le_bytes(std::array::from_fn(|i| row[30 + i]));
-                cx.streams.number(number.to_string().as_bytes())?
+                cx.streams.number(&self.stream(number))?
             }
         };
         let fua = row[29] & FUA != 0 && *op == Op::Write;
@@ -85,7 +106,8 @@ pub(crate) use file::{Sink, open};
 
 #[cfg(feature = "parquet")]
 mod file {
-    use crate::readers::parquet::OPS;
+    use crate::convert::Names;
+    use crate::readers::parquet::{Labels, OPS};
     use crate::record::Record;
     use crate::table::Row;
     use parquet::basic::{Compression, ConvertedType, LogicalType, Type, ZstdLevel};
@@ -102,13 +124,17 @@ mod file {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::{Arc, Mutex, PoisonError};
 
-    const LABELS: &str = "ssdlab.volumes";
+    const VOLUMES: &str = "ssdlab.volumes";
+    /// Where the names of streams are.
+    const STREAMS: &str = "ssdlab.streams";
     const SCHEMA: &str = "message requests {
         required int64 time_ns;
         required binary op (UTF8);
         required int64 offset (INTEGER(64,false));
         required int64 bytes (INTEGER(64,false));
         required int32 volume;
+        required boolean fua;
+        required int32 stream;
     }";
     /// Rows that are unpacked at a time.
     const BATCH: usize = 1 << 12;
@@ -145,7 +171,7 @@ mod file {
     /// A file, opened: its rows as a stream of records, and the names of its volumes.
     pub(crate) struct Open {
         pub rows: Box<dyn Read + Send>,
-        pub labels: Vec<Vec<u8>>,
+        pub labels: Labels,
     }
 
     /// One column of the current row group.
@@ -294,18 +320,17 @@ mod file {
         let fua = Column::find(&file, "fua", Type::BOOLEAN)?;
         let stream = Column::find(&file, "stream", Type::INT32)?;
         let pairs = file.metadata().file_metadata().key_value_metadata();
-        let labels = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == LABELS)?.value.clone());
-        let labels = match (labels, &volume) {
-            (Some(text), Some(_)) if text.is_empty() => Vec::new(),
-            (Some(text), Some(_)) => text
-                .split(',')
-                .map(decode)
-                .collect::<Option<_>>()
-                .ok_or_else(|| broken(format!("the names of its volumes ({LABELS}) are not percent-encoded")))?,
+        let names = |key: &str| {
+            let text = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == key)?.value.clone());
+            text.map(|text| listed(&text, key)).transpose()
+        };
+        let volumes = match (names(VOLUMES)?, &volume) {
+            (Some(names), Some(_)) => names,
             // A file of another program: volumes are named by their numbers.
             (None, Some(_)) => vec![b"0".to_vec()],
             (_, None) => Vec::new(),
         };
+        let labels = Labels { volumes, streams: names(STREAMS)? };
         let (group, left) = (0, 0);
         let rows = Rows { file, group, left, time, op, offset, bytes, volume, fua, stream, out: Vec::new(), given: 0 };
         Ok(Open { rows: Box::new(rows), labels })
@@ -314,6 +339,12 @@ mod file {
     fn encode(label: &[u8]) -> String {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"_-.:/".contains(&b);
         label.iter().map(|&b| if plain(b) { (b as char).to_string() } else { format!("%{b:02X}") }).collect()
+    }
+
+    /// Names from the metadata.
+    fn listed(text: &str, key: &str) -> io::Result<Vec<Vec<u8>>> {
+        let names = text.split(',').filter(|_| !text.is_empty()).map(decode);
+        names.collect::<Option<_>>().ok_or_else(|| broken(format!("the names under {key} are not percent-encoded")))
     }
 
     fn decode(text: &str) -> Option<Vec<u8>> {
@@ -358,8 +389,11 @@ mod file {
         numbers: [Vec<i64>; 3],
         ops: Vec<ByteArray>,
         volumes: Vec<i32>,
+        fua: Vec<bool>,
+        streams: Vec<i32>,
         names: [ByteArray; 4],
-        labels: Vec<Vec<u8>>,
+        volume_names: Vec<Option<Vec<u8>>>,
+        stream_names: Vec<Option<Vec<u8>>>,
     }
 
     impl Sink {
@@ -377,13 +411,16 @@ mod file {
                 numbers: Default::default(),
                 ops: Vec::new(),
                 volumes: Vec::new(),
+                fua: Vec::new(),
+                streams: Vec::new(),
                 names: OPS.map(|(name, _)| ByteArray::from(name)),
-                labels: Vec::new(),
+                volume_names: Vec::new(),
+                stream_names: Vec::new(),
             })
         }
 
         /// Takes a request; the bytes that are ready for the file, often none.
-        pub fn push(&mut self, record: &Record, label: Option<&[u8]>) -> io::Result<Vec<u8>> {
+        pub fn push(&mut self, record: &Record, names: Names<'_>) -> io::Result<Vec<u8>> {
             for (column, value) in self.numbers.iter_mut().zip([record.time_ns, record.offset, record.bytes]) {
                 // Bits of an unsigned number, as the schema says.
                 column.push(value as i64);
@@ -391,12 +428,19 @@ mod file {
             let op = OPS.iter().position(|(_, op)| *op == record.op).unwrap_or(0);
             self.ops.push(self.names[op].clone());
             self.volumes.push(i32::try_from(record.volume).map_err(|_| broken("too many volumes"))?);
-            let at = record.volume as usize;
-            if let Some(label) = label
-                && at >= self.labels.len()
-            {
-                // Volumes come in the order of first appearance.
-                self.labels.resize(at + 1, label.to_vec());
+            self.fua.push(record.fua);
+            self.streams.push(i32::from(record.stream));
+            let keep = |known: &mut Vec<Option<Vec<u8>>>, place: usize, name: Option<&[u8]>| {
+                known.resize(known.len().max(place + 1), None);
+                if known[place].is_none() {
+                    known[place] = name.map(<[u8]>::to_vec);
+                }
+            };
+            if names.volume.is_some() {
+                keep(&mut self.volume_names, record.volume as usize, names.volume);
+            }
+            if let Some(place) = usize::from(record.stream).checked_sub(1) {
+                keep(&mut self.stream_names, place, names.stream);
             }
             if self.ops.len() == GROUP { self.flush() } else { Ok(Vec::new()) }
         }
@@ -405,7 +449,7 @@ mod file {
             if self.ops.is_empty() {
                 return Ok(self.shared.take());
             }
-            let Sink { writer, numbers, ops, volumes, .. } = self;
+            let Sink { writer, numbers, ops, volumes, fua, streams, .. } = self;
             guarded(|| {
                 let mut group = writer.next_row_group()?;
                 let mut index = 0usize;
@@ -413,6 +457,8 @@ mod file {
                     match index {
                         1 => column.typed::<ByteArrayType>().write_batch(ops, None, None)?,
                         4 => column.typed::<Int32Type>().write_batch(volumes, None, None)?,
+                        5 => column.typed::<BoolType>().write_batch(fua, None, None)?,
+                        6 => column.typed::<Int32Type>().write_batch(streams, None, None)?,
                         at => column.typed::<Int64Type>().write_batch(&numbers[at.div_ceil(2)], None, None)?,
                     };
                     column.close()?;
@@ -423,14 +469,19 @@ mod file {
             numbers.iter_mut().for_each(Vec::clear);
             ops.clear();
             volumes.clear();
+            fua.clear();
+            streams.clear();
             Ok(self.shared.take())
         }
 
         /// The rest of the file.
         pub fn finish(&mut self) -> io::Result<Vec<u8>> {
             let mut rest = self.flush()?;
-            let labels = self.labels.iter().map(|label| encode(label)).collect::<Vec<_>>().join(",");
-            self.writer.append_key_value_metadata(KeyValue::new(LABELS.to_owned(), labels));
+            for (key, names) in [(VOLUMES, &self.volume_names), (STREAMS, &self.stream_names)] {
+                let names = names.iter().map(|name| encode(name.as_deref().unwrap_or_default()));
+                let names = names.collect::<Vec<_>>().join(",");
+                self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), names));
+            }
             guarded(|| self.writer.finish().map(drop))?;
             rest.extend(self.shared.take());
             Ok(rest)

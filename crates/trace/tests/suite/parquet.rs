@@ -1,7 +1,7 @@
 //! Parquet: written files read back unchanged, and damaged or foreign files are refused with a message.
 
 use ssdlab_trace::workload::named;
-use ssdlab_trace::{Code, Format, Op, Options, Reader, Record, TraceError, Writer};
+use ssdlab_trace::{Code, Format, Names, Op, Options, Reader, Record, TraceError, Writer};
 use std::path::Path;
 
 type Labelled = Vec<(Record, Option<Vec<u8>>)>;
@@ -19,7 +19,7 @@ fn write(records: &Labelled) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().expect("temporary file");
     let mut writer = Writer::new(file.as_file(), "t.parquet", Format::Parquet).expect("begins");
     for (record, label) in records {
-        writer.write(record, label.as_deref()).expect("writes");
+        writer.write(record, Names { volume: label.as_deref(), stream: None }).expect("writes");
     }
     assert_eq!(writer.count(), records.len() as u64);
     assert_eq!(writer.finish().expect("ends"), Default::default(), "nothing is lost");
@@ -90,4 +90,39 @@ fn what_is_no_parquet_and_what_is_damaged() {
             assert!(error.to_string().contains("= fix: "), "{error}");
         }
     }
+}
+
+/// Streams in an order of their own: the numbers are those of the writer, the names come back.
+#[test]
+fn streams_and_forced_writes_come_back() {
+    let names: [&[u8]; 3] = [b"log", b"a,b%\n", b"7"];
+    // The second stream comes first, and none in between.
+    let given: Vec<(u64, u16, bool)> =
+        [(0, 2, true), (1, 0, false), (2, 3, true), (3, 1, false), (4, 2, true)].to_vec();
+    let file = tempfile::NamedTempFile::new().expect("temporary file");
+    let mut writer = Writer::new(file.as_file(), "t.parquet", Format::Parquet).expect("begins");
+    for &(time_ns, stream, fua) in &given {
+        let record = Record { time_ns, offset: 0, bytes: 512, volume: 0, op: Op::Write, fua, stream };
+        let name = usize::from(stream).checked_sub(1).map(|place| names[place]);
+        writer.write(&record, Names { volume: None, stream: name }).expect("writes");
+    }
+    assert!(writer.finish().expect("ends").is_exact());
+    let mut reader = Reader::open(file.path(), &Options::default()).expect("opens");
+    for (time_ns, stream, fua) in given {
+        let record = reader.next().expect("reads").expect("a request");
+        let expected = usize::from(stream).checked_sub(1).map(|place| names[place]);
+        assert_eq!((record.time_ns, record.fua, reader.names(&record).stream), (time_ns, fua, expected));
+    }
+    // Formats that have no place for them say how many they lose.
+    let record = Record { time_ns: 0, offset: 0, bytes: 512, volume: 0, op: Op::Write, fua: true, stream: 1 };
+    let names = Names { volume: None, stream: Some(b"log") };
+    let mut writer = Writer::new(Vec::new(), "out", Format::Ssdsim).expect("begins");
+    writer.write(&record, names).expect("writes");
+    let losses = writer.finish().expect("ends");
+    assert_eq!((losses.streams_left_out, losses.fua_left_out, losses.is_exact()), (1, 1, false));
+    let map = "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,fua=4,stream=5".parse().expect("a map");
+    let mut writer = Writer::new(Vec::new(), "out", map).expect("begins");
+    writer.write(&record, names).expect("writes");
+    let (losses, text) = writer.end().expect("ends");
+    assert_eq!((losses.is_exact(), text.as_slice()), (true, &b"0,W,0,512,1,log\n"[..]));
 }

@@ -2,7 +2,7 @@
 
 use crate::reference;
 use proptest::prelude::*;
-use ssdlab_trace::{Format, Op, Options, Reader, Record, Source, Writer};
+use ssdlab_trace::{Format, Names, Op, Options, Reader, Record, Source, Writer};
 use std::io::Cursor;
 
 /// Units of a format: time in ns, offset and size in bytes, and whether it has trims and volumes.
@@ -85,7 +85,7 @@ fn write(format: &str, records: &[Record]) -> (Vec<u8>, ssdlab_trace::Losses) {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, "out", format.parse().expect("format")).expect("writer");
     for record in records {
-        writer.write(record, None).expect("the format carries it");
+        writer.write(record, Names::default()).expect("the format carries it");
     }
     let losses = writer.finish().expect("memory");
     (bytes, losses)
@@ -183,8 +183,8 @@ fn what_a_format_cannot_carry_is_counted() {
     let (_, losses) = write("msr", &list);
     assert_eq!((losses.rounded, losses.trims_left_out, losses.times_cut), (0, 1, 1));
     let mut writer = Writer::new(Vec::new(), "out", Format::Blkreplay).expect("writer");
-    writer.write(&record(0, Op::Read, 0, 512, 0), None).expect("one volume");
-    let error = writer.write(&record(0, Op::Read, 0, 512, 1), None).expect_err("two volumes");
+    writer.write(&record(0, Op::Read, 0, 512, 0), Names::default()).expect("one volume");
+    let error = writer.write(&record(0, Op::Read, 0, 512, 1), Names::default()).expect_err("two volumes");
     assert!(error.to_string().contains("cannot carry several volumes"), "{error}");
 }
 
@@ -194,7 +194,7 @@ fn labels_survive_where_they_can() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, "out", Format::Spc).expect("writer");
     for (volume, label) in [(0, &b"1"[..]), (1, b"hm,\x1b"), (2, b"7")] {
-        writer.write(&record(volume), Some(label)).expect("written");
+        writer.write(&record(volume), Names { volume: Some(label), stream: None }).expect("written");
     }
     assert_eq!(writer.finish().expect("memory").volumes_renamed, 1);
     let names: Vec<&str> =
