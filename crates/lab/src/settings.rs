@@ -551,7 +551,9 @@ impl Merge {
             // Only the keys below are visited: a file may set any number of keys.
             let known = self.places.range(below.clone()..).map(|(known, _)| known);
             let gone: Vec<String> = known.take_while(|known| known.starts_with(&below)).cloned().collect();
-            gone.iter().for_each(|key| drop(self.places.remove(key)));
+            for key in gone {
+                self.places.remove(&key);
+            }
         }
     }
 

@@ -46,7 +46,9 @@ impl Text {
         let table = toml::de::Deserializer::parse(&text).and_then(Table::deserialize).map_err(wrong)?;
         let spans = DeTable::parse(&text).map_err(wrong)?;
         let mut places = BTreeMap::new();
-        walk(spans.get_ref(), "", &mut |path, key, value| drop(places.insert(path, (key, value))));
+        walk(spans.get_ref(), "", &mut |path, key, value| {
+            places.insert(path, (key, value));
+        });
         Ok((Text { name, text, directory, places }, table))
     }
 
