@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use ssdlab_sim::config::{Config, ConfigError};
 use toml::de::{DeTable, DeValue};
-use toml::{Table, Value};
+use toml::{Spanned, Table, Value};
 
 use crate::error::{Error, KeyError, Kind, Result, Spot};
 pub use crate::files::Document;
@@ -374,14 +374,14 @@ fn toml_key(key: &str) -> String {
     if bare && !key.is_empty() { key.into() } else { Value::String(key.into()).to_string() }
 }
 
-/// The place of a key, or of the innermost table around it that has one.
+/// The place of a key, or of the innermost table or list around it that has one.
 fn place_of<'p>(places: &'p BTreeMap<String, Place>, key: &str) -> Option<&'p Place> {
     let mut key = key;
     loop {
         if let Some(place) = places.get(key) {
             return Some(place);
         }
-        let (outer, _) = key.rsplit_once('.')?;
+        let (outer, _) = key.rsplit_once(['.', '['])?;
         // The header of a section is not the place of a key that it does not set; the slot of a scheme is.
         if !outer.contains('.') {
             return None;
@@ -499,10 +499,8 @@ impl Merge {
         if !value.is_table() || path.len() > 1 {
             self.forget(&dotted);
         }
-        if let Ok(parsed) = DeValue::parse(value_text.trim())
-            && let DeValue::Table(table) = parsed.get_ref()
-        {
-            walk(table, &dotted, &mut |path, key, value| {
+        if let Ok(parsed) = DeValue::parse(value_text.trim()) {
+            walk_below(&parsed, &dotted, &mut |path, key, value| {
                 let shifted = |span: Range<usize>| span.start + lead..span.end + lead;
                 self.places.insert(path, place(shifted(key), shifted(value)));
             });
@@ -549,12 +547,13 @@ impl Merge {
 
     /// Forgets the places of everything below a key.
     fn forget(&mut self, key: &str) {
-        let below = format!("{key}.");
-        // Only the keys below are visited: a file may set any number of keys.
-        let gone =
-            self.places.range(below.clone()..).map(|(known, _)| known).take_while(|known| known.starts_with(&below));
-        for known in gone.cloned().collect::<Vec<_>>() {
-            self.places.remove(&known);
+        for below in [format!("{key}."), format!("{key}[")] {
+            // Only the keys below are visited: a file may set any number of keys.
+            let known = self.places.range(below.clone()..).map(|(known, _)| known);
+            let gone: Vec<String> = known.take_while(|known| known.starts_with(&below)).cloned().collect();
+            for key in gone {
+                self.places.remove(&key);
+            }
         }
     }
 
@@ -616,6 +615,14 @@ impl Merge {
             let message = format!("{path}: `{}` is not one of its values", clip(given));
             return self.at(Error::new(Kind::Config(Box::new(known)), message), path, false).help(help);
         }
+        // What the TOML crate says of a choice that is no name, and of one with a table that does not have exactly one key.
+        let chooses = message.contains("unit variant") || message.contains("exactly 1 element");
+        if let Some(names) = chooses.then(|| self.names_at(path)).flatten() {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let wrong = self.value(path).map_or("no value".into(), |value| format!("`{value}`"));
+            let fault = Error::config(path, format!("{path}: {} is not one of its values", clip(&wrong)));
+            return self.at(fault, path, false).help(format!("the values are {}", self::names(&names)));
+        }
         let message = if message.starts_with("data did not match any variant of untagged enum PageTimes") {
             page_times(self.value(path))
         } else {
@@ -624,14 +631,32 @@ impl Merge {
         self.at(Error::config(path, format!("{path}: {message}")), path, false)
     }
 
-    fn value(&self, path: &str) -> Option<&Value> {
-        let mut keys = path.split('.');
-        let mut value = self.tree.get(keys.next()?)?;
-        for key in keys {
-            value = value.get(key)?;
-        }
-        Some(value)
+    /// The names that a key takes, learnt from the error about a name that it does not take; none if it takes no names.
+    fn names_at(&self, path: &str) -> Option<Vec<String>> {
+        let mut tree = Value::Table(self.tree.clone());
+        *segments(path).try_fold(&mut tree, |value, part| match part.parse::<usize>() {
+            Ok(place) => value.get_mut(place),
+            Err(_) => value.get_mut(part),
+        })? = Value::String(String::new());
+        let error = serde_path_to_error::deserialize::<_, Config>(tree).err()?;
+        let (said, names) = error.inner().message().split_once(", expected ")?;
+        let names = quoted(names).into_iter().map(String::from).collect();
+        (said.starts_with("unknown variant") && error.path().to_string() == path).then_some(names)
     }
+
+    fn value(&self, path: &str) -> Option<&Value> {
+        let mut parts = segments(path);
+        let first = self.tree.get(parts.next()?)?;
+        parts.try_fold(first, |value, part| match part.parse::<usize>() {
+            Ok(place) => value.get(place),
+            Err(_) => value.get(part),
+        })
+    }
+}
+
+/// The keys and places in lists of a path such as `nvme.queues[0].match`.
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split(['.', '[']).map(|part| part.trim_end_matches(']'))
 }
 
 /// Why a value is neither a duration nor a list of durations.
@@ -659,6 +684,7 @@ pub(crate) fn plain_types(message: &str) -> String {
         "u64" => "a whole number, not negative",
         "f64" => "a number",
         "a boolean" => "true or false",
+        "a sequence" => "a list",
         other if other.starts_with("struct ") => "a table of keys",
         other => return if other.is_empty() { message.trim_end().into() } else { format!("{said}expected {other}") },
     };
@@ -720,14 +746,28 @@ pub(crate) fn key_path(key: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Calls `f(dotted path, span of the key, span of the value)` for every key of a document, tables included.
-pub(crate) fn walk(table: &DeTable, parent: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
+/// Calls `f(path, span of the key, span of the value)` for every key of a document, tables included, and for every entry of a list
+/// (`nvme.queues[0]`, whose key is the entry itself).
+pub(crate) fn walk(table: &DeTable<'_>, parent: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
     for (key, value) in table.iter() {
         let path = join(parent, key.get_ref());
         f(path.clone(), key.span(), value.span());
-        if let DeValue::Table(inner) = value.get_ref() {
-            walk(inner, &path, f);
+        walk_below(value, &path, f);
+    }
+}
+
+/// [`walk`] for what a value holds.
+fn walk_below(value: &Spanned<DeValue<'_>>, path: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
+    match value.get_ref() {
+        DeValue::Table(inner) => walk(inner, path, f),
+        DeValue::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                let path = format!("{path}[{i}]");
+                f(path.clone(), item.span(), item.span());
+                walk_below(item, &path, f);
+            }
         }
+        _ => {}
     }
 }
 

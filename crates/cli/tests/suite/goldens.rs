@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs, each with a name: every preset on a smaller array, and schemes and features that no preset has.
-const RUNS: [(&str, &str); 22] = [
+const RUNS: [(&str, &str); 25] = [
     ("default", "--preset default"),
     ("brr", "--preset brr"),
     ("composed", "--preset composed"),
@@ -32,6 +32,15 @@ const RUNS: [(&str, &str); 22] = [
         "--set raid.layout=traditional --set raid.group=2 --set faults.chip_fails=[{chip=3,at=\"100ms\"}]",
     ),
     ("a power cut", "--set faults.power_cut=[\"100ms\"]"),
+    (
+        "write cache, stripes",
+        "--set cache.size=1MiB --set cache.time=2us --set cache.writeback=watermark --set cache.order=stripe --set device.multi_plane=true",
+    ),
+    (
+        "weighted queues",
+        "--set nvme={arbitration=\"wrr\",queues=[{name=\"r\",class=\"high\",weight=3,match={op=\"read\"}},{name=\"w\",match=\"rest\"}]}",
+    ),
+    ("reads first", "--set order.die_queue=read-first --set order.read_burst=4"),
     ("zero-cost GC", "--set gc.time=none --set schemes.victim=d-choices"),
     ("count-only", "--count-only"),
 ];

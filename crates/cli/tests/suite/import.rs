@@ -114,7 +114,7 @@ fn mistakes_name_the_fix() {
         ("run --import page.parameters --from mqsim --workload quickstart", 2, "expected a configuration file in XML"),
         ("import page.parameters --from mqsim", 2, "expected a configuration file in XML"),
         ("import page.parameters --from qemu", 2, "expected auto, mqsim, ssdsim"),
-        ("import tiny.toml", 2, "not a configuration of a known simulator"),
+        ("import tiny.toml", 2, "a configuration of this program"),
     ] {
         let said = bench.bad(arguments, status);
         assert!(said.contains(message), "{arguments}: {said}");

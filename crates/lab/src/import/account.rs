@@ -67,6 +67,8 @@ pub struct Entry {
     pub becomes: Vec<String>,
     /// What differs, or what is missing; empty if there is nothing to say.
     pub note: String,
+    /// The scenario that it belongs to, if another one is imported: one line tells of all keys of such a scenario.
+    pub scenario: Option<usize>,
 }
 
 /// What became of every key of some files.
@@ -117,8 +119,14 @@ impl Account {
                 continue;
             }
             out.push_str(&format!("\n{} ({})\n", verdict.words(), entries.len()));
-            for entry in entries {
-                out.push_str(&line(entry));
+            for alike in entries.chunk_by(|a, b| a.scenario.is_some() && (a.scenario, &a.note) == (b.scenario, &b.note))
+            {
+                out.push_str(&match alike[0].scenario {
+                    Some(number) => {
+                        row(&format!("scenario {number} ({})", plural(alike.len() as u64, "key")), &alike[0].note)
+                    }
+                    None => line(alike[0]),
+                });
             }
         }
         if !self.assumed.is_empty() {
@@ -203,5 +211,9 @@ fn line(entry: &Entry) -> String {
         }
         said.push_str(&clip_line(&entry.note));
     }
+    row(&was, &said)
+}
+
+fn row(was: &str, said: &str) -> String {
     if said.is_empty() { format!("  {was}\n") } else { format!("  {was:<44}  {said}\n") }
 }

@@ -74,7 +74,6 @@ pub(super) const RULES: &[Rule] = &[
     missing("ssdmodel_ssd/Print stats", "the summary has all results"),
     missing("ssdmodel_ssd/Timing model", "there is one"),
     missing("ssdmodel_ssd/Block count", "the array gives the capacity"),
-    missing("ssdmodel_ssd/*", "not part of the device here"),
     missing("disksim_iosim/*", "--time-scale scales the arrivals of a trace"),
     missing("disksim_synthgen/*", "a generated workload is a TOML file here: docs/workloads.md"),
     missing("disksim_synthio/*", "a generated workload is a TOML file here: docs/workloads.md"),

@@ -71,6 +71,13 @@ impl FromStr for Simulator {
     }
 }
 
+impl Simulator {
+    /// Its name in options.
+    fn name(self) -> &'static str {
+        SIMULATORS.into_iter().find(|(_, other)| *other == self).map_or("", |(name, _)| name)
+    }
+}
+
 /// How files are imported.
 #[derive(Clone, Copy, Debug)]
 pub struct How {
@@ -115,6 +122,7 @@ impl Imported {
             files.push((index, Parsed::read(name, text, how.from)?));
         }
         files.sort_by_key(|(index, parsed)| (matches!(parsed, Parsed::Flows(_)), *index));
+        one_device(&files, &texts)?;
         let (mut drive, mut account, mut flows) = (Drive::default(), Account::default(), Vec::new());
         for (index, parsed) in &files {
             let shown = base_name(&texts[*index].0);
@@ -188,6 +196,23 @@ impl Imported {
     }
 }
 
+/// Refuses files of several simulators, and several devices.
+fn one_device(files: &[(usize, Parsed)], texts: &[(String, String)]) -> Result<()> {
+    let name = |index: usize| crate::names::clip(&texts[index].0);
+    let Some((first, of)) = files.first().map(|(index, parsed)| (*index, parsed.simulator())) else { return Ok(()) };
+    if let Some((other, parsed)) = files.iter().find(|(_, parsed)| parsed.simulator() != of) {
+        let (one, two) = (of.name(), parsed.simulator().name());
+        return Err(Error::usage(format!("{} is of {one}, {} of {two}", name(first), name(*other)))
+            .help("import files of one simulator at a time"));
+    }
+    let devices: Vec<usize> = files.iter().filter(|(_, parsed)| parsed.is_device()).map(|(index, _)| *index).collect();
+    if let [first, second, ..] = devices[..] {
+        return Err(Error::usage(format!("{} and {} each describe a device", name(first), name(second)))
+            .help("import one device at a time"));
+    }
+    Ok(())
+}
+
 /// A file by what is in it.
 enum Parsed {
     Drive(Simulator, Given),
@@ -212,6 +237,22 @@ impl Parsed {
             Simulator::Disksim => disksim::read(name, text)?,
         };
         Ok(Parsed::Drive(simulator, given))
+    }
+
+    fn simulator(&self) -> Simulator {
+        match self {
+            Parsed::Drive(simulator, _) => *simulator,
+            Parsed::Flows(_) => Simulator::Mqsim,
+        }
+    }
+
+    /// Whether it describes the flash array. (SimpleSSD has files of its request generator, too.)
+    fn is_device(&self) -> bool {
+        match self {
+            Parsed::Drive(Simulator::Simplessd, given) => given.keys.iter().any(|key| key.path().starts_with("pal/")),
+            Parsed::Drive(..) => true,
+            Parsed::Flows(_) => false,
+        }
     }
 
     /// Carries the file over; returns its account, the defaults that were used, and its flows.
@@ -278,6 +319,12 @@ fn detect(name: &str, text: &str) -> Result<Simulator> {
     .into_iter()
     .filter_map(|(simulator, fits)| fits.then_some(simulator))
     .collect();
+    // SimpleSSD has sections `ftl` and `nvme`, too, and FEMU other ones.
+    let ours: Vec<String> = crate::schema::keys().into_iter().map(|(section, _)| format!("[{section}]")).collect();
+    let is_ours = |line: &str| line != "[ftl]" && line != "[nvme]" && ours.iter().any(|section| section == line);
+    if fits.iter().all(|fit| *fit == Simulator::Simplessd) && !any(&starts(&["[pal]"])) && any(&is_ours) {
+        return refuse("a configuration of this program".into(), "run it as it is: ssdlab run CONFIG.toml");
+    }
     match fits[..] {
         [one] => Ok(one),
         [] => refuse(

@@ -157,7 +157,8 @@ impl Workload {
             next = keys.end;
             if *of != scenario {
                 let note = format!("scenario {scenario} is imported; --scenario {of} imports this one");
-                entries.extend(self.rest(keys.clone(), shown, NotModelled, &note));
+                let others = self.rest(keys.clone(), shown, NotModelled, &note);
+                entries.extend(others.map(|entry| Entry { scenario: Some(*of), ..entry }));
                 continue;
             }
             let mut desk = Desk::new(&self.given, file, keys.clone(), RULES, NAME, drive)?;
@@ -208,6 +209,7 @@ impl Workload {
             verdict,
             becomes: Vec::new(),
             note: note.into(),
+            scenario: None,
         })
     }
 }

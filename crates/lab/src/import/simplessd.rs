@@ -12,6 +12,10 @@ use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same,
 
 pub(super) const NAME: &str = "SimpleSSD";
 const PS: u64 = 1;
+const POWER: &str = "current and power are not simulated";
+const CONTROLLER: &str = "the controller's own work takes no time here";
+const IMAGE: &str = "pages have no content here";
+const TLC_ORDER: &str = "page p of a block is of type p mod 3; SimpleSSD has pages 0 to 5 as LSB, 6 and 7 as CSB, then pairs of LSB, CSB and MSB in turn";
 
 /// What becomes of each key, with the defaults of the program. Times are picoseconds.
 pub(super) const RULES: &[Rule] = &[
@@ -40,9 +44,9 @@ pub(super) const RULES: &[Rule] = &[
         "pal/DMASpeed",
         Some("400"),
         To::With("timing.transfer"),
-        "commands and addresses take no bus time here (timing.command)",
+        "SimpleSSD's mega is 2^20; its 7 command and address cycles, twice an operation, are left out here (timing.command)",
     ),
-    near("pal/DMAWidth", Some("8"), To::With("timing.bus_width"), "bits a transfer"),
+    near("pal/DMAWidth", Some("8"), To::With("timing.transfer"), "bits a transfer: eighths of a byte"),
     near(
         "pal/SuperblockSize",
         Some(""),
@@ -53,9 +57,14 @@ pub(super) const RULES: &[Rule] = &[
         "pal/PageAllocation",
         Some("CWDP"),
         To::With("schemes.place"),
-        "the first letter varies fastest; SimpleSSD leaves out the letters of a superblock",
+        "the first letter varies fastest, planes first with EnableMultiPlaneOperation; SimpleSSD leaves out the letters of a superblock",
     ),
-    missing("pal/*", "current and power are not simulated"),
+    missing("pal/Voltage", POWER),
+    missing("pal/ReadCurrent", POWER),
+    missing("pal/ProgramCurrent", POWER),
+    missing("pal/EraseCurrent", POWER),
+    missing("pal/IdleCurrent", POWER),
+    missing("pal/StandbyCurrent", POWER),
     same("ftl/MappingMode", Some("0"), To::Nothing),
     same("ftl/OverProvisioningRatio", Some("0.25"), To::Share("device.over_provisioning", 1)),
     missing("ftl/EraseThreshold", "blocks do not wear out; wear reports their erases"),
@@ -94,7 +103,6 @@ pub(super) const RULES: &[Rule] = &[
     near("icl/EvictPolicy", Some("2"), To::With("cache.evict"), ""),
     missing("icl/EvictMode", "lines are written back one by one"),
     missing("icl/CacheLatency", "the cache takes no time unless cache.time is set"),
-    missing("icl/*", "not part of the cache here"),
     near(
         "nvme/PCIEGeneration",
         Some("3"),
@@ -104,7 +112,19 @@ pub(super) const RULES: &[Rule] = &[
     near("nvme/PCIELane", Some("4"), To::With("timing.host_link"), "lanes of that rate"),
     missing("nvme/WRRHigh", "nvme.queues has a weight for each queue"),
     missing("nvme/WRRMedium", "nvme.queues has a weight for each queue"),
-    missing("nvme/*", "the controller's own work takes no time here"),
+    missing("nvme/AXIBusWidth", CONTROLLER),
+    missing("nvme/AXIClock", CONTROLLER),
+    missing("nvme/FIFOTransferUnit", CONTROLLER),
+    missing("nvme/WorkInterval", CONTROLLER),
+    missing("nvme/MaxRequestCount", CONTROLLER),
+    missing("nvme/MaxIOCQueue", CONTROLLER),
+    missing("nvme/MaxIOSQueue", CONTROLLER),
+    missing("nvme/DefaultNamespace", CONTROLLER),
+    missing("nvme/LBASize", CONTROLLER),
+    missing("nvme/EnableDiskImage", IMAGE),
+    missing("nvme/StrictSizeCheck", IMAGE),
+    missing("nvme/DiskImageFile", IMAGE),
+    missing("nvme/UseCopyOnWriteDisk", IMAGE),
     missing("dram/*", "the controller's memory takes no time unless cache.time is set; SimpleSSD adds each access"),
     missing("cpu/*", "firmware takes no time here"),
     missing("sata/*", "the host interface takes no time here"),
@@ -181,16 +201,9 @@ fn arrays(desk: &mut Desk) -> Result<()> {
                 None => desk.say(name, Unused, "this kind of flash has no such pages"),
             }
         }
-        if times.len() > 1 {
-            names.into_iter().filter(|name| desk.gives(name)).collect::<Vec<_>>().into_iter().for_each(|name| {
-                if types.iter().any(|start| name["pal/".len()..].starts_with(start)) {
-                    desk.say(
-                        name,
-                        Near,
-                        "page p of a block is of type p mod the number of types; SimpleSSD pairs pages",
-                    );
-                }
-            });
+        // MLC alternates in both.
+        if times.len() == 3 && times.iter().any(|time| *time != times[0]) {
+            names.into_iter().for_each(|name| desk.say(name, Near, TLC_ORDER));
         }
         desk.set(key, by_type(&times), names[0]);
     }
@@ -199,8 +212,12 @@ fn arrays(desk: &mut Desk) -> Result<()> {
 
 fn bus(desk: &mut Desk) -> Result<()> {
     let (speed, width) = (whole(desk, "pal/DMASpeed")?, whole(desk, "pal/DMAWidth")?);
-    desk.set("timing.transfer", text(format!("{speed}MT/s")), "pal/DMASpeed");
-    desk.set("timing.bus_width", Toml::Integer(i64::try_from(width).unwrap_or(i64::MAX)), "pal/DMAWidth");
+    if let Some(value) = desk.value("pal/DMAWidth").filter(|_| !width.is_multiple_of(8) || width == 0) {
+        return Err(value.refuse("not a width that SimpleSSD takes", "expected a multiple of 8 bits"));
+    }
+    // SimpleSSD takes 10^12 ps / (speed x 2^20) a transfer.
+    let rate = format!("{}MiB/s", speed.saturating_mul(width / 8));
+    desk.set("timing.transfer", text(rate), "pal/DMASpeed");
     let planes = desk.drive().whole("geometry.planes_per_die").unwrap_or(1);
     let joint = whole(desk, "pal/EnableMultiPlaneOperation")? != 0 && planes > 1;
     desk.set("device.multi_plane", Toml::Boolean(joint), "pal/EnableMultiPlaneOperation");
@@ -211,7 +228,9 @@ fn bus(desk: &mut Desk) -> Result<()> {
     if letters != ['C', 'D', 'P', 'W'] {
         return Err(order.refuse("not an order of C, W, D and P", "expected for example CWDP"));
     }
-    desk.set("schemes.place", text(shown), "pal/PageAllocation");
+    // SimpleSSD, too, moves the planes of a command to the front.
+    let place = if joint { format!("P{}", shown.replace('P', "")) } else { shown };
+    desk.set("schemes.place", text(place), "pal/PageAllocation");
     Ok(())
 }
 

@@ -357,6 +357,7 @@ impl<'a> Desk<'a> {
                 verdict: said.verdict,
                 becomes: said.becomes.into_iter().map(String::from).collect(),
                 note: said.note.clone(),
+                scenario: None,
             });
         }
         (entries, self.assumed)

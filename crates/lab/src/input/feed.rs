@@ -143,7 +143,9 @@ impl Feed<'_> {
         let stream = recorded.as_deref().or(generated.and_then(Generated::stream));
         let names = Names { tenant, device: device.as_deref(), stream };
         self.nvme.queue_of(names, op, record.offset).ok_or_else(|| {
-            let place = replay.map_or(String::new(), |replay| format!("line {}: ", replay.reader().line()));
+            let place = replay.map(Replay::reader);
+            let place =
+                place.map_or(String::new(), |reader| format!("{}: line {}: ", clip(reader.name()), reader.line()));
             let of = [("tenant", names.tenant), ("device", names.device), ("stream", names.stream)];
             let of = of.into_iter().filter_map(|(what, name)| Some(format!(" of {what} {}", clip(name?))));
             let of: String = of.collect();

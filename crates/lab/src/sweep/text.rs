@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Table};
+use toml::Table;
+use toml::de::DeTable;
 
 use crate::error::{Error, KeyError, Kind, Result, Spot};
 use crate::files::{directory, read_text};
 use crate::names::{clip, nearest};
-use crate::settings::{join, plain_types, quoted, syntax};
+use crate::settings::{join, plain_types, quoted, syntax, walk};
 
 /// A file as read.
 #[derive(Clone, Debug)]
@@ -46,7 +46,9 @@ impl Text {
         let table = toml::de::Deserializer::parse(&text).and_then(Table::deserialize).map_err(wrong)?;
         let spans = DeTable::parse(&text).map_err(wrong)?;
         let mut places = BTreeMap::new();
-        spread(spans.get_ref(), "", &mut places);
+        walk(spans.get_ref(), "", &mut |path, key, value| {
+            places.insert(path, (key, value));
+        });
         Ok((Text { name, text, directory, places }, table))
     }
 
@@ -124,28 +126,5 @@ impl Text {
     /// A path of the file, relative to it.
     pub fn path(&self, path: &str) -> PathBuf {
         self.directory.join(path)
-    }
-}
-
-/// The places of all keys, and of the entries of lists.
-fn spread(table: &DeTable<'_>, parent: &str, places: &mut BTreeMap<String, (Range<usize>, Range<usize>)>) {
-    for (key, value) in table.iter() {
-        let path = join(parent, key.get_ref());
-        places.insert(path.clone(), (key.span(), value.span()));
-        below(value, &path, places);
-    }
-}
-
-fn below(value: &Spanned<DeValue<'_>>, path: &str, places: &mut BTreeMap<String, (Range<usize>, Range<usize>)>) {
-    match value.get_ref() {
-        DeValue::Table(inner) => spread(inner, path, places),
-        DeValue::Array(items) => {
-            for (i, item) in items.iter().enumerate() {
-                let path = format!("{path}[{i}]");
-                places.insert(path.clone(), (item.span(), item.span()));
-                below(item, &path, places);
-            }
-        }
-        _ => {}
     }
 }

@@ -199,8 +199,8 @@ fn lone_pages_take_the_original_time_without_what_the_notes_leave_out() {
         ("mqsim-drive.xml", 75_000 + 24_601, 24_601 + 75_000),
         // SSDsim: 7 x 25 + 20,000 + 2,048 x 25, and 7 x 25 + 2,048 x 25 + 200,000.
         ("page.parameters", 20_000 + 51_200, 51_200 + 200_000),
-        // SimpleSSD: the lower page, 16 KiB at 400 MB/s, and commands.
-        ("simplessd.cfg", 40_000 + 40_960, 40_960 + 500_000),
+        // SimpleSSD: the lower page, 16 KiB at 400 x 2^20 transfers a second (39,062.5 ns), and commands.
+        ("simplessd.cfg", 40_000 + 39_063, 39_063 + 500_000),
         // FEMU: the same.
         ("femu.sh", 40_000 + 4_096, 4_096 + 200_000),
         // FlashSim: 2 + 25 + 0.01 + 12 + 0.02 us, and 12 + 0.02 + 200 + 0.01 us.
@@ -378,6 +378,35 @@ fn unknown_keys_are_listed_with_what_was_meant() {
     let imported = Imported::read(&[document("ssd.conf", &odd)], How::default()).unwrap();
     let entry = entry(&imported, "PAGE_READ_DELAYS");
     assert_eq!((entry.verdict, entry.note.as_str()), (Verdict::Unknown, "is PAGE_READ_DELAY meant?"));
+}
+
+/// A section with keys that say nothing of the results covers no misspelt key that would.
+#[test]
+fn misspelt_keys_of_simplessd_are_unknown() {
+    let odd = text("simplessd.cfg").replace("\nChannel ", "\nChanel ").replace("\nPCIELane ", "\nPCIELanes ");
+    let imported = Imported::read(&[document("simplessd.cfg", &odd)], How::default()).unwrap();
+    for (key, meant) in [("pal/Chanel", "Channel"), ("nvme/PCIELanes", "PCIELane")] {
+        let entry = entry(&imported, key);
+        assert_eq!((entry.verdict, entry.note.as_str()), (Verdict::Unknown, &*format!("is {meant} meant?")));
+    }
+}
+
+#[test]
+fn files_are_of_one_device_and_not_ours() {
+    let said = |names: &[&str]| {
+        let documents: Vec<Document> = names.iter().map(|name| document(name, &text(name))).collect();
+        Imported::read(&documents, How::default()).map(drop).unwrap_err().to_string()
+    };
+    assert!(
+        said(&["mqsim-drive.xml", "page.parameters"])
+            .contains("mqsim-drive.xml is of mqsim, page.parameters of ssdsim")
+    );
+    assert!(said(&["ssd.parv", "ssd.parv"]).contains("each describe a device"));
+    assert!(said(&["simplessd.cfg", "simplessd.cfg"]).contains("each describe a device"));
+    assert!(said(&["page.parameters", "mqsim-load.xml"]).contains("of mqsim"));
+    // What an import writes is ours, although SimpleSSD has a section of the same name.
+    let error = refused("drive.toml", &import(&["mqsim-drive.xml"]).toml());
+    assert!(error.to_string().contains("a configuration of this program"), "{error}");
 }
 
 #[test]

@@ -44,6 +44,38 @@ fn a_configuration_names_the_key_its_place_and_what_was_meant() {
     assert_eq!(error.spot.as_ref().map(|spot| spot.name.as_str()), Some("--set"));
 }
 
+/// What is no name is told the names, at the entry of the list in which it stands.
+#[test]
+fn a_choice_names_its_values_where_it_stands() {
+    let directory = tempfile::tempdir().unwrap();
+    let queue =
+        |takes: &str| format!("[nvme]\narbitration = \"rr\"\n\n[[nvme.queues]]\nname = \"a\"\nmatch = {takes}\n");
+    for (text, key, place, told) in [
+        ("[device]\nexclusion = 3\n".to_string(), "device.exclusion", (2, 13), "`die`, `chip`"),
+        (queue("{}"), "nvme.queues[0].match", (6, 9), "`rest`, `tenant`, `device`, `stream`, `lba`, `op`"),
+        (queue("{ op = [\"read\"] }"), "nvme.queues[0].match.op", (6, 16), "`read`, `write`, `trim`, `flush`"),
+        (queue("{ device = \"0\" }"), "nvme.queues[0].match.device", (6, 20), "expected a list"),
+        (queue("{ device = [] }"), "nvme.queues", (4, 1), "empty list"),
+        (
+            "[[faults.chip_fails]]\nchip = \"x\"\n".into(),
+            "faults.chip_fails[0].chip",
+            (2, 8),
+            "expected a whole number",
+        ),
+    ] {
+        let path = file(directory.path(), "drive.toml", &text);
+        let error = refused(&Sources { files: vec![path.into()], ..Sources::default() });
+        let Kind::Config(named) = &error.kind else { panic!("{error:?}") };
+        assert_eq!(named.key, key, "{error}");
+        let spot = error.spot.as_ref().unwrap();
+        assert_eq!((spot.line(), spot.column()), place, "{error}");
+        assert!(format!("{} {:?}", error.message, error.help).contains(told), "{error:?}");
+    }
+    // In an argument, too.
+    let error = refused(&tiny(&["nvme.arbitration=rr", "nvme.queues=[{ name = \"a\", class = 3 }]"]));
+    assert_eq!(error.spot.as_ref().map(|spot| (spot.name.as_str(), spot.column())), Some(("--set", 36)), "{error:?}");
+}
+
 #[test]
 fn a_trace_names_file_line_and_column() {
     let directory = tempfile::tempdir().unwrap();

@@ -148,7 +148,7 @@ fn a_queue_takes_tenants_and_streams_by_name() {
     assert_eq!(one["tenants"]["b"]["requests"]["read"], 1);
     let error = run(&device, How::default()).open(&tenants(&[text("a")])).unwrap();
     let error = error.simulate(&Outputs::default(), &mut ()).map(drop).unwrap_err();
-    assert!(error.message.contains("line 1: a request at byte 0 of tenant a matches no queue"), "{}", error.message);
+    assert!(error.message.contains(": line 1: a request at byte 0 of tenant a matches no queue"), "{}", error.message);
 }
 
 #[test]

@@ -805,6 +805,11 @@ impl Config {
                 let message = format!("the name {:?} of queue {} is empty or used twice", queue.name, i + 1);
                 return refuse(key, message, "give each queue a name of its own");
             }
+            let none = |takes: &Match| matches!(takes, Match::Tenant(of) | Match::Device(of) | Match::Stream(of) if of.is_empty());
+            if queue.takes.as_ref().is_some_and(none) {
+                let message = format!("queue {} would take no request: its match is an empty list", queue.name);
+                return refuse(key, message, "list the names that it takes, or use match = \"rest\"");
+            }
             if queue.weight == 0 {
                 let message = format!("queue {} would never have credit", queue.name);
                 return refuse(key, message, "use weight = 1 or more");

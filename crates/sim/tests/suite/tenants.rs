@@ -2,6 +2,7 @@
 
 use crate::common::{Dut, array, causes, config, summary};
 use proptest::prelude::*;
+use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::config::{Names, NocModel, RaidLayout};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
@@ -223,6 +224,29 @@ fn rules_name_what_queues_lack() {
     );
 }
 
+/// A random device with these queues, by their depths, and without what queues are not simulated with.
+fn with_queues(toml: &str, weighted: bool, burst: u32, depths: &[Option<u32>]) -> Config {
+    let mut config: Config = toml.parse().unwrap();
+    config.raid.layout = RaidLayout::None;
+    config.faults.chip_fails.clear();
+    config.faults.rebuild = 0;
+    config.noc.model = NocModel::None;
+    config.noc.priority = None;
+    config.gc.hard_threshold = None;
+    let arbitration = if weighted { "wrr" } else { "rr" };
+    let list: Vec<String> = (depths.iter().enumerate())
+        .map(|(i, depth)| {
+            let class = ["medium", "low", "urgent", "medium"][i];
+            let depth = depth.map_or(String::new(), |depth| format!("depth = {depth}, "));
+            format!("{{ name = \"q{i}\", class = \"{class}\", weight = {}, {depth}match = \"rest\" }}", i + 1)
+        })
+        .collect();
+    let list = list.join(", ");
+    let nvme = format!("nvme = {{ arbitration = \"{arbitration}\", burst = {burst}, queues = [{list}] }}");
+    config.nvme = crate::common::config(&nvme).nvme;
+    config
+}
+
 proptest! {
     #![proptest_config(crate::common::worlds(300))]
 
@@ -239,21 +263,8 @@ proptest! {
         lines in 0u64..4,
         depth in 0u32..4,
     ) {
-        let mut config: Config = toml.parse().unwrap();
-        config.raid.layout = RaidLayout::None;
-        config.faults.chip_fails.clear();
-        config.faults.rebuild = 0;
-        config.noc.model = NocModel::None;
-        config.noc.priority = None;
-        config.gc.hard_threshold = None;
-        let list: Vec<String> = (0..queues)
-            .map(|i| {
-                let class = ["medium", "low", "urgent", "medium"][i];
-                format!("{{ name = \"q{i}\", class = \"{class}\", weight = {}, match = \"rest\" }}", i + 1)
-            })
-            .collect();
-        let arbitration = if weighted { "wrr" } else { "rr" };
-        config.nvme = crate::common::config(&format!("nvme = {{ arbitration = \"{arbitration}\", burst = {burst}, queues = [{}] }}", list.join(", "))).nvme;
+        let depths: Vec<Option<u32>> = vec![None; queues];
+        let mut config = with_queues(&toml, weighted, burst, &depths);
         if lines > 0 {
             config.cache.size = ssdlab_sim::units::Bytes(lines * config.geometry.page_size.0);
         }
@@ -306,12 +317,59 @@ proptest! {
         prop_assert_eq!(times, all.breakdown_ns.all.sum());
         for ((_, tenant), (_, row)) in tenants.iter().zip(&all.interference_ns.as_ref().unwrap().0) {
             let by = &tenant.breakdown_ns.all.0;
-            use ssdlab_sim::blame::Cause;
             prop_assert_eq!(
                 row.iter().map(|(_, ns)| ns).sum::<u128>(),
                 by[Cause::DieHost as usize] + by[Cause::BusHost as usize]
             );
         }
         prop_assert_eq!(format!("{all:?}"), format!("{:?}", run(Check::Off)));
+    }
+
+    /// While a command waits, the device or its own queue has as many commands as it may. No command overtakes another of its queue.
+    #[test]
+    fn no_slot_stays_free_while_a_command_may_have_it(
+        toml in crate::worlds::device(),
+        requests in crate::worlds::requests(),
+        weighted in any::<bool>(),
+        burst in 1u32..4,
+        own in proptest::collection::vec(proptest::option::of(1u32..4), 1..5),
+        lines in 0u64..4,
+    ) {
+        let mut config = with_queues(&toml, weighted, burst, &own);
+        let depth = config.device.queue_depth;
+        config.nvme.queues.iter_mut().for_each(|queue| queue.depth = queue.depth.map(|own| own.min(depth)));
+        config.faults.power_cut.clear();
+        config.run.warmup = None;
+        config.cache.size = ssdlab_sim::units::Bytes(lines * config.geometry.page_size.0);
+        if config.check().is_err() {
+            return Ok(());
+        }
+        let mut dut = Dut::new(&config);
+        let (capacity, mut arrival) = (dut.ssd.capacity_bytes() / 512, 0);
+        for (gap, kind, place, _) in &requests {
+            arrival += if gap % 4 == 0 { 0 } else { *gap };
+            let op = [RequestOp::Read, RequestOp::Write][usize::from(*kind % 2)];
+            let offset = u64::from(*place) * capacity / 1_000_000 * 512;
+            let request = Request { arrival: Nanos(arrival), op, offset, bytes: 512 };
+            dut.ssd.submit_marked(request, of((*gap % own.len() as u64) as u8), std::iter::empty());
+        }
+        let done = dut.completed();
+        prop_assert_eq!(done.len(), requests.len());
+        let outside = |c: &Completed| c.blame.0[Cause::Queue as usize] + c.extras.0[Extra::Arbitration as usize];
+        let granted = |c: &Completed| Nanos(c.arrival.0 + outside(c));
+        let moments: Vec<Nanos> = done.iter().flat_map(|c| [c.arrival, granted(c), c.completion]).collect();
+        for now in moments {
+            let inside: Vec<u8> = done.iter().filter(|c| granted(c) <= now && now < c.completion).map(|c| c.tenant).collect();
+            let full = inside.len() >= depth as usize;
+            for waiting in done.iter().filter(|c| c.arrival <= now && now < granted(c)) {
+                let own = config.nvme.queues[usize::from(waiting.tenant)].depth.map(|depth| depth as usize);
+                let of_its_queue = inside.iter().filter(|tenant| **tenant == waiting.tenant).count();
+                prop_assert!(full || own == Some(of_its_queue), "{waiting:?} waits at {now:?} beside {inside:?}");
+            }
+        }
+        for queue in 0..own.len() as u8 {
+            let grants: Vec<Nanos> = done.iter().filter(|c| c.tenant == queue).map(granted).collect();
+            prop_assert!(grants.is_sorted(), "{grants:?}");
+        }
     }
 }

@@ -108,7 +108,7 @@ impl Mapped {
             OpColumn::Words(column) => match op_word(fields[*column]) {
                 Some(op) => op,
                 None => {
-                    return Err(bad_op(line, fields[*column], "op", &["R", "Read", "W", "Write", "Discard"])
+                    return Err(bad_op(line, fields[*column], "op", &["R", "Read", "W", "Write", "Discard", "Flush"])
                         .fix("say what the values mean, as in op=4:0r1w"));
                 }
             },
