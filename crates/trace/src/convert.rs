@@ -3,7 +3,7 @@
 use crate::error::{Code, TraceError};
 use crate::format::{Columns, Format, Measure, OpColumn, Separator};
 use crate::reader::Reader;
-use crate::record::{Op, Record};
+use crate::record::{Names, Op, Record};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -46,15 +46,6 @@ impl Losses {
         self.streams_left_out += streams_left_out;
         self.fua_left_out += fua_left_out;
     }
-}
-
-/// Names of what a request belongs to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Names<'n> {
-    /// Its volume, as [`Reader::volumes`] has it.
-    pub volume: Option<&'n [u8]>,
-    /// Its stream, as [`Reader::streams`] has it.
-    pub stream: Option<&'n [u8]>,
 }
 
 /// Writes requests in one format.

@@ -46,7 +46,7 @@ mod source;
 mod table;
 pub mod workload;
 
-pub use convert::{Losses, Names, Writer, convert};
+pub use convert::{Losses, Writer, convert};
 pub use detect::Detection;
 pub use error::{Code, Kind, Report, TraceError};
 pub use format::{Columns, Format, FormatError, Measure, OpColumn, Separator};
@@ -54,7 +54,7 @@ pub use info::{BURST_NS, Collector, INFO_PAGE_BYTES, Info, Lint, Pages, Severity
 pub use notes::{Note, Notes, Tally};
 pub use options::{MAX_REQUEST_BYTES, OnBadLine, OpCodes, Options, TimeOrder, WithinSecond};
 pub use reader::{REORDER_WINDOW_NS, Reader, SORT_RECORDS};
-pub use record::{Extent, Op, Record};
+pub use record::{Extent, Names, Op, Record};
 pub use replay::{CLOCK_MAX_NS, Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
 pub use shown::{EXCERPT_BYTES, Excerpt, acts, foreign};
 pub use source::{Compression, OneReader, Source, Trace, WINDOW_BYTES};

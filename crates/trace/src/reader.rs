@@ -8,7 +8,7 @@ use crate::notes::{Note, Notes, name_list};
 use crate::options::{OnBadLine, Options, TimeOrder, WithinSecond};
 use crate::readers;
 use crate::readers::line::{Bad, Context, Parsed, Parser, Raw};
-use crate::record::{Op, Record};
+use crate::record::{Names, Op, Record};
 use crate::source::{Source, Trace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -631,9 +631,9 @@ impl Reader {
     }
 
     /// Names of what a request belongs to, for [`crate::Writer::write`].
-    pub fn names(&self, record: &Record) -> crate::Names<'_> {
+    pub fn names(&self, record: &Record) -> Names<'_> {
         let stream = usize::from(record.stream).checked_sub(1);
-        crate::Names {
+        Names {
             volume: self.volumes().get(record.volume as usize).map(Vec::as_slice),
             stream: stream.and_then(|place| self.streams().get(place)).map(Vec::as_slice),
         }

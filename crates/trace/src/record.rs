@@ -43,3 +43,12 @@ pub struct Extent {
     /// Length in bytes.
     pub bytes: u64,
 }
+
+/// Names of what a request belongs to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Names<'n> {
+    /// Its volume, as [`crate::Reader::volumes`] has it.
+    pub volume: Option<&'n [u8]>,
+    /// Its stream, as [`crate::Reader::streams`] has it.
+    pub stream: Option<&'n [u8]>,
+}

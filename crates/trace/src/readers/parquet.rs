@@ -106,9 +106,8 @@ pub(crate) use file::{Sink, open};
 
 #[cfg(feature = "parquet")]
 mod file {
-    use crate::convert::Names;
     use crate::readers::parquet::{Labels, OPS};
-    use crate::record::Record;
+    use crate::record::{Names, Record};
     use crate::table::Row;
     use parquet::basic::{Compression, ConvertedType, LogicalType, Type, ZstdLevel};
     use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
