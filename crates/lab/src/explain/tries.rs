@@ -179,7 +179,7 @@ pub fn choose(wanted: &Tries, findings: &Findings, settings: &Settings) -> Resul
     let with = |set: &str| {
         let mut sources = settings.sources().clone();
         sources.varied.push(set.into());
-        Settings::merge(&sources).map(|merged| merged.config).map_err(|error| error.from_option("--try"))
+        Settings::merge(&sources).map(|merged| merged.config).map_err(|error| error.of_option("--try"))
     };
     match wanted {
         Tries::None => {}

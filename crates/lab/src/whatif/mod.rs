@@ -130,7 +130,7 @@ pub fn what_if(
 fn changed_config(settings: &Settings, wish: &Wish) -> Result<Config> {
     let mut sources = settings.sources().clone();
     sources.varied.extend(wish.changes.iter().cloned());
-    let merged = Settings::merge(&sources).map_err(|error| error.from_option("--change"))?;
+    let merged = Settings::merge(&sources).map_err(|error| error.of_option("--change"))?;
     let mut config = merged.config.clone();
     keep_outside(&settings.config, &mut config);
     if wish.without.contains(&Choice::Suspend) {
@@ -140,7 +140,7 @@ fn changed_config(settings: &Settings, wish: &Wish) -> Result<Config> {
         }
         config.timing.suspendable = Suspendable::None;
     }
-    config.check().map_err(|broken| merged.refuse(&broken).from_option("--change"))?;
+    config.check().map_err(|broken| merged.refuse(&broken).of_option("--change"))?;
     changeable(&settings.config, &config)?;
     Ok(config)
 }
