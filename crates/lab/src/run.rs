@@ -388,9 +388,10 @@ impl Ready {
         let buckets =
             buckets.zip(histograms.as_ref()).map(|(sheet, own)| results::histograms::write(sheet, own, &extras));
         let buckets = kept(&mut files, buckets)?;
-        let slowest = outputs.slowest.as_ref().map(|place| {
-            results::requests::slowest(place, device.slowest(), SLOWEST, &extras, &settings.config.tenants())
-        });
+        let slowest = outputs
+            .slowest
+            .as_ref()
+            .map(|place| results::requests::slowest(place, device.slowest(), SLOWEST, &extras, &tenants));
         kept(&mut files, slowest)?;
         let mut remarks = Vec::new();
         if let (Some(file), Some(wanted)) = (report, &outputs.report) {

@@ -44,7 +44,7 @@ fn a_configuration_names_the_key_its_place_and_what_was_meant() {
     assert_eq!(error.spot.as_ref().map(|spot| spot.name.as_str()), Some("--set"));
 }
 
-/// What is no name is told the names, at the entry of the list in which it stands.
+/// A value that is no name of its key is refused at its entry of the list, and the message lists the names.
 #[test]
 fn a_choice_names_its_values_where_it_stands() {
     let directory = tempfile::tempdir().unwrap();

@@ -54,6 +54,33 @@ fn rows(sources: &Sources, requests: &Requests) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(String::from).collect()).collect()
 }
 
+/// Tenants of the command line have no queues in the configuration; the table of the slowest names them all the same.
+#[test]
+fn the_slowest_are_rows_of_the_table_of_requests() {
+    let requests =
+        tenants(&["a=workload:random-read,depth=2,limit=30".into(), "b=workload:random-write,depth=2,limit=30".into()]);
+    let directory = tempfile::tempdir().unwrap();
+    let paths = ["rows.csv", "slowest.csv"].map(|name| directory.path().join(name));
+    let [rows, slowest] = paths.each_ref().map(|path| Some(path.clone().into()));
+    let outputs = Outputs { requests: rows, slowest, ..Outputs::default() };
+    run(&sources(&ONE_DIE), How::default())
+        .open(&requests)
+        .unwrap()
+        .simulate(&outputs, &mut ())
+        .unwrap()
+        .publish()
+        .unwrap();
+    let [rows, slowest] = paths.map(|path| std::fs::read_to_string(path).unwrap());
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().skip(1).map(String::from).collect();
+        lines.sort();
+        (text.lines().next().unwrap().to_string(), lines)
+    };
+    let (head, lines) = sorted(&rows);
+    assert!(head.contains("tenant") && lines.len() == 60, "{head}");
+    assert_eq!((head, lines), sorted(&slowest));
+}
+
 #[test]
 fn requests_are_merged_by_time_each_tenant_in_its_part() {
     let (a, b) =

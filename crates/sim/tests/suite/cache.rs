@@ -2,7 +2,7 @@
 
 use crate::common::{Dut, array, causes, config, summary};
 use proptest::prelude::*;
-use ssdlab_sim::config::{CacheFlush, CacheRead, CacheWrite, Errors, NocModel, RaidLayout, Writeback};
+use ssdlab_sim::config::{CacheFlush, CacheRead, CacheWrite, Errors, Writeback};
 use ssdlab_sim::units::{Bytes, Nanos, Ppm};
 use ssdlab_sim::{Check, Completed, Config, Marks, Request, RequestOp, Ssd};
 
@@ -381,13 +381,7 @@ pub(crate) fn keys() -> impl Strategy<Value = Keys> {
 
 /// A random small device with a random cache, without what caches are not simulated with.
 pub(crate) fn with_cache(toml: &str, (lines, write, read, writeback, evict, order, timed): Keys) -> Config {
-    let mut config: Config = toml.parse().unwrap();
-    config.raid.layout = RaidLayout::None;
-    config.faults.chip_fails.clear();
-    config.faults.rebuild = 0;
-    config.noc.model = NocModel::None;
-    config.noc.priority = None;
-    config.gc.hard_threshold = None;
+    let mut config = crate::worlds::plain(toml);
     config.staging.slots = 0;
     config.schemes.route = Default::default();
     config.ecc.errors = Errors::None;

@@ -1,12 +1,12 @@
 //! A running device under another configuration: what has begun ends as it began, and nothing is lost.
 
 use proptest::prelude::*;
-use ssdlab_sim::config::{GcTime, RaidLayout, Suspendable};
+use ssdlab_sim::config::{GcTime, Suspendable};
 use ssdlab_sim::units::{Nanos, Threshold};
 use ssdlab_sim::{Check, Config, Marks, Request, RequestOp, Ssd};
 
 use crate::cache::{keys, with_cache};
-use crate::worlds::{device, requests, submit_all};
+use crate::worlds::{device, plain, requests, submit_all};
 
 /// A change of one key, and whether taking it back leaves no trace: it drops no state, and starts nothing at once.
 type Change = (fn(&mut Config), bool);
@@ -89,16 +89,6 @@ fn ended(mut ssd: Ssd) -> String {
     told(&ssd)
 }
 
-/// The same worlds in every run; `SSDLAB_SEED` draws others.
-fn seed() -> proptest::test_runner::RngSeed {
-    let given = std::env::var("SSDLAB_SEED").ok().and_then(|n| n.parse().ok());
-    proptest::test_runner::RngSeed::Fixed(given.unwrap_or(1))
-}
-
-fn cases() -> u32 {
-    std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
-}
-
 /// How a device ends after a change that is taken back at once, and how it ends without.
 fn taken_back(toml: &str, asks: &[(u64, u8, u32, u32)], change: usize, time: u64) -> Option<(String, String)> {
     let config = of(toml);
@@ -134,7 +124,7 @@ fn full_planes_are_due_when_the_last_room_is_taken() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), rng_seed: seed(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::common::worlds(400))]
 
     /// One or two changes at any time: the oracle finds every write, all that began ends, and shortcuts do not show.
     #[test]
@@ -181,7 +171,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases() / 2, rng_seed: seed(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::common::worlds(200))]
 
     /// A write cache under other rules: its lines stay, and reach flash.
     #[test]
@@ -215,10 +205,7 @@ proptest! {
     fn queues_under_another_arbitration_serve_all(
         toml in device(), asks in requests(), depth in 1u32..5, burst in 1u32..4, time in 0u64..60_000_000,
     ) {
-        let mut config = of(&toml);
-        config.raid.layout = RaidLayout::None;
-        config.faults.chip_fails.clear();
-        config.faults.rebuild = 0;
+        let mut config = plain(&toml);
         let queues = |more: &str| of(&format!("nvme = {{ {more}, queues = [{{ name = \"a\", match = \"rest\" }}, {{ name = \"b\", match = \"rest\" }}] }}")).nvme;
         config.nvme = queues("arbitration = \"rr\"");
         let mut other = config.clone();

@@ -3,7 +3,7 @@
 use crate::common::{Dut, array, causes, config, summary};
 use proptest::prelude::*;
 use ssdlab_sim::blame::{Cause, Extra};
-use ssdlab_sim::config::{Names, NocModel, RaidLayout};
+use ssdlab_sim::config::Names;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Config, Marks, Request, RequestOp, Ssd};
@@ -226,13 +226,7 @@ fn rules_name_what_queues_lack() {
 
 /// A random device with these queues, by their depths, and without what queues are not simulated with.
 fn with_queues(toml: &str, weighted: bool, burst: u32, depths: &[Option<u32>]) -> Config {
-    let mut config: Config = toml.parse().unwrap();
-    config.raid.layout = RaidLayout::None;
-    config.faults.chip_fails.clear();
-    config.faults.rebuild = 0;
-    config.noc.model = NocModel::None;
-    config.noc.priority = None;
-    config.gc.hard_threshold = None;
+    let mut config = crate::worlds::plain(toml);
     let arbitration = if weighted { "wrr" } else { "rr" };
     let list: Vec<String> = (depths.iter().enumerate())
         .map(|(i, depth)| {

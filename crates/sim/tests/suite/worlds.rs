@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
-use ssdlab_sim::config::{GcTime, RaidLayout, Scope};
+use ssdlab_sim::config::{GcTime, NocModel, RaidLayout, Scope};
 use ssdlab_sim::schemes::AnyTrigger;
 use ssdlab_sim::schemes::trigger::Idle;
 use ssdlab_sim::units::{Nanos, Threshold};
@@ -27,6 +27,18 @@ struct World {
     noc: Noc,
     raid: Option<Raid>,
     wear: Wear,
+}
+
+/// A device of such a text without what neither write caches nor queues of the host are simulated with.
+pub fn plain(toml: &str) -> Config {
+    let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+    config.raid.layout = RaidLayout::None;
+    config.faults.chip_fails.clear();
+    config.faults.rebuild = 0;
+    config.noc.model = NocModel::None;
+    config.noc.priority = None;
+    config.gc.hard_threshold = None;
+    config
 }
 
 /// A small device as TOML text, so that a failure prints the text to paste. The seeds in `worlds.txt` reproduce these worlds as
