@@ -450,12 +450,14 @@ pub trait MovePath {
 
 /// State that an order may read: the requests that wait for dispatch, and the load of chips.
 pub trait Window {
-    /// Pending requests in order of arrival.
+    /// Pending requests in order of arrival; with delayed writes, reads before writes of their chips that they delay.
     fn pending(&self) -> &[RequestId];
     /// Calls `visit` with the chip of each sub-request with a known chip.
     fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32));
     /// Whether a request is a read.
     fn reads(&self, request: RequestId) -> bool;
+    /// Whether reads delay writes (`order.delay_writes`). A write that is pending before a read of its chips stays before it.
+    fn delays_writes(&self) -> bool;
     /// Whether two requests have a page in common.
     fn overlap(&self, one: RequestId, other: RequestId) -> bool;
     /// Chips of the device.
@@ -497,17 +499,13 @@ pub trait Order {
     fn chip_queue(&self) -> Option<u32> {
         None
     }
-    /// Default of `order.delay_writes`.
-    fn delays_writes(&self) -> bool {
-        false
-    }
 }
 
-/// Load of the chips when a read is dispatched.
+/// Load of the chips when a read comes or is dispatched.
 pub trait Queues {
     /// Sub-requests queued or in service on a chip: reads, programs.
     fn load(&self, chip: u32) -> [u32; 2];
-    /// Arrival of the next request in the window that uses a chip and arrived after the one being dispatched, or never.
+    /// Arrival of the next request in the window that uses a chip and arrived after the read, or never.
     fn next_arrival(&self, chip: u32) -> Nanos;
     /// Array and bus time of a page read.
     fn read_time(&self) -> Nanos;

@@ -51,8 +51,20 @@ impl OpStats {
         }
     }
 
+    /// Records a request's latency, of which `waits` are waits, and its causes.
+    #[inline(always)]
+    pub(crate) fn complete(&mut self, blame: &Blame, latency: u64, waits: u64) {
+        self.latency.record(latency);
+        self.waiting.record(waits);
+        self.spend(blame, latency);
+        if let Some(histogram) = &mut self.histogram {
+            histogram.record(blame, latency, waits);
+        }
+        self.delayed_by_gc += u64::from(blame.by_gc() > 0);
+    }
+
     /// Adds a request's latency and its causes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn spend(&mut self, blame: &Blame, latency: u64) {
         match self.recent_total.checked_add(latency) {
             Some(total) => self.recent_total = total,
@@ -127,9 +139,9 @@ pub(crate) struct Stats {
     pub last_completion: Nanos,
     /// Integral of held units, at the first arrival and at the last completion.
     pub held_at: (u128, u128),
-    /// The same for units held by GC, and for planes that take part in GC.
-    pub gc_units_at: (u128, u128),
-    pub gc_planes_at: (u128, u128),
+    /// The same for units held by GC, and for planes that take part in GC, at the first arrival.
+    pub gc_units_from: u128,
+    pub gc_planes_from: u128,
     /// Busy time of all channels, at the first arrival.
     pub transferring_from: u128,
     /// The same for ports of the interconnect.
@@ -185,8 +197,8 @@ impl Stats {
             first_arrival: None,
             last_completion: Nanos::ZERO,
             held_at: (0, 0),
-            gc_units_at: (0, 0),
-            gc_planes_at: (0, 0),
+            gc_units_from: 0,
+            gc_planes_from: 0,
             transferring_from: 0,
             ports_busy_from: 0,
             chips_busy: 0,

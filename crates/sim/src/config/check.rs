@@ -787,6 +787,10 @@ impl Config {
                 let message = format!("{} queues, but nothing arbitrates between them", nvme.queues.len());
                 return refuse("nvme.arbitration", message, "use \"rr\" or \"wrr\", or leave the queues out");
             }
+            if nvme.burst != Nvme::default().burst {
+                let message = "commands at a turn, but nothing arbitrates".to_string();
+                return refuse("nvme.burst", message, "use nvme.arbitration = \"rr\" or \"wrr\", or leave it out");
+            }
             return Ok(());
         }
         if nvme.queues.is_empty() || nvme.queues.len() > MOST_QUEUES {
@@ -804,6 +808,11 @@ impl Config {
             if queue.name.is_empty() || nvme.queues[..i].iter().any(|other| other.name == queue.name) {
                 let message = format!("the name {:?} of queue {} is empty or used twice", queue.name, i + 1);
                 return refuse(key, message, "give each queue a name of its own");
+            }
+            // It is the name of a tenant, in files of results and in the names of columns.
+            if !queue.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+                let message = format!("the name {:?} of queue {} is none for files of results", queue.name, i + 1);
+                return refuse(key, message, "use letters, digits, `-`, `_` and `.` only");
             }
             let none = |takes: &Match| matches!(takes, Match::Tenant(of) | Match::Device(of) | Match::Stream(of) if of.is_empty());
             if queue.takes.as_ref().is_some_and(none) {

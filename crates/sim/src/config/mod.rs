@@ -578,7 +578,8 @@ section! {
         /// `sync-piq` or `brr`, otherwise unlimited. With `raid.layout`, reads and programs for parity count too; writes that
         /// wait for their group do not.
         chip_queue: Option<u32> = None,
-        /// Whether reads in the window are dispatched before waiting writes; by default with `piq` and `sync-piq`.
+        /// Whether a read goes before writes that wait in the window. Writes that a read has delayed at one of their chips go before
+        /// reads of that chip that come later. By default `false`, with every order.
         delay_writes: Option<bool> = None,
         /// Which operation a die serves next: `"fifo"`, `"read-first"` (reads of the host), or a list of classes. Classes that the
         /// list leaves out come last, together. Inside a class a die is a FIFO.
@@ -1055,9 +1056,9 @@ impl Config {
         own.or(self.schemes.route.chip_queue())
     }
 
-    /// Whether reads in the window are dispatched before waiting writes.
+    /// Whether reads go before writes that wait in the window.
     pub fn delays_writes(&self) -> bool {
-        self.order.delay_writes.unwrap_or(self.schemes.order.policy_ref().delays_writes())
+        self.order.delay_writes.unwrap_or(false)
     }
 
     /// Pages of one scope (`gc.scope`).

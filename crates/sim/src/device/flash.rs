@@ -113,6 +113,9 @@ pub struct Flash {
     /// Whether changes are recorded, and those since they were last taken.
     records: bool,
     changes: Vec<Change>,
+    /// By block: second copies of pages, where any are made; and how many of all victim policies count.
+    copies: Vec<u16>,
+    counted_copies: u32,
 }
 
 impl Flash {
@@ -155,6 +158,8 @@ impl Flash {
             undated: Vec::new(),
             records: false,
             changes: Vec::new(),
+            copies: Vec::new(),
+            counted_copies: 0,
         }
     }
 
@@ -183,6 +188,8 @@ impl Flash {
             undated: _,
             records: _,
             changes: _,
+            copies: _,
+            counted_copies: _,
         } = self;
         carrier.table(lpn_of)?;
         carrier.table(valid)?;
@@ -314,6 +321,52 @@ impl Flash {
         self.valid[block.ix()] & !NOT_CLOSED
     }
 
+    /// Pages of a block that a victim policy counts as valid: those that are, and second copies.
+    #[inline(always)]
+    pub fn kept(&self, block: BlockId) -> u16 {
+        self.valid(block) + if self.has_copies() { self.copies[block.ix()] } else { 0 }
+    }
+
+    /// Whether there are second copies that victim policies count.
+    #[inline(always)]
+    pub fn has_copies(&self) -> bool {
+        self.counted_copies > 0
+    }
+
+    /// By block of the device: second copies that victim policies count; empty where there are none.
+    pub fn copies_by_block(&self) -> &[u16] {
+        if self.has_copies() { &self.copies } else { &[] }
+    }
+
+    /// Counts second copies, of which there is none yet.
+    pub(crate) fn start_copies(&mut self) {
+        self.copies = vec![0; self.valid.len()];
+        self.counted_copies = 0;
+    }
+
+    /// There are no second copies any more.
+    pub(crate) fn end_copies(&mut self) {
+        self.copies.clear();
+        self.counted_copies = 0;
+    }
+
+    /// Victim policies count so many second copies from now on: all, or none. Returns how many they counted.
+    pub(crate) fn count_copies(&mut self, number: u32) -> u32 {
+        std::mem::replace(&mut self.counted_copies, number)
+    }
+
+    /// A second copy is in a block.
+    pub(crate) fn add_copy(&mut self, block: BlockId) {
+        self.copies[block.ix()] += 1;
+        self.counted_copies += 1;
+    }
+
+    /// A second copy is of no use any more.
+    pub(crate) fn drop_copy(&mut self, block: BlockId) {
+        self.copies[block.ix()] -= 1;
+        self.counted_copies -= 1;
+    }
+
     /// Whether a block is full, landed, and not being collected.
     #[inline(always)]
     pub fn is_closed(&self, block: BlockId) -> bool {
@@ -411,6 +464,7 @@ impl Flash {
 
     // Mechanism.
 
+    #[inline(always)]
     fn stream(&self, stream: Stream) -> usize {
         if self.shared && stream == Stream::Gc { Stream::Host as usize } else { stream as usize }
     }
@@ -468,6 +522,17 @@ impl Flash {
     /// Takes the next page of a stream's open block, and opens a block if necessary. None if the stream may take no page.
     #[inline]
     pub(crate) fn take_page(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
+        self.take(plane, stream, collects)
+    }
+
+    /// The same for host data.
+    #[inline(always)]
+    pub(crate) fn take_host_page(&mut self, plane: PlaneId) -> Option<Ppn> {
+        self.take(plane, Stream::Host, false)
+    }
+
+    #[inline(always)]
+    fn take(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
         let point = self.stream(stream);
         let mut open = self.planes[plane.ix()].open[point];
         if open.is_none() {
@@ -554,6 +619,7 @@ impl Flash {
     }
 
     /// Removes an erased block from the free set, according to `ftl.free_block`.
+    #[inline(never)]
     fn open_block(&mut self, plane: PlaneId, stream: Stream) -> BlockId {
         let base = plane.0 * self.blocks_per_plane;
         let block = self.next_free(plane);
@@ -571,7 +637,7 @@ impl Flash {
     }
 
     /// A program ends: the page is valid if `lpn` is some, otherwise stale.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn land(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let b = block.ix();
         law!(

@@ -194,7 +194,11 @@ impl<T: Clone> Slab<T> {
     /// The place of the next item, with its old content, if a place is free.
     #[inline(always)]
     pub fn reuse(&mut self, suits: impl Fn(&T) -> bool) -> Option<u32> {
-        self.free.pop_if(|id| suits(&self.items[*id as usize]))
+        let id = *self.free.last()?;
+        if !suits(&self.items[id as usize]) {
+            return None;
+        }
+        self.free.pop()
     }
 
     /// Frees a place.

@@ -199,6 +199,7 @@ impl Ssd {
             schemes,
             config: config.clone(),
         };
+        ssd.await_copies();
         ssd.prepare_page_types();
         ssd.set_fusing(true);
         ssd.watch_pages();

@@ -64,6 +64,8 @@ impl Ssd {
         let mut ssd = self.clone();
         ssd.unfuse_all();
         new.rules.tenants |= self.rules.tenants;
+        // Results by page type belong to a device from its start.
+        new.rules.page_types = self.rules.page_types;
         if busy && (self.rules.mixed || self.mixes(&new)) {
             new.rules.mix(&self.rules);
         }
@@ -156,13 +158,16 @@ impl Ssd {
     /// Another route: second copies are made from now on, or forgotten.
     fn take_copies(&mut self, new: &mut Ssd) {
         match (&mut self.features.replicas, new.features.replicas.take()) {
-            (Some(replicas), Some(other)) => replicas.limit(&other, &self.dev.geometry),
+            (Some(replicas), Some(other)) => {
+                return replicas.limit(&other, &self.dev.geometry, &mut self.dev.flash);
+            }
             (none @ None, Some(other)) => {
                 *none = Some(other);
                 self.kernel.ops.widen(false, true);
             }
             (_, None) => self.features.replicas = None,
         }
+        self.await_copies();
     }
 
     /// Another collector may use the controller's buffer otherwise. Pages of collections that have begun still pass through it as
@@ -220,10 +225,9 @@ impl Ssd {
     fn allows(&self, new: &Ssd) -> Result<(), ConfigError> {
         self.allows_layout(new)?;
         self.allows_queues(&new.config)?;
-        let types = |ssd: &Ssd| ssd.rules.page_types.then(|| ssd.config.page_type_names());
-        if types(self) != types(new) {
-            let message = "results by page type belong to a device from its start";
-            return refuse("geometry.page_order", message, "set it when the device is built");
+        if self.rules.page_types && self.config.page_type_names() != new.config.page_type_names() {
+            let message = "results are given by page type, and there would be other types";
+            return refuse("timing.read", message, "keep the number of times of timing.read and timing.program");
         }
         if self.rules.ports != new.rules.ports {
             return refuse("timing.host_link", "a link comes or goes", "change its rate instead");

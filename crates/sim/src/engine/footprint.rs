@@ -43,7 +43,7 @@ impl Config {
         let copies = schemes
             .route
             .replicate()
-            .map_or(0, |route| 8 * exported + 4 * blocks + 40 * share(u64::from(route.share().0)));
+            .map_or(0, |route| 8 * exported + 6 * blocks + 40 * share(u64::from(route.share().0)));
         let sectors = self.geometry.page_size.0.div_ceil(512);
         let lines = u64::from(self.cache_lines()) * (sizes::LINE + sectors.div_ceil(64) * 8);
         let staged = schemes.collector.policy_ref().writes_back().is_some();

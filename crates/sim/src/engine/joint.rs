@@ -1,6 +1,7 @@
 //! Statistics on multi-plane GC: participating planes, and how pages moved (paper B).
 
 use super::Ssd;
+use super::kernel::occupancy::Occupancy;
 use crate::policy::PageSet;
 use crate::report::pagc::{PaGcSummary, PlaneTimes, Terms};
 use crate::report::{Breakdown, ByOp, mean};
@@ -34,9 +35,11 @@ impl Ssd {
             return None;
         }
         let stats = &self.stats;
-        let between = |(from, to): (u128, u128)| to.saturating_sub(from);
+        let held = &self.kernel.dies;
+        let until_last = |count: &Occupancy, from: u128| count.total_at(held.marked_at).saturating_sub(from);
         // A collection holds one die of its unit at a time.
-        let (dies, busy) = (between(stats.gc_units_at), between(stats.gc_planes_at));
+        let dies = until_last(&held.held_gc, stats.gc_units_from);
+        let busy = until_last(&held.gc_planes, stats.gc_planes_from);
         let idle = 2 * dies - busy;
         let planes = f64::from(self.dev.geometry.planes * self.dev.geometry.pages_per_entry);
         Some(PaGcSummary {

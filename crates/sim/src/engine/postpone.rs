@@ -25,6 +25,8 @@ pub struct Postponement {
     pub postponed: u64,
     /// Collections that ran all the same, because a write found no page.
     pub forced: u64,
+    /// A collection that was to be put off by its number, and was never due; none if each was.
+    pub missing: Option<u64>,
 }
 
 /// State of a device that puts something off.
@@ -47,6 +49,11 @@ impl Postponed {
             PutOff::WriteBacks => false,
         })
     }
+
+    /// The collection that would have had this number has been put off: the next one gets the number, and is another one.
+    fn has_put_off(&mut self, number: u64) {
+        self.what.retain(|what| *what != PutOff::Job(number));
+    }
 }
 
 impl Ssd {
@@ -66,7 +73,11 @@ impl Ssd {
         }
         self.dev.staging.stale = true;
         self.round(self.now);
-        postponed.counts
+        let missing = postponed.what.iter().find_map(|what| match what {
+            PutOff::Job(number) => Some(*number),
+            _ => None,
+        });
+        Postponement { missing, ..postponed.counts }
     }
 
     /// Whether all operations and collections have ended, and no request waits for a dispatch.
@@ -87,11 +98,16 @@ impl Ssd {
         let number = self.kernel.next_age + 1;
         let stalls = !self.gc.planes[plane.ix()].stalled.is_empty();
         let Some(postponed) = &mut self.gc.postponed else { return false };
-        let must = postponed.must.iter().position(|of| *of == plane).map(|i| postponed.must.swap_remove(i));
+        if let Some(i) = postponed.must.iter().position(|of| *of == plane) {
+            postponed.must.swap_remove(i);
+            postponed.counts.forced += 1;
+            return false;
+        }
         if !postponed.names(plane, number) {
             return false;
         }
-        if must.is_some() || stalls {
+        postponed.has_put_off(number);
+        if stalls {
             postponed.counts.forced += 1;
             return false;
         }

@@ -292,6 +292,7 @@ impl Ssd {
         if let Some(replicas) = &mut self.features.replicas {
             replicas.power_cut();
         }
+        self.await_copies();
         if let Some(raid) = &mut self.features.raid {
             raid.power_cut();
             self.kernel.timers.clear(Timer::Encode);

@@ -1,14 +1,16 @@
 //! Second copies of pages whose reads wait for GC (`schemes.route = "dpr"`). The route decides which pages get one, when and
 //! where; this file executes that.
 //!
-//! For the flash a copy is an invalid page: GC does not move it, and the erase of its block destroys it. Only this table knows
-//! that it still has the content of its logical page. One copy is made at a time: read from its chip, then programmed on another
-//! one.
+//! GC does not move a copy, and the erase of its block destroys it: for the flash it is an invalid page, and only this table knows
+//! that it still has the content of its logical page. But victim policies count it as valid ([`Flash::kept`]), or its block would
+//! be collected next. One copy is made at a time: read from its chip, then programmed on another one.
+//!
+//! [`Flash::kept`]: crate::device::flash::Flash::kept
 
 use std::collections::VecDeque;
 
 use super::Ssd;
-use crate::device::flash::Stream;
+use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
@@ -91,11 +93,12 @@ impl Replicas {
     }
 
     /// There may be at most as many copies as in another table from now on; the least recently used ones go.
-    pub(super) fn limit(&mut self, other: &Replicas, geometry: &Geometry) {
+    pub(super) fn limit(&mut self, other: &Replicas, geometry: &Geometry, flash: &mut Flash) {
         self.most = other.most;
         while self.copies.in_use() > self.most {
             let oldest = self.oldest;
             let block = geometry.block_of(self.copies[oldest].page);
+            flash.drop_copy(block);
             self.remove(oldest, block);
             self.totals.replaced += 1;
         }
@@ -193,6 +196,14 @@ impl Replicas {
 }
 
 impl Ssd {
+    /// No copy is on flash. From now on they are counted by block, if any are to be made.
+    pub(super) fn await_copies(&mut self) {
+        match self.features.replicas {
+            Some(_) => self.dev.flash.start_copies(),
+            None => self.dev.flash.end_copies(),
+        }
+    }
+
     /// A logical page is overwritten or trimmed: drops its copy.
     #[inline(always)]
     pub(super) fn drop_copy(&mut self, lpn: Lpn) {
@@ -207,6 +218,7 @@ impl Ssd {
         let copy = replicas.copy_of[lpn.ix()];
         if copy != NONE {
             let block = self.dev.geometry.block_of(replicas.copies[copy].page);
+            self.dev.flash.drop_copy(block);
             replicas.remove(copy, block);
             replicas.totals.overwritten += 1;
         }
@@ -217,6 +229,7 @@ impl Ssd {
     pub(super) fn drop_copies(&mut self, block: BlockId) {
         let Some(replicas) = &mut self.features.replicas else { return };
         while replicas.in_block[block.ix()] != NONE {
+            self.dev.flash.drop_copy(block);
             replicas.remove(replicas.in_block[block.ix()], block);
             replicas.totals.erased += 1;
         }
@@ -451,9 +464,11 @@ impl Ssd {
         if replicas.copies.in_use() >= replicas.most {
             let oldest = replicas.oldest;
             let block = self.dev.geometry.block_of(replicas.copies[oldest].page);
+            self.dev.flash.drop_copy(block);
             replicas.remove(oldest, block);
             replicas.totals.replaced += 1;
         }
+        self.dev.flash.add_copy(block);
         replicas.add(lpn, page, block, tag);
     }
 }

@@ -277,31 +277,77 @@ fn a_request_that_stays_holds_later_ones_of_its_chips_back() {
     }
 }
 
+/// Completions of requests, each of one page, with one sub-request per chip.
+fn one_at_a_time(order: &str, knob: &str, requests: &[(u64, char, u64)]) -> Vec<u64> {
+    let more = format!("schemes = {{ order = \"{order}\" }}\norder = {{ chip_queue = 1{knob} }}");
+    let mut dut = Dut::new(&device(9, 1, "layout = \"none\"", &more));
+    for (at, op, page) in requests {
+        if *op == 'r' { dut.read(*at, page * PAGE, PAGE) } else { dut.write(*at, page * PAGE, PAGE) }
+    }
+    dut.completed().iter().map(|c| c.completion.0).collect()
+}
+
 #[test]
 fn reads_go_before_writes_that_still_wait() {
-    // One sub-request per chip: during a read, a write and a later read of the same chip wait.
-    let order = |order: &str, knob: &str| {
-        let mut dut = Dut::new(&device(
-            9,
-            1,
-            "layout = \"none\"",
-            &format!("schemes = {{ order = \"{order}\" }}\norder = {{ chip_queue = 1{knob} }}"),
-        ));
-        dut.read(0, 0, PAGE);
-        dut.write(1_000, 9 * PAGE, PAGE);
-        dut.read(2_000, 18 * PAGE, PAGE);
-        dut.completed().iter().map(|c| c.completion.0).collect::<Vec<_>>()
-    };
+    // During a read, a write and a later read of the same chip wait.
+    let order = |order: &str, knob: &str| one_at_a_time(order, knob, &[(0, 'r', 0), (1_000, 'w', 9), (2_000, 'r', 18)]);
     let (first, second) = ([READ, READ + WRITE, 2 * READ + WRITE], [READ, 2 * READ + WRITE, 2 * READ]);
-    assert_eq!((order("async-fifo", ""), order("piq", "")), (first.to_vec(), second.to_vec()));
-    assert_eq!(order("async-fifo", ", delay_writes = true"), second);
-    assert_eq!(order("piq", ", delay_writes = false"), first);
+    for name in ["async-fifo", "sync-fifo"] {
+        assert_eq!(order(name, ""), first);
+        assert_eq!(order(name, ", delay_writes = true"), second);
+    }
+    // A read joins the first batch of reads with which it shares no chip: without delayed writes too.
+    for name in ["piq", "sync-piq"] {
+        assert_eq!(order(name, ""), first);
+        assert_eq!(order(name, ", delay_writes = true"), second);
+    }
+}
+
+#[test]
+fn a_delayed_write_goes_before_reads_that_come_later() {
+    // The reads at 2 us delay the write. The read at 3 us comes after that, as does one of another chip, which is idle.
+    let requests = [
+        (0, 'r', 0),
+        (1_000, 'w', 9),
+        (2_000, 'r', 18),
+        (2_000, 'r', 27),
+        (3_000, 'r', 36),
+        (4_000, 'r', 1),
+        (5_000, 'r', 10),
+    ];
+    for name in ["async-fifo", "sync-fifo", "piq"] {
+        let expected = [READ, 3 * READ + WRITE, 2 * READ, 3 * READ, 4 * READ + WRITE, 4_000 + READ, 4_000 + 2 * READ];
+        assert_eq!(one_at_a_time(name, ", delay_writes = true", &requests)[..5], expected[..5], "{name}");
+        if name != "sync-fifo" {
+            assert_eq!(one_at_a_time(name, ", delay_writes = true", &requests), expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn no_batch_carries_a_read_past_a_delayed_write() {
+    // The read of chips 1 and 0 at 3 us shares no chip with the read at 2 us of chip 2, whose batch goes first. Chip 0's write was
+    // delayed at 2 us, so it goes before that read.
+    let mut dut = Dut::new(&device(
+        9,
+        1,
+        "layout = \"none\"",
+        "schemes = { order = \"piq\" }\norder = { chip_queue = 1, delay_writes = true }",
+    ));
+    dut.read(0, 0, 3 * PAGE);
+    dut.write(1_000, 9 * PAGE, PAGE);
+    dut.read(2_000, 18 * PAGE, PAGE);
+    dut.read(2_500, 2 * PAGE, PAGE);
+    dut.read(3_000, 27 * PAGE, 2 * PAGE);
+    let done: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
+    assert_eq!(done, [READ, 2 * READ + WRITE, 2 * READ, 2 * READ, 3 * READ + WRITE]);
 }
 
 // Redirected reads.
 
-/// Nine chips in groups of three, L_r = 25 us without bus time. A read of chip 0 arrives at 1,000 us and is dispatched at 1,100,
-/// when the waits of chips 0, 3 and 6 are 100, 50 and 25 us. A request for chip 6 that arrived at `next` us is then pending.
+/// Nine chips in groups of three, L_r = 25 us without bus time. A read of chip 0 comes at 1,000 us, when chips 0 and 6 have five
+/// reads each: 125 + 25 <= 125 fails. It is dispatched at 1,100, when the waits of chips 0, 3 and 6 are 100, 50 and 25 us. A request
+/// for chip 6 that arrived at `next` us is then pending.
 /// Returns the time from the dispatch of the read to its completion, and the number of redirected reads.
 fn redirect(next: u64, route: &str) -> (u64, u64) {
     let mut config = device(
@@ -320,15 +366,16 @@ fn redirect(next: u64, route: &str) -> (u64, u64) {
     dut.read(0, page(0, 3), PAGE);
     // Chip 0 (rank 0 of stripes 3k) takes five, so that the read at 1,000 waits until 1,100 for those before it.
     (1..10).for_each(|k| dut.read(975_000, page(3 * k, 0), PAGE));
+    // Chip 6 (rank 3 of stripes 3k + 1) takes five of six, and has one read left at 1,100.
+    [1, 7, 10, 13, 16, 19].iter().for_each(|stripe| dut.read(975_000, page(*stripe, 3), PAGE));
     dut.read(1_000_000, page(0, 0), PAGE);
-    // Chip 2 is full throughout, chip 6 (rank 3 of stripes 3k + 1) has one read left at 1,100.
+    // Chip 2 is full throughout.
     (13..26).for_each(|k| dut.read(1_025_000, page(3 * k, 2), PAGE));
-    [1, 7, 10, 13].iter().for_each(|stripe| dut.read(1_025_000, page(*stripe, 3), PAGE));
     // It uses chips 2 and 6.
     dut.read(next * 1_000, page(4, 2), 2 * PAGE);
     // Chip 3 has two reads left at 1,100.
     (10..13).for_each(|k| dut.read(1_075_000, page(3 * k, 3), PAGE));
-    let done = dut.completed()[11].completion.0;
+    let done = dut.completed()[17].completion.0;
     let summary = summary(&dut.ssd);
     (done - 1_100_000, summary.brr.map_or(0, |brr| brr.redirected_reads))
 }
@@ -339,6 +386,21 @@ fn a_read_is_redirected_where_both_conditions_hold_for_every_partner() {
     assert_eq!(redirect(1_040, "\"brr\""), (125_000, 0), "50 <= 40 fails: direct");
     assert_eq!(redirect(1_040, "{ brr = { next_arrival = \"never\" } }"), (75_000, 1));
     assert_eq!(redirect(1_060, "\"direct\""), (125_000, 0));
+}
+
+/// Where a chip takes one sub-request, a read that comes while it waits for its own chip is redirected at once.
+#[test]
+fn a_read_is_redirected_when_it_comes_before_its_chip_has_room() {
+    let more = "schemes = { route = \"brr\" }\norder = { chip_queue = 1 }";
+    let mut dut = Dut::new(&without_bus(more));
+    dut.read(0, 0, PAGE);
+    dut.read(0, 0, PAGE);
+    // Chip 0 reads for the first; chips 3 and 6 are idle: 0 + 25 <= 25 holds for the second, and 25 + 25 <= 25 fails for the next,
+    // whose other page could go to chip 1 at once, if requests did not go as a whole. At 25 us all chips are idle.
+    dut.read(1_000, 0, 2 * PAGE);
+    assert_eq!(dut.latencies(), [25_000, 25_000, 49_000]);
+    let told = summary(&dut.ssd).brr.unwrap();
+    assert_eq!((told.page_reads, told.candidate_reads, told.redirected_reads), (4, 4, 1));
 }
 
 /// Nine chips in groups of three, L_r = 25 us and L_w = 200 us without bus time.

@@ -123,6 +123,31 @@ fn full_planes_are_due_when_the_last_room_is_taken() {
     assert_eq!(back, kept);
 }
 
+/// A collection that delays a host operation as it begins is a stream, though it reads metadata first: whether its collector may
+/// pause does not matter.
+#[test]
+fn a_stream_stays_one_while_metadata_are_read() {
+    let toml = "geometry = { channels = 1, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 9, pages_per_block = 4 }
+        timing = { read = \"20us\", program = \"80us\", erase = \"900us\" }
+        device = { over_provisioning = 0.6, queue_depth = 6 }
+        gc.threshold = \"1 pages\"
+        staging.slots = 8
+        wear.copyback_thresholds = 1
+        precondition = { mode = \"sequential\", valid = 0.3, invalid = 0.1 }
+        schemes = { collector = \"idle-chip\", path = \"fastgc\", place = \"dynamic\" }";
+    for seed in 1..=100 {
+        let mut random = seed;
+        let mut next = |below: u64| {
+            random = (random * 6_364_136_223_846_793_005_u128 + 1_442_695_040_888_963_407) % (1 << 64);
+            (random >> 33) as u64 % below
+        };
+        let asks: Vec<_> =
+            (0..150).map(|_| (0, next(15) as u8, next(1_000_000) as u32, next(1_000_000) as u32)).collect();
+        let (back, kept) = taken_back(toml, &asks, 2, 1).unwrap();
+        assert_eq!(back, kept, "seed {seed}");
+    }
+}
+
 proptest! {
     #![proptest_config(crate::common::worlds(400))]
 
@@ -193,8 +218,8 @@ proptest! {
         ssd.run();
         let summary = ssd.summary(7, String::new(), String::new());
         let cache = summary.cache.unwrap();
-        prop_assert_eq!(cache.flushes, flushes);
         if config.run.warmup.is_none() {
+            prop_assert_eq!(cache.flushes, flushes);
             let programs = summary.flash.programs.host + summary.flash.programs.cache;
             prop_assert_eq!(programs, summary.pages.written - cache.absorbed - cache.trimmed);
         }

@@ -294,3 +294,41 @@ fn counting_begins_with_the_copies_that_there_are() {
     assert_eq!((report.blocked_reads, report.copies, report.redirected_reads), (0, 0, 1));
     assert_eq!((report.pages, report.pages_max), (1, 1));
 }
+
+/// Reads of a range that is never written, beside overwrites of the rest: victims spare the blocks of copies, though copies are never
+/// moved. Where copies take all spare pages, they are reclaimed.
+#[test]
+fn victims_spare_copies_while_anything_else_can_be_reclaimed() {
+    let run = |share: &str, hot: u64, victim: &str| {
+        let config = config(&format!(
+            "geometry = {{ channels = 4, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 32, pages_per_block = 16 }}
+device = {{ exclusion = \"chip\", over_provisioning = 0.25, queue_depth = 8 }}
+precondition.mode = \"sequential\"
+schemes = {{ route = {{ dpr = {{ k = 1, replica_pages = {share} }} }}, place = \"dynamic\", victim = \"{victim}\" }}"
+        ));
+        let mut dut = Dut::new(&config);
+        let pages = dut.ssd.capacity_bytes() / PAGE;
+        let mut state = 1u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for i in 0..12_000 {
+            let at = i * 400_000;
+            if draw(2) == 0 {
+                dut.read(at, draw(hot) * PAGE, PAGE)
+            } else {
+                dut.write(at, (hot + draw(pages - hot)) * PAGE, PAGE)
+            }
+        }
+        dut.ssd.run();
+        report(&dut)
+    };
+    for victim in ["greedy", "cost-benefit"] {
+        // 799 of 845 copies of greedy's were erased when victims were chosen as if copies were invalid pages.
+        let report = run("0.03", 64, victim);
+        assert!(report.dropped_erased < 500 && report.redirected_reads > 1_200, "{victim}: {report:?}");
+        let crowded = run("0.18", 1_000, victim);
+        assert!(crowded.pages_max > 150, "{victim}: {crowded:?}");
+    }
+}

@@ -60,17 +60,19 @@ enum About {
     Joint,
     /// Parts of pages that are written while GC moves the pages.
     Parts,
+    /// Whole pages that are written at any time while GC moves others over the same channel.
+    Whole,
 }
 
 /// A small device with fused legs, and requests that saturate its channels or, where GC is met on its way, do not.
 fn world(seed: u64, about: About) -> (Config, Vec<Request>) {
     let mut rng = stream(seed, "fusing");
     let mut pick = |from: &[&'static str]| from[below(&mut rng, from.len() as u64) as usize];
-    let (joint, slow) = (about == About::Joint, about != About::Everything);
+    let (joint, slow, whole) = (about == About::Joint, about != About::Everything, about == About::Whole);
     let collector = match about {
         About::Everything => pick(&ALONE),
         About::Joint => pick(&JOINT),
-        About::Parts => "\"serial\"",
+        About::Parts | About::Whole => "\"serial\"",
     };
     let toml = format!(
         "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"{}\" }}
@@ -84,13 +86,21 @@ precondition = {{ mode = \"{}\" }}
 run = {{ {} }}
 {}",
         pick(&["1", "1", "2"]),
-        if slow { pick(&["1", "2"]) } else { pick(&["1", "2", "3", "4", "7"]) },
+        match about {
+            About::Everything => pick(&["1", "2", "3", "4", "7"]),
+            About::Whole => pick(&["2", "3", "5"]),
+            _ => pick(&["1", "2"]),
+        },
         if slow { "1" } else { pick(&["1", "2"]) },
         if joint { "2" } else { pick(&["1", "2"]) },
         if slow { "16" } else { pick(&["8", "9", "12"]) },
         if slow { pick(&["4", "8", "16"]) } else { pick(&["3", "4", "8", "16", "24"]) },
         // Pages of two sectors also have partial writes.
-        if about == About::Parts { "1KiB" } else { pick(&["512B", "512B", "1KiB"]) },
+        match about {
+            About::Parts => "1KiB",
+            About::Whole => "512B",
+            _ => pick(&["512B", "512B", "1KiB"]),
+        },
         pick(&["\"1024ns\"", "\"2048ns\"", "\"5000ns\"", "[\"1024ns\", \"3072ns\"]"]),
         pick(&["\"2048ns\"", "\"6144ns\"", "\"20000ns\"", "[\"2048ns\", \"4096ns\"]"]),
         pick(&["2048", "30000"]),
@@ -101,9 +111,17 @@ run = {{ {} }}
         pick(&["2", "4", "6"]),
         if slow { "" } else { pick(&["", "", ", hard_threshold = \"2 pages\""]) },
         pick(&["separate", "separate", "shared"]),
-        if joint { "copyback" } else { pick(&["external", "external", "external", "copyback"]) },
+        if joint {
+            "copyback"
+        } else if whole {
+            "external"
+        } else {
+            pick(&["external", "external", "external", "copyback"])
+        },
         if collector.contains("idle-chip") && !collector.contains("own_plane") {
             "dynamic"
+        } else if whole {
+            "CWDP"
         } else {
             pick(if collector.contains("own_plane") { &["CWDP", "PDWC"] } else { &["CWDP", "PDWC", "dynamic"] })
         },
@@ -121,13 +139,19 @@ run = {{ {} }}
         config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(FirstClosed));
     }
     // Of 20 requests. Reads are booked while others hardly use their channel.
-    let reads = if slow { 5 } else { [5, 5, 15, 19][below(&mut rng, 4) as usize] };
+    let reads = if whole {
+        1
+    } else if slow {
+        5
+    } else {
+        [5, 5, 15, 19][below(&mut rng, 4) as usize]
+    };
     // So slow that requests are admitted during collections.
     let gap = if slow { [1024, 4096, 16_384][below(&mut rng, 3) as usize] } else { 1024 };
     let mut arrival = 0;
     let requests = (0..if slow { 500 } else { 300 })
         .map(|_| {
-            arrival += below(&mut rng, 6).saturating_sub(2) * gap;
+            arrival += below(&mut rng, 6).saturating_sub(2) * gap + if whole { below(&mut rng, 1000) } else { 0 };
             let op = match below(&mut rng, 20) {
                 kind if kind < reads => RequestOp::Read,
                 5 => RequestOp::Trim,
@@ -183,6 +207,11 @@ fn joint_collections_change_no_byte() {
 #[test]
 fn parts_of_pages_on_the_move_change_no_byte() {
     compare_worlds(About::Parts, 100);
+}
+
+#[test]
+fn whole_pages_between_those_on_the_move_change_no_byte() {
+    compare_worlds(About::Whole, 100);
 }
 
 /// Every preset on a small device, with every collector and every path that its other keys allow.

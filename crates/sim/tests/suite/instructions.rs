@@ -38,10 +38,10 @@ fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Opti
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [
-        ("writes, external", "", 965),
-        ("writes, copyback", "", 1_385),
+        ("writes, external", "", 870),
+        ("writes, copyback", "", 1_240),
         ("writes, queued", "", 2_300),
-        ("writes, pagc", "", 1_500),
+        ("writes, pagc", "", 1_430),
         ("writes, preemptive", "", 2_025),
         ("writes, idle-chip", "", 2_155),
         ("reads", "", 2_480),

@@ -61,5 +61,11 @@ proptest! {
         };
         prop_assert_eq!(told(&fused), told(&apart));
         prop_assert!(put_off.forced <= put_off.postponed + asks.len() as u64 * 8);
+        // A collection that is named by its number is one.
+        let by_number = |what: &PutOff| matches!(what, PutOff::Job(_));
+        if what.iter().all(|what| by_number(what) || *what == PutOff::WriteBacks) {
+            let named = what.iter().filter(|what| by_number(what)).count() as u64;
+            prop_assert!(put_off.postponed <= named, "{:?}", put_off);
+        }
     }
 }

@@ -199,6 +199,7 @@ fn rules_name_what_queues_lack() {
     for (nvme, key) in [
         (format!("queues = [{queue}]"), "nvme.arbitration"),
         ("arbitration = \"rr\"".into(), "nvme.queues"),
+        ("burst = 2".into(), "nvme.burst"),
         (format!("arbitration = \"rr\", burst = 0, queues = [{queue}]"), "nvme.burst"),
         (format!("arbitration = \"rr\", queues = [{queue}, {queue}]"), "nvme.queues"),
         ("arbitration = \"wrr\", queues = [{ name = \"a\", weight = 0 }]".into(), "nvme.queues"),
@@ -289,9 +290,11 @@ proptest! {
                     _ => RequestOp::Trim,
                 };
                 let request = Request { arrival: Nanos(arrival), op, offset: first * 512, bytes: sectors * 512 };
+                // Some writes force unit access.
+                let marks = |queue| Marks { fua: lines > 0 && matches!(kind, 14..18), ..of(queue) };
                 match (*gap % queues as u64) as u8 {
-                    0 if depth > 0 => ssd.submit_next(request, of(0), std::iter::empty()),
-                    queue => ssd.submit_marked(request, of(queue), std::iter::empty()),
+                    0 if depth > 0 => ssd.submit_next(request, marks(0), std::iter::empty()),
+                    queue => ssd.submit_marked(request, marks(queue), std::iter::empty()),
                 }
             }
             ssd.end_loop(0);
@@ -307,6 +310,9 @@ proptest! {
         prop_assert_eq!(sum(&|t| t.pages.written), all.pages.written);
         prop_assert_eq!(sum(&|t| t.pages.read), all.pages.read);
         prop_assert_eq!(sum(&|t| t.bytes.written), all.bytes.written);
+        let flash = &all.flash;
+        prop_assert_eq!(sum(&|t| t.programs), flash.programs.host + flash.programs.cache);
+        prop_assert_eq!(sum(&|t| t.gc_programs), flash.programs.gc + flash.copybacks);
         let times: u128 = tenants.iter().map(|(_, t)| t.breakdown_ns.all.sum()).sum();
         prop_assert_eq!(times, all.breakdown_ns.all.sum());
         for ((_, tenant), (_, row)) in tenants.iter().zip(&all.interference_ns.as_ref().unwrap().0) {

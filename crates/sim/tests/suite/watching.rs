@@ -46,7 +46,9 @@ impl Victim for Counting {
         for (block, valid) in self.valid.iter().enumerate() {
             assert_eq!(*valid, u32::from(view.flash.valid(BlockId(block as u32))), "block {block} at {}", view.now);
         }
-        let valid = |block: &BlockId| self.valid.get(block.0 as usize).copied().unwrap_or(0);
+        // Second copies are no valid pages, but every policy counts them.
+        let copies = |block: &BlockId| u32::from(view.flash.kept(*block) - view.flash.valid(*block));
+        let valid = |block: &BlockId| self.valid.get(block.0 as usize).copied().unwrap_or(0) + copies(block);
         let least = view.flash.closed_blocks(plane, view.geometry).min_by_key(|block| (valid(block), block.0))?;
         (valid(&least) < view.geometry.data_pages).then_some(least)
     }

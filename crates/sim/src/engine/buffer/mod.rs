@@ -26,8 +26,8 @@ impl Ssd {
     #[inline(never)]
     fn sees_contention(&mut self, id: JobId) {
         let running = &self.gc.jobs[id.0];
-        // After a pause, the earlier result holds: the host operations that waited then have been served.
-        let mut waits = running.sure && running.job.contended;
+        // What was seen holds until slots are reserved for it: a pause or a read of metadata may come between.
+        let mut waits = running.job.contended;
         if self.kernel.ops[running.op].verb != Verb::Program {
             let mut at = self.kernel.dies[running.unit].queue.head();
             while at.is_some() && !waits {
@@ -46,6 +46,7 @@ impl Ssd {
         match step {
             Step::Reserve(slots) => {
                 let job = &mut self.gc.jobs[id.0].job;
+                job.contended = false;
                 let before = job.slots.replace(slots);
                 law!(before.is_none(), "law: a collection reserves slots once");
                 self.dev.staging.reserve(slots);
@@ -110,6 +111,9 @@ impl Ssd {
         let tags = self.kernel.ops.host[self.gc.jobs[id.0].op].tags;
         for (i, page) in hand.iter().enumerate() {
             let lpn = self.dev.flash.lpn_of(*page);
+            if self.rules.tenants {
+                self.tenant_staged(*page);
+            }
             if lpn.is_none() {
                 // Overwritten or trimmed since its read: no longer needed.
                 self.dev.staging.release(1);

@@ -138,6 +138,9 @@ impl Ssd {
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
         self.stirs_buffer(plane);
         self.stats.count_programs(Class::Writeback, 1);
+        if self.rules.tenants {
+            self.tenant_moved(self.kernel.ops[id].lpn);
+        }
         let waited = (self.now - self.kernel.ops[id].waits_since).0;
         self.count_conflict(|counters| {
             counters.written_back += 1;

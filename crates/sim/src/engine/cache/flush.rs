@@ -95,10 +95,7 @@ impl Ssd {
             self.stats.requests.warmup += 1;
             return;
         }
-        self.stats.last_completion = self.now;
-        self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
-        self.stats.gc_units_at.1 = self.kernel.dies.held_gc.total(self.now);
-        self.stats.gc_planes_at.1 = self.kernel.dies.gc_planes.total(self.now);
+        self.note_completion();
         self.cache_mut().flush_latency.record(latency);
     }
 }

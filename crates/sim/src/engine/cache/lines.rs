@@ -44,6 +44,8 @@ pub(super) struct Line {
     pub(super) dirtied: Nanos,
     /// Place, among writes and flushes, of its oldest data that is not on flash.
     pub(super) oldest: u64,
+    /// The line of its page that was being programmed when it was taken, which may be over since; or none.
+    pub(super) older: u32,
     /// It is written back at once: for a flush.
     pub(super) flushed: bool,
     /// It is written back at once: for a write with forced unit access.
@@ -65,6 +67,7 @@ impl Line {
         used: Nanos::ZERO,
         dirtied: Nanos::ZERO,
         oldest: 0,
+        older: NONE,
         flushed: false,
         forced: false,
         waiting: Vec::new(),

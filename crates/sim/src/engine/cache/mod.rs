@@ -142,6 +142,14 @@ impl Ssd {
         self.features.cache.as_mut().expect("a device with a write cache")
     }
 
+    /// Measuring starts: work so far does not count.
+    pub(in crate::engine) fn restart_cache(&mut self) {
+        if let Some(cache) = &mut self.features.cache {
+            let (lines, dirty) = (cache.counts.lines, u64::from(cache.lines.dirty));
+            cache.counts = report::cache::Cache { lines, dirty_max: dirty, ..Default::default() };
+        }
+    }
+
     /// The sectors that a host write brings: all, where a partial write replaces the page.
     fn sectors_of_write(&self, op: OpId) -> std::ops::Range<u32> {
         if self.merges(op) { self.sectors(op) } else { 0..self.cache().lines.sectors }
@@ -359,6 +367,9 @@ impl Ssd {
                 if state == State::Programming || old.is_none() {
                     self.cache_mut().lines.complete(line);
                 }
+                if state == State::Programming {
+                    self.cache_mut().lines.all[line as usize].older = before;
+                }
                 self.soil(line, op);
                 line
             }
@@ -524,7 +535,22 @@ impl Ssd {
         }
         let line = self.cache().lines.of(lpn);
         if line != NONE {
+            let older = self.cache().lines.all[line as usize].older;
             self.trim_line(line);
+            self.trim_older(older, lpn);
+        }
+    }
+
+    /// Lines of a trimmed page that are being programmed under newer ones: flushes wait for them no longer.
+    fn trim_older(&mut self, mut line: u32, lpn: Lpn) {
+        while line != NONE {
+            let of = &mut self.cache_mut().lines.all[line as usize];
+            if of.lpn != lpn || of.state != State::Programming {
+                return;
+            }
+            let (oldest, older) = (std::mem::replace(&mut of.oldest, u64::MAX), std::mem::replace(&mut of.older, NONE));
+            self.flushes_lose(oldest);
+            line = older;
         }
     }
 

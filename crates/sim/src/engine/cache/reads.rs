@@ -154,27 +154,22 @@ impl Ssd {
         let (now, lpn, sectors) = (self.now, self.kernel.ops[op].lpn, self.sectors(op));
         let (line, period) = (self.kernel.ops.cached[op].line, self.kernel.ops.cached[op].period);
         if line != NO_LINE {
-            let of = &self.cache().lines.all[line as usize];
-            if of.period == period && of.lacking > 0 {
-                self.cache_mut().lines.add(line, sectors.clone());
-                if self.oracle.tracks_sectors() {
-                    let found = self.oracle.load(self.kernel.ops[op].pages[0], lpn);
-                    let mut bits = vec![0u64; self.cache().lines.sectors.div_ceil(64) as usize];
-                    sectors.for_each(|sector| bits[sector as usize / 64] |= 1 << (sector % 64));
-                    for memory in self.memories_of(lpn, line) {
-                        self.oracle.brought(memory, found, bits.clone());
-                    }
-                }
-                if self.cache().lines.all[line as usize].lacking == 0 && self.cache().protected {
-                    self.discard_kept(lpn);
-                }
+            if self.cache().lines.all[line as usize].period == period {
+                self.fills(op, line, sectors);
             }
             return;
         }
         let cache = self.cache_mut();
-        let current = cache.versions[lpn.ix()] == period;
         let here = cache.lines.of(lpn);
-        if !current || !matches!(self.dev.map.get(lpn), Location::Flash(_)) {
+        if cache.versions[lpn.ix()] != period {
+            // A newer version has come since it began.
+            return;
+        }
+        if !matches!(self.dev.map.get(lpn), Location::Flash(_)) {
+            // A write that waited for a line when it began has got one.
+            if here != NONE {
+                self.fills(op, here, sectors);
+            }
             return;
         }
         let cache = self.cache_mut();
@@ -186,6 +181,26 @@ impl Ssd {
         {
             cache.lines.add(line, sectors);
             cache.lines.rest(line);
+        }
+    }
+
+    /// The sectors of a read are in a line that lacks some.
+    fn fills(&mut self, op: OpId, line: u32, sectors: std::ops::Range<u32>) {
+        if self.cache().lines.all[line as usize].lacking == 0 {
+            return;
+        }
+        let lpn = self.kernel.ops[op].lpn;
+        self.cache_mut().lines.add(line, sectors.clone());
+        if self.oracle.tracks_sectors() {
+            let found = self.kernel.ops.host[op].tags[1];
+            let mut bits = vec![0u64; self.cache().lines.sectors.div_ceil(64) as usize];
+            sectors.for_each(|sector| bits[sector as usize / 64] |= 1 << (sector % 64));
+            for memory in self.memories_of(lpn, line) {
+                self.oracle.brought(memory, found, bits.clone());
+            }
+        }
+        if self.cache().lines.all[line as usize].lacking == 0 && self.cache().protected {
+            self.discard_kept(lpn);
         }
     }
 

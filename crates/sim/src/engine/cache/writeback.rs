@@ -30,7 +30,11 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn write_lines_back(&mut self) {
         let fresh = std::mem::replace(&mut self.cache_mut().fresh, false);
-        if self.cache().urgent {
+        let eager = self.cache().keys.writeback == Writeback::Eager;
+        if eager {
+            // All lines go, in their order, whoever waits for them.
+            self.cache_mut().urgent = false;
+        } else if self.cache().urgent {
             self.issue_urgent();
         }
         let now = self.now;
@@ -68,10 +72,9 @@ impl Ssd {
         let mut urgent = lines.ready.of(urgent.map(|turn| (*turn, self.home_of_line(Lpn(turn.1)))));
         while !urgent.is_empty() {
             for line in urgent.next().into_iter().filter(|line| *line != NONE) {
-                let of = &self.cache().lines.all[line as usize];
-                let (forced, home) = (of.forced, self.home_of_line(of.lpn));
+                let home = self.home_of_line(self.cache().lines.all[line as usize].lpn);
                 urgent.remove(self.cache().lines.ready_turn(line), home);
-                self.issue(line, if forced { Reason::Fua } else { Reason::Flush });
+                self.issue(line, Reason::Flush);
             }
         }
     }
@@ -133,6 +136,11 @@ impl Ssd {
         let of = &mut cache.lines.all[line as usize];
         of.state = State::Issued;
         let lacks = of.lacking > 0;
+        let reason = match (of.forced, of.flushed) {
+            (true, _) => Reason::Fua,
+            (_, true) => Reason::Flush,
+            _ => reason,
+        };
         *match reason {
             Reason::Eager => &mut cache.counts.write_backs.eager,
             Reason::Watermark => &mut cache.counts.write_backs.watermark,
@@ -286,16 +294,23 @@ impl Ssd {
     fn charge_like(&mut self, write: OpId, op: OpId, mut left: u64) -> u64 {
         let (all, before) = (self.kernel.ops.host[op].blame, self.kernel.ops.cached[op].before);
         let mut service = Blame(std::array::from_fn(|i| all.0[i] - before.0[i]));
+        let mut host = 0;
         let mut charge = |part: &mut Blame, cause: Cause| {
             let ns = part.0[cause as usize].min(left);
             part.0[cause as usize] -= ns;
             left -= ns;
             self.kernel.ops.host[write].blame.add(cause, ns);
+            if matches!(cause, Cause::DieHost | Cause::BusHost) {
+                host += ns;
+            }
         };
         LATEST.iter().for_each(|cause| charge(&mut service, *cause));
         CAUSES.iter().for_each(|(cause, _)| charge(&mut service, *cause));
         let mut before = before;
         CAUSES.iter().for_each(|(cause, _)| charge(&mut before, *cause));
+        if self.rules.tenants {
+            self.share_like(write, op, host);
+        }
         left
     }
 

@@ -198,16 +198,21 @@ impl Ssd {
     fn enter_transfers(&mut self, bus: usize, now: Nanos) {
         // Only channels have chains, not ports.
         let Some(passages) = self.chains.passages.get_mut(bus) else { return };
-        let pace = &self.chains.pace;
+        // Looked up once, because the loop runs for every transfer of every chain.
+        let (period, length) = (self.chains.pace.period, self.chains.pace.on_bus());
+        let (state, last) = (&mut self.kernel.buses[bus], self.stats.last_completion);
         let granted = self.kernel.granted_at == now;
-        while let Some(first) = passages.front().copied() {
-            if first.at > now || (first.at == now && !granted) {
+        while let Some(Passage { at, unit }) = passages.front().copied() {
+            if at > now || (at == now && !granted) {
                 return;
             }
-            passages.pop_front();
-            passages.push_back(Passage { at: first.at + pace.period, ..first });
-            let until = first.at + pace.on_bus();
-            self.kernel.buses[bus].begin(true, first.at, until, self.stats.last_completion);
+            if passages.len() == 1 {
+                passages[0].at = at + period;
+            } else {
+                passages.pop_front();
+                passages.push_back(Passage { at: at + period, unit });
+            }
+            state.begin(true, at, at + length, last);
         }
     }
 

@@ -5,29 +5,62 @@
 //! does not have, and looks each value up once. If it meets anything else, such as a page that has moved or an overlapping write,
 //! it falls back to the general path. Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
-use crate::blame::{Blame, Cause};
-use crate::device::flash::Stream;
+use crate::blame::{Blame, Cause, ExtraBlame};
 use crate::device::mapping::Location;
-use crate::device::timing::LegKind;
+use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::spine::host::{HostRequest, Waiting};
 use crate::policy::PageSet;
-use crate::request::{Extent, Request, RequestOp};
+use crate::request::{Extent, RequestOp};
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
 
 impl Ssd {
-    /// A measured read of one page on flash is admitted.
+    /// Admits a measured request of one page to the lane, if it is a read of a page on flash or a write of a whole page that is
+    /// not in flight. Returns whether it did.
     #[inline(always)]
-    pub(in crate::engine) fn admit_to_lane(&mut self, request: Request, index: u64, lpn: Lpn, page: Ppn) {
+    pub(in crate::engine) fn admit_to_lane(&mut self, next: &Waiting, index: u64, lpn: Lpn) -> bool {
+        let request = &next.request;
+        let bytes = request.bytes as u32;
+        match (request.op, self.dev.map.get(lpn)) {
+            (RequestOp::Read, Location::Flash(page)) => {
+                let asked = self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
+                let id = self.lane_request(next, index);
+                self.stats.pages.read += asked;
+                let offset = (request.offset - u64::from(lpn.0) * self.entry_bytes()) as u32;
+                self.read_in_lane(id, lpn, page, offset, bytes, self.now - request.arrival);
+                true
+            }
+            (RequestOp::Write, Location::Flash(_) | Location::Nowhere) if self.writes_in_lane(bytes) => {
+                let id = self.lane_request(next, index);
+                self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
+                self.write_in_lane(id, lpn, self.now - request.arrival);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// The record of a measured request of one page.
+    #[inline(always)]
+    fn lane_request(&mut self, next: &Waiting, index: u64) -> RequestId {
         self.host.outstanding += 1;
-        self.stats.pages.read += self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
-        let record = HostRequest::new(index, Waiting::together(request), self.now, true, 1);
-        let id = RequestId(self.host.requests.insert(record));
-        let offset = (request.offset - u64::from(lpn.0) * self.entry_bytes()) as u32;
-        self.read_in_lane(id, lpn, page, offset, request.bytes as u32, self.now - request.arrival);
+        let Some(id) = self.host.requests.reuse(|_| true) else {
+            return RequestId(self.host.requests.insert(HostRequest::new(index, *next, self.now, true, 1)));
+        };
+        self.host.requests[id].renew(index, next, self.now);
+        RequestId(id)
+    }
+
+    /// Whether a write of so many bytes of a page that is not in flight is for the lane.
+    #[inline(always)]
+    fn writes_in_lane(&self, bytes: u32) -> bool {
+        self.fast.writes
+            && bytes == self.dev.geometry.page_size
+            && !self.host.runs.any_linger()
+            && !self.oracle.tracks_sectors()
     }
 
     /// Admits a page of a measured request to the lane, if it is a read of a page on flash or a write of a whole page that is not
@@ -42,19 +75,13 @@ impl Ssd {
         bytes: u32,
         waited: Nanos,
     ) -> bool {
-        let place = self.dev.map.get(lpn);
-        match (op, place) {
+        match (op, self.dev.map.get(lpn)) {
             (RequestOp::Read, Location::Flash(page)) => {
                 self.read_in_lane(id, lpn, page, offset, bytes, waited);
                 true
             }
-            (RequestOp::Write, Location::Flash(_) | Location::Nowhere)
-                if self.fast.writes
-                    && bytes == self.dev.geometry.page_size
-                    && !self.host.runs.any_linger()
-                    && !self.oracle.tracks_sectors() =>
-            {
-                self.write_in_lane(id, lpn, place, waited);
+            (RequestOp::Write, Location::Flash(_) | Location::Nowhere) if self.writes_in_lane(bytes) => {
+                self.write_in_lane(id, lpn, waited);
                 true
             }
             _ => false,
@@ -101,8 +128,8 @@ impl Ssd {
 
     /// A whole page is written: it is the newest version from now on, and the old page is stale.
     #[inline(always)]
-    fn write_in_lane(&mut self, id: RequestId, lpn: Lpn, place: Location, waited: Nanos) {
-        self.before_stale(place);
+    fn write_in_lane(&mut self, id: RequestId, lpn: Lpn, waited: Nanos) {
+        self.before_stale(self.dev.map.get(lpn));
         let op = self.lane_op(id, lpn, Need::Write, Verb::Program, waited);
         let tag = self.oracle.admit(lpn);
         let host = &mut self.kernel.ops.host[op];
@@ -178,7 +205,7 @@ impl Ssd {
     #[inline(always)]
     fn start_write(&mut self, id: OpId, unit: UnitId) -> bool {
         let (now, plane) = (self.now, self.kernel.ops[id].plane);
-        let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else { return false };
+        let Some(at) = self.dev.flash.take_host_page(plane) else { return false };
         self.turn_comes(id, unit);
         let state = &mut self.kernel.dies[unit];
         state.queue.pop(&self.kernel.ops);
@@ -193,7 +220,7 @@ impl Ssd {
         op.pages = PageSet::one(at);
         op.legs = legs;
         op.bus_gc = 0;
-        let (request, bus) = (op.request, op.channel.ix());
+        let request = op.request;
         if self.rules.deep {
             if next.is_some() {
                 self.kernel.ops.expect(next.0);
@@ -203,7 +230,63 @@ impl Ssd {
         if transfer == Nanos::ZERO {
             self.run_leg(id);
         } else {
-            self.ask(id, bus);
+            self.send_to_die(id, unit, &legs);
+        }
+        true
+    }
+
+    /// A write begins on its die: its data crosses the channel at once if that is free and no other die may request it now, and
+    /// its program is the next event. Otherwise it requests the channel. Equals [`Ssd::ask`] and [`Ssd::grant_bus`], without
+    /// cases that cannot occur here.
+    #[inline(always)]
+    fn send_to_die(&mut self, id: OpId, unit: UnitId, legs: &Legs) {
+        let (now, bus) = (self.now, self.kernel.ops[id].channel.ix());
+        self.approach(id, bus);
+        let state = &mut self.kernel.buses[bus];
+        let free = state.holder.is_none() && state.until <= now && state.queue.is_empty();
+        let times = (legs.get(0), legs.get(1));
+        let (true, false, (Some(transfer), Some(array))) = (free, self.kernel.buses.is_contested(bus), times) else {
+            return self.join_bus(id, bus);
+        };
+        self.cross_to_die(id, unit, bus, transfer.time, array.time);
+    }
+
+    /// A write's data crosses its channel, and is programmed.
+    #[inline(always)]
+    fn cross_to_die(&mut self, id: OpId, unit: UnitId, bus: usize, transfer: Nanos, array: Nanos) {
+        let (now, until) = (self.now, self.now + transfer);
+        self.kernel.buses[bus].begin(false, now, until, self.stats.last_completion);
+        self.clear_way(bus, now, until);
+        let blame = &mut self.kernel.ops.host[id].blame;
+        blame.add(Cause::Bus, transfer.0);
+        blame.add(Cause::Array, array.0);
+        self.kernel.ops[id].leg = 1;
+        self.kernel.timers.set(Timer::Array(unit), until + array);
+    }
+
+    /// Grants a channel to its first request, if that is a write in the lane whose data crosses before its program. Returns whether
+    /// it did. Equals [`Ssd::grant_bus`].
+    #[inline(always)]
+    pub(in crate::engine) fn grant_in_lane(&mut self, bus: usize) -> bool {
+        let now = self.now;
+        let op = &mut self.kernel.ops[self.kernel.buses[bus].queue.head()];
+        if !op.lane || op.need != Need::Write || op.leg != 0 {
+            return false;
+        }
+        let (Some(transfer), Some(array)) = (op.legs.get(0), op.legs.get(1)) else { return false };
+        let unit = op.unit;
+        let state = &mut self.kernel.buses[bus];
+        let gc_wait = state.gc(now) - op.bus_ledger;
+        let wait = (now - op.bus_since).0;
+        op.bus_gc += gc_wait;
+        let id = state.queue.pop(&self.kernel.ops);
+        let waits = !state.queue.is_empty();
+        let blame = &mut self.kernel.ops.host[id].blame;
+        blame.add(Cause::BusGc, gc_wait);
+        blame.add(Cause::BusHost, wait - gc_wait);
+        self.cross_to_die(id, unit, bus, transfer.time, array.time);
+        if waits {
+            self.mark_awaited(bus);
         }
         true
     }
@@ -213,7 +296,7 @@ impl Ssd {
     pub(in crate::engine) fn written_in_lane(&mut self, id: OpId, unit: UnitId) {
         let now = self.now;
         let op = &self.kernel.ops[id];
-        let (lpn, plane, bus_gc) = (op.lpn, op.plane, op.bus_gc);
+        let (lpn, plane, bus_gc, page) = (op.lpn, op.plane, op.bus_gc, op.pages[0]);
         if self.dev.map.get(lpn) != Location::Staged(id) {
             // It was discarded meanwhile.
             self.kernel.ops[id].leg += 1;
@@ -227,8 +310,12 @@ impl Ssd {
         self.kernel.dies.release_host(unit, bus_gc, now);
         self.chip_in_use(plane, false);
         self.mark_unit(unit);
-        self.land_written(id, true, true);
-        self.oracle.acknowledge(self.kernel.ops.host[id].tags[0]);
+        // As `land_written`: there are neither errors nor metadata.
+        let tag = self.kernel.ops.host[id].tags[0];
+        self.dev.flash.land(page, self.dev.geometry.block_of(page), lpn);
+        self.oracle.land(page, tag, true);
+        self.dev.map.set(lpn, Location::Flash(page));
+        self.oracle.acknowledge(tag);
         self.lane_page_done(id);
         self.kernel.ops.remove(id);
         self.test_trigger(plane);
@@ -238,7 +325,37 @@ impl Ssd {
     #[inline(always)]
     fn lane_page_done(&mut self, id: OpId) {
         let request = self.kernel.ops[id].request;
-        if self.host.requests[request.0].is_single() { self.request_done(request, id) } else { self.count_page(id) }
+        if self.host.requests[request.0].is_single() {
+            self.lane_request_done(request, id)
+        } else {
+            self.count_page(id)
+        }
+    }
+
+    /// A measured request of one page has completed. Equals [`Ssd::request_done`] without features that close the lane.
+    #[inline(always)]
+    fn lane_request_done(&mut self, id: RequestId, last: OpId) {
+        let (record, blame) = (&self.host.requests[id.0], &self.kernel.ops.host[last].blame);
+        let (latency, waits) = ((self.now - record.request.arrival).0, blame.waits());
+        law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
+        let stats = if record.request.op == RequestOp::Read {
+            self.stats.requests.read += 1;
+            self.stats.bytes.read += record.request.bytes;
+            &mut self.stats.read
+        } else {
+            self.stats.requests.write += 1;
+            self.stats.bytes.written += record.request.bytes;
+            &mut self.stats.write
+        };
+        stats.complete(blame, latency, waits);
+        self.note_completion();
+        if self.stats.keeps_slowest {
+            self.keep_slow(id, last, ExtraBlame::default(), latency);
+        }
+        self.kernel.idle_rounds = 0;
+        self.stats.completed += 1;
+        self.host.outstanding -= 1;
+        self.host.requests.remove(id.0);
     }
 
     /// Whether all events that end now are steps in the lane, so that their order has no effect on results: operations that

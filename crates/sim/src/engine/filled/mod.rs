@@ -187,6 +187,7 @@ impl Ssd {
             stats,
         } = filled.clone();
         ssd.dev.flash = flash;
+        ssd.await_copies();
         ssd.dev.map = map;
         ssd.oracle = oracle;
         ssd.dev.wear = wear;

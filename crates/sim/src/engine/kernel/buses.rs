@@ -112,11 +112,20 @@ pub(in crate::engine) struct Buses {
     pub(in crate::engine) all: Vec<Bus>,
     /// Buses that `grant` considers in this round.
     pub(in crate::engine) dirty: Vec<u32>,
+    /// Buses that several of the dies considered in this round may request, as bits. A bit stands for all buses with its number
+    /// modulo 64. Known only where writes are in the fast lane.
+    pub(in crate::engine) contested: u64,
 }
 
 impl Buses {
     pub(super) fn new(count: usize) -> Self {
-        Buses { all: vec![Bus::new(); count], dirty: Vec::with_capacity(count) }
+        Buses { all: vec![Bus::new(); count], dirty: Vec::with_capacity(count), contested: 0 }
+    }
+
+    /// Whether several dies may request a bus in this round. See `contested`.
+    #[inline(always)]
+    pub(in crate::engine) fn is_contested(&self, bus: usize) -> bool {
+        self.contested >> (bus % 64) & 1 == 1
     }
 
     /// Adds a bus to those that `grant` considers in this round.

@@ -384,6 +384,8 @@ pub(in crate::engine) struct Dies {
     pub(in crate::engine) held_writeback: Occupancy,
     /// Planes that participate in the collections that hold units.
     pub(in crate::engine) gc_planes: Occupancy,
+    /// Time up to which `held_gc` and `gc_planes` are reported: the last completion of a measured request.
+    pub(in crate::engine) marked_at: Nanos,
     /// By chip: operations in service.
     pub(in crate::engine) chip_ops: Vec<u32>,
     /// Chips with an operation in service.
@@ -405,6 +407,7 @@ impl Dies {
             held_gc: Occupancy::default(),
             held_writeback: Occupancy::default(),
             gc_planes: Occupancy::default(),
+            marked_at: Nanos::ZERO,
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             planes_per_unit: geometry.planes_per_unit as usize,
@@ -426,8 +429,8 @@ impl Dies {
         }
         if (before == Holder::Gc) != (holder == Holder::Gc) {
             let planes = self[unit].gc_planes.count_ones() * self.pages_per_entry;
-            self.held_gc.change(holder == Holder::Gc, now);
-            self.gc_planes.change_by(planes, holder == Holder::Gc, now);
+            self.held_gc.change_beside(self.marked_at, 1, holder == Holder::Gc, now);
+            self.gc_planes.change_beside(self.marked_at, planes, holder == Holder::Gc, now);
         }
         let writes_back = |holder: Holder| matches!(holder, Holder::Writeback | Holder::Cache);
         if writes_back(before) != writes_back(holder) {

@@ -8,6 +8,8 @@ pub(in crate::engine) struct Occupancy {
     busy: u64,
     total: u128,
     since: Nanos,
+    /// The integral until the last mark, if the number has changed since.
+    marked: u128,
 }
 
 impl Occupancy {
@@ -23,6 +25,18 @@ impl Occupancy {
         self.total += u128::from(self.busy) * u128::from((now - self.since).0);
         self.since = now;
         if up { self.busy += u64::from(count) } else { self.busy -= u64::from(count) }
+    }
+
+    /// The number changes by `count`, and the integral until `mark`, which is not later than now, will be asked for.
+    #[inline(always)]
+    pub(in crate::engine) fn change_beside(&mut self, mark: Nanos, count: u32, up: bool, now: Nanos) {
+        self.marked = self.total_at(mark);
+        self.change_by(count, up, now);
+    }
+
+    /// The integral until the last mark, where all changes are made with [`Occupancy::change_beside`].
+    pub(in crate::engine) fn total_at(&self, mark: Nanos) -> u128 {
+        if mark >= self.since { self.total(mark) } else { self.marked }
     }
 
     /// Current number.

@@ -92,7 +92,8 @@ pub(in crate::engine) struct HostPage {
     pub(in crate::engine) old: Ppn,
     /// If overwritten pages are kept: writes of at least this age replace `old` when they land.
     pub(in crate::engine) old_age: u64,
-    /// Tags of the operation's pages, for all classes (oracle). The second one is the tag of the page that a write is merged with.
+    /// Tags of the operation's pages, for all classes (oracle). The second one is the tag of the page that a write is merged with,
+    /// or, with a cache, that a read has found.
     pub(in crate::engine) tags: [Tag; MAX_PLANES],
 }
 

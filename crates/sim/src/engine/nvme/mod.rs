@@ -5,6 +5,7 @@
 
 mod arbiter;
 mod loops;
+mod programs;
 mod shares;
 
 use std::collections::VecDeque;
@@ -19,7 +20,7 @@ use crate::report::tenants::{Fairness, Interference, Pages, Requests, Tenant, Te
 use crate::report::{Breakdown, ByOp, Distribution, HostBytes, mean};
 use crate::request::{Extent, RequestOp};
 use crate::stats::OpStats;
-use crate::units::{Lpn, Nanos, OpId, RequestId};
+use crate::units::{Nanos, OpId, Ppn, RequestId};
 use arbiter::Arbiter;
 use loops::Loops;
 pub(super) use shares::Shares;
@@ -87,6 +88,8 @@ pub(super) struct Nvme {
     pub(super) shares: Shares,
     /// By logical page: the tenant that last wrote it.
     owners: Vec<u8>,
+    /// Pages that collections have read and not yet programmed, with their tenants; none for pages of nobody.
+    in_hand: Vec<(Ppn, Option<u8>)>,
     /// Time that the request which is being admitted has waited for other queues.
     arbitration: u64,
     /// Tenants whose requests arrive when others complete.
@@ -116,6 +119,7 @@ impl Nvme {
             matrix: Vec::new(),
             shares: Shares::new(geometry.units as usize, buses),
             owners: vec![0; geometry.mapped as usize],
+            in_hand: Vec::new(),
             arbitration: 0,
             loops: Loops::default(),
         };
@@ -184,6 +188,7 @@ impl Nvme {
         let of = |one: &Outside, tenant: usize| usize::from(one.waiting.marks.tenant) == tenant;
         self.loops.power_cut(|tenant| outside().filter(|one| of(one, tenant)).count() as u32);
         self.shares.power_cut(now);
+        self.in_hand.clear();
     }
 }
 
@@ -366,16 +371,6 @@ impl Ssd {
             return usize::from(self.kernel.ops.tenant[op].tenant);
         }
         if record.lpn.is_some() { usize::from(self.nvme().owners[record.lpn.ix()]) } else { 0 }
-    }
-
-    /// A page of a logical page has been programmed by GC, or for its tenant.
-    pub(super) fn count_tenant_program(&mut self, lpn: Lpn, gc: bool) {
-        if let Some(nvme) = &mut self.features.nvme
-            && lpn.is_some()
-            && lpn.ix() < nvme.owners.len()
-        {
-            nvme.counts[usize::from(nvme.owners[lpn.ix()])].programs[usize::from(gc)] += 1;
-        }
     }
 
     /// Measuring starts: work so far does not count.

@@ -125,6 +125,13 @@ impl Ssd {
         }
     }
 
+    /// A write is charged waits of its write-back for other host operations: they cost it what they cost the write-back.
+    #[inline(never)]
+    pub(in crate::engine) fn share_like(&mut self, write: OpId, writeback: OpId, host: u64) {
+        let shares = divide(host, &self.kernel.ops.tenant[writeback].by, self.tenant_of(write));
+        self.kernel.ops.tenant[write].by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
+    }
+
     /// A unit serves an operation of a tenant from now on, or none.
     #[inline(never)]
     pub(in crate::engine) fn die_serves(&mut self, unit: UnitId, op: OpId) {

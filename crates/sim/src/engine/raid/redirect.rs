@@ -7,6 +7,7 @@ use crate::engine::Ssd;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE};
 use crate::engine::raid::stripe::{Raid, Redirected};
 use crate::policy::Queues;
+use crate::request::RequestOp;
 use crate::units::{Lpn, Nanos, OpId, RequestId};
 
 /// State that routes see.
@@ -58,9 +59,53 @@ impl Ssd {
         true
     }
 
-    /// Asks the route about a page read at its dispatch, and redirects it. Returns false if it goes to its own chip.
-    pub(in crate::engine) fn redirect(&mut self, op: OpId) -> bool {
-        let Some(raid) = &self.features.raid else { return false };
+    /// Reads that have come now and wait for room on their chips: the route decides about them all the same. Returns whether it
+    /// redirected any of their pages.
+    #[inline(never)]
+    pub(in crate::engine) fn redirect_waiting(&mut self) -> bool {
+        let (mut at, mut any) = (0, false);
+        while at < self.host.window.len() {
+            let id = self.host.window[at];
+            let record = &mut self.host.requests[id.0];
+            if record.request.op == RequestOp::Read && !std::mem::replace(&mut record.routed, true) {
+                any |= self.redirect_pages(id);
+            }
+            if self.host.requests[id.0].first.is_none() {
+                self.host.window.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        any
+    }
+
+    /// Redirects pages of a read that waits for dispatch. Only the others wait from now on. Returns whether there were any.
+    fn redirect_pages(&mut self, id: RequestId) -> bool {
+        let mut any = false;
+        let mut op = std::mem::replace(&mut self.host.requests[id.0].first, OpId::NONE);
+        let mut last = OpId::NONE;
+        while op.is_some() {
+            let next = std::mem::replace(&mut self.kernel.ops.host[op].link, OpId::NONE);
+            let (may, goes) = self.asks_route(op);
+            any |= goes;
+            if goes {
+                self.count_read(op, may, true);
+                self.goes_around(op);
+            } else if last.is_some() {
+                self.kernel.ops.host[last].link = op;
+                last = op;
+            } else {
+                self.host.requests[id.0].first = op;
+                last = op;
+            }
+            op = next;
+        }
+        any
+    }
+
+    /// Whether the route may redirect a page read, and whether it does.
+    fn asks_route(&mut self, op: OpId) -> (bool, bool) {
+        let Some(raid) = &self.features.raid else { return (false, false) };
         let mut chips = std::mem::take(&mut self.features.partner_chips);
         let may = self.partners(raid, op, &mut chips);
         let request = self.kernel.ops[op].request;
@@ -71,19 +116,38 @@ impl Ssd {
                 route.redirect(&view, self.host.arrival(request), chip, &chips)
             });
         self.features.partner_chips = chips;
-        if self.host.requests[request.0].measured && self.kernel.ops[op].need == Need::Read {
+        (may, goes)
+    }
+
+    /// A page is dispatched: the route decides about it, unless it has done so at this time. Returns false if the page goes to its
+    /// own chip.
+    pub(in crate::engine) fn redirect(&mut self, op: OpId, asks: bool) -> bool {
+        let (may, goes) = self.asks_route(op);
+        let goes = goes && asks;
+        if self.kernel.ops[op].need == Need::Read {
+            self.count_read(op, may, goes);
+        }
+        if goes {
+            self.goes_around(op);
+        }
+        goes
+    }
+
+    fn count_read(&mut self, op: OpId, may: bool, goes: bool) {
+        if self.host.requests[self.kernel.ops[op].request.0].measured {
             let totals = &mut self.stats.brr;
             totals.reads += 1;
             totals.candidates += u64::from(may);
             totals.redirected += u64::from(goes);
         }
-        if goes {
-            self.host.chip_outstanding[self.kernel.ops.host[op].chip as usize] += 1;
-            let (lpn, now) = (self.kernel.ops[op].lpn, self.now);
-            let update = self.raid().pin(lpn, now);
-            self.read_around(op, update);
-        }
-        goes
+    }
+
+    /// Redirects a page read.
+    fn goes_around(&mut self, op: OpId) {
+        self.host.chip_outstanding[self.kernel.ops.host[op].chip as usize] += 1;
+        let (lpn, now) = (self.kernel.ops[op].lpn, self.now);
+        let update = self.raid().pin(lpn, now);
+        self.read_around(op, update);
     }
 
     /// Reads all other pages of a page's group. Pages that were never written are zero and need no read. Returns the number of

@@ -84,7 +84,12 @@ impl Ssd {
         if request.remaining == 0 {
             self.request_done(id, if later { op } else { OpId::NONE });
         } else if later {
-            self.host.requests[id.0].best = self.page_end(op);
+            // In place, because it is large.
+            let (page, best) = (&self.kernel.ops[op], &mut self.host.requests[id.0].best);
+            (best.completed, best.lpn, best.plane) = (self.now, page.lpn, page.plane);
+            let page = &self.kernel.ops.host[op];
+            best.start = page.first_start;
+            best.blame = page.blame;
             self.keep_extras(id, op);
             if self.rules.tenants {
                 self.keep_shares(id, op);
@@ -108,7 +113,7 @@ impl Ssd {
 
     /// Keeps a request that may be among the slowest.
     #[cold]
-    fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame, latency: u64) {
+    pub(in crate::engine) fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame, latency: u64) {
         let record = &self.host.requests[id.0];
         let stats = match record.request.op {
             RequestOp::Read => &self.stats.read,
@@ -121,6 +126,14 @@ impl Ssd {
         let request = self.completion_of(id, last, extras);
         let stats = if request.op == RequestOp::Read { &mut self.stats.read } else { &mut self.stats.write };
         stats.slowest.iter_mut().for_each(|slowest| slowest.note(request.clone()));
+    }
+
+    /// A measured request completes now: integrals over time are taken up to here.
+    #[inline(always)]
+    pub(in crate::engine) fn note_completion(&mut self) {
+        self.stats.last_completion = self.now;
+        self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
+        self.kernel.dies.marked_at = self.now;
     }
 
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
@@ -152,16 +165,10 @@ impl Ssd {
                     &mut self.stats.write
                 }
             };
-            stats.latency.record(latency);
-            stats.waiting.record(waits);
-            stats.spend(blame, latency);
-            if let Some(histogram) = &mut stats.histogram {
-                histogram.record(blame, latency, waits);
-            }
+            stats.complete(blame, latency, waits);
             if self.rules.extras {
                 stats.spend_extras(&extras, latency);
             }
-            stats.delayed_by_gc += u64::from(blame.by_gc() > 0);
             if self.features.raid.is_some() {
                 let writes = usize::from(record.request.op != RequestOp::Read);
                 let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
@@ -169,10 +176,7 @@ impl Ssd {
             }
             self.note_stage(id, latency);
             self.note_done(id, latency);
-            self.stats.last_completion = self.now;
-            self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
-            self.stats.gc_units_at.1 = self.kernel.dies.held_gc.total(self.now);
-            self.stats.gc_planes_at.1 = self.kernel.dies.gc_planes.total(self.now);
+            self.note_completion();
         } else {
             self.stats.requests.warmup += 1;
         }

@@ -81,6 +81,9 @@ impl Ssd {
             to.push(self.gc_page(plane, stream, true));
         }
         self.assert_multi_plane(&to);
+        if self.rules.tenants {
+            self.tenants_moved(&from);
+        }
         self.stats.count_copybacks(to.len() as u64);
         let (legs, program) = self.dev.timing.program_from_register(&self.dev.places(&to)[..to.len()]);
         self.stats.gc_time.program += program.0;

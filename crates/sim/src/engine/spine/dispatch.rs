@@ -32,10 +32,20 @@ impl Ssd {
     fn dispatch_units(&mut self) {
         // Units marked during this round are considered in the next one, after its collector decisions.
         std::mem::swap(&mut self.kernel.dies.dirty, &mut self.kernel.dies.looking);
+        // A write that need not be merged any more may join a queue meanwhile.
+        let more_join = self.host.runs.any();
+        let (mut wanted, mut contested) = (0u64, 0);
         for i in 0..self.kernel.dies.looking.len() {
             let unit = self.kernel.dies.looking[i];
-            self.kernel.dies[unit].dirty = false;
+            let state = &mut self.kernel.dies[unit];
+            state.dirty = false;
+            if self.fast.writes && state.array().is_none() && (more_join || !state.queue.is_empty()) {
+                let bus = 1 << (self.dev.geometry.channel_of(self.dev.geometry.plane_of_unit(unit, 0)).ix() % 64);
+                contested |= wanted & bus;
+                wanted |= bus;
+            }
         }
+        self.kernel.buses.contested = contested;
         if self.rules.dynamic {
             self.dispatch_oldest_first();
         }
@@ -474,6 +484,10 @@ impl Ssd {
         // A merging write has its own new tag, and the old page's tag.
         let place = usize::from(self.kernel.ops[op].need != Need::Read);
         self.hold_tag(op, place, tag);
+        if self.rules.caches {
+            // What a read brings into a line is what it found: GC in no time may erase the page before its data is out.
+            self.kernel.ops.host[op].tags[1] = tag;
+        }
         self.load_chunk(op, at);
     }
 
@@ -481,7 +495,8 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn hold_tag(&mut self, op: OpId, place: usize, tag: Tag) {
         self.kernel.ops.host[op].tags[place] = tag;
-        if self.host.runs.any() || self.oracle.tracks_sectors() {
+        // A line of the write cache may hold newer sectors, too.
+        if self.host.runs.any() || self.rules.buffers || self.oracle.tracks_sectors() {
             self.note_flash_read(op, tag);
         }
     }
@@ -627,6 +642,9 @@ impl Ssd {
             self.stats.count_unmeasured(class, page.need == Need::Write, pages);
         } else if page.need == Need::Write {
             self.stats.count_programs(class, pages);
+            if self.rules.tenants && matches!(class, Class::Host | Class::Cache) {
+                self.tenants_write(op);
+            }
         } else {
             self.stats.count_reads(class, pages);
         }

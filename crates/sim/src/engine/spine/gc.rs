@@ -24,7 +24,7 @@ impl Ssd {
     }
 
     /// The plane to collect if the trigger holds in the scope of `plane`.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn due_plane(&self, plane: PlaneId) -> Option<PlaneId> {
         if self.config.gc.scope != Scope::Plane {
             return self.due_plane_of_scope(plane);
@@ -34,6 +34,7 @@ impl Ssd {
     }
 
     /// Chip or device scope: the plane of the scope with the fewest free pages that has a victim.
+    #[inline(never)]
     fn due_plane_of_scope(&self, plane: PlaneId) -> Option<PlaneId> {
         let geometry = &self.dev.geometry;
         let chip = geometry.chip_of(plane);
@@ -267,7 +268,14 @@ impl Ssd {
         self.tell_victim();
         self.date_closings();
         let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
-        let victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load)?;
+        let mut victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load);
+        if victim.is_none() && self.dev.flash.has_copies() {
+            // Second copies are all that is left to reclaim.
+            let copies = self.dev.flash.count_copies(0);
+            victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load);
+            self.dev.flash.count_copies(copies);
+        }
+        let victim = victim?;
         // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.has_garbage(plane)).then_some(victim)
@@ -440,6 +448,9 @@ impl Ssd {
             let lpn = self.dev.flash.lpn_of(*page);
             self.kernel.ops.host[op].tags[i] = self.oracle.load(*page, lpn);
         }
+        if self.rules.tenants {
+            if journey.out == Hop::Die { self.tenants_moved(&pages) } else { self.tenants_read(&pages) }
+        }
         let from = &self.dev.places(&pages)[..pages.len()];
         self.gc.jobs[job.0].journey = journey;
         self.kernel.ops[op].from = pages;
@@ -559,6 +570,9 @@ impl Ssd {
             to.push(self.gc_page(plane, stream, false));
         }
         self.assert_multi_plane(&to);
+        if self.rules.tenants {
+            self.tenants_moved(&hand);
+        }
         self.stats.count_programs(Class::Gc, hand.len() as u64);
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * hand.len() as u64);
         self.kernel.ops[op].pages = to;
@@ -645,6 +659,10 @@ impl Ssd {
     pub(in crate::engine) fn begin_abroad(&mut self, id: OpId, unit: UnitId) {
         let plane = self.kernel.ops[id].plane;
         self.dev.flash.keep_promise(plane);
+        if self.rules.tenants {
+            let from = self.kernel.ops[id].from;
+            self.tenants_moved(&from);
+        }
         self.place_one(id, plane);
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);
@@ -754,9 +772,6 @@ impl Ssd {
         let lpn = self.dev.flash.lpn_of(from);
         let block = self.dev.geometry.block_of(to);
         let published = lpn.is_some();
-        if self.rules.tenants {
-            self.count_tenant_program(lpn, true);
-        }
         if published {
             self.republish(lpn, from, to);
             self.dev.flash.invalidate(from, self.dev.geometry.block_of(from), lpn);

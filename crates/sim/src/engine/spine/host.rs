@@ -34,11 +34,15 @@ impl Waiting {
 /// A read or write in service.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct HostRequest {
-    pub(super) index: u64,
+    pub(in crate::engine) index: u64,
     pub(in crate::engine) request: Request,
     /// Whether its pages are scattered, so that `request` does not locate them.
     pub(in crate::engine) scattered: bool,
     pub(in crate::engine) admitted: Nanos,
+    /// In the window: when a read first went before it to one of its chips, or never.
+    pub(in crate::engine) delayed: Nanos,
+    /// A read in the window: the route has decided about it.
+    pub(in crate::engine) routed: bool,
     pub(in crate::engine) measured: bool,
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
@@ -60,6 +64,25 @@ impl HostRequest {
         self.remaining == 1 && self.best.completed == Nanos::ZERO
     }
 
+    /// Makes an earlier request's record that of a measured request of one page. `best` is empty; what it says beside its time and
+    /// page is read only after a page has set all of it.
+    #[inline(always)]
+    pub(in crate::engine) fn renew(&mut self, index: u64, next: &Waiting, admitted: Nanos) {
+        self.index = index;
+        self.request = next.request;
+        self.scattered = false;
+        self.admitted = admitted;
+        self.measured = true;
+        self.conflicted = false;
+        self.marks = next.marks;
+        self.remaining = 1;
+        self.uncorrectable = 0;
+        self.first = OpId::NONE;
+        self.best.completed = Nanos::ZERO;
+        self.best.lpn = Lpn::NONE;
+        // `delayed` and `routed` are of the window, through which no request of the lane passes.
+    }
+
     #[inline(always)]
     pub(in crate::engine) fn new(index: u64, next: Waiting, admitted: Nanos, measured: bool, pages: u32) -> Self {
         HostRequest {
@@ -67,6 +90,8 @@ impl HostRequest {
             request: next.request,
             scattered: next.extents > 0,
             admitted,
+            delayed: Nanos::NEVER,
+            routed: false,
             measured,
             conflicted: false,
             marks: next.marks,
@@ -99,7 +124,7 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) chip_outstanding: Vec<u32>,
     /// Whether requests pass through the window.
     pub(in crate::engine) windowed: bool,
-    /// Whether reads in the window are dispatched before writes.
+    /// Whether reads in the window go before writes that wait there and were not delayed before.
     pub(in crate::engine) delays_writes: bool,
     /// A request has joined the window, or chips have finished sub-requests, since the order was last asked.
     pub(in crate::engine) window_stale: bool,
@@ -332,6 +357,7 @@ impl Ssd {
         self.rules.caches
     }
 
+    #[inline(always)]
     fn hand_in(&mut self, waiting: Waiting) {
         let request = &waiting.request;
         law!(self.accepts(), "the host's ring has room");
@@ -457,6 +483,7 @@ impl Ssd {
             self.host.measuring = true;
             self.stats.start_measuring();
             self.restart_tenants();
+            self.restart_cache();
             self.restart_conflicts();
             // The first measured request has already arrived.
             self.arrives();
@@ -532,8 +559,8 @@ impl Ssd {
         self.conflicts_from_now();
         self.stats.measured_from = self.now;
         self.stats.held_at.0 = self.kernel.dies.held.total(self.now);
-        self.stats.gc_units_at.0 = self.kernel.dies.held_gc.total(self.now);
-        self.stats.gc_planes_at.0 = self.kernel.dies.gc_planes.total(self.now);
+        self.stats.gc_units_from = self.kernel.dies.held_gc.total(self.now);
+        self.stats.gc_planes_from = self.kernel.dies.gc_planes.total(self.now);
         let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
         self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
         self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
@@ -575,11 +602,9 @@ impl Ssd {
             RequestOp::Flush => return self.admit_flush(next, index, measured),
         }
         let (first, last) = self.span(&together);
-        if self.fast.lane && measured && first == last && next.extents == 0 && request.op == RequestOp::Read {
-            let lpn = Lpn(first);
-            if let Location::Flash(page) = self.dev.map.get(lpn) {
-                return self.admit_to_lane(request, index, lpn, page);
-            }
+        let single = first == last && next.extents == 0;
+        if self.fast.lane && measured && single && self.admit_to_lane(&next, index, Lpn(first)) {
+            return;
         }
         self.host.outstanding += 1;
         let (pages, asked) = self.pages_of(&next);
@@ -602,7 +627,7 @@ impl Ssd {
         }
         if tail.is_some() {
             self.host.window_stale = true;
-            self.host.joins_window(id, request.op == RequestOp::Read);
+            self.host.joins_window(&self.kernel.ops, id);
         }
         self.begin_updates();
     }
@@ -610,25 +635,34 @@ impl Ssd {
     /// The number of a request's pages of the map, and of its flash pages.
     #[inline(always)]
     pub(in crate::engine) fn pages_of(&self, next: &Waiting) -> (u32, u64) {
-        let count = |extent: &Extent| {
-            let (first, last) = self.span(extent);
-            let units = last - first + 1;
-            (units, self.flash_pages(extent, units))
-        };
         if next.extents == 0 {
-            return count(&Extent { offset: next.request.offset, bytes: next.request.bytes });
+            return self.pages_of_extent(&Extent { offset: next.request.offset, bytes: next.request.bytes });
         }
         let extents = self.host.extents.iter().take(next.extents as usize);
-        extents.map(count).fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
+        let counts = extents.map(|extent| self.pages_of_extent(extent));
+        counts.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
+    }
+
+    /// The same of an extent.
+    #[inline(always)]
+    fn pages_of_extent(&self, extent: &Extent) -> (u32, u64) {
+        let (first, last) = self.span(extent);
+        let units = last - first + 1;
+        (units, self.flash_pages(extent, units))
     }
 
     /// Visits the extents of the request that has just left the ring, which are the first ones kept. `visit` gets each extent
     /// with the number of extents after it.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::engine) fn each_extent(&mut self, next: &Waiting, mut visit: impl FnMut(&mut Self, Extent, u32)) {
         if next.extents == 0 {
             return visit(self, Extent { offset: next.request.offset, bytes: next.request.bytes }, 0);
         }
+        self.each_scattered(next, visit);
+    }
+
+    #[inline(never)]
+    fn each_scattered(&mut self, next: &Waiting, mut visit: impl FnMut(&mut Self, Extent, u32)) {
         for left in (0..next.extents).rev() {
             let extent = self.host.extents.pop_front().expect("the extents of a request are kept with it");
             visit(self, extent, left);
@@ -921,7 +955,7 @@ impl Ssd {
     }
 
     /// Adds an operation to a unit's queue, at its end or by its age.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
         let unit = self.dev.geometry.unit_of(plane);
         let k = self.dev.geometry.plane_in_unit(plane);

@@ -73,12 +73,24 @@ impl Ssd {
     /// Requests a bus. It is granted when all other events of this moment are known.
     #[inline]
     pub(in crate::engine) fn ask(&mut self, id: OpId, bus: usize) {
-        let now = self.now;
+        self.approach(id, bus);
+        self.join_bus(id, bus);
+    }
+
+    /// An operation is about to request a bus: undoes fusing that it could see.
+    #[inline(always)]
+    pub(in crate::engine) fn approach(&mut self, id: OpId, bus: usize) {
         self.meet_bookings(id, bus);
         self.meet_chains(bus);
         if self.kernel.buses[bus].fused.is_some() {
             self.disturb(bus);
         }
+    }
+
+    /// Adds an operation to the queue of a bus.
+    #[inline]
+    pub(in crate::engine) fn join_bus(&mut self, id: OpId, bus: usize) {
+        let now = self.now;
         let (age, ledger) = (self.kernel.ops[id].age, self.kernel.buses[bus].gc(now));
         let op = &mut self.kernel.ops[id];
         let waits = op.parked_since.is_none();
@@ -151,7 +163,9 @@ impl Ssd {
                 }
                 continue;
             }
-            self.grant_bus(bus, Nanos::ZERO, 0);
+            if !(self.fast.lane && self.grant_in_lane(bus)) {
+                self.grant_bus(bus, Nanos::ZERO, 0);
+            }
         }
         self.kernel.buses.dirty.clear();
         if rows {
@@ -226,7 +240,7 @@ impl Ssd {
 
     /// The bus is requested while no event marks the end of its transfer.
     #[inline]
-    fn mark_awaited(&mut self, bus: usize) {
+    pub(in crate::engine) fn mark_awaited(&mut self, bus: usize) {
         self.kernel.buses[bus].awaited = true;
         self.kernel.timers.set(Timer::Bus(bus), self.kernel.buses[bus].until);
     }
@@ -492,9 +506,6 @@ impl Ssd {
         self.note_filled(block, JobId::NONE, JobId::NONE);
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));
-        }
-        if self.rules.tenants {
-            self.count_tenant_program(lpn, self.kernel.ops[id].class == Class::Writeback);
         }
     }
 

@@ -89,6 +89,7 @@ impl Ssd {
         self.tell_victim();
         self.settle_groups();
         self.stats.start_measuring();
+        self.restart_tenants();
         self.restart_conflicts();
         self.stats.operations = 0;
         ControlFlow::Continue(())
@@ -446,6 +447,11 @@ impl Ssd {
         self.dev.flash.vacate(victim);
         self.gc.moving = moving;
         self.stats.count_moves(journey, moved as u64);
+        if self.rules.tenants {
+            let moving = std::mem::take(&mut self.gc.moving);
+            moving.lpns[..moved].iter().for_each(|lpn| self.tenant_moved(*lpn));
+            self.gc.moving = moving;
+        }
         self.stats.count_sorted(moved as u64);
     }
 
@@ -523,6 +529,9 @@ impl Ssd {
         let plane = self.dev.geometry.plane_of(from);
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
         let to = self.gc_page(plane, stream, inside);
+        if self.rules.tenants {
+            self.tenant_moved(self.dev.flash.lpn_of(from));
+        }
         self.land_moved(from, to, tag, !inside);
         self.write_metadata_now(self.dev.geometry.block_of(to));
         to

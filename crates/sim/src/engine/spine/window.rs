@@ -17,16 +17,38 @@ impl Host {
         op.is_some()
     }
 
-    /// A request waits for dispatch: after all others or, if writes are delayed, a read before all writes.
-    #[inline(never)]
-    pub(in crate::engine) fn joins_window(&mut self, id: RequestId, reads: bool) {
-        if self.delays_writes && reads {
-            let writes = |other: &RequestId| self.requests[other.0].request.op != RequestOp::Read;
-            let place = self.window.iter().position(writes).unwrap_or(self.window.len());
-            self.window.insert(place, id);
-        } else {
-            self.window.push_back(id);
+    /// Whether two requests that wait for dispatch use a chip in common.
+    fn contend(&self, ops: &Ops, one: RequestId, other: RequestId) -> bool {
+        let mut op = self.requests[one.0].first;
+        while op.is_some() && !(ops.host[op].chip != NO_CHIP && self.wants(ops, other, ops.host[op].chip)) {
+            op = ops.host[op].link;
         }
+        op.is_some()
+    }
+
+    /// A request waits for dispatch, after all others. If writes are delayed, a read goes before writes that wait, but after
+    /// those that a read delayed before it came, if they use a chip in common.
+    #[inline(never)]
+    pub(in crate::engine) fn joins_window(&mut self, ops: &Ops, id: RequestId) {
+        let record = &self.requests[id.0];
+        let (reads, came) = (record.request.op == RequestOp::Read, record.admitted);
+        if !(self.delays_writes && reads) {
+            self.window.push_back(id);
+            return;
+        }
+        let first = |other: &RequestId| {
+            let record = &self.requests[other.0];
+            record.request.op == RequestOp::Read || record.delayed < came && self.contend(ops, *other, id)
+        };
+        let place = self.window.iter().rposition(first).map_or(0, |last| last + 1);
+        for at in place..self.window.len() {
+            let later = self.window[at];
+            if self.contend(ops, later, id) {
+                let delayed = &mut self.requests[later.0].delayed;
+                *delayed = came.min(*delayed);
+            }
+        }
+        self.window.insert(place, id);
     }
 }
 
@@ -39,11 +61,9 @@ impl Ssd {
             return;
         }
         let host = &mut self.host;
-        let turn = |id: &RequestId| {
-            let record = &host.requests[id.0];
-            (host.delays_writes && record.request.op != RequestOp::Read, record.index)
-        };
-        host.window.make_contiguous().sort_by_key(turn);
+        let mut waiting = std::mem::take(&mut host.window);
+        waiting.make_contiguous().sort_by_key(|id| host.requests[id.0].index);
+        waiting.iter().for_each(|id| host.joins_window(&self.kernel.ops, *id));
         host.chip_outstanding.fill(0);
         let count = |chips: &mut [u32], op: OpId, by: u32| {
             let chip = self.kernel.ops.host[op].chip;
@@ -67,10 +87,20 @@ impl Ssd {
         }
     }
 
-    /// Dispatches the requests that the order selects.
+    /// Dispatches the requests that the order selects. The route decides about reads that have come and stay: pages that it
+    /// redirects wait for no chip, so others may go then.
     #[inline(never)]
     pub(in crate::engine) fn dispatch_window(&mut self) {
         self.host.window_stale = false;
+        loop {
+            self.dispatch_selected();
+            if !(self.rules.redirects && self.redirect_waiting()) {
+                return;
+            }
+        }
+    }
+
+    fn dispatch_selected(&mut self) {
         let mut begins = true;
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
@@ -85,11 +115,13 @@ impl Ssd {
             let id = self.host.window.remove(position).expect("an order picks from the window");
             let record = &self.host.requests[id.0];
             let waited = (self.now - record.admitted).0;
+            // A read that has come now, or has waited since.
+            let asks = waited > 0 || !record.routed;
             let mut op = record.first;
             while op.is_some() {
                 let next = self.kernel.ops.host[op].link;
                 self.kernel.ops.host[op].blame.add(Cause::Order, waited);
-                if !(self.rules.redirects && self.redirect(op)) {
+                if !(self.rules.redirects && self.redirect(op, asks)) {
                     self.send(op);
                 }
                 op = next;
@@ -136,6 +168,9 @@ impl crate::policy::Window for WindowView<'_> {
     }
     fn reads(&self, request: RequestId) -> bool {
         self.ssd.requests[request.0].request.op == RequestOp::Read
+    }
+    fn delays_writes(&self) -> bool {
+        self.ssd.delays_writes
     }
     fn overlap(&self, one: RequestId, other: RequestId) -> bool {
         if self.ssd.requests[one.0].scattered || self.ssd.requests[other.0].scattered {

@@ -37,11 +37,19 @@ impl BatchList {
             targets.resize(words, 0);
             window.chips(*request, &mut |chip| targets[chip as usize / 64] |= 1 << (chip % 64));
             let shares = |batch: &Batch| batch.chips.iter().zip(&*targets).any(|(a, b)| a & b != 0);
-            // A write never overtakes an earlier one of the same page (the paper's queue holds no dependent requests).
             let depends = |batch: &Batch| batch.requests.iter().any(|earlier| window.overlap(*request, *earlier));
             let present = &self.batches[..self.used];
-            let first =
-                if reads { 0 } else { present.iter().rposition(|b| !b.reads && depends(b)).map_or(0, |b| b + 1) };
+            let stays_behind = |batch: &Batch| {
+                !batch.reads
+                    && if reads {
+                        // Delayed writes go before reads that came later.
+                        window.delays_writes() && shares(batch)
+                    } else {
+                        // A write never overtakes an earlier one of the same page (the paper's queue holds no dependent requests).
+                        depends(batch)
+                    }
+            };
+            let first = present.iter().rposition(stays_behind).map_or(0, |last| last + 1);
             let fits = |batch: &Batch| batch.reads == reads && !shares(batch);
             let number = present[first..].iter().position(fits).map(|b| first + b);
             let number = number.unwrap_or_else(|| {
@@ -78,8 +86,7 @@ scheme! {
     /// Requests in the window form batches. A request joins the first batch of its kind, read or write, with which it shares no
     /// chip, or a new batch. Batches are dispatched in the order of their creation, and requests of a batch in order of arrival,
     /// each as soon as all its chips have room (`order.chip_queue`, 8 by default). A request that has to wait holds back later
-    /// ones on its chips. Reads are dispatched before waiting writes (`order.delay_writes`). It helps if requests have several
-    /// pages; requests of one page are dispatched as with `async-fifo`.
+    /// ones on its chips. It helps if requests have several pages; requests of one page are dispatched as with `async-fifo`.
     ///
     /// Liang et al., Balanced Redirected Read, section III.D, Algorithm 1, after Gao et al., MSST 2014. The printed algorithm
     /// opens a batch without putting the request into it; here the request joins it (docs/papers/brr.md, C4).
@@ -114,9 +121,6 @@ impl Order for Piq {
     fn chip_queue(&self) -> Option<u32> {
         Some(CHIP_QUEUE)
     }
-    fn delays_writes(&self) -> bool {
-        true
-    }
 }
 
 scheme! {
@@ -146,8 +150,5 @@ impl Order for SyncPiq {
     }
     fn chip_queue(&self) -> Option<u32> {
         Some(CHIP_QUEUE)
-    }
-    fn delays_writes(&self) -> bool {
-        true
     }
 }

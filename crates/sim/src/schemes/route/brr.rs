@@ -23,8 +23,9 @@ scheme! {
     /// Balanced redirected read (BRR): a page of a busy chip is reconstructed from the other pages of its parity group, on idle
     /// chips.
     ///
-    /// When a read is dispatched, the expected wait of each chip is WT = reads x L_r + programs x L_w, over the operations queued
-    /// or in service there. Reads of the same request count as soon as they are placed. The read is redirected if for every other
+    /// It decides when a read comes, before the read's own chip is asked for room, and once more when a read is dispatched that has
+    /// waited. The expected wait of each chip is WT = reads x L_r + programs x L_w, over the operations queued or in service there.
+    /// Reads of the same request count as soon as they are placed. The read is redirected if for every other
     /// chip j of its group WT_j + L_r <= WT of its own chip, and WT_j + L_r <= AT_j - its request's arrival. AT_j is the arrival
     /// of the next request in the window that uses chip j (never, if there is none). A redirected read completes with the last of
     /// its `raid.group` - 1 reads; the exclusive or takes no time. Needs `raid.layout`. Only reads of a clean stripe with all its

@@ -13,8 +13,9 @@ scheme! {
     /// Reads that waited for GC, a write-back or a program of a second copy are counted by logical page. At the `k`-th a copy is
     /// requested: the page is read from its chip and programmed on another one, one page at a time, and both only while no
     /// operation waits for the die. If a read's chip is in GC when the read joins the chip's queue, the read uses the copy,
-    /// unless the copy's chip is in GC too. A host write drops the copy, and so does the erase of its block: for GC a copy is an
-    /// invalid page, which is dropped and never moved. At most the share `replica_pages` of the physical pages are copies; the
+    /// unless the copy's chip is in GC too. A host write drops the copy, and so does the erase of its block: GC never moves a
+    /// copy. Victim policies count copies as valid pages, so a block that holds some is not collected first; if nothing else is
+    /// left to reclaim, copies are. At most the share `replica_pages` of the physical pages are copies; the
     /// least recently used copy is replaced first. Host writes are not redirected.
     ///
     /// It helps where the same pages are read repeatedly while their chips are in GC. The first `k` reads still wait, and copies

@@ -19,7 +19,7 @@ impl Victim for CostBenefit {
         let now = view.flash.closings(plane);
         let mut best: Option<(u64, u64, BlockId)> = None;
         for block in view.flash.closed_blocks(plane, view.geometry) {
-            let valid = u64::from(view.flash.valid(block));
+            let valid = u64::from(view.flash.kept(block));
             let gain = u64::from(now - view.flash.closed_at(block)) * (pages - valid);
             // Compares gain / valid crosswise. A block without valid pages has no cost and is selected first.
             if gain > 0

@@ -17,6 +17,11 @@ const GROUP: usize = 64;
 
 impl Victim for Greedy {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        if view.flash.has_copies() {
+            let closed = view.flash.closed_blocks(plane, view.geometry);
+            let fewest = closed.min_by_key(|block| view.flash.kept(*block))?;
+            return (u32::from(view.flash.kept(fewest)) < view.geometry.data_pages).then_some(fewest);
+        }
         // A plain minimum over adjacent 16-bit counts compiles to a few vector instructions per group. It is faster than any list
         // that every invalidation would have to keep sorted. The block is then searched in one group only.
         let blocks = view.geometry.blocks(plane);

@@ -22,7 +22,7 @@ impl AnyVictim {
 /// A closed block of the plane, uniformly at random; none if no block is closed.
 fn draw(rng: &mut Xoshiro256PlusPlus, view: &View, plane: PlaneId, frees: bool) -> Option<BlockId> {
     let fits = |block: BlockId| {
-        view.flash.is_closed(block) && (!frees || u32::from(view.flash.valid(block)) < view.geometry.data_pages)
+        view.flash.is_closed(block) && (!frees || u32::from(view.flash.kept(block)) < view.geometry.data_pages)
     };
     let blocks = view.geometry.blocks(plane);
     // Nearly every block of a plane in use is closed, so a few draws find one. An almost empty plane is searched in order.
@@ -57,7 +57,7 @@ impl Victim for DChoices {
         let mut best = draw(&mut self.rng, view, plane, false)?;
         for _ in 1..self.d {
             let other = draw(&mut self.rng, view, plane, false)?;
-            if view.flash.valid(other) < view.flash.valid(best) {
+            if view.flash.kept(other) < view.flash.kept(best) {
                 best = other;
             }
         }
