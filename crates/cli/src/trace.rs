@@ -11,7 +11,7 @@ use ssdlab_lab::output::Output;
 use ssdlab_lab::split::{How, split};
 use ssdlab_lab::text::{count, duration, percent, plural, rate, size};
 use ssdlab_trace::workload::{Generator, Spec, SpecError};
-use ssdlab_trace::{Format, Info, Losses, Names, Reader, Severity, Writer, check};
+use ssdlab_trace::{Format, Info, Losses, Names, Op, Options, Reader, Severity, Writer, check};
 
 use crate::args::{ByArg, ReadingArgs, TraceCommand, given};
 use crate::layout::{facts, grid};
@@ -81,11 +81,14 @@ fn judge(file: &Path, reading: &ReadingArgs) -> Result<()> {
 /// `ssdlab trace convert`
 fn convert(from: &PathBuf, to: &PathBuf, into: &Format, limit: u64, reading: &ReadingArgs) -> Result<()> {
     distinct_files(std::slice::from_ref(from), "the output", Some(to))?;
-    let mut reader = open(from, reading)?;
+    let mut reader = open_with(from, &Options { flushes: true, ..reading.reading().options()? })?;
     write(to, into, |writer| {
-        for _ in 0..limit {
+        let mut requests = 0;
+        while requests < limit {
             let Some(record) = reader.next()? else { break };
             writer.write(&record, reader.names(&record))?;
+            // Flushes are no requests without a write cache.
+            requests += u64::from(record.op != Op::Flush);
         }
         Ok(())
     })?;
@@ -161,7 +164,11 @@ fn short(path: &Path) -> String {
 }
 
 fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
-    let reader = Reader::open(path, &reading.reading().options()?)?;
+    open_with(path, &reading.reading().options()?)
+}
+
+fn open_with(path: &Path, options: &Options) -> Result<Reader> {
+    let reader = Reader::open(path, options)?;
     if let Some(detection) = reader.detection() {
         output::remark(format_args!("note: {}: format {detection}", name(path)));
     }
@@ -214,6 +221,7 @@ fn write(to: &Path, format: &Format, fill: impl FnOnce(&mut Writer<&mut dyn Writ
         ("volumes renamed", losses.volumes_renamed),
         ("requests whose stream the format cannot name", losses.streams_left_out),
         ("writes with forced unit access that the format cannot mark", losses.fua_left_out),
+        ("flushes skipped because the format has none", losses.flushes_left_out),
     ] {
         if count_of > 0 {
             output::remark(format_args!("warning: {} {what}", count(count_of)));

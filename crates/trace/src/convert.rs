@@ -28,6 +28,8 @@ pub struct Losses {
     pub streams_left_out: u64,
     /// Writes with forced unit access that the format cannot mark.
     pub fua_left_out: u64,
+    /// Flushes skipped because the format has none.
+    pub flushes_left_out: u64,
 }
 
 impl Losses {
@@ -38,13 +40,22 @@ impl Losses {
 
     /// Adds those of another part.
     pub fn add(&mut self, other: &Losses) {
-        let Losses { times_cut, rounded, trims_left_out, volumes_renamed, streams_left_out, fua_left_out } = other;
+        let Losses {
+            times_cut,
+            rounded,
+            trims_left_out,
+            volumes_renamed,
+            streams_left_out,
+            fua_left_out,
+            flushes_left_out,
+        } = other;
         self.times_cut += times_cut;
         self.rounded += rounded;
         self.trims_left_out += trims_left_out;
         self.volumes_renamed += volumes_renamed;
         self.streams_left_out += streams_left_out;
         self.fua_left_out += fua_left_out;
+        self.flushes_left_out += flushes_left_out;
     }
 }
 
@@ -94,6 +105,7 @@ struct Grain {
     naming: Naming,
     streams: bool,
     fua: bool,
+    flushes: bool,
 }
 
 fn grain(format: &Format) -> Grain {
@@ -105,30 +117,31 @@ fn grain(format: &Format) -> Grain {
         naming,
         streams: false,
         fua: false,
+        flushes: false,
     };
     match format {
         Format::Msr => all(100, 1, 1, false, Naming::Disks),
         Format::Spc => all(1, 512, 1, false, Naming::Numbers),
         Format::Ssdsim | Format::Mqsim | Format::Disksim => all(1, 512, 512, false, Naming::Numbers),
-        Format::Blkparse(_) => all(1, 512, 512, true, Naming::Devices),
-        Format::Fio => all(1_000, 1, 1, true, Naming::Words),
+        Format::Blkparse(_) => Grain { fua: true, flushes: true, ..all(1, 512, 512, true, Naming::Devices) },
+        Format::Fio => Grain { flushes: true, ..all(1_000, 1, 1, true, Naming::Words) },
         Format::Alibaba => all(1_000, 1, 1, false, Naming::Numbers),
         Format::Tencent => all(1_000_000_000, 512, 512, false, Naming::Numbers),
         Format::Systor => all(1, 1, 1, false, Naming::Numbers),
         Format::Vscsi => all(1_000, 512, 1, false, Naming::One),
         Format::Diskmon => all(1, 512, 512, false, Naming::Numbers),
         Format::Blkreplay => all(1, 512, 512, true, Naming::One),
-        Format::Parquet => Grain { streams: true, fua: true, ..all(1, 1, 1, true, Naming::Words) },
+        Format::Parquet => Grain { streams: true, fua: true, flushes: true, ..all(1, 1, 1, true, Naming::Words) },
         Format::Columns(map) => {
-            let trims = match &map.op {
+            let has = |wanted: Op| match &map.op {
                 OpColumn::Words(_) => true,
-                OpColumn::Values(_, values) => values.iter().any(|(_, op)| *op == Op::Trim),
+                OpColumn::Values(_, values) => values.iter().any(|(_, op)| *op == wanted),
                 OpColumn::Constant(_) => false,
             };
             // Decimals carry any unit of time to the nanosecond; 100 ns would need two digits and has them.
             let naming = if map.volume.is_empty() { Naming::One } else { Naming::Words };
-            let all = all(1, map.offset.unit, map.size.unit, trims, naming);
-            Grain { streams: map.stream.is_some(), fua: map.fua.is_some(), ..all }
+            let all = all(1, map.offset.unit, map.size.unit, has(Op::Trim), naming);
+            Grain { streams: map.stream.is_some(), fua: map.fua.is_some(), flushes: has(Op::Flush), ..all }
         }
     }
 }
@@ -262,7 +275,11 @@ impl<W: Write> Writer<W> {
     /// for them, an operation without a value, more than 64 bits).
     pub fn write(&mut self, record: &Record, names: Names<'_>) -> Result<(), TraceError> {
         let grain = grain(&self.format);
-        if matches!(record.op, Op::Other | Op::Flush) || record.op == Op::Trim && !grain.trims {
+        if record.op == Op::Flush && !grain.flushes {
+            self.losses.flushes_left_out += 1;
+            return Ok(());
+        }
+        if record.op == Op::Other || record.op == Op::Trim && !grain.trims {
             self.losses.trims_left_out += 1;
             return Ok(());
         }
@@ -310,7 +327,8 @@ impl<W: Write> Writer<W> {
         let letter = match r.op {
             Op::Read => 'R',
             Op::Write => 'W',
-            Op::Trim | Op::Flush | Op::Other => 'D',
+            Op::Flush => 'F',
+            Op::Trim | Op::Other => 'D',
         };
         let word = if r.op == Op::Read { "Read" } else { "Write" };
         let one_is_read = u8::from(r.op == Op::Read);
@@ -330,11 +348,13 @@ impl<W: Write> Writer<W> {
             }
             Format::Blkparse(action) => {
                 let (action, number) = (*action as char, self.count + 1);
-                writeln!(
-                    line,
-                    "{volume:>7} {:>2} {number:>8} {s:>5}.{ns:09} {:>5}  {action} {letter:>3} {sector} + {sectors} [ssdlab]",
-                    0, 1
-                )
+                let kind = if r.op == Op::Write && r.fua { "WFS".to_string() } else { letter.to_string() };
+                let _ = write!(line, "{volume:>7} {:>2} {number:>8} {s:>5}.{ns:09} {:>5}  {action} ", 0, 1);
+                // A flush has no data.
+                match r.op {
+                    Op::Flush => writeln!(line, " FN [ssdlab]"),
+                    _ => writeln!(line, "{kind:>3} {sector} + {sectors} [ssdlab]"),
+                }
             }
             Format::Fio => {
                 let us = r.time_ns / 1_000;
@@ -344,7 +364,8 @@ impl<W: Write> Writer<W> {
                 let action = match r.op {
                     Op::Read => "read",
                     Op::Write => "write",
-                    Op::Trim | Op::Flush | Op::Other => "trim",
+                    Op::Flush => "sync",
+                    Op::Trim | Op::Other => "trim",
                 };
                 writeln!(line, "{us} {volume} {action} {} {}", r.offset, r.bytes)
             }
@@ -400,7 +421,8 @@ impl<W: Write> Writer<W> {
                 match r.op {
                     Op::Read => "R".to_owned(),
                     Op::Write => "W".to_owned(),
-                    Op::Trim | Op::Flush | Op::Other => "D".to_owned(),
+                    Op::Flush => "F".to_owned(),
+                    Op::Trim | Op::Other => "D".to_owned(),
                 },
             )),
             OpColumn::Values(column, values) => match values.iter().find(|(_, op)| *op == r.op) {

@@ -8,6 +8,7 @@ use crate::reader::Reader;
 use crate::record::{Extent, Op, Record};
 use crate::source::Trace;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -236,6 +237,13 @@ pub struct Replay {
     /// The last request read, until it is returned, and its extents.
     pending: Option<Record>,
     extents: Vec<Extent>,
+    /// First pass of several: flushes since the last request, with their times in the pass. Whether they are the pass's last
+    /// records, which may not overtake the next pass, is not known yet.
+    held: Vec<Record>,
+    /// Flushes to be returned before anything else.
+    due: VecDeque<Record>,
+    /// The last request returned is a flush.
+    flushes_last: bool,
     digest: Option<Digest>,
     /// Digest of flushes and of writes with forced unit access, if the reader yields flushes.
     flushes: Option<Digest>,
@@ -303,6 +311,9 @@ impl Replay {
             bases: vec![0],
             dense: Dense::default(),
             pending: None,
+            held: Vec::new(),
+            due: VecDeque::new(),
+            flushes_last: false,
             extents: Vec::new(),
             digest: Some(Digest::new()),
             flushes: options.flushes.then(Digest::new),
@@ -340,11 +351,17 @@ impl Replay {
     #[inline]
     pub fn next(&mut self) -> Result<Option<Record>, TraceError> {
         loop {
+            if let Some(record) = self.due.pop_front() {
+                self.flushes_last = true;
+                self.flushes.iter_mut().for_each(|digest| digest.add(&record));
+                return Ok(Some(record));
+            }
             if let Some(record) = self.pending.take() {
-                if record.op == Op::Flush || record.fua {
+                self.flushes_last = false;
+                if record.fua {
                     self.flushes.iter_mut().for_each(|digest| digest.add(&record));
                 }
-                if let Some(digest) = self.digest.as_mut().filter(|_| record.op != Op::Flush) {
+                if let Some(digest) = self.digest.as_mut() {
                     digest.add_scattered(&record, &self.extents);
                 }
                 return Ok(Some(record));
@@ -385,6 +402,12 @@ impl Replay {
             let span = self.last_ns;
             let gaps = self.accepted.saturating_sub(1).max(1);
             self.period_ns = span.checked_add(span / gaps).ok_or_else(|| self.clock())?;
+            let flushes = self.flushes_last || !self.held.is_empty();
+            if self.accepted == 0 && flushes && self.figures.finish().requests == 0 {
+                let title = "The trace has flushes only: there is nothing that they could wait for";
+                return Err(TraceError::new(Code::NoRequests, self.reader.name(), title)
+                    .fix("use a trace with reads, writes or trims"));
+            }
             if self.accepted == 0 {
                 return Err(TraceError::new(
                     Code::NoRequests,
@@ -395,6 +418,7 @@ impl Replay {
                 .fix("use --lba-policy wrap or dense, or a larger device"));
             }
         }
+        self.release_flushes(self.period_ns)?;
         self.pass += 1;
         if self.pass >= self.fit.loops {
             self.done = true;
@@ -430,10 +454,24 @@ impl Replay {
     /// A flush has a time and no data. It is not counted among the requests, so runs with and without a cache see the same ones.
     #[cold]
     fn time_flush(&mut self, record: Record) -> Result<(), TraceError> {
-        let since = self.first_ns.map_or(0, |first| record.time_ns.saturating_sub(first));
-        let time_ns = self.arrival(since)?;
-        self.extents.clear();
-        self.pending = Some(Record { time_ns, ..record });
+        let time_ns = self.first_ns.map_or(0, |first| record.time_ns.saturating_sub(first));
+        self.held.push(Record { time_ns, ..record });
+        if self.fit.loops > 1 && self.pass == 0 {
+            return Ok(());
+        }
+        let next = if self.pass + 1 < self.fit.loops { self.period_ns } else { u64::MAX };
+        self.release_flushes(next)
+    }
+
+    /// Returns held flushes next, none later in its pass than `latest`: when the next pass begins.
+    #[cold]
+    fn release_flushes(&mut self, latest: u64) -> Result<(), TraceError> {
+        let mut held = std::mem::take(&mut self.held);
+        for record in held.drain(..) {
+            let time_ns = self.arrival(record.time_ns.min(latest))?;
+            self.due.push_back(Record { time_ns, ..record });
+        }
+        self.held = held;
         Ok(())
     }
 
@@ -480,6 +518,9 @@ impl Replay {
             self.last_ns = since;
         }
         let time_ns = self.arrival(since)?;
+        if !self.held.is_empty() {
+            self.release_flushes(u64::MAX)?;
+        }
         self.pending = Some(Record { time_ns, offset, bytes, ..record });
         self.accepted += 1;
         Ok(())
@@ -682,8 +723,12 @@ impl Replay {
     }
 
     /// The extents of the last request returned, in its order: one, or several where `wrap` or `dense` moved its pages
-    /// apart.
+    /// apart. A flush has none.
     pub fn extents(&self) -> &[Extent] {
+        // Those of the next request may be known already.
+        if self.flushes_last {
+            return &[];
+        }
         &self.extents
     }
 

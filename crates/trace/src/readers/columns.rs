@@ -73,7 +73,10 @@ fn flag(line: &[u8], field: &[u8]) -> Result<bool, Box<Bad>> {
     match field {
         _ if is(&["1", "true", "yes", "fua"]) => Ok(true),
         _ if is(&["0", "false", "no", "", "-"]) => Ok(false),
-        _ => Err(bad_op(line, field, "fua", &["1", "true", "yes", "fua", "0", "false", "no", "-"])),
+        _ => {
+            let known = ["1", "true", "yes", "fua", "0", "false", "no", "-"];
+            Err(bad_word(line, field, "fua", "is neither true nor false", &known))
+        }
     }
 }
 

@@ -463,6 +463,12 @@ pub(crate) fn bad_number(line: &[u8], field: &[u8], name: &'static str, fault: F
 /// An operation among the `known` words, in any case.
 #[cold]
 pub(crate) fn bad_op(line: &[u8], field: &[u8], name: &'static str, known: &[&str]) -> Box<Bad> {
+    bad_word(line, field, name, "is not a known operation", known)
+}
+
+/// A value among the `known` words, in any case. `what` is said of others.
+#[cold]
+pub(crate) fn bad_word(line: &[u8], field: &[u8], name: &'static str, what: &str, known: &[&str]) -> Box<Bad> {
     let words = known.join(" or ");
     if field.is_empty() {
         return Bad::new(Code::Empty, format!("{name} is empty"), line).on(name, line, field).expected(words);
@@ -479,9 +485,7 @@ pub(crate) fn bad_op(line: &[u8], field: &[u8], name: &'static str, known: &[&st
         .filter(|(distance, word)| *distance <= 2 && *distance < word.len())
         .min();
     let hint = near.map_or(String::new(), |(_, word)| format!(" (did you mean {word}?)"));
-    Bad::new(Code::Operation, format!("{name} is not a known operation"), line)
-        .on(name, line, field)
-        .expected(format!("{words}{hint}"))
+    Bad::new(Code::Operation, format!("{name} {what}"), line).on(name, line, field).expected(format!("{words}{hint}"))
 }
 
 /// The usual words for operations.

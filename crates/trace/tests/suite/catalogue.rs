@@ -742,6 +742,35 @@ fn policies_loops_limits_and_scale() {
     assert_eq!(once.digest().len(), 64);
 }
 
+/// A pass of a repeated trace begins when it would without flushes. A flush at the end of the one before is no later than that,
+/// and one between requests has its own time.
+#[test]
+fn flushes_do_not_move_the_passes_of_a_repeated_trace() {
+    let temp = file(b"0 w 0 4096\n50 f 0 0\n100 w 4096 4096\n120 f 0 0\n900 f 0 0\n");
+    let format =
+        |flushes| Options { flushes, ..format("columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,sep=space") };
+    let run = |flushes, loops| {
+        let (records, replay) =
+            replay(temp.path(), &format(flushes), Fit { loops, ..Fit::new(1 << 20) }).expect("fits");
+        (records.iter().map(|r| (r.time_ns, r.op == Op::Flush)).collect::<Vec<_>>(), replay.digest())
+    };
+    let (plain, digest) = run(false, 3);
+    assert_eq!(plain, [0, 100, 200, 300, 400, 500].map(|at| (at, false)));
+    let (flushed, same) = run(true, 3);
+    let pass = |from| [(from, false), (from + 50, true), (from + 100, false), (from + 120, true), (from + 200, true)];
+    let mut expected: Vec<_> = [0, 200, 400].into_iter().flat_map(pass).collect();
+    // Nothing follows the last one.
+    expected.last_mut().unwrap().0 = 1300;
+    assert_eq!((flushed, same), (expected, digest));
+    assert_eq!(run(true, 1).0.last(), Some(&(900, true)));
+    let only = file(b"0 f 0 0\n50 f 0 0\n");
+    for loops in [1, 2] {
+        let error =
+            replay(only.path(), &format(true), Fit { loops, ..Fit::new(1 << 20) }).expect_err("nothing to simulate");
+        assert!(error.code() == Code::NoRequests && error.to_string().contains("flushes only"), "{error}");
+    }
+}
+
 /// The clock of a simulation ends at 2^61 - 1 ns, whatever loops and scale make of the times in the file.
 #[test]
 fn case_34_arrivals_end_with_the_clock() {

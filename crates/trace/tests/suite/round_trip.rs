@@ -106,6 +106,40 @@ fn cases(usual: u32) -> u32 {
     std::env::var("SSDLAB_FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
+/// Where a format has flushes and forced unit access, they are written; elsewhere what is left out is counted.
+#[test]
+fn flushes_and_forced_writes_read_back() {
+    let one = |time_ns, op, bytes, fua| Record { time_ns, offset: 0, bytes, volume: 0, op, fua, stream: 0 };
+    let list = [
+        one(0, Op::Write, 4096, true),
+        one(5_000, Op::Flush, 0, false),
+        one(7_000, Op::Write, 4096, false),
+        one(9_000, Op::Flush, 0, false),
+    ];
+    for (format, flushes, fua) in [
+        ("blkparse", 0, 0),
+        ("fio", 0, 1),
+        ("columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,fua=4", 0, 0),
+        ("columns:time=0:ns,op=1:'r'r'w'w't't'f'f,offset=2:bytes,size=3:bytes", 0, 1),
+        ("columns:time=0:ns,op=1:0w1r,offset=2:bytes,size=3:bytes", 2, 1),
+        ("ssdsim", 2, 1),
+    ] {
+        let (bytes, losses) = write(format, &list);
+        assert_eq!((losses.flushes_left_out, losses.fua_left_out), (flushes, fua), "{format}");
+        let source = Source::from_reader("out", Cursor::new(bytes.clone())).unwrap();
+        let options = Options { format: Some(format.parse().unwrap()), flushes: true, ..Options::default() };
+        let mut reader = Reader::new(source, &options).unwrap();
+        let mut back = Vec::new();
+        while let Some(record) = reader.next().unwrap_or_else(|error| panic!("{error}")) {
+            back.push(record);
+        }
+        let kept = |record: &&Record| flushes == 0 || record.op != Op::Flush;
+        let expected: Vec<Record> =
+            list.iter().filter(kept).map(|record| Record { fua: record.fua && fua == 0, ..*record }).collect();
+        assert_eq!(back, expected, "{format}\n{}", String::from_utf8_lossy(&bytes));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(250), failure_persistence: None, ..ProptestConfig::default() })]
 
