@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::import::account::Verdict;
+use ssdlab_lab::import::flows::{Flow, Source};
 use ssdlab_lab::import::{How, Imported};
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::names::clip;
 use ssdlab_lab::output::{Finished, Output};
-use ssdlab_lab::settings::{Document, Settings};
+use ssdlab_lab::settings::Document;
 use ssdlab_lab::text::plural;
 
 use crate::args::{ImportArgs, InputArgs, given, needed};
@@ -23,8 +24,7 @@ pub fn import(args: &ImportArgs) -> Result<()> {
     if args.strict {
         refuse_unknown(&imported)?;
     }
-    // The configuration must be one that runs.
-    Settings::imported(&imported)?;
+    Requests::check_imported(&imported)?;
     let workloads = workloads(args, &imported)?;
     let mut files = Files::new();
     args.files.iter().for_each(|path| files.reads("the import", path));
@@ -121,27 +121,33 @@ fn workloads(args: &ImportArgs, imported: &Imported) -> Result<Vec<(PathBuf, Str
 /// Says how to run what was written.
 fn next_step(args: &ImportArgs, imported: &Imported, workloads: &[(PathBuf, String)]) {
     let Some(drive) = given(args.output.as_ref()) else { return };
-    let requests = Requests::imported(imported, args.follow_traces.as_deref());
-    let more = match (workloads, requests) {
-        ([(path, _)], _) => vec!["--workload".into(), path.display().to_string()],
-        (_, Ok(Some(requests))) if imported.workloads().is_empty() => requests.arguments(),
-        (_, Ok(Some(requests))) if workloads.len() == imported.flows().len() => {
-            written(requests, workloads).arguments()
-        }
-        // Nothing was written that a command could name.
-        _ => return,
-    };
+    // Requests that were not written have no name that a command could give.
+    if imported.workloads().len() != workloads.len() {
+        return;
+    }
+    let follow = args.follow_traces.as_deref();
+    let requests = Requests::imported(imported, follow);
+    let unknown = requests.is_err();
+    let described = requests.or_else(|_| Requests::imported(imported, Some(Path::new("DIR"))));
+    let Ok(Some(requests)) = described else { return };
+    let more = written(requests, workloads).arguments();
     let words = ["ssdlab".into(), "run".into(), drive.display().to_string()].into_iter().chain(more);
     let words: Vec<std::ffi::OsString> = words.map(Into::into).collect();
-    output::remark(format!("to run it: {}", crate::quoted(&words)));
+    let place = if unknown { " (DIR is the directory of the traces)" } else { "" };
+    output::remark(format!("to run it: {}{place}", crate::quoted(&words)));
 }
 
-/// The requests of flows, from the files that their workloads were written to.
+/// The requests of flows, the generated ones from the files that their workloads were written to.
 fn written(mut requests: Requests, workloads: &[(PathBuf, String)]) -> Requests {
-    if let Origin::Tenants(tenants) = &mut requests.from {
-        for (tenant, (path, _)) in tenants.iter_mut().zip(workloads) {
-            tenant.requests.from = Origin::Workload { name: path.display().to_string(), recordings: None };
+    let mut paths = workloads.iter().map(|(path, _)| path.display().to_string());
+    let mut from_file = |from: &mut Origin| {
+        if matches!(from, Origin::Spec(_)) {
+            *from = Origin::Workload { name: paths.next().unwrap_or_default(), recordings: None };
         }
+    };
+    match &mut requests.from {
+        Origin::Tenants(tenants) => tenants.iter_mut().for_each(|tenant| from_file(&mut tenant.requests.from)),
+        from => from_file(from),
     }
     requests
 }
@@ -166,8 +172,9 @@ pub fn requests(imports: &[PathBuf], how: How, input: &InputArgs, quiet: bool) -
             let option = if input.workload.is_some() { "--workload" } else { "--tenant" };
             Err(Error::usage(format!("{option}: the import describes requests, too")).help("leave one of them out"))
         }
-        // A trace takes the place of the one that an imported flow names.
-        Some(requests) if input.trace.is_some() || imported.flows().is_empty() => Ok(requests),
+        // A trace takes the place of the one that an imported flow names, and is replayed as that one would be.
+        Some(requests) if input.trace.is_some() => Ok(in_place_of(requests, imported.flows(), input, quiet)),
+        Some(requests) if imported.flows().is_empty() => Ok(requests),
         _ => {
             let described = Requests::imported(&imported, input.follow_traces.as_deref())?;
             needed(described.map(|requests| with_options(requests, input)))
@@ -175,21 +182,52 @@ pub fn requests(imports: &[PathBuf], how: How, input: &InputArgs, quiet: bool) -
     }
 }
 
-/// Imported requests with the options of the command line.
-fn with_options(mut requests: Requests, input: &InputArgs) -> Requests {
-    let format = requests.reading.format.clone();
-    requests.reading = input.reading.reading();
-    if requests.reading.format == "auto" {
-        requests.reading.format = format;
+/// A trace of the command line in the place of imported flows.
+fn in_place_of(mut requests: Requests, flows: &[Flow], input: &InputArgs, quiet: bool) -> Requests {
+    match flows {
+        [Flow { source: Source::Recording(recording), .. }] => {
+            requests.loops = input.loops.unwrap_or(recording.loops);
+            requests.lba_policy = input.lba_policy.unwrap_or(recording.lba_policy);
+            if requests.reading.format == "auto" {
+                requests.reading.format = recording.format.into();
+            }
+        }
+        [] => {}
+        flows if !quiet => {
+            let flows = plural(flows.len() as u64, "imported flow");
+            output::remark(format!("note: the trace takes the place of {flows}"));
+        }
+        _ => {}
     }
+    requests
+}
+
+/// Imported requests with the options of the command line, which win over what the files say.
+fn with_options(mut requests: Requests, input: &InputArgs) -> Requests {
     requests.limit = input.limit;
     requests.time_scale = input.time_scale;
     requests.replay = input.replay.map(Into::into);
-    if input.loops > 1 {
-        requests.loops = input.loops;
-    }
-    if input.lba_policy != Default::default() {
-        requests.lba_policy = input.lba_policy;
+    let replay = |requests: &mut Requests| {
+        let format = std::mem::replace(&mut requests.reading, input.reading.reading()).format;
+        if requests.reading.format == "auto" {
+            requests.reading.format = format;
+        }
+        requests.lba_policy = input.lba_policy.unwrap_or(requests.lba_policy);
+    };
+    match &mut requests.from {
+        Origin::Tenants(tenants) => {
+            for own in tenants.iter_mut().map(|tenant| &mut tenant.requests) {
+                own.loops = input.loops.unwrap_or(own.loops);
+                // Those for recordings leave generated ones alone.
+                if matches!(own.from, Origin::Trace(_)) {
+                    replay(own);
+                }
+            }
+        }
+        _ => {
+            requests.loops = input.loops.unwrap_or(requests.loops);
+            replay(&mut requests);
+        }
     }
     requests
 }

@@ -62,7 +62,7 @@ fn several_flows_are_files_of_their_own() {
     .unwrap();
     let command =
         printed.lines().find_map(|line| line.split_once("to run it: ssdlab ")).unwrap_or_else(|| panic!("{printed}")).1;
-    assert!(command.contains("--tenant flow2=workload:again-2.toml,lba=shared"), "{command}");
+    assert!(command.contains("--tenant flow2=workload:again-2.toml"), "{command}");
     let two = bench.good(&format!("{command} --limit 200 --json - --quiet"));
     let one = bench.good(
         "run --import ssdconfig.xml --import workload.xml --from mqsim --scenario 2 --limit 200 --json - --quiet",
@@ -97,6 +97,95 @@ fn a_trace_takes_the_place_of_imported_requests() {
     assert!(said.contains("--follow-traces DIR"), "{said}");
 }
 
+/// The element of a flow of the sample, with its values replaced.
+fn flow(kind: &str, from: usize, changes: &[(&str, &str)]) -> String {
+    let open = format!("<IO_Flow_Parameter_Set_{kind}>");
+    let start = LOAD.match_indices(&open).nth(from).unwrap().0;
+    let end = LOAD[start..].find("</IO_Flow_Parameter_Set").unwrap();
+    let element = format!("{}</IO_Flow_Parameter_Set_{kind}>", &LOAD[start..start + end]);
+    changes.iter().fold(element, |element, (old, new)| {
+        assert!(element.contains(old), "{old}");
+        element.replace(old, new)
+    })
+}
+
+fn scenario(flows: &[String]) -> String {
+    format!("<MQSim_IO_Scenarios><IO_Scenario>{}</IO_Scenario></MQSim_IO_Scenarios>", flows.concat())
+}
+
+#[test]
+fn a_trace_beside_a_generated_flow_runs_in_its_part_of_the_addresses() {
+    let bench = bench();
+    let closed = flow("Synthetic", 0, &[(">1000000000</Stop", ">0</Stop"), (">0</Total", ">50</Total")]);
+    std::fs::write(bench.path().join("both.xml"), scenario(&[closed, flow("Trace_Based", 0, &[])])).unwrap();
+    std::fs::write(bench.path().join("small.trace"), "0 0 8 8 1\n1000000 0 16 8 0\n").unwrap();
+    let files = "ssdconfig.xml both.xml -o drive.toml --workload-out load";
+    let printed = |arguments: &str| {
+        let said = String::from_utf8(bench.run(arguments).stderr).unwrap();
+        said.lines()
+            .find_map(|line| line.split_once("to run it: ssdlab "))
+            .unwrap_or_else(|| panic!("{said}"))
+            .1
+            .to_string()
+    };
+    let command = printed(&format!("import {files} --follow-traces ."));
+    assert!(command.contains("--tenant flow1=workload:load.toml,depth=16"), "{command}");
+    assert!(command.contains("flow2=trace:./small.trace,format=mqsim,loop=2,lba_policy=wrap"), "{command}");
+    let one = "run --import ssdconfig.xml --import both.xml --follow-traces .";
+    let two = bench.good(&format!("{command} --json - --quiet"));
+    assert_eq!(bench.good(&format!("{one} --json - --quiet")), two);
+    // Without the directory, the command says where it goes.
+    assert!(printed(&format!("import {files}")).contains("trace:DIR/small.trace"));
+    // Addresses of the trace lie in the second half.
+    bench.good(&format!("{one} --requests requests.csv --quiet"));
+    let table = bench.text("requests.csv");
+    let header: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
+    let (offset, tenant) = (column("offset"), column("tenant"));
+    let half = 8 * 4 * 2 * 2 * 24 * 32 * 4096 * 3 / 4 / 2;
+    let of = |flow: &str| -> Vec<u64> {
+        let rows = table.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+        rows.filter(|row| row[tenant] == flow).map(|row| row[offset].parse().unwrap()).collect()
+    };
+    assert!(of("flow1").iter().all(|offset| *offset < half));
+    assert_eq!(of("flow2"), [4096, 8192, 4096, 8192].map(|offset: u64| half + offset));
+}
+
+#[test]
+fn options_win_over_what_a_file_says_of_its_trace() {
+    let bench = bench();
+    // The second request is beyond the device.
+    std::fs::write(bench.path().join("small.trace"), "0 0 8 8 1\n1000000 0 9999999 8 0\n").unwrap();
+    let trace = flow("Trace_Based", 0, &[(">2</Relay", ">3</Relay")]);
+    std::fs::write(bench.path().join("one.xml"), scenario(std::slice::from_ref(&trace))).unwrap();
+    std::fs::write(bench.path().join("two.xml"), scenario(&[trace.clone(), trace])).unwrap();
+    let reads = |arguments: &str| {
+        let summary: serde_json::Value =
+            serde_json::from_str(&bench.good(&format!("run --import ssdconfig.xml {arguments} --json - --quiet")))
+                .unwrap();
+        summary["requests"]["read"].as_u64().unwrap() + summary["requests"]["write"].as_u64().unwrap()
+    };
+    for (file, flows) in [("one.xml", 1), ("two.xml", 2)] {
+        let followed = format!("--import {file} --follow-traces .");
+        assert_eq!(reads(&followed), 6 * flows, "{file}");
+        assert_eq!(reads(&format!("{followed} --loop 1")), 2 * flows, "{file}");
+        assert_eq!(reads(&format!("{followed} --lba-policy clip")), 3 * flows, "{file}");
+        let refused = format!("run --import ssdconfig.xml {followed} --lba-policy error --quiet");
+        assert!(bench.bad(&refused, 3).contains("wrap, clip or dense"), "{file}");
+        assert!(!bench.run(&format!("run --import ssdconfig.xml {followed} --format msr --quiet")).status.success());
+    }
+    // A trace in its place is replayed as the file says.
+    assert_eq!(reads("--import one.xml --trace small.trace"), 6);
+    assert_eq!(reads("--import one.xml --trace small.trace --loop 2 --lba-policy clip"), 2);
+    let said = String::from_utf8(
+        bench
+            .run("run --import ssdconfig.xml --import two.xml --trace small.trace --format mqsim --lba-policy wrap")
+            .stderr,
+    )
+    .unwrap();
+    assert!(said.contains("the trace takes the place of 2 imported flows"), "{said}");
+}
+
 #[test]
 fn mistakes_name_the_fix() {
     let bench = bench();
@@ -115,6 +204,9 @@ fn mistakes_name_the_fix() {
         ("import page.parameters --from mqsim", 2, "expected a configuration file in XML"),
         ("import page.parameters --from qemu", 2, "expected auto, mqsim, ssdsim"),
         ("import tiny.toml", 2, "a configuration of this program"),
+        ("import ssdconfig.xml --scenario 2", 2, "no file has scenarios"),
+        ("run --import ssdconfig.xml --scenario 2 --workload quickstart", 2, "no file has scenarios"),
+        ("import ssdconfig.xml workload.xml workload.xml", 2, "each describe requests"),
     ] {
         let said = bench.bad(arguments, status);
         assert!(said.contains(message), "{arguments}: {said}");

@@ -4,7 +4,8 @@ use toml::Value as Toml;
 
 use crate::import::account::Verdict;
 use crate::import::given::Decimal;
-use crate::import::table::{Desk, Drive, fraction, text, time};
+use crate::import::table::{Desk, Drive, fraction, size, text, time};
+use crate::names::clip;
 use crate::text::percent;
 
 /// The victim policy d-choices with `d` candidates.
@@ -13,12 +14,16 @@ pub(super) fn d_choices(d: u32) -> Toml {
     Toml::Table(toml::Table::from_iter([("d-choices".to_string(), Toml::Table(knobs))]))
 }
 
-/// Starts GC below a share of free pages, in millionths. A full device never has more than its spare: half of that then.
-pub(super) fn threshold(desk: &mut Desk, share: u64, by: &'static str) {
+/// Starts GC below a share of free pages, in millionths, and whether it was rounded to them. A full device never has more than its
+/// spare: half of that then.
+pub(super) fn threshold(desk: &mut Desk, (share, rounded): (u64, bool), by: &'static str) {
     let spare = desk.drive().get("device.over_provisioning").and_then(Toml::as_float).unwrap_or(0.1);
     let spare = (spare * 1e6).round() as u64;
     if share < spare {
         desk.set("gc.threshold", fraction(share), by);
+        if rounded {
+            desk.add_note(by, rounding(desk, by));
+        }
         return;
     }
     let half = spare / 2;
@@ -28,6 +33,46 @@ pub(super) fn threshold(desk: &mut Desk, share: u64, by: &'static str) {
         "{wanted} are never free on a full device with {given} spare, so GC would never end: half of the spare"
     );
     desk.say(by, Verdict::Near, note);
+}
+
+/// What a share was before it was rounded.
+pub(super) fn rounding(desk: &Desk, by: &'static str) -> String {
+    let was = desk.value(by).map_or("", |value| value.text);
+    format!("{} rounded to six decimals", clip(was))
+}
+
+/// A host link that takes no time, also where a preset has one.
+pub(super) fn no_link(desk: &mut Desk, by: &'static str) {
+    desk.set("timing.host_link", text("0ns/B"), by);
+}
+
+/// No suspensions, also where a preset has some.
+pub(super) fn no_suspension(desk: &mut Desk, by: &'static str) {
+    desk.set("timing.suspendable", text("none"), by);
+    desk.set("timing.suspend", time(0), by);
+    desk.set("timing.resume", time(0), by);
+}
+
+/// Lines of a cache of whole pages, no larger than the flash; tells what that cuts off. None: there is no cache, also where a preset
+/// has one.
+pub(super) fn lines(desk: &mut Desk, capacity: u64, page: u64, by: &'static str) -> Option<u64> {
+    let wanted = capacity / page.max(1);
+    let lines = wanted.min(flash_pages(desk.drive()).unwrap_or(u64::MAX));
+    if lines == 0 {
+        desk.set("cache.size", size(0), by);
+        match capacity {
+            0 => desk.say(by, Verdict::Same, "0: there is no cache"),
+            _ => desk.say(by, Verdict::Near, "less than a page: there is no cache"),
+        }
+        return None;
+    }
+    desk.set("cache.size", size(lines.saturating_mul(page)), by);
+    if lines < wanted {
+        desk.add_note(by, "here no larger than the flash");
+    } else if lines.saturating_mul(page) < capacity {
+        desk.add_note(by, format!("the {} bytes beyond whole pages are left out", capacity - lines * page));
+    }
+    Some(lines)
 }
 
 /// Keys of a cache that writes back when it is full, the least recently used line first.
@@ -44,7 +89,7 @@ pub(super) fn page_time(desk: &mut Desk, by: &'static str, ns: u64, page: u64) {
     let (rate, exact) = rate.unwrap_or(("0".into(), true));
     desk.set("timing.transfer", text(format!("{rate}ns/B")), by);
     if !exact {
-        desk.say(by, Verdict::Near, "rounded to 10^-12 ns a byte");
+        desk.add_note(by, "rounded to 10^-12 ns a byte");
     }
 }
 

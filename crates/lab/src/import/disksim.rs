@@ -82,13 +82,29 @@ pub(super) const RULES: &[Rule] = &[
     missing("disksim_*", "DiskSim's host, buses and statistics are not simulated"),
 ];
 
+/// Keys without which there is no device, or not the one that DiskSim would simulate: its defaults are not known here.
+const NEEDED: &[(&str, &str)] = &[
+    ("ssdmodel_ssd/Flash chip elements", "give the number of flash elements"),
+    ("ssdmodel_ssd/Planes per package", "give the planes of an element"),
+    ("ssdmodel_ssd/Blocks per plane", "give the blocks of a plane"),
+    ("ssdmodel_ssd/Pages per block", "give the pages of a block"),
+    ("ssdmodel_ssd/Page size", "give the sectors of a page"),
+    ("ssdmodel_ssd/Page read latency", "give milliseconds, such as 0.025"),
+    ("ssdmodel_ssd/Page write latency", "give milliseconds, such as 0.2"),
+    ("ssdmodel_ssd/Block erase latency", "give milliseconds, such as 1.5"),
+    ("ssdmodel_ssd/Chip xfer latency", "give milliseconds a byte, such as 0.000025"),
+    ("ssdmodel_ssd/Reserve pages percentage", "give the spare share in percent, such as 15"),
+    ("ssdmodel_ssd/Minimum free blocks percentage", "give the share of free blocks in percent that starts cleaning"),
+    ("ssdmodel_ssd/Cleaning policy", "give the policy, such as 2 for greedy"),
+];
+
 /// The blocks of a file as keys: the type of the innermost block is the section.
 ///
 /// # Errors
 /// Brackets do not match, blocks nest too deeply, or a list of keys lacks a comma.
 pub(super) fn read(name: &str, text: &str) -> Result<Given> {
-    let given = Given { name: name.into(), text: text.into(), keys: Vec::new() };
-    Reader { bytes: text.as_bytes(), at: 0, open: Vec::new(), given }.read()
+    let given = Given::new(name, text);
+    Reader { bytes: text.as_bytes(), at: 0, open: Vec::new(), device: false, given }.read()
 }
 
 struct Reader<'t> {
@@ -96,6 +112,8 @@ struct Reader<'t> {
     at: usize,
     /// The blocks and lists around this place; a list is `[`.
     open: Vec<String>,
+    /// Whether a device has begun.
+    device: bool,
     given: Given,
 }
 
@@ -110,6 +128,11 @@ impl Reader<'_> {
                 Some(b'{') => {
                     let words: Vec<&str> = head.split_whitespace().collect();
                     let kind = words.get(words.len().saturating_sub(2)).copied().unwrap_or_default().to_string();
+                    if kind == "ssdmodel_ssd" && std::mem::replace(&mut self.device, true) {
+                        let place = self.at - head.len().min(self.at)..self.at;
+                        let again = self.given.refuse("", place, "a second block ssdmodel_ssd");
+                        return Err(again.help("one import is one device: keep one block"));
+                    }
                     self.enter(kind)?;
                 }
                 Some(b'[') => self.enter("[".into())?,
@@ -229,12 +252,11 @@ impl Reader<'_> {
 /// Carries over a configuration.
 pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
-    for name in ["ssdmodel_ssd/Flash chip elements", "ssdmodel_ssd/Page size", "ssdmodel_ssd/Planes per package"] {
-        if !desk.gives(name) {
-            let help = "expected a block ssdmodel_ssd of the SSD extension; disks are not simulated";
-            return Err(given.refuse(name, 0..0, "not in the file").help(help));
-        }
+    if !given.keys.iter().any(|key| key.section == "ssdmodel_ssd") {
+        let help = "expected a block ssdmodel_ssd of the SSD extension; disks are not simulated";
+        return Err(given.refuse("ssdmodel_ssd", 0..0, "not in the file").help(help));
     }
+    desk.require(NEEDED)?;
     array(&mut desk)?;
     transfer(&mut desk)?;
     collection(&mut desk)?;
@@ -298,7 +320,7 @@ fn transfer(desk: &mut Desk) -> Result<()> {
 
 fn collection(desk: &mut Desk) -> Result<()> {
     if let Some(value) = desk.value("ssdmodel_ssd/Minimum free blocks percentage") {
-        threshold(desk, value.share(100)?.0, "ssdmodel_ssd/Minimum free blocks percentage");
+        threshold(desk, value.share(100)?, "ssdmodel_ssd/Minimum free blocks percentage");
     }
     if let Some(policy) = desk.value("ssdmodel_ssd/Write policy")
         && policy.whole()? != 2

@@ -1,14 +1,13 @@
 //! FEMU: `-device femu,...` in a command line or a script, and its configuration files.
 
-use std::collections::BTreeMap;
-
 use toml::Value as Toml;
 
 use crate::error::Result;
 use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{d_choices, flash_pages, full_first, page_time, threshold};
-use crate::import::given::{Given, Key};
+use crate::import::common::{d_choices, flash_pages, full_first, no_link, no_suspension, page_time, threshold};
+use crate::import::given::{Decimal, Given, Key};
 use crate::import::pairs::{self, Form, MOST_KEYS, too_many};
+use crate::import::shell::{self, Word};
 use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused};
 
 pub(super) const NAME: &str = "FEMU";
@@ -35,12 +34,12 @@ pub(super) const RULES: &[Rule] = &[
     same("pg_rd_lat", Some("40000"), To::Time("timing.read", NS)),
     same("pg_wr_lat", Some("200000"), To::Time("timing.program", NS)),
     same("blk_er_lat", Some("2000000"), To::Time("timing.erase", NS)),
-    near("ch_xfer_lat", Some("0"), To::With("timing.transfer"), "time of a page on the channel, here by bytes"),
+    near("ch_xfer_lat", Some("0"), To::With("timing.transfer"), CHANNEL),
     near("pg_xfer_lat", Some("0"), To::With("timing.transfer"), "time of a page on the channel, here by bytes"),
     same("cmd_addr_lat", Some("0"), To::Time("timing.command", NS)),
     missing("status_lat", "a status read takes no bus time here"),
-    missing("tplpbsy", "planes of a command wait for nothing between them"),
-    missing("tplrbsy", "planes of a command wait for nothing between them"),
+    unused("tplpbsy", "FEMU says so itself"),
+    unused("tplrbsy", "FEMU says so itself"),
     missing("tplebsy", "planes of a command wait for nothing between them"),
     near("mp_program", Some("0"), To::With("device.multi_plane"), "pages of one request on one die share a command"),
     near("mp_read", Some("0"), To::With("device.multi_plane"), "one key for reads and programs"),
@@ -113,6 +112,9 @@ pub(super) const RULES: &[Rule] = &[
     unused("dlfeat", "FEMU says so itself"),
 ];
 
+const CHANNEL: &str =
+    "time of a page on the channel, here by bytes; some versions of FEMU read it and add no time for it";
+
 /// Properties of the emulated controller that set no time and no space.
 const HOST: &[&str] = &[
     "id",
@@ -179,10 +181,12 @@ const HOST: &[&str] = &[
 
 /// Whether a text has a FEMU device in it.
 pub(super) fn has_device(text: &str) -> bool {
-    text.contains("-device femu,")
-        || text.contains("-device \"femu,")
-        || text.contains("-device femu\"")
-        || text.contains("femu_mode=")
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let begins = |word: &str| {
+        let driver = word.trim_start_matches(['"', '\'', '\\']).split([',', '"', '\'', '\\']).next();
+        driver == Some("femu")
+    };
+    words.windows(2).any(|pair| pair[0].ends_with("-device") && begins(pair[1])) || text.contains("femu_mode=")
 }
 
 /// The properties of the device.
@@ -193,83 +197,87 @@ pub(super) fn read(name: &str, text: &str) -> Result<Given> {
     if has_device(text) { command_line(name, text) } else { pairs::read(name, text, Form::Ini) }
 }
 
-/// The properties in arguments of `-device femu`, also where a script puts them together from variables.
+/// The properties in the argument of `-device femu`, also where a script puts it together from variables. Properties of a
+/// `femu-subsys` have a section of their own; those of other devices are none of FEMU's.
 fn command_line(name: &str, text: &str) -> Result<Given> {
-    let mut given = Given { name: name.into(), text: text.into(), keys: Vec::new() };
-    let mut variables: BTreeMap<&str, &str> = BTreeMap::new();
-    // Variables that hold the device.
-    let mut devices: Vec<&str> = Vec::new();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let offset = start;
-        start += line.len();
-        let trimmed = line.trim();
-        if trimmed.starts_with('#') {
-            continue;
+    let mut given = Given::new(name, text);
+    let (commands, variables) = shell::commands(&given)?;
+    let (mut devices, mut subsystems) = (Vec::new(), Vec::new());
+    for command in &commands {
+        arguments(command, &mut devices, &mut subsystems);
+    }
+    // A script that only puts the device together.
+    if devices.is_empty() {
+        for value in variables.values() {
+            let words: Vec<Word> = value.split(' ').into_iter().filter(|word| word.start().is_some()).collect();
+            arguments(&words, &mut devices, &mut subsystems);
         }
-        let assigned = assignment(trimmed);
-        let of_device = ["-device femu", "-device \"femu", "femu_mode="].iter().any(|word| trimmed.contains(word))
-            || devices
-                .iter()
-                .any(|device| trimmed.contains(&format!("${{{device}}}")) || trimmed.contains(&format!("${device}\"")));
-        match assigned {
-            Some((variable, value)) if !of_device => drop(variables.insert(variable, unquoted(value))),
-            assigned => {
-                if !of_device {
-                    continue;
-                }
-                if let Some((variable, _)) = assigned
-                    && !devices.contains(&variable)
-                {
-                    devices.push(variable);
-                }
-                properties(&mut given, offset, line, &variables);
-                if given.keys.len() > MOST_KEYS {
-                    return Err(too_many(&given));
-                }
+    }
+    // Properties without the option, such as a line of its argument.
+    if devices.is_empty() {
+        for word in commands.iter().flatten().filter(|word| word.text().contains("femu_mode=")) {
+            let value = word.assignment().filter(|(name, ..)| name != "femu_mode").map(|(_, value, _)| value);
+            devices.push(value.unwrap_or_else(|| word.clone()));
+        }
+    }
+    // One that several commands or variables hold counts once, with all its properties.
+    devices.sort_by_key(|word| (word.start(), std::cmp::Reverse(word.text().len())));
+    devices.dedup_by_key(|word| word.start());
+    if let [_, second, ..] = &devices[..] {
+        let place = second.place(0);
+        return Err(given
+            .refuse("", place, "a second FEMU device")
+            .help("one import is one device: keep one -device femu in the file"));
+    }
+    for (section, words) in [("", &devices), ("subsys", &subsystems)] {
+        for word in words {
+            properties(&mut given, section, word);
+            if given.keys.len() > MOST_KEYS {
+                return Err(too_many(&given));
             }
         }
     }
     Ok(given)
 }
 
-/// `NAME=value` of a shell.
-fn assignment(line: &str) -> Option<(&str, &str)> {
-    let (name, value) = line.split_once('=')?;
-    let plain = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    plain.then_some((name, value))
-}
-
-fn unquoted(value: &str) -> &str {
-    let value = value.split(" #").next().unwrap_or(value).trim();
-    value.trim_matches(['"', '\''])
-}
-
-/// The `,key=value` of a line.
-fn properties(given: &mut Given, offset: usize, line: &str, variables: &BTreeMap<&str, &str>) {
-    let mut at = 0;
-    for part in line.split(',') {
-        let from = at;
-        at += part.len() + 1;
-        // What stands before the first comma names the device or assigns a variable.
-        let first = from == 0 && !part.trim_start().starts_with("femu_mode=");
-        let Some((name, rest)) = part.split_once('=').filter(|_| !first) else { continue };
-        let value = rest.split([' ', '"', '\'', '\\', '\t', '\r', '\n', ';']).next().unwrap_or(rest);
-        let shown = name.trim();
-        if shown.is_empty() || !shown.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b)) {
+/// The arguments of `-device` in a command that begin a FEMU device or its subsystem. A property may stand in the next word if a
+/// comma ends this one.
+fn arguments(words: &[Word], devices: &mut Vec<Word>, subsystems: &mut Vec<Word>) {
+    for (index, word) in words.iter().enumerate() {
+        if !["-device", "--device"].contains(&&*word.text()) {
             continue;
         }
-        let variable = value.strip_prefix("${").and_then(|name| name.strip_suffix('}')).or(value.strip_prefix('$'));
-        let known = variable.and_then(|name| variables.get(name)).copied();
-        let lead = name.len() - name.trim_start().len();
-        let (start, value_from) = (offset + from + lead, offset + from + name.len() + 1);
-        given.keys.push(Key {
-            section: String::new(),
-            name: shown.into(),
-            value: known.unwrap_or(value).into(),
-            at: start..start + shown.len(),
-            value_at: value_from..value_from + value.len(),
-        });
+        let Some(mut argument) = words.get(index + 1).map(Word::trim) else { continue };
+        let more = words[index + 2..].iter().take_while(|next| !next.text().starts_with('-'));
+        for next in more {
+            if !argument.ends_with(',') {
+                break;
+            }
+            argument.extend(next);
+        }
+        match argument.text().split(',').next() {
+            Some("femu") => devices.push(argument),
+            Some("femu-subsys") => subsystems.push(argument),
+            _ => {}
+        }
+    }
+}
+
+/// The `key=value` between the commas of an argument. The name of the device has no value; a property without one is on.
+fn properties(given: &mut Given, section: &str, argument: &Word) {
+    for (index, part) in argument.split(',').iter().enumerate() {
+        let (name, value) = match part.split_once('=') {
+            Some((name, value)) => (name.trim(), Some(value.trim())),
+            None => (part.trim(), None),
+        };
+        let shown = name.text();
+        if shown.is_empty() || (index == 0 && value.is_none()) {
+            continue;
+        }
+        let at = name.place(0);
+        let value_at = value.as_ref().map_or(at.end..at.end, |value| value.place(at.end));
+        let value = value.map_or_else(|| "on".into(), |value| value.text());
+        given.keys.push(Key { section: section.into(), name: shown, value, at, value_at });
     }
 }
 
@@ -307,8 +315,12 @@ fn sizes(desk: &mut Desk) -> Result<()> {
     let spare = whole(desk, "op_pcent")?;
     if spare > 0 {
         // raw / (1 + op/100) is exported.
-        let share = u128::from(spare) * 1_000_000 / (100 + u128::from(spare));
+        let exact = Decimal::from(u128::from(spare));
+        let (share, exact) = exact.ratio(1_000_000, 100 + u128::from(spare)).unwrap_or((1_000_000, false));
         desk.set("device.over_provisioning", fraction(u64::try_from(share).unwrap_or(1_000_000)), "op_pcent");
+        if !exact {
+            desk.add_note("op_pcent", format!("{spare}/{} rounded to six decimals", 100 + u128::from(spare)));
+        }
         desk.say("devsz_mb", Unused, "op_pcent sets the size");
         return Ok(());
     }
@@ -319,8 +331,12 @@ fn sizes(desk: &mut Desk) -> Result<()> {
             let message = format!("{} MiB leave no spare of an array of {} MiB", size.text, raw >> 20);
             return Err(size.refuse(message, "use a smaller devsz_mb, or op_pcent"));
         };
-        let share = u128::from(raw - exported) * 1_000_000 / u128::from(raw);
+        let (spare, raw) = (u128::from(raw - exported), u128::from(raw));
+        let share = spare * 1_000_000 / raw;
         desk.set("device.over_provisioning", fraction(share as u64), "devsz_mb");
+        if share * raw != spare * 1_000_000 {
+            desk.add_note("devsz_mb", "its share is rounded down to six decimals");
+        }
     }
     Ok(())
 }
@@ -343,13 +359,15 @@ fn bus(desk: &mut Desk) -> Result<()> {
         let time = desk.value("tsusp_ns").map_or(Ok(0), |value| value.nanos(NS))?;
         desk.set("timing.suspend", crate::import::table::time(time), "tsusp_ns");
     } else {
-        desk.set("timing.suspendable", text("none"), "pe_suspend");
+        no_suspension(desk, "pe_suspend");
+        desk.say("pe_suspend", Same, "");
         desk.say("tsusp_ns", Unused, "nothing is suspended");
     }
     let link = whole(desk, "pcie_bandwidth_mbps")?;
     if link > 0 {
         desk.set("timing.host_link", text(format!("{link}MB/s")), "pcie_bandwidth_mbps");
     } else {
+        no_link(desk, "pcie_bandwidth_mbps");
         desk.say("pcie_bandwidth_mbps", Same, "0: the link takes no time");
     }
     Ok(())
@@ -357,7 +375,8 @@ fn bus(desk: &mut Desk) -> Result<()> {
 
 fn collection(desk: &mut Desk) -> Result<()> {
     if let Some(value) = desk.value("gc_thres_pcent") {
-        threshold(desk, 1_000_000 - value.share(100)?.0, "gc_thres_pcent");
+        let (used, rounded) = value.share(100)?;
+        threshold(desk, (1_000_000 - used, rounded), "gc_thres_pcent");
     }
     if let Some(map) = desk.value("mapping") {
         match map.text {
@@ -379,8 +398,10 @@ fn collection(desk: &mut Desk) -> Result<()> {
 }
 
 fn buffer(desk: &mut Desk) -> Result<()> {
-    let lines = whole(desk, "buffer_size")?.min(flash_pages(desk.drive()).unwrap_or(u64::MAX));
+    let wanted = whole(desk, "buffer_size")?;
+    let lines = wanted.min(flash_pages(desk.drive()).unwrap_or(u64::MAX));
     if lines == 0 {
+        desk.set("cache.size", size(0), "buffer_size");
         desk.say("buffer_size", Same, "0: there is no buffer");
         desk.say("buffer_thres_pcent", Unused, "there is no buffer");
         return Ok(());
@@ -389,6 +410,9 @@ fn buffer(desk: &mut Desk) -> Result<()> {
     desk.set("cache.size", size(lines.saturating_mul(page)), "buffer_size");
     let read = desk.value("pg_rd_lat").map_or(Ok(0), |value| value.nanos(NS))?;
     desk.set("cache.time", crate::import::table::time(read / 16), "buffer_size");
+    if lines < wanted {
+        desk.add_note("buffer_size", format!("{lines} pages: here no larger than the flash"));
+    }
     full_first(desk, "buffer_size");
     let Some(value) = desk.value("buffer_thres_pcent") else { return Ok(()) };
     let (high, _) = value.share(100)?;

@@ -7,13 +7,23 @@ use crate::import::account::Verdict::{NotModelled, Same};
 use crate::import::common::page_time;
 use crate::import::given::Given;
 use crate::import::pairs::{self, Form};
-use crate::import::table::{Desk, Drive, Rule, To, missing, near, prefix, same, text};
+use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, text};
 
 pub(super) const NAME: &str = "FlashSim";
 /// Delays have no unit in the program; its files count microseconds.
 const US: u64 = 1_000_000;
 
-/// What becomes of each key of `ssd.conf`. The defaults of the program are seconds, unlike its files, so only counts have one.
+/// Delays that no file may leave to the program: its own are in another unit than its files.
+const NEEDED: &[(&str, &str)] = &[
+    ("PAGE_READ_DELAY", UNIT),
+    ("PAGE_WRITE_DELAY", UNIT),
+    ("BLOCK_ERASE_DELAY", UNIT),
+    ("BUS_CTRL_DELAY", UNIT),
+    ("BUS_DATA_DELAY", UNIT),
+];
+const UNIT: &str = "give it in microseconds; FlashSim's own default is in another unit than its files";
+
+/// What becomes of each key of `ssd.conf`.
 pub(super) const RULES: &[Rule] = &[
     near("SSD_SIZE", Some("4"), To::Count("geometry.channels"), "packages, each with a channel of its own, as there"),
     same("PACKAGE_SIZE", Some("8"), To::Count("geometry.dies_per_chip")),
@@ -59,6 +69,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Given> {
 /// Carries over a configuration.
 pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
+    desk.require(NEEDED)?;
     desk.set("geometry.chips_per_channel", Toml::Integer(1), "SSD_SIZE");
     let page = desk.value("PAGE_SIZE").map_or(Ok(4096), |value| value.whole())?;
     if let Some(delay) = desk.value("BUS_DATA_DELAY") {
@@ -71,9 +82,7 @@ pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
     };
     desk.say("FTL_IMPLEMENTATION", NotModelled, note);
     if desk.drive().get("timing.erase").and_then(Toml::as_str).is_some_and(slow) {
-        let note =
-            format!("{}the value looks like nanoseconds: an erase takes milliseconds", prefix("in microseconds"));
-        desk.say("BLOCK_ERASE_DELAY", crate::import::account::Verdict::Near, note);
+        desk.add_note("BLOCK_ERASE_DELAY", "the value looks like nanoseconds: an erase takes milliseconds");
     }
     desk.say("PACKAGE_SIZE", Same, "dies of a package");
     desk.set("schemes.victim", text("greedy"), "FTL_IMPLEMENTATION");

@@ -18,6 +18,13 @@ pub struct Flow {
     pub source: Source,
 }
 
+impl Flow {
+    /// Whether it keeps a number of requests outstanding.
+    pub fn is_closed(&self) -> bool {
+        matches!(&self.source, Source::Stream(Stream { arrivals: Arrivals::Closed(_), .. }))
+    }
+}
+
 /// Where its requests come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -96,13 +103,14 @@ impl Recording {
     }
 }
 
-/// A workload file of one flow.
-pub fn alone(flow: &Flow, stream: &Stream) -> String {
+/// A workload file of one flow. Among several, a closed loop names its depth: that of the device is for all of them.
+pub fn alone(flow: &Flow, stream: &Stream, several: bool) -> String {
     let end = match stream.end {
         End::Requests(requests) => format!("requests = {requests}"),
         End::DurationNs(ns) => format!("duration = \"{ns}ns\""),
     };
     let arrivals = match stream.arrivals {
+        Arrivals::Closed(depth) if several => format!("{{ closed = {{ depth = {depth} }} }}"),
         Arrivals::Closed(_) => "\"closed\"".to_string(),
         Arrivals::Poisson(gap) => format!("{{ poisson = {{ gap = \"{gap}ns\" }} }}"),
     };

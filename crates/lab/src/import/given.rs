@@ -1,6 +1,7 @@
 //! The keys of a foreign file with their places, and exact readings of their values.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use crate::error::{Error, Result, Spot};
 use crate::names::clip;
@@ -36,9 +37,16 @@ pub(super) struct Given {
     pub text: String,
     /// Its keys, in order.
     pub keys: Vec<Key>,
+    /// Where its lines end.
+    ends: OnceLock<Vec<usize>>,
 }
 
 impl Given {
+    /// A text without keys so far.
+    pub fn new(name: &str, text: &str) -> Given {
+        Given { name: name.into(), text: text.into(), keys: Vec::new(), ends: OnceLock::new() }
+    }
+
     /// An error at a place of the text; `key` names the key.
     pub fn refuse(&self, key: &str, at: Range<usize>, message: impl std::fmt::Display) -> Error {
         let message = if key.is_empty() { message.to_string() } else { format!("{}: {message}", clip(key)) };
@@ -48,7 +56,8 @@ impl Given {
 
     /// The line of a place, from 1.
     pub fn line(&self, at: usize) -> usize {
-        1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count()
+        let ends = self.ends.get_or_init(|| self.text.match_indices('\n').map(|(end, _)| end).collect());
+        1 + ends.partition_point(|end| *end < at)
     }
 }
 
@@ -175,6 +184,11 @@ impl Decimal {
             Ok(places) => Some(Decimal { digits, places }),
             Err(_) => Some(Decimal { digits: digits.checked_mul(10u128.pow(places.unsigned_abs()))?, places: 0 }),
         }
+    }
+
+    /// A whole number.
+    pub fn from(whole: u128) -> Decimal {
+        Decimal { digits: whole, places: 0 }
     }
 
     /// Times a whole number.

@@ -14,6 +14,7 @@ mod given;
 mod mqsim;
 mod mqsim_flows;
 mod pairs;
+mod shell;
 mod simplessd;
 mod ssdsim;
 mod table;
@@ -28,7 +29,7 @@ use ssdlab_sim::config::Config;
 use crate::error::{Error, Result};
 use crate::files::Document;
 use crate::theory::{Outlook, expected};
-use account::{Account, Entry};
+use account::{Account, Entry, Verdict};
 use flows::Flow;
 use given::Given;
 use mqsim_flows::Workload;
@@ -123,11 +124,15 @@ impl Imported {
         }
         files.sort_by_key(|(index, parsed)| (matches!(parsed, Parsed::Flows(_)), *index));
         one_device(&files, &texts)?;
+        if how.scenario != 1 && !files.iter().any(|(_, parsed)| matches!(parsed, Parsed::Flows(_))) {
+            return Err(Error::usage(format!("--scenario {}: no file has scenarios", how.scenario))
+                .help("leave it out, or add a workload.xml of MQSim"));
+        }
         let (mut drive, mut account, mut flows) = (Drive::default(), Account::default(), Vec::new());
         for (index, parsed) in &files {
             let shown = base_name(&texts[*index].0);
             let (entries, assumed, more) = parsed.carry(*index, &shown, how.scenario, &mut drive)?;
-            if entries.is_empty() {
+            if entries.is_empty() && more.is_empty() {
                 return Err(Error::usage(format!("{}: no key in it", crate::names::clip(&texts[*index].0)))
                     .help("expected a configuration file of another simulator"));
             }
@@ -146,6 +151,14 @@ impl Imported {
             let ours = |key: &String| Some(format!("{key} = {}", drive.get(key)?));
             entry.becomes = entry.becomes.iter().filter_map(ours).collect();
         }
+        if !flows.is_empty() && flows.iter().all(Flow::is_closed) {
+            for entry in account.entries.iter_mut().filter(|entry| entry.key == "IO_Queue_Depth") {
+                entry.verdict = Verdict::NotModelled;
+                entry.becomes.clear();
+                entry.note =
+                    "the flows keep their own numbers of requests outstanding, and these set device.queue_depth".into();
+            }
+        }
         let mut imported = Imported { account, texts, settings: drive.settings, flows };
         imported.remark();
         Ok(imported)
@@ -157,7 +170,10 @@ impl Imported {
         self.account.remarks.extend(config.as_ref().and_then(expectation));
         if self.flows.len() > 1 {
             let flows = self.flows.len();
-            self.account.remarks.push(format!("{flows} flows run as tenants, each with a queue of its class"));
+            let remark = format!(
+                "{flows} flows run as tenants, each with a queue of its class, in a part of the addresses of its own"
+            );
+            self.account.remarks.push(remark);
         }
     }
 
@@ -184,7 +200,9 @@ impl Imported {
     /// A name and a workload file for each generated flow.
     pub fn workloads(&self) -> Vec<(String, String)> {
         let generated = |flow: &Flow| match &flow.source {
-            flows::Source::Stream(stream) => Some((flow.name.clone(), flows::alone(flow, stream))),
+            flows::Source::Stream(stream) => {
+                Some((flow.name.clone(), flows::alone(flow, stream, self.flows.len() > 1)))
+            }
             flows::Source::Recording(_) => None,
         };
         self.flows.iter().filter_map(generated).collect()
@@ -204,6 +222,12 @@ fn one_device(files: &[(usize, Parsed)], texts: &[(String, String)]) -> Result<(
         let (one, two) = (of.name(), parsed.simulator().name());
         return Err(Error::usage(format!("{} is of {one}, {} of {two}", name(first), name(*other)))
             .help("import files of one simulator at a time"));
+    }
+    let workloads: Vec<usize> =
+        files.iter().filter(|(_, parsed)| parsed.has_flows()).map(|(index, _)| *index).collect();
+    if let [first, second, ..] = workloads[..] {
+        return Err(Error::usage(format!("{} and {} each describe requests", name(first), name(second)))
+            .help("import one file of requests at a time"));
     }
     let devices: Vec<usize> = files.iter().filter(|(_, parsed)| parsed.is_device()).map(|(index, _)| *index).collect();
     if let [first, second, ..] = devices[..] {
@@ -229,7 +253,7 @@ impl Parsed {
             Simulator::Mqsim if xml::root(text).as_deref() == Some("MQSim_IO_Scenarios") => {
                 return Ok(Parsed::Flows(Workload::read(name, text)?));
             }
-            Simulator::Mqsim => xml::read(name, text, |_| String::new())?,
+            Simulator::Mqsim => mqsim::read(name, text)?,
             Simulator::Ssdsim => ssdsim::read(name, text)?,
             Simulator::Simplessd => simplessd::read(name, text)?,
             Simulator::Femu => femu::read(name, text)?,
@@ -255,6 +279,15 @@ impl Parsed {
         }
     }
 
+    /// Whether it describes requests.
+    fn has_flows(&self) -> bool {
+        match self {
+            Parsed::Drive(Simulator::Simplessd, given) => given.keys.iter().any(|key| key.section == "generator"),
+            Parsed::Drive(..) => false,
+            Parsed::Flows(_) => true,
+        }
+    }
+
     /// Carries the file over; returns its account, the defaults that were used, and its flows.
     fn carry(
         &self,
@@ -265,8 +298,7 @@ impl Parsed {
     ) -> Result<(Vec<Entry>, Vec<String>, Vec<Flow>)> {
         let (simulator, given) = match self {
             Parsed::Flows(workload) => {
-                let (entries, flows) = workload.carry(file, shown, scenario, drive)?;
-                return Ok((entries, Vec::new(), flows));
+                return workload.carry(file, shown, scenario, drive);
             }
             Parsed::Drive(simulator, given) => (simulator, given),
         };
@@ -292,7 +324,7 @@ fn detect(name: &str, text: &str) -> Result<Simulator> {
     if let Some(root) = xml::root(text) {
         return match root.as_str() {
             "Execution_Parameter_Set" | "MQSim_IO_Scenarios" => Ok(Simulator::Mqsim),
-            "simplessd" => refuse(
+            "simplessd" | "standalone" => refuse(
                 "a configuration of SimpleSSD 2.1, which is XML".into(),
                 "only the INI files of SimpleSSD 2.0 are imported",
             ),

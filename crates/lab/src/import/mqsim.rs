@@ -4,9 +4,10 @@ use toml::Value as Toml;
 
 use crate::error::Result;
 use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{by_type, d_choices, flash_pages, full_first, threshold};
+use crate::import::common::{by_type, d_choices, full_first, lines, no_suspension, rounding, threshold};
 use crate::import::given::Given;
-use crate::import::table::{Desk, Drive, Rule, To, missing, near, prefix, same, size, text, time, unused};
+use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, text, time, unused};
+use crate::import::xml;
 
 pub(super) const NAME: &str = "MQSim";
 const NS: u64 = 1_000;
@@ -45,19 +46,9 @@ pub(super) const RULES: &[Rule] = &[
     missing("CMT_Capacity", MAP),
     missing("CMT_Sharing_Mode", MAP),
     same("Plane_Allocation_Scheme", Some("CWDP"), To::With("schemes.place")),
-    near(
-        "Transaction_Scheduling_Policy",
-        Some("OUT_OF_ORDER"),
-        To::With("order.die_queue"),
-        "host reads go first at each die; MQSim also orders mapping and GC operations, and looks at all dies of a channel in turn",
-    ),
+    near("Transaction_Scheduling_Policy", Some("OUT_OF_ORDER"), To::With("order.die_queue"), SCHEDULER),
     same("Overprovisioning_Ratio", Some("0.02"), To::Share("device.over_provisioning", 1)),
-    near(
-        "GC_Exec_Threshold",
-        Some("0.05"),
-        To::With("gc.threshold"),
-        "MQSim counts free blocks, here free pages count, those of open blocks included",
-    ),
+    near("GC_Exec_Threshold", Some("0.05"), To::With("gc.threshold"), BLOCKS),
     same("GC_Block_Selection_Policy", Some("RGA"), To::With("schemes.victim")),
     near(
         "Use_Copyback_for_GC",
@@ -114,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
         "CMD_Suspension_Support",
         Some("ERASE"),
         To::With("timing.suspendable"),
-        "here a read suspends whenever it finds its die busy; MQSim only if the rest takes longer than a preferred time",
+        "here a read suspends whenever it finds its die busy; MQSim's published out-of-order scheduler decides to suspend, then returns without issuing the read, so nothing is suspended there",
     ),
     same("Page_Read_Latency_LSB", Some("75000"), To::With("timing.read")),
     same("Page_Read_Latency_CSB", Some("75000"), To::With("timing.read")),
@@ -141,14 +132,30 @@ pub(super) const RULES: &[Rule] = &[
 const LINK: &str =
     "lanes times bandwidth, each direction by itself; MQSim adds packet headers and passes commands over the same link";
 const PRECONDITION: &str = "the flows of workload.xml say how full; without one the device starts empty";
-const DEPTH: &str = "outstanding requests of the whole device, here all flows together";
+const DEPTH: &str = "requests of a flow that the device may hold; a closed loop brings its own number";
 const CACHE: &str =
     "MQSim evicts the least recently used line when the cache is full; here write-back starts when all lines are dirty";
 const DRAM: &str = "the cache takes no time unless cache.time is set; MQSim adds the access to each request";
 const MAP: &str =
     "the whole map is in memory here; in MQSim a miss costs a page read, and a program if the victim is dirty";
 const TLC_ORDER: &str = "page p of a block is of type p mod 3; MQSim has pages 0 to 5 as LSB, 6 and 7 as CSB, then pairs of LSB, CSB and MSB in turn";
-const SUSPEND: &str = "MQSim suspends only what would take at least this long still; here a read always suspends";
+const SUSPEND: &str = "here a read always suspends; MQSim wants at least this much time left";
+const SCHEDULER: &str = "host reads go first at each die; MQSim also orders mapping and GC operations, looks at all dies of a channel in turn, joins operations on several planes of a die into one command (device.multi_plane is off here), and gives a chip nothing while one of its dies is busy (here dies work by themselves)";
+const BLOCKS: &str = "MQSim counts free blocks, rounded down to whole ones, at least one (some derived programs take more); here free pages count, those of open blocks included";
+
+/// The limit of reads in a row that goes with a FIFO: the default.
+const BURST: i64 = 16;
+
+/// Elements around others. They are no keys, also where they are empty.
+pub(super) fn is_container(name: &str) -> bool {
+    name.ends_with("_Parameter_Set") || ["MQSim_IO_Scenarios", "IO_Scenario"].contains(&name)
+}
+
+/// The keys of `ssdconfig.xml`.
+pub(super) fn read(name: &str, text: &str) -> Result<Given> {
+    let container = |(): &mut (), node: roxmltree::Node, _| is_container(node.tag_name().name());
+    xml::read(name, text, &mut (), container, |(), _| String::new())
+}
 
 /// Carries over a configuration.
 pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
@@ -180,15 +187,22 @@ fn words(desk: &mut Desk) -> Result<()> {
         desk.set("precondition.mode", text("none"), "Enabled_Preconditioning");
         desk.say("Enabled_Preconditioning", Same, "");
     }
-    match is(desk, "Transaction_Scheduling_Policy", "OUT_OF_ORDER") {
-        true => {
-            desk.set("order.die_queue", text("read-first"), "Transaction_Scheduling_Policy");
-            desk.set("order.read_burst", Toml::Integer(0), "Transaction_Scheduling_Policy");
+    let by = "Transaction_Scheduling_Policy";
+    let (queue, note) = match desk.value(by).map_or(String::new(), |value| value.text.to_ascii_uppercase()).as_str() {
+        "OUT_OF_ORDER" => ("read-first", None),
+        "PRIORITY_OUT_OF_ORDER" => {
+            desk.add_note(by, "this policy of MQSim also orders operations by the priority class of their flow");
+            ("read-first", None)
         }
-        false => {
-            let note = "operations are served in order of arrival; MQSim refuses FLIN when it starts";
-            desk.say("Transaction_Scheduling_Policy", NotModelled, note);
+        "FLIN" => {
+            ("fifo", Some("operations are served in order of arrival; published MQSim refuses FLIN when it starts"))
         }
+        _ => ("fifo", Some("operations are served in order of arrival: this policy is not known here")),
+    };
+    desk.set("order.die_queue", text(queue), by);
+    desk.set("order.read_burst", Toml::Integer(if queue == "fifo" { BURST } else { 0 }), by);
+    if let Some(note) = note {
+        desk.say(by, NotModelled, note);
     }
     if let Some(scheme) = desk.value("Plane_Allocation_Scheme") {
         let order = scheme.text.to_ascii_uppercase();
@@ -197,6 +211,7 @@ fn words(desk: &mut Desk) -> Result<()> {
         if letters == ['C', 'D', 'P', 'W'] {
             desk.set("schemes.place", text(order), "Plane_Allocation_Scheme");
         } else if order == "F" {
+            desk.set("schemes.place", text("CWDP"), "Plane_Allocation_Scheme");
             desk.say("Plane_Allocation_Scheme", NotModelled, "pages are placed in the order CWDP");
         } else {
             return Err(scheme.refuse("not an order of C, W, D and P", "expected for example CWDP"));
@@ -209,6 +224,9 @@ fn link(desk: &mut Desk) -> Result<()> {
     let (Some(lane), Some(lanes)) = (desk.value("PCIe_Lane_Bandwidth"), desk.value("PCIe_Lane_Count")) else {
         return Ok(());
     };
+    if lanes.whole()? == 0 {
+        return Err(lanes.refuse("nothing would ever cross the link", "use 1 or more"));
+    }
     // 1 GB/s is 1000 MB/s.
     let rate = lane.decimal()?.times(u128::from(lanes.whole()?)).and_then(|rate| rate.times(1000));
     let shown = rate.and_then(|rate| rate.text_over(1, 6)).filter(|(_, exact)| *exact);
@@ -275,7 +293,7 @@ fn suspension(desk: &mut Desk) -> Result<()> {
     let times = ["Suspend_Erase_Time", "Suspend_Program_Time"];
     let (what, by, other) = match support.text.to_ascii_uppercase().as_str() {
         "NONE" => {
-            desk.set("timing.suspendable", text("none"), "CMD_Suspension_Support");
+            no_suspension(desk, "CMD_Suspension_Support");
             desk.say("CMD_Suspension_Support", Same, "");
             times.into_iter().for_each(|name| desk.say(name, Unused, "nothing is suspended"));
             return Ok(());
@@ -307,7 +325,7 @@ fn suspension(desk: &mut Desk) -> Result<()> {
 
 fn collection(desk: &mut Desk) -> Result<()> {
     if let Some(value) = desk.value("GC_Exec_Threshold") {
-        threshold(desk, value.share(1)?.0, "GC_Exec_Threshold");
+        threshold(desk, value.share(1)?, "GC_Exec_Threshold");
     }
     if let Some(policy) = desk.value("GC_Block_Selection_Policy") {
         let blocks = desk.drive().whole("geometry.blocks_per_plane").unwrap_or(1).max(1);
@@ -344,7 +362,8 @@ fn collection(desk: &mut Desk) -> Result<()> {
             let (share, rounded) = hard.share(1)?;
             desk.set("gc.hard_threshold", crate::import::table::fraction(share), "GC_Hard_Threshold");
             if rounded {
-                desk.say("GC_Hard_Threshold", Near, "rounded to six decimals");
+                let note = rounding(desk, "GC_Hard_Threshold");
+                desk.add_note("GC_Hard_Threshold", note);
             }
         }
         None => desk.say("GC_Hard_Threshold", Unused, "collections are not preemptible"),
@@ -362,18 +381,11 @@ fn collection(desk: &mut Desk) -> Result<()> {
 
 /// The cache, in whole pages and no larger than the flash.
 fn cache(desk: &mut Desk) -> Result<()> {
-    let Some(capacity) = desk.value("Data_Cache_Capacity") else { return Ok(()) };
-    let page = desk.value("Page_Capacity").map_or(Ok(1), |value| value.whole())?.max(1);
-    let lines = (capacity.whole()? / page).min(flash_pages(desk.drive()).unwrap_or(u64::MAX));
-    if lines == 0 {
-        desk.say("Data_Cache_Capacity", Near, "less than a page: there is no cache");
-        return Ok(());
-    }
     let by = "Data_Cache_Capacity";
-    desk.set("cache.size", size(lines.saturating_mul(page)), by);
-    if lines != capacity.whole()? / page {
-        desk.say(by, Near, format!("{}here no larger than the flash", prefix(CACHE)));
+    let Some(capacity) = desk.value(by) else { return Ok(()) };
+    let page = desk.value("Page_Capacity").map_or(Ok(1), |value| value.whole())?;
+    if lines(desk, capacity.whole()?, page, by).is_some() {
+        full_first(desk, by);
     }
-    full_first(desk, by);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! MQSim: `workload.xml`.
 
 use roxmltree::Node;
+use ssdlab_sim::config::MOST_QUEUES;
 use ssdlab_sim::units::{Bytes, Nanos, Rate};
 use ssdlab_trace::LbaPolicy;
 use toml::Value as Toml;
@@ -10,20 +11,18 @@ use crate::import::account::Entry;
 use crate::import::account::Verdict::{self, Near, NotModelled, Same, Unused};
 use crate::import::flows::{Arrivals, End, Flow, Recording, Source, Stream};
 use crate::import::given::Given;
-use crate::import::mqsim::NAME;
-use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text, unused, word};
+use crate::import::mqsim::{NAME, is_container};
+use crate::import::pairs::MOST_KEYS;
+use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused, word};
 use crate::import::xml;
 
 const SECTOR: u64 = 512;
+/// 64 MiB: no request of a trace is longer either.
+const MOST_SECTORS: u64 = 1 << 17;
 
 /// What becomes of each key of a flow, with the defaults of the program.
 pub(super) const RULES: &[Rule] = &[
-    near(
-        "Priority_Class",
-        Some("HIGH"),
-        To::With("nvme.queues"),
-        "the class of the flow's queue, which decides who gets a free slot of the device; MQSim also orders the transactions of a chip by it",
-    ),
+    near("Priority_Class", Some("HIGH"), To::With("nvme.queues"), CLASS),
     near(
         "Device_Level_Data_Caching_Mode",
         Some("WRITE_CACHE"),
@@ -57,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
         "Average_No_of_Reqs_in_Queue",
         Some("2"),
         To::With("device.queue_depth"),
-        "the depth of the closed loop: of all flows together",
+        "the depth of the flow's closed loop",
     ),
     same("Intensity", None, To::Nothing),
     same("Bandwidth", None, To::Nothing),
@@ -75,6 +74,21 @@ pub(super) const RULES: &[Rule] = &[
     unused("Time_Unit", "the program reads it, and takes times as nanoseconds"),
 ];
 
+/// Keys of generated flows whose defaults matter, and those of traces.
+const GENERATED: [&str; 9] = [
+    "Working_Set_Percentage",
+    "Synthetic_Generator_Type",
+    "Read_Percentage",
+    "Address_Distribution",
+    "Request_Size_Distribution",
+    "Average_Request_Size",
+    "Average_No_of_Reqs_in_Queue",
+    "Stop_Time",
+    "Total_Requests_To_Generate",
+];
+const REPLAYED: [&str; 2] = ["Percentage_To_Be_Executed", "Relay_Count"];
+
+const CLASS: &str = "the class of the flow's queue; each flow has room of its own in the device here, so no class goes first unless device.queue_depth is lowered; MQSim also orders the transactions of a chip by class";
 const FILLED: &str = "share of the exported pages that hold data; stale pages fill the planes up to the start of GC, as in MQSim's steady state, but are spread evenly over the blocks";
 
 /// The element of a flow, and whether it replays a trace.
@@ -83,6 +97,50 @@ fn kind(node: Node) -> Option<bool> {
         "IO_Flow_Parameter_Set_Synthetic" => Some(false),
         "IO_Flow_Parameter_Set_Trace_Based" => Some(true),
         _ => None,
+    }
+}
+
+/// A flow on the way through a file.
+struct SeenFlow {
+    id: roxmltree::NodeId,
+    scenario: usize,
+    number: usize,
+    replays: bool,
+    /// Keys before it.
+    start: usize,
+}
+
+impl SeenFlow {
+    /// The part of the file that it is.
+    fn name(&self) -> String {
+        format!("scenario {}/flow {}", self.scenario, self.number)
+    }
+}
+
+/// The flows of a file so far.
+#[derive(Default)]
+struct Seen {
+    flows: Vec<SeenFlow>,
+    /// The element around the last flow.
+    around: Option<roxmltree::NodeId>,
+}
+
+impl Seen {
+    fn enter(&mut self, node: Node, start: usize) -> bool {
+        let Some(replays) = kind(node) else { return is_container(node.tag_name().name()) };
+        let around = node.parent().map(|parent| parent.id());
+        let (scenario, number) = match self.flows.last() {
+            Some(flow) if self.around == around => (flow.scenario, flow.number + 1),
+            last => (last.map_or(1, |flow| flow.scenario + 1), 1),
+        };
+        self.around = around;
+        self.flows.push(SeenFlow { id: node.id(), scenario, number, replays, start });
+        true
+    }
+
+    fn section(&mut self, parent: Node) -> String {
+        let flow = self.flows.last().filter(|flow| flow.id == parent.id());
+        flow.map_or_else(|| parent.tag_name().name().to_string(), SeenFlow::name)
     }
 }
 
@@ -98,28 +156,19 @@ impl Workload {
     /// # Errors
     /// It is not XML.
     pub fn read(name: &str, text: &str) -> Result<Workload> {
-        let mut seen: Vec<(roxmltree::NodeId, usize, usize, bool)> = Vec::new();
-        let (mut scenario, mut scenarios) = (None, 0);
-        let given = xml::read(name, text, |parent| {
-            let Some(replays) = kind(parent) else { return parent.tag_name().name().to_string() };
-            let around = parent.parent().map(|node| node.id());
-            if seen.last().is_none_or(|(id, ..)| *id != parent.id()) {
-                if scenario != around || scenarios == 0 {
-                    (scenario, scenarios) = (around, scenarios + 1);
-                }
-                let before = seen.iter().rev().take_while(|flow| flow.1 == scenarios).count();
-                seen.push((parent.id(), scenarios, before + 1, replays));
-            }
-            let (_, scenario, flow, _) = seen[seen.len() - 1];
-            format!("scenario {scenario}/flow {flow}")
-        })?;
+        let mut seen = Seen::default();
+        let given = xml::read(name, text, &mut seen, Seen::enter, Seen::section)?;
         let mut flows = Vec::new();
-        let mut keys = 0;
-        for (_, scenario, flow, replays) in &seen {
-            let section = format!("scenario {scenario}/flow {flow}");
-            let start = keys + given.keys[keys..].iter().take_while(|key| key.section != section).count();
-            keys = start + given.keys[start..].iter().take_while(|key| key.section == section).count();
-            flows.push((*scenario, *replays, start..keys));
+        let ends = seen.flows.iter().skip(1).map(|flow| flow.start).chain([given.keys.len()]);
+        for (flow, end) in seen.flows.iter().zip(ends) {
+            // What follows the last key of a flow is in no flow.
+            let keys = &given.keys[flow.start..end];
+            let own = keys.iter().rposition(|key| key.section == flow.name()).map_or(0, |last| last + 1);
+            flows.push((flow.scenario, flow.replays, flow.start..flow.start + own));
+        }
+        if flows.len() > MOST_KEYS {
+            let error = given.refuse("", 0..0, format!("more than {MOST_KEYS} flows"));
+            return Err(error.help("this is no workload of a simulator"));
         }
         Ok(Workload { given, flows })
     }
@@ -139,7 +188,7 @@ impl Workload {
         shown: &str,
         scenario: usize,
         drive: &mut Drive,
-    ) -> Result<(Vec<Entry>, Vec<Flow>)> {
+    ) -> Result<(Vec<Entry>, Vec<String>, Vec<Flow>)> {
         if self.flows.is_empty() {
             return Err(self.given.refuse("", 0..0, "no flow in any scenario").help(
                 "expected IO_Flow_Parameter_Set_Synthetic or IO_Flow_Parameter_Set_Trace_Based in an IO_Scenario",
@@ -150,8 +199,15 @@ impl Workload {
             return Err(Error::usage(format!("--scenario {scenario}: the file has {there}")).help("count from 1"));
         }
         let chosen = self.flows.iter().filter(|flow| flow.0 == scenario).count();
-        let (mut entries, mut flows, mut next, mut outstanding) = (Vec::new(), Vec::new(), 0, 0);
-        let mut queues = Vec::new();
+        // One queue is for other requests.
+        if chosen >= MOST_QUEUES {
+            let message = format!("{chosen} flows in scenario {scenario}");
+            return Err(self.given.refuse("", 0..0, message).help(format!("at most {} run together", MOST_QUEUES - 1)));
+        }
+        let (mut entries, mut assumed, mut flows, mut next) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        // A flow of MQSim has a queue of this length.
+        let length = drive.whole("device.queue_depth").unwrap_or(QUEUE_LENGTH);
+        let mut queues: Vec<Queue> = Vec::new();
         for (of, replays, keys) in &self.flows {
             entries.extend(self.rest(next..keys.start, shown, Verdict::Unknown, ""));
             next = keys.end;
@@ -162,34 +218,39 @@ impl Workload {
                 continue;
             }
             let mut desk = Desk::new(&self.given, file, keys.clone(), RULES, NAME, drive)?;
-            let place = (flows.len() as u64, chosen as u64);
             partition(&mut desk)?;
             if flows.is_empty() {
                 caching(&mut desk)?;
-                filling(&mut desk)?;
+                filling(&mut desk, chosen)?;
             } else {
                 for name in ["Device_Level_Data_Caching_Mode", "Initial_Occupancy_Percentage"] {
                     desk.say(name, NotModelled, "one for all flows: that of the first");
                 }
             }
             let name = format!("flow{}", flows.len() + 1);
+            let source = if *replays { trace(&mut desk)? } else { stream(&mut desk, chosen)? };
+            let closed = match &source {
+                Source::Stream(Stream { arrivals: Arrivals::Closed(depth), .. }) => Some(*depth),
+                _ => None,
+            };
             if chosen > 1 {
-                queues.push(queue_of(&desk, &name)?);
-                arbitrate(&mut desk, &queues);
+                queues.push(Queue { name: name.clone(), class: class(&desk)?, closed });
+                arbitrate(&mut desk, &queues, length);
             } else {
                 desk.say("Priority_Class", Unused, "there is no other flow");
-            }
-            let source = if *replays { trace(&mut desk)? } else { stream(&mut desk, place)? };
-            if let Source::Stream(Stream { arrivals: Arrivals::Closed(depth), .. }) = &source {
-                outstanding += i64::from(*depth);
-                desk.set("device.queue_depth", Toml::Integer(outstanding), "Average_No_of_Reqs_in_Queue");
+                if let Some(depth) = closed {
+                    desk.set("device.queue_depth", Toml::Integer(depth.into()), "Average_No_of_Reqs_in_Queue");
+                }
             }
             let description = format!("MQSim flow {} of scenario {scenario}", flows.len() + 1);
+            desk.list_defaults(if *replays { &REPLAYED } else { &GENERATED });
+            let (own, defaults) = desk.account(shown);
+            entries.extend(own);
+            assumed.extend(defaults.into_iter().map(|text| format!("{name}: {text}")));
             flows.push(Flow { name, description, source });
-            entries.extend(desk.account(shown).0);
         }
         entries.extend(self.rest(next..self.given.keys.len(), shown, Verdict::Unknown, ""));
-        Ok((entries, flows))
+        Ok((entries, assumed, flows))
     }
 
     /// Keys with one verdict.
@@ -214,25 +275,49 @@ impl Workload {
     }
 }
 
-/// A queue with its name and another key.
-fn queue(name: &str, key: &str, value: Toml) -> Toml {
-    Toml::Table([("name".to_string(), text(name)), (key.to_string(), value)].into_iter().collect())
+/// The queue of a flow.
+struct Queue {
+    /// Its name, which is that of the flow: it takes the tenant of its name.
+    name: String,
+    class: Toml,
+    /// The depth of the closed loop, if it is one.
+    closed: Option<u32>,
 }
 
-/// The queue of a flow, which takes the tenant of its name.
-fn queue_of(desk: &Desk, name: &str) -> Result<Toml> {
+/// The class of a flow.
+fn class(desk: &Desk) -> Result<Toml> {
     const CLASSES: [(&str, &str); 4] = [("URGENT", "urgent"), ("HIGH", "high"), ("MEDIUM", "medium"), ("LOW", "low")];
-    let class = desk.value("Priority_Class").map_or(Ok(text("high")), |value| word(&value, &CLASSES))?;
-    Ok(queue(name, "class", class))
+    desk.value("Priority_Class").map_or(Ok(text("high")), |value| word(&value, &CLASSES))
 }
 
-/// Gives the device these queues, and one for other requests, so that its file also runs with other workloads. MQSim takes commands
-/// of flows of one class in turn.
-fn arbitrate(desk: &mut Desk, queues: &[Toml]) {
-    let others = queue("others", "match", text("rest"));
-    let queues = queues.iter().cloned().chain([others]).collect();
-    desk.set("nvme.arbitration", text("wrr"), "Priority_Class");
-    desk.set("nvme.queues", Toml::Array(queues), "Priority_Class");
+/// The queue of a flow without ssdconfig.xml: MQSim's default.
+const QUEUE_LENGTH: u64 = 1024;
+/// Most requests in the device, which has memory for each.
+const MOST_REQUESTS: u64 = 1 << 16;
+
+/// Gives the device these queues, and one for other requests, so that its file also runs with other workloads. Each flow has room of its
+/// own: a closed loop its depth, others the length of a queue. So none waits for a slot that another one has. MQSim takes commands of
+/// flows of one class in turn.
+fn arbitrate(desk: &mut Desk, queues: &[Queue], length: u64) {
+    let by = "Priority_Class";
+    let loops: u64 = queues.iter().filter_map(|queue| queue.closed).map(u64::from).sum();
+    let open = queues.iter().filter(|queue| queue.closed.is_none()).count() as u64;
+    let room = MOST_REQUESTS.saturating_sub(loops).checked_div(open).map_or(0, |room| room.clamp(1, length.max(1)));
+    let number = |value: u64| Toml::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+    let entry = |name: &str, key: &str, value: Toml| {
+        toml::Table::from_iter([("name".to_string(), text(name)), (key.to_string(), value)])
+    };
+    let each = queues.iter().map(|queue| {
+        let mut table = entry(&queue.name, "class", queue.class.clone());
+        if queue.closed.is_none() {
+            table.insert("depth".into(), number(room));
+        }
+        Toml::Table(table)
+    });
+    let queues = each.chain([Toml::Table(entry("others", "match", text("rest")))]).collect();
+    desk.set("nvme.arbitration", text("wrr"), by);
+    desk.set("nvme.queues", Toml::Array(queues), by);
+    desk.set("device.queue_depth", number(loops + open * room), by);
 }
 
 /// Whether a flow may use the whole array.
@@ -269,9 +354,10 @@ fn caching(desk: &mut Desk) -> Result<()> {
         "WRITE_READ_CACHE" => ("back", "all"),
         "READ_CACHE" => ("none", "all"),
         "TURNED_OFF" => {
-            for key in ["cache.size", "cache.writeback", "cache.high", "cache.low", "cache.order"] {
+            for key in ["cache.writeback", "cache.high", "cache.low", "cache.order"] {
                 desk.unset(key);
             }
+            desk.set("cache.size", size(0), by);
             desk.say(by, Near, "no cache, for all flows");
             return Ok(());
         }
@@ -280,7 +366,7 @@ fn caching(desk: &mut Desk) -> Result<()> {
             return Err(mode.refuse("not a mode that MQSim has", help));
         }
     };
-    if desk.drive().get("cache.size").is_some() {
+    if desk.drive().get("cache.writeback").is_some() {
         desk.set("cache.write", text(write), by);
         desk.set("cache.read", text(read), by);
     } else {
@@ -289,8 +375,8 @@ fn caching(desk: &mut Desk) -> Result<()> {
     Ok(())
 }
 
-/// How full the device is at the start.
-fn filling(desk: &mut Desk) -> Result<()> {
+/// How full the device is at the start, for so many flows.
+fn filling(desk: &mut Desk, flows: usize) -> Result<()> {
     let by = "Initial_Occupancy_Percentage";
     let Some(occupancy) = desk.value(by) else { return Ok(()) };
     let occupied = occupancy.share(100)?.0;
@@ -308,6 +394,12 @@ fn filling(desk: &mut Desk) -> Result<()> {
     desk.set("precondition.mode", text("aged"), by);
     desk.set("precondition.valid", fraction(valid), by);
     desk.set("precondition.invalid", fraction(invalid), by);
+    if flows > 1 {
+        desk.add_note(
+            by,
+            "the first addresses of the device hold data; MQSim fills the first ones of each flow's part",
+        );
+    }
     Ok(())
 }
 
@@ -318,12 +410,13 @@ fn trace(desk: &mut Desk) -> Result<Source> {
     {
         desk.say("Percentage_To_Be_Executed", NotModelled, "the whole trace is replayed; --limit ends it earlier");
     }
+    desk.require(&[("File_Path", "give the path of the trace")])?;
     let path = desk.value("File_Path").map_or(String::new(), |value| value.text.to_string());
     Ok(Source::Recording(Recording { path, format: "mqsim", loops, lba_policy: LbaPolicy::Wrap }))
 }
 
-/// A generated flow: `place` is its number and how many there are, which share the address space equally.
-fn stream(desk: &mut Desk, (number, flows): (u64, u64)) -> Result<Source> {
+/// A generated flow. Several share the address space equally, each in a part of its own.
+fn stream(desk: &mut Desk, flows: usize) -> Result<Source> {
     let (sizes, unit) = sizes(desk)?;
     let working = match desk.value("Working_Set_Percentage").map_or(Ok(100), |value| value.whole())? {
         share @ 1..=100 => share,
@@ -335,11 +428,10 @@ fn stream(desk: &mut Desk, (number, flows): (u64, u64)) -> Result<Source> {
     if flows > 1 {
         desk.say("Working_Set_Percentage", Same, "of the flow's equal part of the address space");
     }
-    let part = |number: u64| number * working * 10_000 / flows;
     let read = desk.value("Read_Percentage").map_or(Ok(0), |value| value.share(100).map(|share| share.0))?;
     let arrivals = arrivals(desk)?;
     let end = end(desk, arrivals, read)?;
-    let (pattern, range) = (pattern(desk)?, (part(number), part(number + 1)));
+    let (pattern, range) = (pattern(desk)?, (0, working * 10_000));
     Ok(Source::Stream(Stream { read, sizes, align: unit, range, pattern, arrivals, end }))
 }
 
@@ -347,13 +439,13 @@ fn stream(desk: &mut Desk, (number, flows): (u64, u64)) -> Result<Source> {
 fn sizes(desk: &mut Desk) -> Result<(Vec<(u64, u64)>, u64)> {
     let Some(average) = desk.value("Average_Request_Size") else { return Ok((vec![(4096, 1_000_000)], SECTOR)) };
     let mean = average.whole()?;
-    // 64 MiB: no request of a trace is longer either.
-    if !(1..=1 << 17).contains(&mean) {
-        return Err(average.refuse(format!("requests of {mean} sectors"), "expected 1 to 131072 sectors of 512 bytes"));
+    if !(1..=MOST_SECTORS).contains(&mean) {
+        let help = format!("expected 1 to {MOST_SECTORS} sectors of 512 bytes");
+        return Err(average.refuse(format!("requests of {mean} sectors"), help));
     }
     let aligned = desk.value("Generated_Aligned_Addresses").is_some_and(|value| value.flag());
     let unit = match desk.value("Address_Alignment_Unit").filter(|_| aligned) {
-        Some(unit) => unit.whole()?.clamp(1, 1 << 17),
+        Some(unit) => unit.whole()?.clamp(1, MOST_SECTORS),
         None => {
             desk.say("Address_Alignment_Unit", Unused, "addresses are not aligned");
             1
@@ -362,8 +454,12 @@ fn sizes(desk: &mut Desk) -> Result<(Vec<(u64, u64)>, u64)> {
     let normal = desk.value("Request_Size_Distribution").is_some_and(|value| value.text.eq_ignore_ascii_case("NORMAL"));
     let mut sizes = vec![(mean, 1_000_000)];
     match desk.value("Variance_Request_Size").filter(|_| normal) {
-        Some(deviation) => {
-            let deviation = deviation.whole()?;
+        Some(value) => {
+            let deviation = value.whole()?;
+            if deviation > MOST_SECTORS {
+                let message = format!("sizes vary by {deviation} sectors");
+                return Err(value.refuse(message, format!("expected 0 to {MOST_SECTORS} sectors of 512 bytes")));
+            }
             if deviation > 0 {
                 sizes = bell(mean, deviation);
             }
@@ -386,7 +482,7 @@ const SIZES: u64 = 64;
 /// A normal distribution, in at most [`SIZES`] steps over four deviations each side. MQSim uses its variance as the standard
 /// deviation, rounds up, and takes 1 for less.
 fn bell(mean: u64, deviation: u64) -> Vec<(u64, u64)> {
-    let (low, high) = (mean.saturating_sub(4 * deviation).max(1), mean + 4 * deviation.min(1 << 17));
+    let (low, high) = (mean.saturating_sub(4 * deviation).max(1), mean + 4 * deviation);
     let step = (high - low + 1).div_ceil(SIZES).max(1);
     let below = |size: f64| 0.5 * libm::erfc(-(size - mean as f64) / (deviation as f64 * std::f64::consts::SQRT_2));
     let mut sizes = Vec::new();
@@ -422,6 +518,13 @@ fn pattern(desk: &mut Desk) -> Result<String> {
             let share = |millionths: u64| format!("{:?}", millionths as f64 / 1e6);
             let (space, traffic) = (share(hot), share(1_000_000 - hot));
             if hot == 0 || hot == 1_000_000 {
+                let there = if hot == 0 {
+                    "sends every request to the first address"
+                } else {
+                    "draws addresses beyond the end"
+                };
+                desk.say(name, NotModelled, format!("uniform in its place: MQSim {there} with this hot region"));
+                desk.say("Percentage_of_Hot_Region", NotModelled, "there is no hot region");
                 return Ok("\"uniform\"".into());
             }
             Ok(format!("{{ hot-cold = {{ hot_space = {space}, hot_traffic = {traffic} }} }}"))
@@ -514,5 +617,5 @@ fn lone_request_ns(drive: &Drive, read: u64) -> u64 {
     let rate = texts("timing.transfer", "800MB/s").parse::<Rate>().ok();
     let transfer = rate.and_then(|rate| rate.checked_time(page)).map_or(0, |time| time.0);
     let mix = (u128::from(read) * u128::from(array) + u128::from(1_000_000 - read) * u128::from(program)) / 1_000_000;
-    (mix as u64 + transfer).max(1)
+    (mix as u64).saturating_add(transfer).max(1)
 }

@@ -22,7 +22,7 @@ pub(super) const MOST_KEYS: usize = 10_000;
 /// # Errors
 /// A line is neither a comment nor a key with its value, or there are too many.
 pub(super) fn read(name: &str, text: &str, form: Form) -> Result<Given> {
-    let mut given = Given { name: name.into(), text: text.into(), keys: Vec::new() };
+    let mut given = Given::new(name, text);
     let mut section = String::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -4,16 +4,18 @@ use toml::Value as Toml;
 
 use crate::error::Result;
 use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{by_type, d_choices, flash_pages, full_first, threshold};
+use crate::import::common::{by_type, d_choices, full_first, lines, threshold};
 use crate::import::flows::{Arrivals, End, Flow, Source, Stream};
 use crate::import::given::{Given, Value};
 use crate::import::pairs::{self, Form};
-use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text};
+use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text};
+use crate::names::clip;
 
 pub(super) const NAME: &str = "SimpleSSD";
 const PS: u64 = 1;
 const POWER: &str = "current and power are not simulated";
 const CONTROLLER: &str = "the controller's own work takes no time here";
+const WEIGHTS: &str = "a weight of queues by class: the file names neither queues nor their classes, so none are made; nvme.queues gives each queue its class and weight";
 const IMAGE: &str = "pages have no content here";
 const TLC_ORDER: &str = "page p of a block is of type p mod 3; SimpleSSD has pages 0 to 5 as LSB, 6 and 7 as CSB, then pairs of LSB, CSB and MSB in turn";
 
@@ -105,13 +107,13 @@ pub(super) const RULES: &[Rule] = &[
     missing("icl/CacheLatency", "the cache takes no time unless cache.time is set"),
     near(
         "nvme/PCIEGeneration",
-        Some("3"),
+        Some("2"),
         To::With("timing.host_link"),
         "the rate after line coding; SimpleSSD adds packet headers",
     ),
     near("nvme/PCIELane", Some("4"), To::With("timing.host_link"), "lanes of that rate"),
-    missing("nvme/WRRHigh", "nvme.queues has a weight for each queue"),
-    missing("nvme/WRRMedium", "nvme.queues has a weight for each queue"),
+    missing("nvme/WRRHigh", WEIGHTS),
+    missing("nvme/WRRMedium", WEIGHTS),
     missing("nvme/AXIBusWidth", CONTROLLER),
     missing("nvme/AXIClock", CONTROLLER),
     missing("nvme/FIFOTransferUnit", CONTROLLER),
@@ -150,6 +152,13 @@ pub(super) const RULES: &[Rule] = &[
     ),
 ];
 
+/// Keys without which the generator has nothing to send.
+const NEEDED: &[(&str, &str)] = &[
+    ("generator/io_size", "give the bytes of all requests, such as 1M"),
+    ("generator/readwrite", "give the pattern, such as randread"),
+    ("generator/blocksize", "give the bytes of a request, such as 4K"),
+];
+
 pub(super) fn read(name: &str, text: &str) -> Result<Given> {
     pairs::read(name, text, Form::Ini)
 }
@@ -172,7 +181,7 @@ pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
         collection(&mut desk)?;
         filling(&mut desk)?;
         cache(&mut desk)?;
-        link(&mut desk)?;
+        link(&mut desk, given)?;
     }
     let flows = generator(&mut desk, given)?;
     Ok((desk, flows))
@@ -180,6 +189,27 @@ pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
 
 fn whole(desk: &Desk, name: &'static str) -> Result<u64> {
     desk.value(name).map_or(Ok(0), |value| value.whole())
+}
+
+/// A switch as the program reads it: `true` in any case, or digits that are not 0. Words that it takes for false although they say
+/// yes are refused.
+fn flag(desk: &Desk, name: &'static str) -> Result<bool> {
+    let Some(value) = desk.value(name) else { return Ok(false) };
+    let text = value.text;
+    if ["true", "1"].iter().any(|yes| text.eq_ignore_ascii_case(yes)) {
+        return Ok(true);
+    }
+    if ["false", "0", "no", "off", ""].iter().any(|no| text.eq_ignore_ascii_case(no)) {
+        return Ok(false);
+    }
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(text.bytes().any(|b| b != b'0'));
+    }
+    let message = format!("`{}` is neither true nor false for SimpleSSD", clip(text));
+    Err(value.refuse(
+        message,
+        "SimpleSSD takes true or a number other than 0 for on, and everything else for off: use 1 or 0",
+    ))
 }
 
 fn arrays(desk: &mut Desk) -> Result<()> {
@@ -219,7 +249,7 @@ fn bus(desk: &mut Desk) -> Result<()> {
     let rate = format!("{}MiB/s", speed.saturating_mul(width / 8));
     desk.set("timing.transfer", text(rate), "pal/DMASpeed");
     let planes = desk.drive().whole("geometry.planes_per_die").unwrap_or(1);
-    let joint = whole(desk, "pal/EnableMultiPlaneOperation")? != 0 && planes > 1;
+    let joint = flag(desk, "pal/EnableMultiPlaneOperation")? && planes > 1;
     desk.set("device.multi_plane", Toml::Boolean(joint), "pal/EnableMultiPlaneOperation");
     let Some(order) = desk.value("pal/PageAllocation") else { return Ok(()) };
     let shown = order.text.to_ascii_uppercase();
@@ -239,7 +269,7 @@ fn collection(desk: &mut Desk) -> Result<()> {
         desk.say("ftl/MappingMode", NotModelled, "pages are mapped");
     }
     if let Some(value) = desk.value("ftl/GCThreshold") {
-        threshold(desk, value.share(1)?.0, "ftl/GCThreshold");
+        threshold(desk, value.share(1)?, "ftl/GCThreshold");
     }
     let Some(policy) = desk.value("ftl/EvictPolicy") else { return Ok(()) };
     let name = match policy.whole()? {
@@ -289,17 +319,26 @@ fn filling(desk: &mut Desk) -> Result<()> {
 }
 
 fn cache(desk: &mut Desk) -> Result<()> {
-    let (read, write) = (whole(desk, "icl/EnableReadCache")? != 0, whole(desk, "icl/EnableWriteCache")? != 0);
-    let page = whole(desk, "pal/PageSize")?.max(1);
-    let lines = (whole(desk, "icl/CacheSize")? / page).min(flash_pages(desk.drive()).unwrap_or(u64::MAX));
-    if lines == 0 || !(read || write) {
-        desk.say("icl/CacheSize", Unused, "neither reads nor writes use the cache");
-        desk.say("icl/EvictPolicy", Unused, "there is no cache");
+    let (read, write) = (flag(desk, "icl/EnableReadCache")?, flag(desk, "icl/EnableWriteCache")?);
+    let (page, capacity) = (whole(desk, "pal/PageSize")?, whole(desk, "icl/CacheSize")?);
+    let used = read || write;
+    if lines(desk, if used { capacity } else { 0 }, page, "icl/CacheSize").is_none() {
+        if !used {
+            desk.say("icl/CacheSize", Unused, "neither reads nor writes use the cache");
+        }
+        for name in ["icl/EvictPolicy", "icl/EnableReadCache", "icl/EnableWriteCache"] {
+            desk.say(name, if name == "icl/EvictPolicy" { Unused } else { Same }, "there is no cache");
+        }
         return Ok(());
     }
-    desk.set("cache.size", size(lines.saturating_mul(page)), "icl/CacheSize");
     desk.set("cache.write", text(if write { "back" } else { "none" }), "icl/EnableWriteCache");
     desk.set("cache.read", text(if read { "all" } else { "written" }), "icl/EnableReadCache");
+    if !read {
+        desk.say("icl/EnableReadCache", Near, "reads find what is written, and leave nothing in the cache");
+    }
+    if !write {
+        desk.say("icl/EnableWriteCache", Near, "writes go through to the flash");
+    }
     let policy = whole(desk, "icl/EvictPolicy")?;
     desk.set("cache.evict", text(if policy == 1 { "fifo" } else { "lru" }), "icl/EvictPolicy");
     match policy {
@@ -315,11 +354,12 @@ fn cache(desk: &mut Desk) -> Result<()> {
 /// Megabytes a second of a lane by PCIe generation, after line coding, in thousandths.
 const LANES: [u64; 3] = [250_000, 500_000, 984_615];
 
-fn link(desk: &mut Desk) -> Result<()> {
+fn link(desk: &mut Desk, given: &Given) -> Result<()> {
     let (Some(generation), Some(lanes)) = (desk.value("nvme/PCIEGeneration"), desk.value("nvme/PCIELane")) else {
         return Ok(());
     };
-    if !desk.gives("nvme/PCIEGeneration") && !desk.gives("nvme/PCIELane") {
+    // Without the section, another file chooses the host interface, if any.
+    if !given.keys.iter().any(|key| key.section == "nvme") {
         return Ok(());
     }
     // The program counts generations from 0.
@@ -364,14 +404,24 @@ fn generator(desk: &mut Desk, given: &Given) -> Result<Vec<Flow>> {
         }
         return Ok(Vec::new());
     }
+    desk.require(NEEDED)?;
     let Some(block) = desk.value("generator/blocksize") else { return Ok(Vec::new()) };
     let bytes = suffixed(&block)?;
     if bytes == 0 || bytes % 512 != 0 || bytes > 64 << 20 {
         return Err(block.refuse(format!("requests of {bytes} bytes"), "expected a multiple of 512 bytes, up to 64M"));
     }
     let requests = match desk.value("generator/io_size") {
-        Some(value) => (suffixed(&value)? / bytes).max(1),
-        None => return Err(block.refuse("no io_size beside it", "give generator/io_size, the bytes to read and write")),
+        Some(value) => match suffixed(&value)? {
+            0 => return Err(value.refuse("nothing to read or write", "give the bytes of all requests, such as 1M")),
+            all => {
+                // The last request is a whole one, too.
+                if !all.is_multiple_of(bytes) {
+                    desk.say("generator/io_size", Same, "the last request is a whole one, too");
+                }
+                all.div_ceil(bytes)
+            }
+        },
+        None => 0,
     };
     let depth = match desk.value("generator/iomode").is_some_and(|mode| mode.text == "async") {
         true => desk.value("generator/iodepth").map_or(Ok(1), |value| value.count())?.max(1),

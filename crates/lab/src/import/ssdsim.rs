@@ -1,21 +1,23 @@
 //! SSDsim: `page.parameters`.
 
+use std::collections::BTreeMap;
+
 use ssdlab_sim::units::Rate;
 use toml::Value as Toml;
 
 use crate::error::Result;
 use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{flash_pages, full_first, threshold};
+use crate::import::common::{full_first, lines, rounding, threshold};
 use crate::import::given::Given;
 use crate::import::pairs::{self, Form};
-use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, size, text, unused};
+use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, text, unused};
 
 pub(super) const NAME: &str = "SSDsim";
 const NS: u64 = 1_000;
 
 /// What becomes of each key of `page.parameters`. A key that is not there is 0 in the program.
 pub(super) const RULES: &[Rule] = &[
-    near("dram capacity", None, To::With("cache.size"), BUFFER),
+    near("dram capacity", Some("0"), To::With("cache.size"), BUFFER),
     near("data dram capacity", None, To::With("cache.size"), BUFFER),
     missing("mapping dram capacity", "the whole map is in memory here"),
     missing("mapping entry size", "the whole map is in memory here"),
@@ -27,8 +29,8 @@ pub(super) const RULES: &[Rule] = &[
     same("block number", None, To::Count("geometry.blocks_per_plane")),
     same("page number", None, To::Count("geometry.pages_per_block")),
     same("page capacity", None, To::Bytes("geometry.page_size")),
-    near("subpage page", None, To::Nothing, "partial writes count sectors of 512 bytes here"),
-    near("subpage capacity", None, To::Nothing, "partial writes count sectors of 512 bytes here"),
+    near("subpage page", None, To::Nothing, PARTIAL),
+    near("subpage capacity", None, To::Nothing, PARTIAL),
     same("t_PROG", None, To::Time("timing.program", NS)),
     same("t_R", None, To::Time("timing.read", NS)),
     same("t_BERS", None, To::Time("timing.erase", NS)),
@@ -128,13 +130,13 @@ pub(super) const RULES: &[Rule] = &[
     near(
         "queue_length",
         Some("5"),
-        To::Count("device.queue_depth"),
+        To::With("device.queue_depth"),
         "outstanding requests; SSDsim stops reading the trace meanwhile",
     ),
     near(
         "requset queue depth",
         None,
-        To::Count("device.queue_depth"),
+        To::With("device.queue_depth"),
         "outstanding requests; SSDsim stops reading the trace meanwhile",
     ),
     missing("warm flash", "reads of pages never written find them on flash here (device.unwritten_read)"),
@@ -143,7 +145,28 @@ pub(super) const RULES: &[Rule] = &[
     same("chip number[*", None, To::With("geometry.chips_per_channel")),
 ];
 
+/// A key that is not there is 0 in the program, and with 0 of these there is no device.
+const NEEDED: &[(&str, &str)] = &[
+    ("channel number", "give the number of channels; SSDsim takes 0 without it"),
+    ("die number", "give the dies of a chip; SSDsim takes 0 without it"),
+    ("plane number", "give the planes of a die; SSDsim takes 0 without it"),
+    ("block number", "give the blocks of a plane; SSDsim takes 0 without it"),
+    ("page number", "give the pages of a block; SSDsim takes 0 without it"),
+    ("page capacity", "give the bytes of a page; SSDsim takes 0 without it"),
+    ("t_R", "give the read time in nanoseconds; SSDsim takes 0 without it"),
+    ("t_PROG", "give the program time in nanoseconds; SSDsim takes 0 without it"),
+    ("t_BERS", "give the erase time in nanoseconds; SSDsim takes 0 without it"),
+    ("t_RC", "give the time of a byte that is read, in nanoseconds; SSDsim takes 0 without it"),
+    ("t_WC", "give the time of a byte that is written, in nanoseconds; SSDsim takes 0 without it"),
+    ("overprovide", "give the spare share, such as 0.25; SSDsim takes 0 without it, and has no spare"),
+    (
+        "gc hard threshold",
+        "give the share of free pages that starts GC; SSDsim takes 0 without it, and GC never starts",
+    ),
+];
+
 const NOTHING: &str = "the program reads it and does nothing with it";
+const PARTIAL: &str = "partial writes count sectors of 512 bytes here, and move the whole page over the channel; SSDsim moves only the subpages that are written";
 const BUFFER: &str = "the write buffer: SSDsim evicts the least recently used sectors when it is full; here lines are whole pages, and write-back starts when all are dirty";
 /// A request that the buffer takes completes after this time in SSDsim.
 const BUFFER_NS: u64 = 1_000;
@@ -163,12 +186,9 @@ pub(super) fn read(name: &str, text: &str) -> Result<Given> {
 /// Carries over a configuration.
 pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
-    for (name, what) in [("channel number", "channels"), ("page capacity", "page size"), ("t_R", "read time")] {
-        if !desk.gives(name) {
-            return Err(given.refuse(name, 0..0, "not in the file").help(format!("without it there is no {what}")));
-        }
-    }
+    desk.require(NEEDED)?;
     chips(&mut desk, given)?;
+    queue(&mut desk)?;
     pages(&mut desk)?;
     bus(&mut desk)?;
     placement(&mut desk)?;
@@ -178,39 +198,64 @@ pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
     Ok(desk)
 }
 
-/// Chips of each channel: `chip number[i]`, all alike, and their sum in `chip number`.
+/// Chips of each channel: `chip number[i]`, all alike, and their sum in `chip number`. The last one of a channel counts; one that is not
+/// there has 0.
 fn chips(desk: &mut Desk, given: &Given) -> Result<()> {
     let channels = desk.drive().whole("geometry.channels").unwrap_or(1);
-    let mut first: Option<u64> = None;
-    for key in &given.keys {
+    let mut each: BTreeMap<u64, usize> = BTreeMap::new();
+    for (place, key) in given.keys.iter().enumerate() {
         let Some(index) = key.name.strip_prefix("chip number[").and_then(|rest| rest.strip_suffix(']')) else {
             continue;
         };
-        let value = crate::import::given::Value { given, name: &key.name, text: &key.value, key: Some(key) };
         let Ok(index) = index.trim().parse::<u64>() else {
             return Err(given
                 .refuse(&key.name, key.at.clone(), "the channel is not a number")
                 .help("write chip number[0]"));
         };
-        let chips = value.count()?;
         if index >= channels {
             desk.ignored(&key.name, "there is no such channel");
-            continue;
+        } else if let Some(before) = each.insert(index, place) {
+            let line = given.line(key.at.start);
+            desk.ignored_at(before, format!("given again on line {line}; the last one counts"));
         }
-        if *first.get_or_insert(chips.into()) != u64::from(chips) {
-            let message = format!("{chips} chips, but channel 0 has {}", first.unwrap_or(0));
+    }
+    let mut first: Option<u32> = None;
+    for index in 0..channels {
+        let name = format!("chip number[{index}]");
+        let Some(place) = each.get(&index) else {
+            let help = "give the chips of each channel; SSDsim takes 0 without it";
+            return Err(given.refuse(&name, 0..0, "not in the file").help(help));
+        };
+        let key = &given.keys[*place];
+        let value = crate::import::given::Value { given, name: &key.name, text: &key.value, key: Some(key) };
+        let chips = value.count()?;
+        let first = *first.get_or_insert(chips);
+        if first != chips {
+            let message = format!("{chips} chips, but channel 0 has {first}");
             return Err(value.refuse(message, "channels are alike here: give each the same number of chips"));
         }
     }
-    let Some(each) = first else {
-        return Err(given.refuse("chip number[0]", 0..0, "not in the file").help("give the chips of each channel"));
-    };
+    let each = u64::from(first.unwrap_or(0));
     desk.set("geometry.chips_per_channel", Toml::Integer(each as i64), "chip number[*");
     if let Some(all) = desk.value("chip number")
         && all.whole()? != each * channels
     {
         let message = format!("{} chips in all, but {channels} channels have {each} each", all.text);
         return Err(all.refuse(message, format!("use {}", each * channels)));
+    }
+    Ok(())
+}
+
+/// The number of outstanding requests has two names, and the last one counts.
+fn queue(desk: &mut Desk) -> Result<()> {
+    let names = ["queue_length", "requset queue depth"];
+    let ([one, two], [first, second]) = (names, names.map(|name| desk.last_place(name)));
+    let (counts, other) = if second > first { (two, one) } else { (one, two) };
+    if let Some(value) = desk.value(counts) {
+        desk.set("device.queue_depth", Toml::Integer(value.count()?.into()), counts);
+    }
+    if first.is_some() && second.is_some() {
+        desk.say(other, Unused, format!("{counts} after it sets the same; the last one counts"));
     }
     Ok(())
 }
@@ -239,8 +284,9 @@ fn bus(desk: &mut Desk) -> Result<()> {
     }
     let page = desk.value("page capacity").map_or(Ok(0), |value| value.whole())?;
     if let Some(time) = format!("{read}ns/B").parse::<Rate>().ok().and_then(|rate| rate.checked_time(page)) {
+        let command = 7 * u128::from(write);
         let note =
-            format!("a page takes {} ns; SSDsim adds 7 t_WC = {} ns for a command and its address", time.0, 7 * write);
+            format!("a page takes {} ns; SSDsim adds 7 t_WC = {command} ns for a command and its address", time.0);
         desk.say("t_RC", Near, note);
     }
     Ok(())
@@ -271,6 +317,7 @@ fn placement(desk: &mut Desk) -> Result<()> {
             match usize::try_from(number).ok().and_then(|number| ORDERS.get(number)) {
                 Some(letters) => desk.set("schemes.place", text(*letters), "static_allocation"),
                 None => {
+                    desk.set("schemes.place", text("CWDP"), "static_allocation");
                     desk.say(
                         "static_allocation",
                         NotModelled,
@@ -280,6 +327,7 @@ fn placement(desk: &mut Desk) -> Result<()> {
             }
         }
         other => {
+            desk.set("schemes.place", text("CWDP"), "allocation");
             desk.say("allocation", NotModelled, format!("scheme {other} of a derived program; static order CWDP here"));
         }
     }
@@ -301,16 +349,19 @@ fn commands(desk: &mut Desk) -> Result<()> {
 
 fn collection(desk: &mut Desk) -> Result<()> {
     if let Some(value) = desk.value("gc hard threshold") {
-        let (share, _) = value.share(1)?;
-        threshold(desk, share, "gc hard threshold");
+        threshold(desk, value.share(1)?, "gc hard threshold");
     }
     let aged = desk.value("aged").map_or(Ok(0), |value| value.whole())? == 1;
     match desk.value("aged ratio").filter(|_| aged) {
         Some(ratio) => {
-            let (share, _) = ratio.share(1)?;
+            let (share, rounded) = ratio.share(1)?;
             desk.set("precondition.mode", text("aged"), "aged");
             desk.set("precondition.valid", Toml::Float(0.0), "aged ratio");
             desk.set("precondition.invalid", crate::import::table::fraction(share), "aged ratio");
+            if rounded {
+                let note = rounding(desk, "aged ratio");
+                desk.add_note("aged ratio", note);
+            }
         }
         None => {
             desk.set("precondition.mode", text("none"), "aged");
@@ -322,16 +373,14 @@ fn collection(desk: &mut Desk) -> Result<()> {
 
 /// The buffer in whole pages.
 fn buffer(desk: &mut Desk) -> Result<()> {
-    let page = desk.value("page capacity").map_or(Ok(1), |value| value.whole())?.max(1);
-    for by in ["dram capacity", "data dram capacity"] {
-        let Some(capacity) = desk.value(by) else { continue };
-        let flash = flash_pages(desk.drive()).unwrap_or(u64::MAX);
-        let lines = (capacity.whole()? / page).min(flash);
-        if lines == 0 {
-            desk.say(by, Near, "less than a page: there is no buffer");
-            continue;
-        }
-        desk.set("cache.size", size(lines.saturating_mul(page)), by);
+    let page = desk.value("page capacity").map_or(Ok(1), |value| value.whole())?;
+    // Programs derived from SSDsim divide it between data and map.
+    let by = if desk.gives("data dram capacity") { "data dram capacity" } else { "dram capacity" };
+    if by != "dram capacity" {
+        desk.say("dram capacity", Unused, "data dram capacity sets the buffer");
+    }
+    let Some(capacity) = desk.value(by) else { return Ok(()) };
+    if lines(desk, capacity.whole()?, page, by).is_some() {
         desk.set("cache.time", crate::import::table::time(BUFFER_NS), by);
         full_first(desk, by);
     }

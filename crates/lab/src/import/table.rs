@@ -302,12 +302,61 @@ impl<'a> Desk<'a> {
         self.drive.drop(key);
     }
 
+    /// Refuses a file without one of these keys, which the original does not work without, or works with a value that makes no sense.
+    pub fn require(&self, keys: &[(&'static str, &str)]) -> Result<()> {
+        for (name, why) in keys {
+            if !self.gives(name) {
+                return Err(self.given.refuse(name, 0..0, "not in the file").help(*why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to the note of a key, or to the line of its default. A key with something to add means nearly the same at most.
+    pub fn add_note(&mut self, name: &'static str, more: impl Into<String>) {
+        let more = more.into();
+        match self.last.get(name).and_then(|index| self.said.get_mut(index)) {
+            Some(said) => {
+                said.note = format!("{}{more}", prefix(&said.note));
+                if said.verdict == Verdict::Same {
+                    said.verdict = Verdict::Near;
+                }
+            }
+            None => self.explain_default(name, &more),
+        }
+    }
+
+    /// Lists the defaults of keys that the file does not give and that set nothing by themselves.
+    pub fn list_defaults(&mut self, names: &[&str]) {
+        for rule in self.rules.iter().filter(|rule| names.contains(&rule.key) && !self.last.contains_key(rule.key)) {
+            let Some(default) = rule.default else { continue };
+            let line = format!("{} = {default}", rule.key);
+            if !self.assumed.iter().any(|known| known.starts_with(&format!("{line}:"))) {
+                self.assumed.push(line);
+            }
+        }
+    }
+
+    /// Says more of a default that was used.
+    fn explain_default(&mut self, name: &str, more: &str) {
+        let start = format!("{name} = ");
+        if let Some(line) = self.assumed.iter_mut().rev().find(|line| line.starts_with(&start)) {
+            line.push_str(&format!("; {more}"));
+        }
+    }
+
     /// Changes the verdict of a key. A key that has become nothing names no key of the configuration any more.
     pub fn say(&mut self, name: &'static str, verdict: Verdict, note: impl Into<String>) {
-        let Some(index) = self.last.get(name) else { return };
-        let Some(said) = self.said.get_mut(index) else { return };
+        let note = note.into();
+        let Some(said) = self.last.get(name).and_then(|index| self.said.get_mut(index)) else {
+            // What is said of a default that means the same needs no words.
+            if verdict == Verdict::Near {
+                self.explain_default(name, &note);
+            }
+            return;
+        };
         said.verdict = verdict;
-        said.note = note.into();
+        said.note = note;
         if !matches!(verdict, Verdict::Same | Verdict::Near) {
             said.becomes = None;
         }
@@ -320,6 +369,16 @@ impl<'a> Desk<'a> {
         }
     }
 
+    /// Marks a key by its number as one that the original does not look at.
+    pub fn ignored_at(&mut self, index: usize, note: String) {
+        self.said.insert(index, Said { verdict: Verdict::Unused, note, becomes: None });
+    }
+
+    /// The number of the last key of a name, if the file gives it.
+    pub fn last_place(&self, name: &str) -> Option<usize> {
+        self.last.get(name).copied()
+    }
+
     /// Carries over a value that needs no other key.
     fn carry(&mut self, rule: &'static Rule) -> Result<()> {
         let Some(value) = self.value(rule.key) else { return Ok(()) };
@@ -330,11 +389,11 @@ impl<'a> Desk<'a> {
             To::Bytes(key) => (key, size(value.whole()?)),
             To::Share(key, whole) => {
                 let (share, rounded) = value.share(whole)?;
+                self.set(key, fraction(share), rule.key);
                 if rounded {
-                    let note = format!("{}rounded to six decimals", prefix(rule.note));
-                    self.say(rule.key, Verdict::Near, note);
+                    self.add_note(rule.key, format!("{} rounded to six decimals", clip(value.text)));
                 }
-                (key, fraction(share))
+                return Ok(());
             }
             To::Word(key, words) => (key, word(&value, words)?),
         };

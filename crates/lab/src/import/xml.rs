@@ -4,21 +4,30 @@ use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::error::{Error, Result};
 use crate::import::given::{Given, Key};
+use crate::import::pairs::{MOST_KEYS, too_many};
 
 /// Most elements, texts and attributes of a file.
 const NODES: u32 = 500_000;
 
-/// The keys of a document. `section` names the part of the file for the element around a key.
+/// The keys of a document. `section` names the part of the file for the element around a key. `enter` is given every element, with the
+/// number of keys before it, and says whether it is there for the elements in it: then it is no key, also where it is empty.
 ///
 /// # Errors
 /// It is not XML, defines entities, or is too large.
-pub(super) fn read(name: &str, text: &str, mut section: impl FnMut(Node) -> String) -> Result<Given> {
-    let mut given = Given { name: name.into(), text: text.into(), keys: Vec::new() };
+pub(super) fn read<T>(
+    name: &str,
+    text: &str,
+    state: &mut T,
+    mut enter: impl FnMut(&mut T, Node, usize) -> bool,
+    mut section: impl FnMut(&mut T, Node) -> String,
+) -> Result<Given> {
+    let mut given = Given::new(name, text);
     let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| refuse(&given, &error))?;
     for node in document.root_element().descendants().filter(Node::is_element) {
+        let container = enter(state, node, given.keys.len());
         let section = match node.parent().filter(Node::is_element) {
-            Some(parent) => section(parent),
+            Some(parent) => section(state, parent),
             None => String::new(),
         };
         let tag = node.tag_name().name();
@@ -32,13 +41,20 @@ pub(super) fn read(name: &str, text: &str, mut section: impl FnMut(Node) -> Stri
                 at: attribute.range_qname(),
                 value_at: attribute.range_value(),
             });
+            if given.keys.len() > MOST_KEYS {
+                return Err(too_many(&given));
+            }
         }
-        if node.children().any(|child| child.is_element()) || node.parent().is_none_or(|parent| !parent.is_element()) {
+        let inner = node.parent().is_some_and(|parent| parent.is_element());
+        if container || !inner || node.children().any(|child| child.is_element()) {
             continue;
         }
         let value_at = node.first_child().map_or(at.end..at.end, |child| child.range());
         let value = node.text().unwrap_or_default().trim().to_string();
         given.keys.push(Key { section, name: tag.into(), value, at, value_at });
+        if given.keys.len() > MOST_KEYS {
+            return Err(too_many(&given));
+        }
     }
     Ok(given)
 }

@@ -11,6 +11,7 @@ use ssdlab_lab::perf::Moment;
 use ssdlab_lab::run::{How as RunHow, Outputs, Run};
 use ssdlab_lab::settings::{Change, Document, Settings, Sources};
 use ssdlab_sim::Check;
+use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::config::QueuePriority;
 
 /// Every sample with a drive in it.
@@ -46,7 +47,7 @@ fn scenario(files: &[&str], scenario: usize) -> Imported {
 fn refused(name: &str, text: &str) -> Error {
     match Imported::read(&[document(name, text)], How::default()) {
         Err(error) => error,
-        Ok(imported) => Settings::imported(&imported).map(|_| ()).expect_err(&imported.toml()),
+        Ok(imported) => Requests::check_imported(&imported).expect_err(&imported.toml()),
     }
 }
 
@@ -116,6 +117,25 @@ fn the_drive_of_mqsim_is_the_one_of_the_contract() {
     let note =
         "7 % spare with collection below 5 % free leaves 2.1 % in play: expect write amplification 22 to 23, not 7";
     assert!(imported.account.remarks.iter().any(|remark| remark == note), "{:?}", imported.account.remarks);
+    // One of its planes, with fewer blocks: each depends on itself alone, and on shares.
+    let plane = [
+        "geometry.channels=1",
+        "geometry.chips_per_channel=1",
+        "geometry.dies_per_chip=1",
+        "geometry.planes_per_die=1",
+        "geometry.blocks_per_plane=256",
+        "cache.size=0B",
+        "precondition.mode=sequential",
+        "run.warmup=2 drive writes",
+    ];
+    let settings = Settings::load(&sources(&["mqsim-drive.xml"], &plane)).unwrap();
+    let origin = Origin::Workload { name: "random-write".into(), recordings: None };
+    let requests = Requests { limit: Some(3 * 256 * 256), ..Requests::new(origin) };
+    let how = RunHow { check: Check::Sampled, count_only: true, ..RunHow::default() };
+    let ready = Run::new(settings, how, Moment::now()).unwrap().open(&requests).unwrap();
+    let summary = ready.simulate(&Outputs::default(), &mut ()).unwrap().outcome.summary;
+    let amplification = summary.write_amplification.unwrap();
+    assert!((22.0..23.0).contains(&amplification), "{amplification}");
 }
 
 #[test]
@@ -214,6 +234,10 @@ fn lone_pages_take_the_original_time_without_what_the_notes_leave_out() {
         sources.changes.push(Change::Unset("timing.host_link".into()));
         assert_eq!((alone(sources.clone(), true), alone(sources, false)), (read, program), "{name}");
     }
+    // SimpleSSD's file with its link: 16 KiB at 3,938.46 MB/s.
+    let mut linked = sources(&["simplessd.cfg"], &[]);
+    linked.changes = ["cache.size=0B", "precondition.mode=none"].map(|set| Change::Set(set.into())).to_vec();
+    assert_eq!((alone(linked.clone(), true), alone(linked, false)), (83_223, 543_223));
 }
 
 #[test]
@@ -242,8 +266,8 @@ fn scenarios_become_requests() {
     for line in [
         "requests = 500",
         "requests = 300",
-        "range = [0.0, 0.25]",
-        "range = [0.25, 0.5]",
+        // Of its own half.
+        "range = [0.0, 0.5]",
         // 8,192,000 bytes a second are 16,000 sectors, 1,000 requests of 16 sectors.
         "arrivals = { poisson = { gap = \"1000000ns\" } }",
         "arrivals = { poisson = { gap = \"500000ns\" } }",
@@ -374,10 +398,10 @@ fn repeated_keys_count_once_and_the_last_one_wins() {
 
 #[test]
 fn unknown_keys_are_listed_with_what_was_meant() {
-    let odd = text("ssd.conf").replace("PAGE_READ_DELAY 25", "PAGE_READ_DELAYS 25");
+    let odd = text("ssd.conf").replace("RAM_READ_DELAY 0.01", "RAM_READ_DELAYS 0.01");
     let imported = Imported::read(&[document("ssd.conf", &odd)], How::default()).unwrap();
-    let entry = entry(&imported, "PAGE_READ_DELAYS");
-    assert_eq!((entry.verdict, entry.note.as_str()), (Verdict::Unknown, "is PAGE_READ_DELAY meant?"));
+    let entry = entry(&imported, "RAM_READ_DELAYS");
+    assert_eq!((entry.verdict, entry.note.as_str()), (Verdict::Unknown, "is RAM_READ_DELAY meant?"));
 }
 
 /// A section with keys that say nothing of the results covers no misspelt key that would.
@@ -412,7 +436,7 @@ fn files_are_of_one_device_and_not_ours() {
 #[test]
 fn hostile_values_are_refused_at_their_place() {
     // File, what is replaced, by what; the line if it is another, and a part of the message.
-    let cases: [(&str, &str, &str, &str, &str); 22] = [
+    let cases: [(&str, &str, &str, &str, &str); 26] = [
         ("mqsim-drive.xml", ">8192</Page_Cap", ">-8192</Page_Cap", "", "Page_Capacity: -8192 is negative"),
         ("mqsim-drive.xml", ">8192</Page_Cap", ">8KiB</Page_Cap", "", "`8KiB` is not a whole number"),
         ("mqsim-drive.xml", ">8192</Page_Cap", "></Page_Cap", "", "no value"),
@@ -425,6 +449,10 @@ fn hostile_values_are_refused_at_their_place() {
         ("mqsim-drive.xml", ">MLC</Flash", ">PLC</Flash", "", "not a kind of flash"),
         ("mqsim-drive.xml", ">333</Channel", ">0</Channel", "", "nothing would ever cross the channel"),
         ("mqsim-drive.xml", ">0.1</PCIe", ">0</PCIe", "", "the link has no usable rate"),
+        ("mqsim-drive.xml", ">4</PCIe", ">0</PCIe", "", "PCIe_Lane_Count: nothing would ever cross the link"),
+        ("simplessd.cfg", "EnableReadCache = 1", "EnableReadCache = yes", "", "`yes` is neither true nor false"),
+        ("simplessd.cfg", "PCIEGeneration = 2", "PCIEGeneration = 3", "", "not a generation that SimpleSSD has"),
+        ("simplessd-load.cfg", "io_size = 1M", "io_size = 0", "", "nothing to read or write"),
         ("page.parameters", "chip number[1] = 2;", "chip number[1] = 3;", "", "3 chips, but channel 0 has 2"),
         ("page.parameters", "chip number = 4;", "chip number = 5;", "", "5 chips in all"),
         (
@@ -443,7 +471,7 @@ fn hostile_values_are_refused_at_their_place() {
             "40000001 ps is not a whole number of nanoseconds",
         ),
         ("simplessd.cfg", "Erase = 3500000000", "Erase = 99999999999999999999000", "", "beyond the simulator's clock"),
-        ("femu.sh", "nchs=4", "nchs=four", ",nchs=", "nchs: `four` is not a whole number"),
+        ("femu.sh", "nchs=4", "nchs=four", "", "nchs: `four` is not a whole number"),
         ("femu.conf", "mode     = bbssd", "mode     = znssd", "", "not a black-box drive"),
         (
             "ssd.parv",
@@ -517,4 +545,351 @@ fn comments_may_be_in_any_encoding() {
     let imported = Imported::read(&[file.clone().into()], How::default());
     std::fs::remove_file(&file).unwrap();
     assert_eq!(imported.unwrap().account.entries.len(), import(&["page.parameters"]).account.entries.len());
+}
+
+fn imported(name: &str, text: &str) -> Imported {
+    Imported::read(&[document(name, text)], How::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn scripts_of_femu_lose_no_property() {
+    let set = |text: &str| {
+        let imported = imported("femu.sh", text);
+        let whole = |key: &str| Settings::imported(&imported).unwrap().value(key).unwrap().as_u64().unwrap();
+        let keys = ["geometry.channels", "geometry.chips_per_channel", "geometry.blocks_per_plane"];
+        (keys.map(whole), imported.account.entries.len(), imported.account.count(Verdict::Unknown))
+    };
+    let device = "-device femu,devsz_mb=64,femu_mode=1,";
+    for (text, keys) in [
+        // Continued lines, also with blanks before the next property.
+        (format!("qemu \\\n  {device}\\\nnchs=2,luns_per_ch=3,\\\nblks_per_pl=64\n"), 5),
+        (format!("qemu {device}\\\r\n    nchs=2,luns_per_ch=3,blks_per_pl=64 -m 4G"), 5),
+        // Put together from variables.
+        (format!("O=\"{device}nchs=2\"\nO+=\",luns_per_ch=3\"\nO=\"$O,blks_per_pl=${{B:-64}}\"\nqemu $O -m 4G\n"), 5),
+        (format!("n=64\nO=(\n{device}nchs=2,luns_per_ch=3,blks_per_pl=$n )\nqemu \"${{O[@]}}\""), 5),
+        (format!("n=2\nO='{device}'nchs=$n,luns_per_ch=3,blks_per_pl=64 # nchs=7"), 5),
+        // Properties of other devices, and of one that two commands start.
+        (
+            format!(
+                "D=\"{device}nchs=2,luns_per_ch=3,blks_per_pl=64\"\nqemu -device virtio-blk,drive=hd0 $D -device virtio-net,nchs=9,mac=1\nqemu $D"
+            ),
+            5,
+        ),
+    ] {
+        assert_eq!(set(&text), ([2, 3, 64], keys, 0), "{text}");
+    }
+    // The subsystem of the device is accounted for by itself.
+    let both = format!("qemu -device femu-subsys,id=s,nqn=n {device}nchs=2");
+    let (subsystem, account) = ("subsys/nqn", imported("femu.sh", &both).account);
+    assert!(account.entries.iter().any(|entry| entry.key == subsystem), "{}", account.text());
+    // A value stands where it was assigned.
+    let wrong = format!("n=two\nqemu {device}nchs=$n");
+    let error = refused("femu.sh", &wrong);
+    assert_eq!(error.spot.as_ref().map(|spot| spot.line()), Some(1), "{error}");
+    for two in [format!("qemu {device}nchs=2\nqemu {device}nchs=4"), format!("qemu {device}nchs=2 {device}nchs=2")] {
+        assert!(refused("femu.sh", &two).to_string().contains("a second FEMU device"), "{two}");
+    }
+    let parv = text("ssd.parv");
+    let start = parv.find("ssdmodel_ssd").unwrap();
+    let twice = format!("{parv}\n{}", &parv[start..]);
+    assert!(refused("ssd.parv", &twice).to_string().contains("a second block ssdmodel_ssd"));
+}
+
+#[test]
+fn what_a_file_leaves_out_is_listed_or_refused() {
+    // What the program would take makes no device, or is not known.
+    let parameters =
+        ["die number", "block number", "t_R", "t_PROG", "t_BERS", "t_RC", "t_WC", "overprovide", "gc hard threshold"];
+    let delays = ["PAGE_READ_DELAY", "PAGE_WRITE_DELAY", "BLOCK_ERASE_DELAY", "BUS_CTRL_DELAY", "BUS_DATA_DELAY"];
+    let latencies = ["Page read latency", "Chip xfer latency", "Reserve pages percentage", "Blocks per plane"];
+    let generator = ["io_size", "readwrite", "blocksize"];
+    let lists: [(&str, &[&str]); 4] = [
+        ("page.parameters", &parameters),
+        ("ssd.conf", &delays),
+        ("ssd.parv", &latencies),
+        ("simplessd-load.cfg", &generator),
+    ];
+    for (name, keys) in lists {
+        for key in keys {
+            let without = |line: &&str| !line.trim_start().starts_with(key);
+            let less: Vec<String> = text(name).lines().filter(without).map(String::from).collect();
+            let error = refused(name, &less.join("\n"));
+            assert!(error.to_string().contains(&format!("{key}: not in the file")), "{name}: {error}");
+            assert!(!error.help.is_empty(), "{name}: {error}");
+        }
+    }
+    let without: String = text("page.parameters")
+        .lines()
+        .filter(|line| !line.contains("dram capacity"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let plain = imported("p", &without);
+    assert!(
+        plain.account.assumed.iter().any(|line| line.starts_with("dram capacity = 0: cache.size")),
+        "{:?}",
+        plain.account.assumed
+    );
+    // A default that can't be met says so, too.
+    let femu = imported("f", "-device femu,femu_mode=1,nchs=2,blks_per_pl=64");
+    let line = femu.account.assumed.iter().find(|line| line.starts_with("gc_thres_pcent = 75")).unwrap();
+    assert!(line.contains("half of the spare"), "{line}");
+    let generation = text("simplessd.cfg").replace("PCIEGeneration = 2\n", "");
+    let settings = Settings::imported(&imported("s.cfg", &generation)).unwrap();
+    assert_eq!(settings.value("timing.host_link").unwrap(), "3938.460MB/s");
+    // Defaults of flows, by flow.
+    let flow = text("mqsim-load.xml").replace("      <Working_Set_Percentage>50</Working_Set_Percentage>\n", "");
+    let assumed = imported("w.xml", &flow).account.assumed;
+    assert!(assumed.iter().any(|line| line == "flow1: Working_Set_Percentage = 85"), "{assumed:?}");
+}
+
+/// A workload with these flows, of which each replaces keys of the closed loop in the sample.
+fn flows(changes: &[&[(&str, &str)]]) -> String {
+    let load = text("mqsim-load.xml");
+    let start = load.find("    <IO_Flow").unwrap();
+    let end = load.find("  </IO_Scenario>").unwrap();
+    let all: String = changes
+        .iter()
+        .map(|changes| {
+            changes.iter().fold(load[start..end].to_string(), |flow, (key, value)| {
+                let from = flow.find(&format!("<{key}>")).unwrap() + key.len() + 2;
+                let to = from + flow[from..].find('<').unwrap();
+                format!("{}{value}{}", &flow[..from], &flow[to..])
+            })
+        })
+        .collect();
+    format!("<MQSim_IO_Scenarios><IO_Scenario>{all}</IO_Scenario></MQSim_IO_Scenarios>")
+}
+
+fn with_drive(load: &str) -> Imported {
+    let files = [document("drive.xml", &text("mqsim-drive.xml")), document("load.xml", load)];
+    Imported::read(&files, How::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn flows_of_mqsim_do_not_take_room_from_each_other() {
+    let writes = [("Stop_Time", "0"), ("Total_Requests_To_Generate", "400"), ("Average_No_of_Reqs_in_Queue", "1")];
+    let reads = [
+        ("Synthetic_Generator_Type", "BANDWIDTH"),
+        ("Read_Percentage", "100"),
+        ("Bandwidth", "40960000"),
+        ("Stop_Time", "0"),
+        ("Total_Requests_To_Generate", "400"),
+    ];
+    // Requests that arrive while the loop has its one outstanding never wait for it outside the device.
+    let mixed = flows(&[&writes, &reads]);
+    let requests = Requests::imported(&with_drive(&mixed), None).unwrap().unwrap();
+    let imports = vec![document("drive.xml", &text("mqsim-drive.xml")), document("load.xml", &mixed)];
+    let sets = SMALL.iter().map(ToString::to_string).collect();
+    let settings = Settings::load(&Sources { imports, sets, ..Sources::default() }).unwrap();
+    let tenants = summary(settings, &requests).tenants.unwrap().0;
+    for (name, tenant) in tenants {
+        let waits = &tenant.breakdown_ns.all;
+        let arbitration = waits.1.iter().find(|(extra, _)| *extra == Extra::Arbitration).map_or(0, |(_, ns)| *ns);
+        let requests = tenant.latency_ns.all.count;
+        assert_eq!((requests, waits.0[Cause::Queue as usize], arbitration), (400, 0, 0), "{name}");
+    }
+    // Room for each: a loop's depth, and a queue of the others.
+    let mixed = with_drive(&flows(&[&writes, &reads, &reads]));
+    let config = Settings::imported(&mixed).unwrap().config;
+    let depths: Vec<Option<u32>> = config.nvme.queues.iter().map(|queue| queue.depth).collect();
+    assert_eq!((config.device.queue_depth, depths), (65535, vec![None, Some(32767), Some(32767), None]));
+    let depth = &mixed.workloads()[0].1;
+    assert!(depth.contains("arrivals = { closed = { depth = 1 } }"), "{depth}");
+    // A loop alone sets the depth of the device, and the account says that the drive's file does not.
+    let alone = with_drive(&flows(&[&writes]));
+    assert_eq!(Settings::imported(&alone).unwrap().config.device.queue_depth, 1);
+    let length = entry(&alone, "IO_Queue_Depth");
+    assert!(length.verdict == Verdict::NotModelled && length.becomes.is_empty(), "{length:?}");
+    // An element without keys is a flow of defaults.
+    let empty =
+        "<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Synthetic/></IO_Scenario></MQSim_IO_Scenarios>";
+    let empty = with_drive(empty);
+    assert_eq!((empty.flows().len(), empty.account.count(Verdict::Unknown)), (1, 0));
+    assert!(empty.workloads()[0].1.contains("range = [0.0, 0.85]"));
+}
+
+#[test]
+fn traces_of_several_flows_have_parts_of_the_addresses() {
+    let load = text("mqsim-load.xml");
+    let start = load.find("    <IO_Flow_Parameter_Set_Trace_Based>").unwrap();
+    let flow = &load[start..load.rfind("  </IO_Scenario>").unwrap()];
+    let two = format!("<MQSim_IO_Scenarios><IO_Scenario>{flow}{flow}</IO_Scenario></MQSim_IO_Scenarios>");
+    let requests = Requests::imported(&with_drive(&two), Some("/recordings".as_ref())).unwrap().unwrap();
+    let Origin::Tenants(tenants) = &requests.from else { panic!("tenants") };
+    for tenant in tenants {
+        assert_eq!(tenant.place, ssdlab_lab::input::Place::Own);
+        let own = &tenant.requests;
+        assert_eq!(
+            (own.lba_policy, own.loops, own.reading.format.as_str()),
+            (ssdlab_trace::LbaPolicy::Wrap, 2, "mqsim")
+        );
+    }
+}
+
+#[test]
+fn what_is_off_is_off_beside_a_preset() {
+    let drive = text("mqsim-drive.xml")
+        .replace(">268435456</Data_Cache", ">0</Data_Cache")
+        .replace(">ERASE</CMD", ">NONE</CMD");
+    let femu = "-device femu,femu_mode=1,nchs=2,blks_per_pl=64,op_pcent=25,gc_thres_pcent=95";
+    let simplessd = text("simplessd.cfg")
+        .replace("EnableReadCache = 1", "EnableReadCache = 0")
+        .replace("EnableWriteCache = 1", "EnableWriteCache = false");
+    for (name, text, small) in [("d.xml", &*drive, &SMALL[..3]), ("f.sh", femu, &[]), ("s.cfg", &*simplessd, &[])] {
+        let imports = vec![document(name, text)];
+        let sets = small.iter().map(ToString::to_string).collect();
+        let plain = Sources { imports, sets, ..Sources::default() };
+        let preset = Sources { preset: Some("nvme-2024".into()), ..plain.clone() };
+        let settings = Settings::load(&preset).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(settings.config.cache.size.0, 0, "{name}");
+        if name != "s.cfg" {
+            let value = |key: &str| settings.value(key).unwrap();
+            assert_eq!((value("timing.suspendable"), value("timing.suspend")), ("none".into(), "0ns".into()), "{name}");
+        }
+        if name == "f.sh" {
+            // A link without a time is none.
+            let mut unlinked = plain.clone();
+            unlinked.changes = vec![Change::Unset("timing.host_link".into())];
+            assert_eq!(alone(plain.clone(), true), alone(unlinked, true));
+            assert_eq!(settings.value("timing.host_link").unwrap(), "0ns/B");
+        }
+    }
+    let off = flows(&[&[("Device_Level_Data_Caching_Mode", "TURNED_OFF")]]);
+    assert!(with_drive(&off).toml().contains("size = \"0B\""));
+}
+
+#[test]
+fn what_is_rounded_or_changed_is_not_the_same() {
+    let drive = text("mqsim-drive.xml").replace(">0.05000<", ">0.0333333333<").replace(">0.07<", ">0.0700000001<");
+    let odd = imported("d.xml", &drive);
+    for (key, was) in
+        [("GC_Exec_Threshold", "0.0333333333 rounded"), ("Overprovisioning_Ratio", "0.0700000001 rounded")]
+    {
+        let entry = entry(&odd, key);
+        assert!(entry.verdict == Verdict::Near && entry.note.contains(was), "{entry:?}");
+    }
+    let femu = imported("f", "-device femu,femu_mode=1,nchs=2,blks_per_pl=64,op_pcent=7,buffer_size=9999999");
+    assert!(entry(&femu, "op_pcent").note.contains("7/107 rounded"), "{:?}", entry(&femu, "op_pcent"));
+    assert!(entry(&femu, "buffer_size").note.contains("no larger than the flash"));
+    // What stands in for something is set, so that a preset's value does not.
+    let other =
+        imported("d.xml", &text("mqsim-drive.xml").replace(">CWDP<", ">F<").replace(">OUT_OF_ORDER<", ">FLIN<"));
+    assert!(
+        other.toml().contains("place = \"CWDP\"") && other.toml().contains("die_queue = \"fifo\""),
+        "{}",
+        other.toml()
+    );
+    let parameters = text("page.parameters");
+    let derived = parameters.lines().map(|line| if line.starts_with("allocation") { "allocation = 3;" } else { line });
+    let derived = imported("p", &derived.map(|line| format!("{line}\n")).collect::<String>());
+    assert!(derived.toml().contains("place = \"CWDP\""), "{}", derived.toml());
+    let first = imported("d.xml", &text("mqsim-drive.xml").replace(">OUT_OF_ORDER<", ">PRIORITY_OUT_OF_ORDER<"));
+    let policy = entry(&first, "Transaction_Scheduling_Policy");
+    assert!(policy.verdict == Verdict::Near && policy.becomes == ["order.die_queue = \"read-first\""], "{policy:?}");
+    let hot = flows(&[&[("Address_Distribution", "HOTCOLD_RANDOM")]]);
+    let hot = entry(&with_drive(&hot), "Address_Distribution").clone();
+    assert!(hot.verdict == Verdict::NotModelled && hot.note.contains("the first address"), "{hot:?}");
+    // Switches as SimpleSSD reads them, and its last request.
+    let cached = |value: &str| {
+        let text = text("simplessd.cfg").replace("EnableReadCache = 1", &format!("EnableReadCache = {value}"));
+        Settings::imported(&imported("s.cfg", &text)).unwrap().value("cache.read").unwrap()
+    };
+    assert_eq!(["true", "True", "2", "0", "false"].map(cached), ["all", "all", "all", "written", "written"]);
+    let last = imported("l.cfg", &text("simplessd-load.cfg").replace("blocksize = 4K", "blocksize = 3K"));
+    assert!(last.workloads()[0].1.contains("requests = 342"), "{}", last.workloads()[0].1);
+}
+
+#[test]
+fn the_last_of_two_names_counts() {
+    let parameters = text("page.parameters");
+    let chips = parameters.replace("chip number[1] = 2;", "chip number[1] = 0;\nchip number[1] = 2;");
+    let twice = imported("p", &chips);
+    let verdicts: Vec<Verdict> =
+        twice.account.entries.iter().filter(|entry| entry.key == "chip number[1]").map(|entry| entry.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Unused, Verdict::Same]);
+    let fewer = parameters.replace("chip number[1] = 2;\n", "");
+    assert!(refused("p", &fewer).to_string().contains("chip number[1]: not in the file"));
+    let depth = |text: &str| {
+        let imported = imported("p", text);
+        assert_eq!(
+            imported
+                .account
+                .entries
+                .iter()
+                .filter(|entry| !entry.becomes.join(" ").contains("device.queue_depth"))
+                .count()
+                + 1,
+            imported.account.entries.len()
+        );
+        Settings::imported(&imported).unwrap().config.device.queue_depth
+    };
+    let without: String = parameters
+        .lines()
+        .filter(|line| !line.starts_with("queue_length") && !line.starts_with("requset"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert_eq!(depth(&format!("{without}queue_length = 3;\nrequset queue depth = 9;\n")), 9);
+    assert_eq!(depth(&format!("{without}requset queue depth = 9;\nqueue_length = 3;\n")), 3);
+}
+
+#[test]
+fn requests_are_of_one_file_and_fit_on_the_device() {
+    let load = text("mqsim-load.xml");
+    let twice = [document("a.xml", &load), document("b.xml", &load)];
+    let said = |documents: &[Document], scenario: usize| {
+        let imported = Imported::read(documents, How { from: None, scenario });
+        imported.and_then(|imported| Requests::check_imported(&imported)).unwrap_err().to_string()
+    };
+    assert!(said(&twice, 1).contains("a.xml and b.xml each describe requests"));
+    let generator = text("simplessd-load.cfg");
+    assert!(
+        said(&[document("a.cfg", &generator), document("b.cfg", &generator)], 1).contains("each describe requests")
+    );
+    assert!(said(&[document("d.xml", &text("mqsim-drive.xml"))], 2).contains("--scenario 2: no file has scenarios"));
+    let small = text("mqsim-drive.xml")
+        .replace(">2048</Block_No", ">24</Block_No")
+        .replace(">256</Page_No", ">32</Page_No")
+        .replace(">0.07</Over", ">0.25</Over");
+    for change in [("Average_Request_Size", "131072"), ("Variance_Request_Size", "131072")] {
+        let mut changes = vec![change, ("Working_Set_Percentage", "1")];
+        if change.0.starts_with("Variance") {
+            changes.push(("Request_Size_Distribution", "NORMAL"));
+        }
+        let both = [document("d.xml", &small), document("w.xml", &flows(&[&changes]))];
+        assert!(said(&both, 1).contains("does not fit"), "{}", said(&both, 1));
+    }
+    let wide = [("Request_Size_Distribution", "NORMAL"), ("Variance_Request_Size", "4611686018427387904")];
+    assert!(refused("w.xml", &flows(&[&wide])).to_string().contains("sizes vary by 4611686018427387904 sectors"));
+    let slow = text("page.parameters").replace("t_WC = 25", "t_WC = 9223372036854775807");
+    assert!(slow.contains("9223372036854775807"));
+    let _ = Imported::read(&[document("p", &slow)], How::default());
+}
+
+#[test]
+fn large_files_are_refused_soon() {
+    let drive = format!("<Execution_Parameter_Set>{}</Execution_Parameter_Set>", "<a/>".repeat(400_000));
+    let flow = "<IO_Flow_Parameter_Set_Synthetic/>";
+    let many = format!("<MQSim_IO_Scenarios><IO_Scenario>{}</IO_Scenario></MQSim_IO_Scenarios>", flow.repeat(20_000));
+    let few = format!("<MQSim_IO_Scenarios><IO_Scenario>{}</IO_Scenario></MQSim_IO_Scenarios>", flow.repeat(20));
+    for (text, message) in
+        [(&drive, "more than 10000 keys"), (&many, "more than 10000 flows"), (&few, "at most 15 run together")]
+    {
+        let start = std::time::Instant::now();
+        let error = refused("large.xml", text);
+        let said = format!("{error} {}", error.help.first().map_or("", |help| help));
+        assert!(said.contains(message), "{said}");
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    }
+    for (name, text) in [
+        ("s.xml", "<standalone version=\"2.1\"><section name=\"sim\"/></standalone>"),
+        ("d.xml", "<simplessd version=\"2.1\"/>"),
+    ] {
+        assert!(refused(name, text).to_string().contains("SimpleSSD 2.1, which is XML"));
+    }
+    // An empty part of the file is no key.
+    let part = imported(
+        "d.xml",
+        "<Execution_Parameter_Set><Host_Parameter_Set/><Device_Parameter_Set><Page_Capacity>4096</Page_Capacity></Device_Parameter_Set></Execution_Parameter_Set>",
+    );
+    assert_eq!((part.account.entries.len(), part.account.count(Verdict::Unknown)), (1, 0));
 }
