@@ -100,9 +100,8 @@ function axisOption(axis, which, index, ground, title, zero) {
     out.min = "dataMin";
     out.max = "dataMax";
   }
-  if (axis.scale === "one-minus-log") out.interval = 1;
-  if (axis.ticks && axis.scale !== "one-minus-log") {
-    out.axisLabel.customValues = out.axisTick.customValues = axis.ticks;
+  if (axis.ticks) {
+    out.axisLabel.customValues = out.axisTick.customValues = axis.ticks.map(value => placeOf(axis, value));
   } else if (axis.range && !axis.percent && (axis.scale === "log" || axis.scale === "linear")) {
     // The ends of a range are no round values.
     out.axisLabel.showMinLabel = out.axisLabel.showMaxLabel = false;
@@ -146,7 +145,9 @@ function colourBar(series, light, ground, top, width) {
   ramp.forEach((colour, i) => {
     out.push({ type: "rect", right: from + 8 * (ramp.length - 1 - i), top: top + 1, silent: true, shape: { width: 8, height: 10 }, style: { fill: colour } });
   });
-  text(titled(value) + "  " + tick(value, range[0]), from + 8 + 8 * ramp.length);
+  var least = tick(value, range[0]), named = titled(value) + "  " + least, right = from + 8 + 8 * ramp.length;
+  // Without room for its name, the ramp keeps its ends: the caption has the name.
+  text(right + 6.7 * named.length < width ? named : least, right);
   return out;
 }
 
@@ -235,8 +236,11 @@ function seriesOption(series, place, panel, index, ground, light) {
     case "area":
       out.type = "custom";
       out.silent = out.clip = true;
-      out.data = points.slice(0, 1);
+      out.data = points;
+      // The axis has room for all of it; one shape is drawn.
+      out.encode = { x: 0, y: [1, 2] };
       out.renderItem = (params, api) => {
+        if (params.dataIndex) return;
         function edge(i) { return points.map(p => api.coord([p[0], p[i]])); }
         return { type: "polygon", shape: { points: edge(2).concat(edge(1).reverse()) }, style: { fill: colour, opacity: 0.25 } };
       };

@@ -279,8 +279,12 @@ impl Victim for AskedVictim {
         let range = view.geometry.blocks(plane);
         let full = view.geometry.data_pages;
         let counts = &view.flash.valid_if_closed()[range.clone()];
+        // As for all victim policies, a second copy is a valid page.
+        let copies = view.flash.copies_by_block().get(range.clone()).unwrap_or_default();
         self.order.clear();
-        for (block, valid) in (0u32..).zip(counts.iter().copied()) {
+        for (block, valid) in counts.iter().enumerate() {
+            let valid = valid + copies.get(block).copied().unwrap_or(0);
+            let block = block as u32;
             let kept = self.order.len() == self.most;
             let worst = self.order.last().filter(|_| kept).map_or(u16::MAX, |(worst, _)| *worst);
             // A count of a block that is not closed is larger than any number of pages. Of equals the first stays.

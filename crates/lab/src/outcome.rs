@@ -37,12 +37,14 @@ impl Outcome {
     pub fn new(device: &Device, input: &Input, config: &Config, seed: u64) -> Outcome {
         let mut summary = device.summary(seed, settings::digest(config), input.digest());
         summary.flush_digest = input.flush_digest(config.cache.exists());
+        let mut remarks = input.remarks();
+        remarks.extend(idle_queues(&summary, config));
         Outcome {
             summary,
             about: input.about(),
             provenance: input.provenance(),
             chosen: input.chosen(),
-            remarks: input.remarks(),
+            remarks,
             capacity_bytes: device.capacity_bytes(),
         }
     }
@@ -58,6 +60,19 @@ impl Outcome {
     pub fn json(&self) -> String {
         json(&self.summary)
     }
+}
+
+/// Queues that no measured request came to: their match may have a name that nothing has.
+fn idle_queues(summary: &Summary, config: &Config) -> Vec<String> {
+    let tenants = summary.tenants.iter().flat_map(|tenants| &tenants.0);
+    let idle = tenants.filter(|(_, of)| {
+        let requests = &of.requests;
+        requests.read + requests.write + requests.trim + requests.flush.unwrap_or(0) == 0
+    });
+    let queues = |name: &str| config.nvme.queues.iter().any(|queue| queue.name == name);
+    idle.filter(|(name, _)| queues(name))
+        .map(|(name, _)| format!("no measured request came to the queue {name}: see its match in nvme.queues"))
+        .collect()
 }
 
 /// The text of a summary that a run wrote.

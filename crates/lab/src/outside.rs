@@ -113,6 +113,8 @@ impl VictimSight {
         let trial = self.taken < Self::TRIAL;
         self.taken += u64::from(trial);
         copy(&mut self.raw_valid, &flash.valid_if_closed()[range.clone()]);
+        let copies = flash.copies_by_block().get(range.clone()).unwrap_or_default();
+        self.raw_valid.iter_mut().zip(copies).for_each(|(valid, copies)| *valid += copies);
         if trial || self.erases_wanted {
             copy(&mut self.raw_erases, &flash.erases_by_block()[range.clone()]);
         } else {
@@ -123,7 +125,7 @@ impl VictimSight {
         } else {
             self.raw_closings.clear();
         }
-        self.closed = self.raw_valid.iter().filter(|valid| is_closed(**valid)).count();
+        self.closed = self.raw_valid.chunks(GROUP).map(closed_in).sum();
     }
 
     /// Blocks of the plane: the room that a column needs.
@@ -136,10 +138,18 @@ impl VictimSight {
             return None;
         }
         let mut count = 0;
-        // Branchless: which blocks are closed is hard to predict.
-        for (valid, from) in self.raw_valid.iter().zip(from) {
-            into[count] = value(from);
-            count += usize::from(is_closed(*valid));
+        for (valid, from) in self.raw_valid.chunks(GROUP).zip(from.chunks(GROUP)) {
+            // Nearly all blocks are closed, so most groups are taken as they are.
+            if closed_in(valid) == valid.len() {
+                into[count..].iter_mut().zip(from).for_each(|(into, from)| *into = value(from));
+                count += valid.len();
+                continue;
+            }
+            // Branchless: which blocks of the others are closed is hard to predict.
+            for (valid, from) in valid.iter().zip(from) {
+                into[count] = value(from);
+                count += usize::from(is_closed(*valid));
+            }
         }
         Some(())
     }
@@ -187,19 +197,27 @@ impl VictimSight {
 fn candidate(view: &View, plane: PlaneId, index: usize) -> Option<BlockId> {
     let range = view.geometry.blocks(plane);
     let mut left = index;
-    for (i, group) in view.flash.valid_if_closed()[range.clone()].chunks(64).enumerate() {
-        let closed = group.iter().map(|valid| u16::from(is_closed(*valid))).sum::<u16>();
-        if left < usize::from(closed) {
+    for (i, group) in view.flash.valid_if_closed()[range.clone()].chunks(GROUP).enumerate() {
+        let closed = closed_in(group);
+        if left < closed {
             let at = group.iter().enumerate().filter(|(_, valid)| is_closed(**valid)).nth(left)?.0;
-            return Some(BlockId((range.start + 64 * i + at) as u32));
+            return Some(BlockId((range.start + GROUP * i + at) as u32));
         }
-        left -= usize::from(closed);
+        left -= closed;
     }
     None
 }
 
 fn is_closed(valid: u16) -> bool {
     valid < 0x8000
+}
+
+/// Blocks that are looked at together.
+const GROUP: usize = 64;
+
+/// How many blocks of a group are closed: a sum of small numbers, so that many are added at once.
+fn closed_in(group: &[u16]) -> usize {
+    group.iter().map(|valid| u16::from(is_closed(*valid))).sum::<u16>().into()
 }
 
 fn copy<T: Copy>(into: &mut Vec<T>, from: &[T]) {
@@ -309,7 +327,7 @@ impl<S: VictimScript> ScriptedVictim<S> {
         let Some(script) = &mut self.script else { return Ok(None) };
         let answer = script.pick(view, plane)?;
         let closed = || view.flash.closed_blocks(plane, view.geometry);
-        let full = |block: BlockId| u32::from(view.flash.valid(block)) == view.geometry.data_pages;
+        let full = |block: BlockId| u32::from(view.flash.kept(block)) == view.geometry.data_pages;
         let Some(index) = answer else {
             if view.flash.takes_host_page(plane) || closed().all(full) {
                 return Ok(None);
@@ -440,4 +458,29 @@ pub(crate) fn needs_of_idle(after: Nanos) -> Vec<Need> {
 /// The digest of a policy's source that results record.
 pub fn source_digest(source: &str) -> String {
     blake3::hash(source.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whole groups, groups with holes, and a last group that is short.
+    #[test]
+    fn candidates_are_the_closed_blocks_in_order() {
+        let open = |block: &usize| matches!(block, 0 | 70 | 127 | 199);
+        let raw_valid: Vec<u16> = (0..200).map(|block| if open(&block) { 0xffff } else { block as u16 % 64 }).collect();
+        let closed: Vec<usize> = (0..200).filter(|block| !open(block)).collect();
+        let raw_erases = (1000..1200).collect();
+        let mut sight = VictimSight { raw_valid, raw_erases, ..VictimSight::default() };
+        sight.closed = sight.raw_valid.chunks(GROUP).map(closed_in).sum();
+        assert_eq!(sight.closed, closed.len());
+        let (mut blocks, mut valid, mut erases) = ([0u32; 200], [0u16; 200], [0u32; 200]);
+        sight.block(&mut blocks).unwrap();
+        sight.valid(&mut valid).unwrap();
+        sight.erases(&mut erases).unwrap();
+        for (i, block) in closed.into_iter().enumerate() {
+            let expected = (block as u32, block as u16 % 64, 1000 + block as u32);
+            assert_eq!((blocks[i], valid[i], erases[i]), expected);
+        }
+    }
 }

@@ -13,7 +13,7 @@ pub struct Explained {
     pub known: Option<Known>,
     /// Changes that were tried, the best first.
     pub tried: Vec<Tried>,
-    /// Changes that a rule refuses.
+    /// Changes that a rule refuses, or whose runs can't be made.
     pub refused: Vec<Refused>,
     /// At most three sentences.
     pub verdict: String,

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
+use ssdlab_sim::blame::Extra;
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
 use crate::error::{Error, Result};
@@ -96,6 +97,12 @@ impl Findings {
     /// The excess of all causes in nanoseconds, rounded half up.
     pub fn whole_excess_ns(&self) -> i128 {
         self.rounded(self.whole())
+    }
+
+    /// Causes that the tail has less of than the middle, by at least 1 % of the whole excess, the largest first.
+    pub fn relieved(&self) -> impl Iterator<Item = &Blamed> {
+        let large = |one: &&Blamed| self.whole() > 0 && -100 * one.excess.0 >= self.whole();
+        self.causes.iter().rev().filter(large)
     }
 
     /// A cause's share of the whole excess; none if there is no excess.
@@ -207,7 +214,7 @@ impl Overview {
             (At::Request(number), None) => {
                 let message = format!("--at request:{number}: there is no measured read or write of this number");
                 Err(Error::usage(message).help(
-                    "numbers are those of --requests, from 0 on; trims and requests of the warm-up have no latency",
+                    "numbers are those of --requests, from 0 on; flushes, trims and requests of the warm-up are not explained",
                 ))
             }
             (At::Time(_), _) => Ok(Kind::All),
@@ -273,6 +280,9 @@ pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Res
     let tail = Tail { at, threshold: places.get(2).map(|(latency, _)| *latency) };
     let middle = Middle { from: places[0], to: places[1], seen: [0; 2] };
     let mut world = World::new(known, records.count(), overview.first, overview.last);
+    if records.tenants && !world.features.contains(&Extra::Arbitration) {
+        world.features.push(Extra::Arbitration);
+    }
     world.overloaded = known.is_some_and(|known| patterns::overloaded(known).is_some());
     let mut findings = Findings {
         at,

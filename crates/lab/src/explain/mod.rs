@@ -26,20 +26,22 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use ssdlab_sim::Config;
+use ssdlab_sim::report::Summary;
+use ssdlab_trace::LbaPolicy;
 
 use crate::drive::Tick;
 use crate::error::{Error, Result};
-use crate::input::Requests;
+use crate::input::{Origin, Requests};
 use crate::perf::Moment;
 use crate::run::{How, Outputs, Progress, Run, RunOutcome};
 use crate::settings::Settings;
 use crate::variants::comparison::can_be_read_again;
-use crate::variants::points::{Board, Plan, Point, sweep};
+use crate::variants::points::{Board, Plan, Point, is_of_all, sweep_each};
 use at::At;
 pub use explained::Explained;
 use method::find;
 use records::Records;
-use tries::{Candidate, Tried, Tries};
+use tries::{Candidate, Refused, Tried, Tries};
 use watch::{Known, Watch};
 
 /// What to explain, and how.
@@ -96,7 +98,7 @@ pub fn watched(
 /// Explains a run: simulates it, and once more with each change to try.
 ///
 /// # Errors
-/// As [`crate::run::Ready::simulate`] and [`sweep`]; or no requests are meant.
+/// As [`crate::run::Ready::simulate`] and [`sweep_each`]; or no requests are meant. A change whose run can't be made is refused.
 pub fn explain(
     settings: &Settings,
     requests: &Requests,
@@ -114,34 +116,52 @@ pub fn explain(
     let outputs = Outputs { tail: true, ..Outputs::default() };
     let (mut records, known, done) = watched(settings, requests, how, &outputs, progress)?;
     let findings = find(&mut records, wish.at, Some(&known))?;
-    let (chosen, refused) = tries::choose(&wish.tries, &findings, settings)?;
-    let mut tried = match findings.at {
+    let (chosen, mut refused) = tries::choose(&wish.tries, &findings, settings)?;
+    // By change: its measure and its write amplification, or why there is none.
+    let runs: Vec<Result<Shown>> = match findings.at {
         At::Tail(..) => {
             let points: Vec<Point> = chosen.iter().map(|one| point(one, requests, how.seed)).collect();
             let plan = Plan { check: how.check, count_only: false, jobs: wish.jobs, memory_limit: how.memory_limit };
-            let outcomes = sweep(&points, &plan, &*board(points.len()))?;
-            let each = chosen.iter().zip(&outcomes);
-            each.map(|(one, outcome)| {
-                Tried::of(one, findings.at.value(&outcome.summary), outcome.summary.write_amplification)
-            })
-            .collect::<Vec<_>>()
+            let outcomes = sweep_each(&points, &plan, &*board(points.len()))?;
+            outcomes
+                .into_iter()
+                .map(|outcome| {
+                    let summary = same_requests(requests, &done.outcome.summary, outcome?.summary)?;
+                    Ok((findings.at.value(&summary), summary.write_amplification))
+                })
+                .collect()
         }
         // A summary knows neither a single request nor a time.
         At::Request(_) | At::Time(_) => {
             let board = board(chosen.len());
-            let mut tried = Vec::new();
-            for (i, one) in chosen.iter().enumerate() {
+            let one = |(i, one): (usize, &Candidate)| {
                 let mut settings = settings.clone();
                 settings.config = one.config.clone();
                 let mut progress = OnBoard(&*board, i);
-                let (mut records, _, done) = watched(&settings, requests, how, &Outputs::default(), &mut progress)?;
-                let value = find(&mut records, Some(findings.at), None).ok().and_then(|found| found.value);
-                tried.push(Tried::of(one, value, done.outcome.summary.write_amplification));
+                let outcome = watched(&settings, requests, how, &Outputs::default(), &mut progress);
                 board.ended(i);
+                let (mut records, _, own) = outcome?;
+                let summary = same_requests(requests, &done.outcome.summary, own.outcome.summary)?;
+                let value = find(&mut records, Some(findings.at), None).ok().and_then(|found| found.value);
+                Ok((value, summary.write_amplification))
+            };
+            let mut runs = Vec::new();
+            for candidate in chosen.iter().enumerate() {
+                match one(candidate) {
+                    Err(error) if is_of_all(&error) => return Err(error),
+                    run => runs.push(run),
+                }
             }
-            tried
+            runs
         }
     };
+    let mut tried = Vec::new();
+    for (one, run) in chosen.iter().zip(runs) {
+        match run {
+            Ok((value, amplification)) => tried.push(Tried::of(one, value, amplification)),
+            Err(error) => refused.push(Refused { set: one.set.clone(), rule: tries::reason(&one.set, &error) }),
+        }
+    }
     tries::rank(&mut tried);
     let verdict = verdict::verdict(&findings, Some(&known), &tried);
     Ok(Explained { findings, known: Some(known), tried, refused, verdict, done: Some(done) })
@@ -157,9 +177,28 @@ pub fn explain_rows(path: &Path, at: Option<At>) -> Result<Explained> {
     Ok(Explained { findings, known: None, tried: Vec::new(), refused: Vec::new(), verdict, done: None })
 }
 
+/// What a run with a change has shown: the measure, and write amplification.
+type Shown = (Option<u64>, Option<f64>);
+
+/// The summary of a run with a change, if it has served the requests of the base. Of a recording that is fitted to the device,
+/// another device serves others.
+fn same_requests(requests: &Requests, base: &Summary, own: Summary) -> Result<Summary> {
+    let policy = match requests.lba_policy {
+        LbaPolicy::Wrap => "wrap",
+        LbaPolicy::Clip => "clip",
+        LbaPolicy::Error | LbaPolicy::Dense => return Ok(own),
+    };
+    if !matches!(requests.from, Origin::Trace(_)) || own.trace_digest == base.trace_digest {
+        return Ok(own);
+    }
+    Err(Error::usage(format!(
+        "it serves other requests: the device has another size, and --lba-policy {policy} fits the trace to it"
+    )))
+}
+
 fn point(candidate: &Candidate, requests: &Requests, seed: u64) -> Point {
     let (config, requests): (Config, Requests) = (candidate.config.clone(), requests.clone());
-    Point { name: format!("the try of {}", candidate.set), config, requests, seed }
+    Point { name: tries::name(&candidate.set), config, requests, seed }
 }
 
 /// A run's place on the board of several.

@@ -87,6 +87,8 @@ pub struct Record {
     pub extras: ExtraBlame,
     /// Of the other tenants, the one for which it waited longest at dies and channels, and that time, if it is known.
     pub aggressor: Option<(u8, u64)>,
+    /// Whether it is a write that read a page of flash first: the rest of a page, or the old page of its parity group.
+    pub read_first: bool,
 }
 
 impl Record {
@@ -149,7 +151,8 @@ impl Spool {
     /// # Errors
     /// The file system takes no more.
     pub fn put(&mut self, record: &Record) -> Result<()> {
-        let flags = u64::from(record.write) | record.plane.map_or(0, |plane| (u64::from(plane) + 1) << 1);
+        let flags = u64::from(record.write) | u64::from(record.read_first) << 1;
+        let flags = flags | record.plane.map_or(0, |plane| (u64::from(plane) + 1) << 2);
         let start = record.start.unwrap_or(u64::MAX);
         // A wait for a tenant is above 0, and a request of 2^56 ns lasts two years.
         let aggressor = record.aggressor.map_or(0, |(tenant, ns)| u64::from(tenant) << 56 | ns.min((1 << 56) - 1));
@@ -171,7 +174,7 @@ impl Spool {
     /// The file system takes no more.
     pub fn finish(self) -> Result<Records> {
         let file = self.file.into_inner().map_err(|error| failed("write", error.error()))?;
-        Ok(Records { file, count: self.count })
+        Ok(Records { file, count: self.count, tenants: false })
     }
 }
 
@@ -185,6 +188,8 @@ impl Default for Spool {
 pub struct Records {
     file: SpooledTempFile,
     count: u64,
+    /// Whether they are rows that name tenants.
+    pub tenants: bool,
 }
 
 impl Records {
@@ -209,7 +214,8 @@ impl Records {
                 request: word(0),
                 arrival: word(1),
                 write: word(2) & 1 == 1,
-                plane: (word(2) >> 1).checked_sub(1).map(|plane| plane as u32),
+                read_first: word(2) & 2 == 2,
+                plane: (word(2) >> 2).checked_sub(1).map(|plane| plane as u32),
                 offset: word(3),
                 bytes: word(4),
                 start: Some(word(5)).filter(|start| *start != u64::MAX),
@@ -241,6 +247,7 @@ mod tests {
             blame: Blame(std::array::from_fn(|i| request + i as u64)),
             extras: ExtraBlame(std::array::from_fn(|i| 100 * request + i as u64)),
             aggressor: (request != 5).then_some((15, 1 + request)),
+            read_first: request % 4 == 3,
         };
         let mut spool = Spool::new();
         (0..9).for_each(|request| spool.put(&record(request)).unwrap());

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use ssdlab_figures::figure::Cell;
 use ssdlab_sim::blame::{Blame, CAUSES, Extra, ExtraBlame};
+use ssdlab_trace::CLOCK_MAX_NS;
 
 use crate::error::{Error, Result};
 use crate::explain::records::{Record, Records, Spool};
@@ -26,7 +27,7 @@ pub fn read(path: &Path) -> Result<Records> {
     let mut at: Vec<usize> = Vec::new();
     // Causes of optional features have columns only on devices with them.
     let mut extra_at = [None; Extra::COUNT];
-    let (mut number, mut last) = (0u64, None::<u64>);
+    let (mut number, mut last, mut tenants) = (0u64, None::<(u64, u64)>, false);
     table::rows(path, &head == b"PAR1", &mut |columns, row| {
         let Some(row) = row else {
             for name in COLUMNS.into_iter().chain(CAUSES.iter().map(|(_, name)| *name)) {
@@ -37,10 +38,13 @@ pub fn read(path: &Path) -> Result<Records> {
                 })?);
             }
             extra_at = Extra::ALL.map(|extra| columns.iter().position(|column| column == extra.name()));
+            tenants = columns.iter().any(|column| column == "tenant");
             return Ok(true);
         };
         number += 1;
-        let bad = |what: String| data(path, format!("row {number}: {what}"));
+        let bad = |what: String| {
+            data(path, format!("row {number}: {what}")).help("give the rows as --requests of a run wrote them")
+        };
         let whole = |i: usize| integer(&row[at[i]]).and_then(|value| u64::try_from(value).ok());
         let need = |i: usize, name: &str| whole(i).ok_or_else(|| bad(format!("`{name}` is not a whole number")));
         if matches!(&row[at[2]], Cell::Text(op) if op == "flush") {
@@ -73,17 +77,35 @@ pub fn read(path: &Path) -> Result<Records> {
             blame,
             extras,
             aggressor: None,
+            read_first: false,
         };
+        if record.arrival > CLOCK_MAX_NS {
+            return Err(bad(format!("`arrival_ns` is {}: expected at most {CLOCK_MAX_NS}", record.arrival)));
+        }
+        let completion = need(6, COLUMNS[6])?;
+        if completion.checked_sub(record.arrival) != Some(record.latency) {
+            let wanted = "expected `completion_ns` less `arrival_ns`";
+            return Err(bad(format!(
+                "`latency_ns` is {}: {wanted}, {completion} - {}",
+                record.latency, record.arrival
+            )));
+        }
         let sum: u128 = blame.0.iter().chain(&extras.0).map(|ns| u128::from(*ns)).sum();
         if sum != u128::from(record.latency) {
             return Err(bad("the causes do not sum to `latency_ns`".into()));
         }
-        if last.is_some_and(|last| last >= record.request) {
+        if last.is_some_and(|(last, _)| last >= record.request) {
             return Err(bad("requests are not in the order of their numbers".into()));
         }
-        last = Some(record.request);
+        if let Some((_, before)) = last.filter(|(_, before)| *before > record.arrival) {
+            let wanted = format!("expected at least {before}, as in the row above");
+            return Err(bad(format!("`arrival_ns` is {}: {wanted}", record.arrival)));
+        }
+        last = Some((record.request, record.arrival));
         spool.put(&record)?;
         Ok(true)
     })?;
-    spool.finish()
+    let mut records = spool.finish()?;
+    records.tenants = tenants;
+    Ok(records)
 }

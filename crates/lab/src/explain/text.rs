@@ -32,7 +32,7 @@ pub fn text(explained: &Explained, top: usize) -> String {
     }
     lines.push(head(findings));
     lines.push(("excess by cause".into(), excess(findings, top)));
-    lines.push(("patterns".into(), shown(findings, known.is_some())));
+    lines.push(("patterns".into(), shown(findings, known)));
     if let Some(slowest) = findings.slowest.first() {
         lines.push(("slowest".into(), slow(slowest, known)));
     }
@@ -106,16 +106,19 @@ fn excess(findings: &Findings, top: usize) -> String {
     if whole <= 0 {
         return "none: these requests take no longer than the middle".into();
     }
+    // What the middle has more of; without it, the shares above would sum to more than all.
+    let relieved = findings.relieved().take(top).filter_map(|one| Some((one.cause.name(), findings.share(one)?)));
+    parts.extend(relieved.map(|(name, share)| format!("{name} {}", percent(share))));
     parts.push(format!("(of {})", duration(whole as f64)));
     parts.join("   ")
 }
 
-fn shown(findings: &Findings, known: bool) -> String {
+fn shown(findings: &Findings, known: Option<&Known>) -> String {
     let tail = findings.tail.count;
     let mut parts = Vec::new();
     let mut explained: Vec<Reason> = Vec::new();
     let label = |pattern: &Pattern| {
-        let (name, about) = (&pattern.name, pattern.of().about);
+        let (name, about) = (&pattern.name, pattern.about(known));
         if about.starts_with("over half") { format!("{name} {about}") } else { format!("{name} ({about})") }
     };
     for pattern in &findings.patterns {
@@ -134,7 +137,7 @@ fn shown(findings: &Findings, known: bool) -> String {
             parts.push(format!("{}: 0", label(pattern)));
         }
     }
-    if !known {
+    if known.is_none() {
         let unknown = findings.patterns.iter().filter(|pattern| pattern.count.is_none());
         let names: Vec<&str> = unknown.map(|pattern| pattern.name.as_str()).collect();
         parts.push(format!("not known from rows: {}", names.join(", ")));
@@ -159,7 +162,7 @@ fn culprit(cause: Reason, after_gc: bool, planes: Option<u32>) -> String {
 fn slow(record: &Record, known: Option<&Known>) -> String {
     let is_gc = |cause: Reason| matches!(cause, Reason::Usual(Cause::DieGcOwn | Cause::DieGcOther));
     let mut causes: Vec<(Reason, u64)> = Reason::all().map(|cause| (cause, record.of_reason(cause))).collect();
-    causes.retain(|(_, ns)| *ns > 0 && ns * 100 >= record.latency);
+    causes.retain(|(_, ns)| *ns > 0 && u128::from(*ns) * 100 >= u128::from(record.latency));
     causes.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     // Other waits would stand between GC and its collections.
     causes.truncate(if causes.len() > 1 && is_gc(causes[0].0) && !is_gc(causes[1].0) { 1 } else { 2 });

@@ -5,7 +5,7 @@ use ssdlab_sim::config::{Arbitration, Config, Suspendable};
 use ssdlab_sim::schemes::{AnyTrigger, AnyVictim};
 use ssdlab_sim::units::{Nanos, Threshold};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::explain::method::Findings;
 use crate::explain::records::Reason;
 use crate::settings::{self, Settings};
@@ -68,13 +68,31 @@ pub struct Candidate {
     pub config: Config,
 }
 
-/// A change that a rule refuses.
+/// A change that a rule refuses, or whose run can't be made.
 #[derive(Clone, Debug)]
 pub struct Refused {
     /// `KEY=VALUE`.
     pub set: String,
-    /// The rule.
+    /// The rule, or the reason.
     pub rule: String,
+}
+
+/// The name of a run with a change.
+pub fn name(set: &str) -> String {
+    format!("the try of {set}")
+}
+
+/// Why a run with a change can't be made, in a line.
+pub fn reason(set: &str, error: &Error) -> String {
+    if let Kind::Trace(error) = &error.kind {
+        let report = error.report();
+        let line = report.line.map_or(String::new(), |line| format!(":{line}"));
+        let expected = Some(&report.expected).filter(|text| !text.is_empty());
+        let expected = expected.map_or(String::new(), |text| format!(", expected {text}"));
+        return format!("{}{line}: {} ({}){expected}", report.file, report.title, report.code);
+    }
+    let message = error.message.strip_prefix(&name(set)).and_then(|rest| rest.strip_prefix(": "));
+    message.unwrap_or(&error.message).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A change that was tried.

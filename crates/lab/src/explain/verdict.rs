@@ -1,7 +1,7 @@
 //! The verdict: at most three sentences.
 
 use crate::explain::at::At;
-use crate::explain::method::Findings;
+use crate::explain::method::{Blamed, Findings};
 use crate::explain::patterns::overloaded;
 use crate::explain::tries::Tried;
 use crate::explain::watch::Known;
@@ -17,7 +17,7 @@ pub fn verdict(findings: &Findings, known: Option<&Known>, tried: &[Tried]) -> S
         ));
     } else if findings.whole_excess_ns() > 0 {
         // Requests that take no longer than others show no reason to.
-        said.extend(shape(findings));
+        said.extend(shape(findings, known));
     }
     said.push(excess(findings));
     said.extend(help(findings, tried));
@@ -25,10 +25,10 @@ pub fn verdict(findings: &Findings, known: Option<&Known>, tried: &[Tried]) -> S
 }
 
 /// The pattern that most requests show.
-fn shape(findings: &Findings) -> Option<String> {
+fn shape(findings: &Findings, known: Option<&Known>) -> Option<String> {
     let pattern = findings.patterns.iter().find(|pattern| pattern.count.is_some_and(|count| count > 0))?;
     let (shown, all) = (pattern.count.unwrap_or(0), findings.tail.count);
-    let (says, name, about) = (pattern.says(), &pattern.name, pattern.of().about);
+    let (says, name, about) = (pattern.says(known), &pattern.name, pattern.about(known));
     Some(match (shown, all) {
         (1, 1) => format!("The request shows {name}: {about}"),
         _ if shown == all => format!("All {} requests {says}", count(all)),
@@ -60,7 +60,18 @@ fn excess(findings: &Findings) -> String {
     let last = names.pop().unwrap_or_default();
     let list = if names.is_empty() { last } else { format!("{} and {last}", names.join(", ")) };
     let average = if findings.tail.count == 1 { "" } else { " on average" };
-    format!("{who} {mean}{average}, the middle {middle}; {} of the difference is {list}", percent(shares))
+    // More than all of it is said together with what is taken off.
+    let mut less: Vec<&Blamed> = if shares >= 1.0005 { findings.relieved().take(2).collect() } else { Vec::new() };
+    if shares >= 1.0005 && less.is_empty() {
+        less.extend(findings.causes.last());
+    }
+    let less = less.iter().map(|one| {
+        let share = percent(-findings.share(one).unwrap_or(0.0));
+        format!("{share} for {} ({})", one.cause.name(), one.cause.meaning())
+    });
+    let less = less.collect::<Vec<_>>().join(" and ");
+    let less = if less.is_empty() { less } else { format!(", less {less}, of which the middle has more") };
+    format!("{who} {mean}{average}, the middle {middle}; {} of the difference is {list}{less}", percent(shares))
 }
 
 /// The change that helps most.

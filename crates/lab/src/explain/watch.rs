@@ -1,6 +1,6 @@
 //! What a run shows while it is watched: its requests, collections by die, and how much work arrived.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_sim::blame::{Cause, Extra};
@@ -105,6 +105,8 @@ struct Collector {
     /// Completed ones that wait for an earlier one; none if not measured.
     early: BTreeMap<u64, Option<Record>>,
     collections: BTreeMap<u64, Open>,
+    /// Writes in flight, and whether they have read a page of flash.
+    writes: HashMap<u64, bool>,
     /// Transfers hold the die.
     holds: bool,
     load: Load,
@@ -168,6 +170,9 @@ impl Observer for Watch {
         }
         let mut all = self.collector();
         all.expected.push_back(number);
+        if request.op == RequestOp::Write {
+            all.writes.insert(number, false);
+        }
         if all.load.arrivals == 0 {
             all.load.first = request.arrival.0;
         }
@@ -183,6 +188,7 @@ impl Observer for Watch {
         let latency = (request.completion - request.arrival).0;
         let outside = request.blame.0[Cause::Queue as usize] + request.extras.0[Extra::Arbitration as usize];
         all.load.slot_ns += u128::from(latency - outside);
+        let read_first = all.writes.remove(&request.request).unwrap_or(false);
         // A flush is neither a read nor a write.
         let record = (request.measured && request.op != RequestOp::Flush).then(|| Record {
             request: request.request,
@@ -196,6 +202,7 @@ impl Observer for Watch {
             blame: request.blame,
             extras: request.extras,
             aggressor: request.aggressor.map(|(tenant, ns)| (tenant, ns.0)),
+            read_first,
         });
         if all.expected.front() != Some(&request.request) {
             all.early.insert(request.request, record);
@@ -219,6 +226,9 @@ impl Observer for Watch {
                 all.load.die_ns += if all.holds { time } else { 0 };
             }
             _ => {}
+        }
+        if (leg.class, leg.verb) == (Class::Host, Verb::Read) {
+            all.writes.entry(leg.number).and_modify(|has_read| *has_read = true);
         }
         if !matches!(leg.class, Class::Gc | Class::Metadata) {
             return;

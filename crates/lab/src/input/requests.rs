@@ -12,7 +12,9 @@ use crate::error::{Error, Result};
 use crate::import::Imported;
 use crate::import::flows::{self, Arrivals, Flow, Source, Stream};
 use crate::input::reading::Reading;
+use crate::input::workloads::{parse_workload, refuse};
 use crate::names::clip;
+use crate::settings::Settings;
 use crate::text::size;
 
 /// When requests arrive.
@@ -78,7 +80,7 @@ impl Requests {
     pub fn imported(imported: &Imported, follow: Option<&Path>) -> Result<Option<Requests>> {
         match imported.flows() {
             [] => Ok(None),
-            [flow] => Requests::of_flow(flow, follow).map(Some),
+            [flow] => Requests::of_flow(flow, follow, false).map(Some),
             several => {
                 let tenants = several.iter().map(|flow| Tenant::of_flow(flow, follow)).collect::<Result<_>>()?;
                 Ok(Some(Requests::new(Origin::Tenants(tenants))))
@@ -86,9 +88,28 @@ impl Requests {
         }
     }
 
-    fn of_flow(flow: &Flow, follow: Option<&Path>) -> Result<Requests> {
+    /// Checks that imported files make a configuration that runs, and that the requests they generate fit on its device.
+    ///
+    /// # Errors
+    /// The rule that is broken, with the place that breaks it or the flow that does not fit.
+    pub fn check_imported(imported: &Imported) -> Result<()> {
+        let config = Settings::imported(imported)?.config;
+        let (page, flows) = (config.geometry.page_size.0, imported.flows().len() as u64);
+        // Several flows have equal parts of the addresses.
+        let capacity = config.capacity_bytes() / page / flows.max(1) * page;
+        for (name, text) in imported.workloads() {
+            let (name, spec) = parse_workload(&name, &text)?;
+            if let Err(error) = spec.build(capacity, page, 0, None) {
+                let help = "imported requests have to fit on the imported device";
+                return Err(refuse(&name, &error).note(format!("in the import's {name}")).help(help));
+            }
+        }
+        Ok(())
+    }
+
+    fn of_flow(flow: &Flow, follow: Option<&Path>, several: bool) -> Result<Requests> {
         let recording = match &flow.source {
-            Source::Stream(stream) => return Ok(Requests::new(Origin::Spec(flows::alone(flow, stream)))),
+            Source::Stream(stream) => return Ok(Requests::new(Origin::Spec(flows::alone(flow, stream, several)))),
             Source::Recording(recording) => recording,
         };
         let mut requests = Requests::new(Origin::Trace(recording.within(follow)?.into()));
@@ -226,14 +247,14 @@ const OPTIONS: [&str; 14] = [
 ];
 
 impl Tenant {
-    /// A flow of another simulator, which may use all addresses of the device.
+    /// A flow of another simulator among several, which have equal parts of the addresses.
     fn of_flow(flow: &Flow, follow: Option<&Path>) -> Result<Tenant> {
         let depth = match &flow.source {
             Source::Stream(Stream { arrivals: Arrivals::Closed(depth), .. }) => Some(*depth),
             _ => None,
         };
-        let requests = Requests::of_flow(flow, follow)?;
-        Ok(Tenant { name: flow.name.clone(), requests, place: Place::Shared, depth })
+        let requests = Requests::of_flow(flow, follow, true)?;
+        Ok(Tenant { name: flow.name.clone(), requests, place: Place::Own, depth })
     }
 
     /// Reads `NAME=trace:FILE` or `NAME=workload:NAME-or-FILE`, with options such as `,lba=shared,limit=1000`.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
 
-use crate::report::json::{number, text};
+use crate::report::json::{self, number, text};
 use crate::report::told::{Told, by_cause, stacked};
 use crate::text::{clock, count, duration, percent};
 
@@ -13,6 +13,19 @@ fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 
 fn time(value: &Value) -> Cell {
     value.as_f64().map_or(Cell::Null, |ns| Cell::Text(duration(ns)))
+}
+
+/// Its tables for programs.
+pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
+    let of = |field: &str, columns: &[&str]| json::table(&value[field], columns);
+    let slowest = ["request", "op", "arrival_ns", "offset", "bytes", "start_ns", "latency_ns", "die", "plane"];
+    vec![
+        ("explain-causes", of("causes", &["cause", "total_ns", "middle_ns", "excess_ns", "share"])),
+        ("explain-patterns", of("patterns", &["name", "count"])),
+        ("explain-tries", of("tries", &["set", "value_ns", "ratio", "write_amplification", "note"])),
+        ("explain-refused", of("refused", &["set", "rule"])),
+        ("explain-slowest", of("slowest", &slowest)),
+    ]
 }
 
 /// What the page says of it.
@@ -61,6 +74,15 @@ pub fn told(value: &Value) -> Told {
     }
     if !tries.rows.is_empty() {
         told.tables.push(("What would help: whole runs with one change each".into(), tries));
+    }
+    let mut refused = Table::new(&["change", "reason"]);
+    for one in list(value, "refused") {
+        refused
+            .rows
+            .push(vec![crate::settings::assignment(text(one, "/set")).as_str().into(), text(one, "/rule").into()]);
+    }
+    if !refused.rows.is_empty() {
+        told.tables.push(("Refused changes".into(), refused));
     }
     let mut slowest = Table::new(&["request", "kind", "arrival", "latency", "largest cause"]);
     for one in list(value, "slowest") {

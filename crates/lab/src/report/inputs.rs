@@ -10,7 +10,7 @@ use ssdlab_figures::figure::{Source, Table};
 use crate::error::{Error, Result};
 use crate::report::causes::{self, Sums};
 use crate::report::histogram;
-use crate::report::json::{number, text};
+use crate::report::json::{number, shown, text};
 use crate::report::summaries;
 use crate::report::sweep::{self, Sweep};
 use crate::report::table::{self, Columns, data};
@@ -140,27 +140,119 @@ impl Inputs {
             from.iter().find(|(content, _)| wanted.contains(content)).map_or(Path::new("-"), |(_, path)| *path)
         };
         inputs.run.fits(&|wanted| path_of(wanted).to_path_buf())?;
+        inputs.fit(&|wanted| path_of(&[wanted]))?;
         Ok(inputs)
+    }
+
+    /// Checks that a summary, an explanation and a what-if are of one run.
+    fn fit<'p>(&self, path: &dyn Fn(Content) -> &'p Path) -> Result<()> {
+        let all =
+            [(Content::Summary, &self.run.summary), (Content::Explain, &self.explain), (Content::Whatif, &self.whatif)];
+        let known: Vec<(&Path, &Value)> =
+            all.into_iter().filter_map(|(content, value)| Some((path(content), value.as_ref()?))).collect();
+        for (i, one) in known.iter().enumerate() {
+            known[i + 1..].iter().try_for_each(|other| differ(*one, *other).map_or(Ok(()), Err))?;
+        }
+        if let Some(explain) = &self.explain {
+            self.run.explained_by(explain, path(Content::Explain))?;
+        }
+        match (&self.whatif, &self.run.summary) {
+            (Some(whatif), Some(summary)) => has_window(summary, whatif, path(Content::Whatif)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// An error if two results say that they are of different runs. Rows that are explained carry no digests, and a what-if none of its
+/// requests, because it reads them only up to the end of its window.
+fn differ((one, first): (&Path, &Value), (other, second): (&Path, &Value)) -> Option<Error> {
+    let fields = ["config_digest", "trace_digest", "seed"].into_iter();
+    let mut both = fields.map(|field| (field, &first[field], &second[field]));
+    let (field, a, b) = both.find(|(_, a, b)| !a.is_null() && !b.is_null() && a != b)?;
+    let (before, path) = (one.display(), other.display());
+    let message = format!("{before} and {path} are of different runs: {field} {} and {}", shown(a), shown(b));
+    Some(data(other, message).help("a report shows one run; for several, use `ssdlab compare`"))
+}
+
+/// Checks that the base of a what-if can be a part of the run.
+fn has_window(summary: &Value, whatif: &Value, path: &Path) -> Result<()> {
+    let refuse = |what: &str, own: f64, most: f64| {
+        let message = format!("not of the summary's run: {what} {own}, the summary says {most}");
+        Err(data(path, message).help("give files of one run"))
+    };
+    let measures = whatif["measures"].as_array().map_or(&[][..], Vec::as_slice);
+    let base = |name: &str| number(measures.iter().find(|one| text(one, "/measure") == name)?, "/base");
+    for op in ["read", "write"] {
+        for (name, place) in [("requests", "count"), ("max_ns", "max")] {
+            let Some(own) = base(&format!("{op}_{name}")) else { continue };
+            let most = number(summary, &format!("/latency_ns/{op}/{place}")).unwrap_or(0.0);
+            if own > most {
+                return refuse(&format!("{op} {name}"), own, most);
+            }
+        }
+    }
+    let kind = match text(whatif, "/at") {
+        "slowest:read" => "read",
+        "slowest:write" => "write",
+        "slowest" => "all",
+        _ => return Ok(()),
+    };
+    let (own, most) = (number(whatif, "/chosen/base/latency_ns"), number(summary, &format!("/latency_ns/{kind}/max")));
+    match (own, most) {
+        (Some(own), Some(most)) if own != most => refuse("latency_ns of the slowest request", own, most),
+        _ => Ok(()),
     }
 }
 
 /// Two files of one kind: of one run, or of two.
 fn twice(content: Content, before: &Path, path: &Path, inputs: &Inputs, value: Option<&Value>) -> Error {
     let (one, other) = (before.display(), path.display());
-    if let (Content::Summary, Some(first), Some(second)) = (content, &inputs.run.summary, value) {
-        for field in ["config_digest", "trace_digest", "seed"] {
-            let (a, b) = (&first[field], &second[field]);
-            if a != b {
-                let shown = |value: &Value| value.as_str().map_or(value.to_string(), String::from);
-                let message = format!("{one} and {other} are of different runs: {field} {} and {}", shown(a), shown(b));
-                return data(path, message).help("a report shows one run; for several, use `ssdlab compare`");
-            }
-        }
+    let known = match content {
+        Content::Summary => &inputs.run.summary,
+        Content::Explain => &inputs.explain,
+        Content::Whatif => &inputs.whatif,
+        _ => &None,
+    };
+    let known = known.as_ref().zip(value);
+    if let Some(error) = known.and_then(|(first, second)| differ((before, first), (path, second))) {
+        return error;
     }
     data(path, format!("{one} and {other} have the same content")).help("give each kind of result once")
 }
 
 impl Run {
+    /// Checks that an explanation, which may be of rows without digests, is of this run: requests of its kind, and its measure.
+    fn explained_by(&self, explain: &Value, path: &Path) -> Result<()> {
+        let at = text(explain, "/at");
+        let (kind, rank) = match at.split_once('.') {
+            // `read.p99.9` is `read/p99_9` in a summary. A time has the points of its numbers.
+            Some((kind, rank)) if !at.contains(':') => (kind, Some(rank.replace('.', "_"))),
+            _ if at.starts_with("request:") => (text(explain, "/slowest/0/op"), None),
+            _ => ("all", None),
+        };
+        let of_run = |field: &str| number(self.summary.as_ref()?, &format!("/latency_ns/{kind}/{field}"));
+        let counted = |histograms: &Histograms| {
+            let ops = histograms.latency.iter().zip(crate::results::histograms::OPS);
+            ops.filter(|(_, op)| kind == "all" || kind == *op)
+                .map(|(buckets, _)| histogram::count(buckets) as f64)
+                .sum()
+        };
+        let requests = of_run("count").or(self.histograms.as_ref().map(counted));
+        let value = rank.and_then(|rank| Some((rank.clone(), of_run(&rank)?)));
+        let checks = [
+            Some((format!("{kind} requests"), "/requests", requests)),
+            value.map(|(rank, value)| (format!("{kind}.{rank} in ns"), "/value_ns", Some(value))),
+        ];
+        for (what, place, wanted) in checks.into_iter().flatten() {
+            let Some((own, wanted)) = number(explain, place).zip(wanted).filter(|(own, wanted)| own != wanted) else {
+                continue;
+            };
+            let message = format!("not of the run beside it: {what} {own}, the other results say {wanted}");
+            return Err(data(path, message).help("give files of one run"));
+        }
+        Ok(())
+    }
+
     /// Checks that results add up to the summary's numbers, as those of one run do.
     fn fits(&self, path: &dyn Fn(&[Content]) -> PathBuf) -> Result<()> {
         let Some(summary) = &self.summary else { return Ok(()) };

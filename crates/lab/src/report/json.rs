@@ -1,6 +1,7 @@
 //! Fields of results that were read back.
 
 use serde_json::Value;
+use ssdlab_figures::figure::{Cell, Table};
 
 /// A field of a JSON value by its place, such as `/latency_ns/read/p99`.
 pub fn number(value: &Value, place: &str) -> Option<f64> {
@@ -10,6 +11,20 @@ pub fn number(value: &Value, place: &str) -> Option<f64> {
 /// A text of a JSON value by its place.
 pub fn text<'v>(value: &'v Value, place: &str) -> &'v str {
     value.pointer(place).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Some fields of a list of objects as a table, with its numbers as they are.
+pub fn table(list: &Value, columns: &[&str]) -> Table {
+    let cell = |value: &Value| match (value.as_u64(), value.as_f64()) {
+        (Some(whole), _) => Cell::from(whole),
+        (None, Some(number)) => Cell::Real(number),
+        (None, None) if value.is_null() => Cell::Null,
+        (None, None) => Cell::Text(shown(value)),
+    };
+    let mut table = Table::new(columns);
+    let rows = list.as_array().into_iter().flatten();
+    table.rows.extend(rows.map(|row| columns.iter().map(|name| cell(&row[*name])).collect::<Vec<_>>()));
+    table
 }
 
 /// A value of a configuration as text.

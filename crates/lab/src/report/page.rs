@@ -234,10 +234,12 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
         );
     }
     head.push_str("</fieldset></header><nav aria-label=\"Contents\"><ol>");
+    // Explanations and what-ifs have none of these options.
+    let only_run = kind(inputs) == "run" && inputs.explain.is_none() && inputs.whatif.is_none();
     for (id, heading, needs) in SECTIONS.iter().filter(|(id, ..)| page.shows(id)) {
         if sections.iter().any(|section| section.id == *id) {
             let _ = write!(head, "<li><a href=\"#{id}\">{heading}</a></li>");
-        } else if kind(inputs) == "run" && !matches!(*id, "compare" | "sweep" | "paper" | "explain" | "whatif") {
+        } else if only_run && !matches!(*id, "compare" | "sweep" | "paper" | "explain" | "whatif") {
             let _ = write!(head, "<li><span>{heading} (add {})</span></li>", html(needs));
         }
     }
@@ -283,6 +285,7 @@ fn title(inputs: &Inputs) -> String {
         "reproduce" => "Papers and our results".into(),
         "compare" => "Comparison of SSD configurations".into(),
         "sweep" => format!("Study {}", inputs.sweep.as_ref().map_or("", |sweep| &sweep.study)),
+        _ if inputs.whatif.is_some() && inputs.run.is_empty() => "What an SSD would have done".into(),
         _ => "What an SSD did".into(),
     }
 }
@@ -381,6 +384,8 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &S
     if let Some(compare) = &inputs.compare {
         tables.push(json!({ "id": "comparison", "table": charts::comparison_table(compare) }));
     }
+    let analyses = [inputs.explain.as_ref().map(explain::tables), inputs.whatif.as_ref().map(whatif::tables)];
+    tables.extend(analyses.into_iter().flatten().flatten().map(|(id, table)| json!({ "id": id, "table": table })));
     let mut all = json!({
         "schema": "ssdlab.report/1",
         "version": env!("CARGO_PKG_VERSION"),
@@ -513,7 +518,8 @@ fn place(out: &mut String, figure: &Figure) {
 /// A table that can be scrolled.
 fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
     let text = |row: &Vec<Cell>, i: usize| matches!(row.get(i), Some(Cell::Text(text)) if !looks_numeric(text));
-    let numeric = |i: &usize| *i > 0 && !wrap && !table.rows.iter().any(|row| text(row, *i));
+    let named = |i: usize| i == 0 || table.columns[i] == "name";
+    let numeric = |i: &usize| !named(*i) && !wrap && !table.rows.iter().any(|row| text(row, *i));
     // A class of the table for each column of numbers is shorter than one of each cell.
     let mut class: Vec<String> =
         (0..table.columns.len().min(MOST_COLUMNS)).filter(numeric).map(|i| format!("n{}", i + 1)).collect();
@@ -527,7 +533,7 @@ fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
     for column in &table.columns {
         // A heading without text would be read as nothing.
         let text = if column.is_empty() { "kind" } else { column };
-        let _ = write!(out, "<th scope=\"col\">{}", html(&name(text)));
+        let _ = write!(out, "<th scope=\"col\">{}", parted(&html(&name(text))));
     }
     // The ends of cells and rows are optional in HTML.
     out.push_str("<tbody>");
@@ -554,6 +560,19 @@ fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
             count(rows as u64)
         );
     }
+}
+
+/// A heading that may be broken between the parts of its name.
+fn parted(heading: &str) -> String {
+    let mut out = String::with_capacity(heading.len());
+    let mut rest = heading.chars().peekable();
+    while let Some(c) = rest.next() {
+        out.push(c);
+        if c == '_' || (c == '.' && rest.peek().is_some_and(|next| next.is_alphabetic())) {
+            out.push_str("<wbr>");
+        }
+    }
+    out
 }
 
 /// Whether a text is a number with a unit.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
 
-use crate::report::json::{number, text};
+use crate::report::json::{self, number, text};
 use crate::report::told::{Told, by_cause, stacked};
 use crate::text::{clock, count, duration, plural};
 
@@ -28,7 +28,27 @@ fn cell(name: &str, value: &Value, difference: bool) -> Cell {
 
 /// The name of a measure in words, such as `read p99.9`.
 fn label(name: &str) -> String {
-    name.trim_end_matches("_ns").replace("p99_9", "p99.9").replace('_', " ")
+    name.trim_end_matches("_ns").replace("p99_9", "p99.9").replace('_', " ").replace("on gc", "on GC")
+}
+
+/// What became of collections that were to be put off. One that was put off, and ran later because a write found no page, is in both
+/// numbers; one that had to run at once is only in the second.
+pub fn postponed(postponed: u64, forced: u64) -> String {
+    let text = format!("{} put off, {} ran all the same (forced)", plural(postponed, "collection"), count(forced));
+    match forced {
+        0 => text,
+        _ => format!("{text}: a write found no page. One that was put off until then counts in both numbers"),
+    }
+}
+
+/// Its tables for programs.
+pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
+    const REQUEST: [&str; 5] = ["request", "op", "arrival_ns", "base_ns", "whatif_ns"];
+    vec![
+        ("whatif-measures", json::table(&value["measures"], &["measure", "base", "whatif", "difference"])),
+        ("whatif-gains", json::table(&value["gains"], &REQUEST)),
+        ("whatif-losses", json::table(&value["losses"], &REQUEST)),
+    ]
 }
 
 /// What the page says of it.
@@ -61,12 +81,8 @@ pub fn told(value: &Value) -> Told {
             text(one, "/whatif")
         ),
     });
-    if of("/postponed") > 0.0 {
-        told.said.push(format!(
-            "Put off to the end of the window: {}. {} more ran all the same, because a write would have found no page.",
-            plural(of("/postponed") as u64, "collection"),
-            count(of("/forced") as u64)
-        ));
+    if of("/postponed") + of("/forced") > 0.0 {
+        told.said.push(postponed(of("/postponed") as u64, of("/forced") as u64) + ".");
     }
     let mut measures = Table::new(&["measure", "base", "what-if", "difference"]);
     for one in list(value, "measures") {

@@ -63,6 +63,22 @@ fn spent(summary: &Value, op: &str, of: fn(Any) -> bool) -> f64 {
 
 /// What happened, and whether it can be trusted, in a few sentences.
 pub fn verdict(summary: &Value) -> String {
+    let said = what_happened(summary);
+    match number(summary, "/write_amplification") {
+        Some(factor) if factor < 1.0 && summary.get("cache").is_some_and(|cache| !cache.is_null()) => {
+            let pages = |place| count(number(summary, place).unwrap_or(0.0) as u64);
+            format!(
+                "{said}. Write amplification is below 1, since not every page written reaches flash: of {}, {} were absorbed by the cache and {} trimmed there",
+                pages("/pages/written"),
+                pages("/cache/absorbed"),
+                pages("/cache/trimmed")
+            )
+        }
+        _ => said,
+    }
+}
+
+fn what_happened(summary: &Value) -> String {
     let value = |place: &str| number(summary, place).unwrap_or(0.0);
     if value("/latency_ns/all/count") == 0.0 {
         return "no reads or writes were measured".into();

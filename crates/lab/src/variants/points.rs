@@ -15,7 +15,7 @@ use ssdlab_sim::config::{Config, PreconditionMode};
 use ssdlab_sim::{Check, ConfigError, Filled};
 
 use crate::drive::{Device, Listener, Tick, interrupted, replay};
-use crate::error::{Error, Result};
+use crate::error::{Class, Error, Result};
 use crate::input::{self, Requests};
 use crate::memory;
 use crate::outcome::Outcome;
@@ -159,13 +159,51 @@ impl Filling {
 /// The first error in the order of work.
 pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Outcome>> {
     let limit = plan.memory_limit.or_else(perf::memory_limit);
-    for point in points {
-        if plan.count_only {
-            point.config.check_count_only().map_err(|error| refused(point, &error))?;
-        }
-        memory::fits(&point.config, plan.check, limit)
-            .map_err(|large| large.error(|refusal| refused(point, refusal)))?;
+    points.iter().try_for_each(|point| may_run(point, plan, limit))?;
+    let (order, mut taken) = run_all(points, plan, limit, board, |_| true);
+    // Points start in order, so the first failure in that order is always among those that ran.
+    if let Some(failed) = order.iter().find(|i| matches!(taken[**i], Some(Err(_)))) {
+        return Err(taken[*failed].take().and_then(Result::err).expect("as found"));
     }
+    // Stopped between two runs.
+    taken.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err(interrupted()))).collect()
+}
+
+/// Runs all points, each for itself: a run that can't be made has its error, and the others go on.
+///
+/// # Errors
+/// One that is of all runs: see [`is_of_all`].
+pub fn sweep_each(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Result<Outcome>>> {
+    let limit = plan.memory_limit.or_else(perf::memory_limit);
+    let (order, mut taken) = run_all(points, plan, limit, board, is_of_all);
+    if let Some(failed) = order.iter().find(|i| matches!(&taken[**i], Some(Err(error)) if is_of_all(error))) {
+        return Err(taken[*failed].take().and_then(Result::err).expect("as found"));
+    }
+    taken.into_iter().map(|outcome| outcome.ok_or_else(interrupted)).collect()
+}
+
+/// Whether an error is not of one run: the caller stopped it, a file can't be read, or a law of the simulator is broken.
+pub fn is_of_all(error: &Error) -> bool {
+    matches!(error.class(), Class::Stopped | Class::File | Class::Invariant)
+}
+
+/// Whether a run may begin.
+fn may_run(point: &Point, plan: &Plan, limit: Option<u64>) -> Result<()> {
+    if plan.count_only {
+        point.config.check_count_only().map_err(|error| refused(point, &error))?;
+    }
+    memory::fits(&point.config, plan.check, limit).map_err(|large| large.error(|refusal| refused(point, refusal)))
+}
+
+/// Runs all points until an error stops the others. Returns the order of work, and what came of each point; nothing of those that
+/// never began.
+fn run_all(
+    points: &[Point],
+    plan: &Plan,
+    limit: Option<u64>,
+    board: &dyn Board,
+    stops: fn(&Error) -> bool,
+) -> (Vec<usize>, Vec<Option<Result<Outcome>>>) {
     let (order, groups, fillings) = group(points);
     let jobs = jobs(points, plan, limit);
     let results: Vec<Mutex<Option<Result<Outcome>>>> = points.iter().map(|_| Mutex::new(None)).collect();
@@ -177,8 +215,9 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(&i) = order.get(place) else { break };
             let filling = groups[i].map(|group: usize| &fillings[group]);
-            let outcome = one(&points[i], plan, filling, board, i);
-            stop.fetch_or(outcome.is_err(), Ordering::Relaxed);
+            let outcome = may_run(&points[i], plan, limit).inspect_err(|_| filling.into_iter().for_each(Filling::skip));
+            let outcome = outcome.and_then(|()| one(&points[i], plan, filling, board, i));
+            stop.fetch_or(outcome.as_ref().is_err_and(stops), Ordering::Relaxed);
             *results[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
             board.ended(i);
         }
@@ -207,14 +246,8 @@ pub fn sweep(points: &[Point], plan: &Plan, board: &dyn Board) -> Result<Vec<Out
             }
         });
     }
-    let mut taken: Vec<Option<Result<Outcome>>> =
-        results.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
-    // Points start in order, so the first failure in that order is always among those that ran.
-    if let Some(failed) = order.iter().find(|i| matches!(taken[**i], Some(Err(_)))) {
-        return Err(taken[*failed].take().and_then(Result::err).expect("as found"));
-    }
-    // Stopped between two runs.
-    taken.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err(interrupted()))).collect()
+    let taken = results.into_iter().map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+    (order, taken)
 }
 
 fn refused(point: &Point, error: &ConfigError) -> Error {

@@ -71,16 +71,16 @@ impl<'s, 'f> Source<'s, 'f> {
 pub struct LeftOut {
     /// By number.
     pub requests: Vec<u64>,
-    /// Those of these tenants that arrive up to a time.
+    /// Those of these tenants.
     pub tenants: Vec<u8>,
-    /// See `tenants`.
+    /// All of them only if they arrive up to this time.
     pub until: Nanos,
 }
 
 impl LeftOut {
     fn has(&self, number: u64, item: &Item) -> bool {
-        let of_tenant = item.request.arrival <= self.until && self.tenants.contains(&item.marks.tenant);
-        of_tenant || self.requests.contains(&number)
+        let named = self.tenants.contains(&item.marks.tenant) || self.requests.contains(&number);
+        named && item.request.arrival <= self.until
     }
 }
 
@@ -177,6 +177,8 @@ pub struct Copy {
     closed: bool,
     /// The request that it takes next.
     pub next: u64,
+    /// The time from which on it was a device of its own.
+    pub from: Nanos,
     without: LeftOut,
 }
 
@@ -186,14 +188,14 @@ impl Copy {
         let seen = Arc::new(Mutex::new(Seen::default()));
         ssd.set_closed(closed);
         ssd.observe(Box::new(Eye(seen.clone())));
-        Copy { ssd, seen, closed, next: 0, without: LeftOut::default() }
+        Copy { ssd, seen, closed, next: 0, from: Nanos::ZERO, without: LeftOut::default() }
     }
 
     /// A second device from this time on, which may do without some requests.
     pub fn second(&self, mut ssd: Ssd, without: LeftOut) -> Copy {
         let seen = Arc::new(Mutex::new(Seen::default()));
         ssd.observe_copy(&self.ssd, Box::new(Eye(seen.clone())));
-        Copy { ssd, seen, closed: self.closed, next: self.next, without }
+        Copy { ssd, seen, closed: self.closed, next: self.next, from: self.ssd.now(), without }
     }
 
     /// From now on, records requests and legs, and draws a timeline.
@@ -248,8 +250,17 @@ impl Copy {
     /// # Errors
     /// The input can't be read.
     pub fn next_event(&self, source: &mut Source<'_, '_>) -> Result<Nanos> {
-        let arrival = if self.closed { None } else { source.arrival(self.next)? };
+        let arrival = match source.arrival(self.next)? {
+            // In a closed loop a device takes a request as soon as there is room for it: at the start, at once.
+            Some(_) if self.closed => self.ssd.accepts().then_some(self.ssd.now()),
+            arrival => arrival,
+        };
         Ok(self.ssd.next_event().min(arrival.unwrap_or(Nanos::NEVER)))
+    }
+
+    /// Requests that have completed since the recording began, with the time of that, by number.
+    pub fn completions(&self) -> BTreeMap<u64, Nanos> {
+        lock(&self.seen).completed.iter().map(|(number, one)| (*number, one.completion)).collect()
     }
 
     /// Serves everything before a time, and nothing at it.

@@ -5,7 +5,7 @@ use ssdlab_sim::Completed;
 
 use crate::explain::records::Reason;
 use crate::results::requests::op;
-use crate::whatif::measures::measures;
+use crate::whatif::measures::{measures, requests};
 use crate::whatif::outcome::{Pair, WhatIf};
 
 /// The schema.
@@ -46,7 +46,7 @@ pub fn value(whatif: &WhatIf) -> Json {
         "closed": whatif.closed,
         "change": whatif.changes,
         "without": whatif.without.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "requests": whatif.pairs.len(),
+        "requests": requests(whatif),
         "parting": parting,
         "postponed": whatif.postponement.postponed,
         "forced": whatif.postponement.forced,

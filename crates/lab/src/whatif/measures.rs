@@ -28,6 +28,11 @@ const QUANTILES: [(&str, Quantile); 4] = [
     ("max", Quantile::new(1, 1)),
 ];
 
+/// Measured reads and writes that arrive in the window in the base; flushes are neither.
+pub fn requests(whatif: &WhatIf) -> u64 {
+    whatif.pairs.iter().filter(|pair| pair.base.op != RequestOp::Flush).count() as u64
+}
+
 /// The measures, in their order: latencies of reads, writes and both, waiting on GC, and what the flash did.
 pub fn measures(whatif: &WhatIf) -> Vec<Measure> {
     let base = |pair: &Pair| Some(pair.base.clone());

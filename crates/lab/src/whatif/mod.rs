@@ -39,7 +39,7 @@ use crate::variants::comparison::can_be_read_again;
 use copies::{Copy, LeftOut, Source};
 use moment::{Choice, Moment};
 pub use outcome::{Pair, WhatIf, Work};
-use parting::{Parting, part};
+use parting::{Parting, part, part_at_completion};
 
 /// What to compare.
 #[derive(Clone, Debug)]
@@ -207,7 +207,7 @@ fn moment_of(
     })?;
     found.map(|(_, request, arrival)| (Nanos(arrival), Some(request))).ok_or_else(|| {
         Error::usage(format!("--at {}: there is no such measured read or write", wish.at))
-            .help("numbers are those of --requests, from 0 on; --at time:T needs no request")
+            .help("numbers are those of --requests, where flushes have some, too; --at time:T needs no request")
     })
 }
 
@@ -326,8 +326,35 @@ impl Two<'_> {
         self.result(&base, &other, copied, seen)
     }
 
+    /// Refuses what the second device was to do without and that was not there.
+    fn check_hits(&self, other: &Copy, seen: &Seen) -> Result<()> {
+        for choice in &self.wish.without {
+            let missing = match choice {
+                Choice::Request(number) => !other.leaves_out(*number),
+                Choice::Job(number) => seen.postponement.missing == Some(*number),
+                _ => false,
+            };
+            if missing {
+                let (what, help) = match choice {
+                    Choice::Request(_) => ("no such request arrives", "numbers are those of --requests, from 0 on"),
+                    _ => ("no collection with this number begins", "numbers of collections are those of --timeline"),
+                };
+                let window =
+                    format!("from the copy at {} ns to the end of the window at {} ns", other.from.0, self.to.0);
+                return Err(Error::usage(format!("--without {choice}: {what} {window}")).help(help));
+            }
+        }
+        Ok(())
+    }
+
     /// What the two have shown.
-    fn result(&self, base: &Copy, other: &Copy, copied: Nanos, seen: Seen) -> Result<WhatIf> {
+    fn result(&self, base: &Copy, other: &Copy, copied: Nanos, mut seen: Seen) -> Result<WhatIf> {
+        self.check_hits(other, &seen)?;
+        if let Some(parting) = part_at_completion(&base.completions(), &other.completions())
+            && seen.parting.as_ref().is_none_or(|one| parting.at < one.at)
+        {
+            seen.parting = Some(parting);
+        }
         let (window, work) = seen.window.map(|window| (window.requests, window.work)).unwrap_or_default();
         let pair = |number: &u64| {
             let base = base.take(*number)?;

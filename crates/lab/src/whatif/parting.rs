@@ -1,5 +1,7 @@
 //! The first event at which two devices part.
 
+use std::collections::BTreeMap;
+
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::units::Nanos;
@@ -81,6 +83,29 @@ fn does(leg: &LegRecord, exactly: bool) -> String {
     }
 }
 
+/// In words, with its page.
+fn on_page(leg: &LegRecord, geometry: &Geometry) -> String {
+    let block = geometry.block_of(leg.ppn);
+    format!("{} of page {} of block {}", does(leg, true), geometry.offset(leg.ppn), block.0)
+}
+
+/// In words, with its time.
+fn span(leg: &LegRecord) -> String {
+    format!("{} from {} to {} ns", does(leg, true), leg.start.0, leg.end.0)
+}
+
+/// The first request that one device completes before the other does: with the same use of flash and channels, it may wait for
+/// memory, a decoder or a queue. None if there is none.
+pub fn part_at_completion(base: &BTreeMap<u64, Nanos>, whatif: &BTreeMap<u64, Nanos>) -> Option<Parting> {
+    let differs = |(number, one): (&u64, &Nanos)| {
+        let other = *whatif.get(number)?;
+        (other != *one).then_some((other.min(*one), *number, [*one, other]))
+    };
+    let (at, number, times) = base.iter().filter_map(differs).min_by_key(|(at, number, _)| (*at, *number))?;
+    let does = times.map(|time| if time == at { "completes" } else { "goes on" }.to_string());
+    Some(Parting { at, resource: format!("request {number}"), does, collections: [None; 2] })
+}
+
 /// The first difference of what two devices did, from the copy on; none if there is none among legs that started before `known`: all of
 /// these have been recorded.
 pub fn part(
@@ -96,30 +121,40 @@ pub fn part(
         all
     };
     let both = [sorted(base), sorted(whatif)];
-    let at = both[0].iter().zip(&both[1]).position(|(one, other)| one.0 != other.0);
-    let at = at.unwrap_or(both[0].len().min(both[1].len()));
-    let legs = [both[0].get(at), both[1].get(at)];
-    let first = legs.iter().flatten().map(|(key, _)| *key).min()?;
-    if first.0 >= known.0 {
-        return None;
-    }
-    let resource = first.1;
-    // The same operation that ends at another time: they part when the shorter one ends.
-    if let [Some((one, leg)), Some((other, second))] = legs
-        && (one.0, one.1, one.2, one.3, one.4, one.5) == (other.0, other.1, other.2, other.3, other.4, other.5)
+    // The same operation may end at another time: they part when the shorter one ends, unless they do so elsewhere before.
+    let operation = |key: &Key| (key.0, key.1, key.2, key.3, key.4, key.5);
+    let mut ending: Option<(Nanos, [LegRecord; 2])> = None;
+    let mut at = 0;
+    while let [Some((one, leg)), Some((other, second))] = [both[0].get(at), both[1].get(at)]
+        && operation(one) == operation(other)
+        && ending.is_none_or(|(end, _)| one.0 < end.0)
     {
-        let (at, what) = (leg.end.min(second.end), does(leg, true));
-        let says = |leg: &LegRecord| format!("{what} {}", if leg.end == at { "ends" } else { "goes on" });
-        let number = (leg.class == Class::Gc).then_some(leg.number);
-        let (does, collections) = ([says(leg), says(second)], [number; 2]);
-        return Some(Parting { at, resource: name(resource), does, collections });
+        let end = leg.end.min(second.end);
+        if leg.end != second.end && ending.is_none_or(|(earliest, _)| end < earliest) {
+            ending = Some((end, [*leg, *second]));
+        }
+        at += 1;
     }
+    let first = [both[0].get(at), both[1].get(at)].into_iter().flatten().map(|(key, _)| *key).min();
+    if let Some((end, [leg, second])) = ending.filter(|(end, _)| first.is_none_or(|first| *end <= Nanos(first.0))) {
+        if end >= known {
+            return None;
+        }
+        let what = does(&leg, true);
+        let says = |leg: &LegRecord| format!("{what} {}", if leg.end == end { "ends" } else { "goes on" });
+        let number = (leg.class == Class::Gc).then_some(leg.number);
+        let resource = name(place(&leg, geometry));
+        return Some(Parting { at: end, resource, does: [says(&leg), says(&second)], collections: [number; 2] });
+    }
+    let first = first.filter(|first| first.0 < known.0)?;
+    let resource = first.1;
     let when = first.0;
     let there = |legs: &[(Key, LegRecord)]| {
         let now = || legs.iter().filter(|(key, leg)| key.0 <= when && leg.end.0 > when);
         let on = now().rfind(|(key, _)| key.1 == resource);
-        // A die is held while its data move.
-        let held = |leg: &LegRecord| resource.0 == 0 && leg.planes().any(|of| geometry.unit_of(of).0 == resource.1);
+        // A die is held while its data move. All planes of a command are planes of one die.
+        let is_there = |of| geometry.unit_of(of).0 == resource.1;
+        let held = |leg: &LegRecord| resource.0 == 0 && leg.planes().next().is_some_and(is_there);
         on.or_else(|| now().rfind(|(_, leg)| held(leg))).map(|(_, leg)| *leg)
     };
     let found = both.each_ref().map(|legs| there(legs));
@@ -127,6 +162,12 @@ pub fn part(
     let mut words = found.each_ref().map(alike);
     if words[0] == words[1] {
         words = found.each_ref().map(|leg| leg.map_or("idle".into(), |leg| does(&leg, true)));
+    }
+    if words[0] == words[1]
+        && let [Some(one), Some(other)] = found
+    {
+        let apart = one.ppn != other.ppn && one.ppn.is_some() && other.ppn.is_some();
+        words = [one, other].map(|leg| if apart { on_page(&leg, geometry) } else { span(&leg) });
     }
     let collections = found.map(|leg| leg.filter(|leg| leg.class == Class::Gc).map(|leg| leg.number));
     Some(Parting { at: Nanos(when), resource: name(resource), does: words, collections })

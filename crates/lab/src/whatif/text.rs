@@ -3,9 +3,10 @@
 use ssdlab_sim::Completed;
 
 use crate::explain::records::Reason;
+use crate::report::whatif::postponed;
 use crate::settings::assignment;
 use crate::text::{clock, count, duration, plural};
-use crate::whatif::measures::{Measure, measures};
+use crate::whatif::measures::{Measure, measures, requests};
 use crate::whatif::outcome::{Pair, WhatIf};
 
 const INDENT: usize = 21;
@@ -25,8 +26,7 @@ pub fn text(whatif: &WhatIf) -> String {
         Some(number) => format!("request {number} arrives at {}; ", clock(whatif.moment.0)),
         None => format!("around {}; ", clock(whatif.moment.0)),
     };
-    let window =
-        format!("{which}{} from the copy to {}", plural(whatif.pairs.len() as u64, "request"), clock(whatif.to.0));
+    let window = format!("{which}{} from the copy to {}", plural(requests(whatif), "request"), clock(whatif.to.0));
     lines.push(("window".into(), window));
     if whatif.closed {
         lines.push(("replay".into(), "closed loop: both get the same sequence, each at its own times".into()));
@@ -41,12 +41,7 @@ pub fn text(whatif: &WhatIf) -> String {
     lines.push(("they part".into(), parting));
     let put_off = whatif.postponement;
     if put_off.postponed + put_off.forced > 0 {
-        let text = format!(
-            "{} put off, {} ran all the same (forced)",
-            plural(put_off.postponed, "collection"),
-            count(put_off.forced)
-        );
-        lines.push(("put off".into(), text));
+        lines.push(("put off".into(), postponed(put_off.postponed, put_off.forced)));
     }
     let mut out: String = lines.iter().map(|(label, text)| format!("{label:<INDENT$}{text}\n")).collect();
     out.push('\n');

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use proptest::prelude::*;
 use serde_json::Value;
-use ssdlab_lab::error::Result;
+use ssdlab_lab::error::{Class, Result};
 use ssdlab_lab::explain::at::At;
 use ssdlab_lab::explain::tries::Tries;
 use ssdlab_lab::explain::{Explained, Wish, explain, explain_rows};
@@ -17,6 +17,7 @@ use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Settings, Sources};
 use ssdlab_sim::Check;
 use ssdlab_sim::blame::CAUSES;
+use ssdlab_trace::LbaPolicy;
 
 use crate::{run, tiny, writes};
 
@@ -234,6 +235,20 @@ fn collections_in_a_row_and_single_ones() {
     only("one-collection", &full(&[]), &[own, read], "request:1");
     let one = only("one-collection", &full(&[]), &[other, read], "request:1");
     assert!(one.text(5).contains("the other plane's GC: one collection"), "{}", one.text(5));
+    // A die with four planes has two of them collected.
+    let fixed =
+        ["precondition.mode=aged", "precondition.valid=0.85", "precondition.invalid=0.05", "gc.threshold=205 pages"];
+    let four =
+        only("two-collections", &device(1, 1, 4, &fixed), &[own, other, (1_000, 'r', 4 * PAGE, PAGE)], "request:2");
+    assert!(four.text(5).contains("two-collections (two planes of the die, back to back)"), "{}", four.text(5));
+    // Ten nanoseconds of GC in a long wait are no reason for it.
+    let ends = two.known.as_ref().unwrap().collections[0][0].end;
+    let mut rows = vec![own];
+    rows.extend((0..40).map(|i| (ends - 10, 'r', 2 * i * PAGE, PAGE)));
+    let (_file, requests) = trace(&rows);
+    let done = explained(&full(&[]), &requests, "request:40", Tries::None).unwrap();
+    assert!(json(&done)["slowest"][0]["causes"]["die_gc_own"].as_u64().is_some_and(|ns| ns <= 10), "{}", done.text(9));
+    assert!(!shown(&done).iter().any(|one| one.0 == "one-collection"), "{}", done.text(9));
 }
 
 #[test]
@@ -292,6 +307,28 @@ fn writes_that_read_first() {
     let parity = device(4, 1, 1, &["raid.layout=traditional", "raid.group=4"]);
     let rows = [(0, 'w', 0, 12 * PAGE), (50_000_000, 'w', 0, PAGE)];
     only("parity", &parity, &rows, "request:1");
+    // Programs of several lengths, and early acknowledgements, hide no read; blocks that are slow by nature show none.
+    let partial = [(0, 'w', 0, PAGE), (10_000_000, 'w', 0, 512)];
+    let types = "timing.program=[\"300us\", \"900us\", \"1500us\"]";
+    for more in ["device.write_ack=after_transfer", types, "timing.variation={ block = 0.2 }"] {
+        only("partial-write", &device(1, 1, 1, &[more]), &partial, "request:1");
+        let group = |more: &str| device(4, 1, 1, &["raid.layout=traditional", "raid.group=4", more]);
+        only("parity", &group(more), &rows, "request:1");
+        let first = [(0, 'w', 0, 512), (50_000_000, 'w', 12 * PAGE, 12 * PAGE)];
+        let (_file, requests) = trace(&first);
+        for (sources, at) in [(device(1, 1, 1, &[more]), "request:0"), (group(more), "request:1")] {
+            let shows = shown(&explained(&sources, &requests, at, Tries::None).unwrap())
+                .iter()
+                .any(|one| one.0.starts_with("par"));
+            assert!(!shows, "{more} {at}");
+        }
+    }
+    only(
+        "parity",
+        &device(4, 1, 1, &["raid.layout=traditional", "raid.group=4", "raid.write_mode=rcw"]),
+        &rows,
+        "request:1",
+    );
 }
 
 #[test]
@@ -365,6 +402,31 @@ fn tries_are_runs_of_their_own_whatever_is_measured() {
 }
 
 #[test]
+fn changes_whose_runs_cannot_be_made_are_refused() {
+    let base = device(1, 1, 1, &[]);
+    let (_file, requests) = trace(&[(0, 'w', 0, PAGE)]);
+    let bytes = explained(&base, &requests, "write.max", Tries::None).unwrap().done.unwrap().outcome.capacity_bytes;
+    // The last page of the device, which a smaller one does not have.
+    let (_file, mut requests) = trace(&[(0, 'w', 0, PAGE), (1_000_000, 'r', bytes - PAGE, PAGE)]);
+    let sets = ["device.over_provisioning=0.15", "device.unwritten_read=error", "timing.read=60us"];
+    let given = Tries::Given(sets.iter().map(ToString::to_string).collect());
+    for policy in [LbaPolicy::Error, LbaPolicy::Wrap, LbaPolicy::Clip] {
+        requests.lba_policy = policy;
+        for at in ["read.max", "request:1"] {
+            let done = explained(&base, &requests, at, given.clone()).unwrap();
+            let tried: Vec<&str> = done.tried.iter().map(|one| one.set.as_str()).collect();
+            assert_eq!(tried, [sets[2]], "{:?}", done.refused);
+            assert_eq!(done.refused.iter().map(|one| one.set.as_str()).collect::<Vec<_>>(), sets[..2]);
+            let reason = &done.refused[0].rule;
+            let expected =
+                if policy == LbaPolicy::Error { "past the device (T018)" } else { "it serves other requests" };
+            assert!(reason.contains(expected) && !reason.contains('\n'), "{reason}");
+            assert!(done.text(5).contains(reason) && json(&done)["refused"][0]["rule"] == reason.as_str());
+        }
+    }
+}
+
+#[test]
 fn changes_are_read_as_they_are_written() {
     let parse = |arguments: &[&str]| Tries::parse(&arguments.iter().map(ToString::to_string).collect::<Vec<_>>());
     assert_eq!(parse(&[]).unwrap(), Tries::Auto);
@@ -413,10 +475,63 @@ fn rows_of_a_finished_run_say_what_the_run_says_but_for_what_they_lack() {
     assert!(missing.message.contains("no measured read or write of this number"), "{missing}");
 }
 
+/// A row: arrival, completion, and what it waited for.
+type Waited<'w> = (u64, u64, &'w [(&'w str, u64)]);
+
+/// Rows of a file.
+fn rows_file(rows: &[Waited<'_>], tenants: bool) -> tempfile::TempPath {
+    let causes: Vec<&str> = CAUSES.iter().map(|(_, name)| *name).collect();
+    let head = "request,arrival_ns,op,offset,bytes,start_ns,completion_ns,latency_ns";
+    let mut text = format!("{head},{}{}\n", causes.join(","), if tenants { ",tenant" } else { "" });
+    for (number, (arrival, completion, of)) in rows.iter().enumerate() {
+        let latency: u64 = of.iter().map(|(_, ns)| ns).sum();
+        text += &format!("{number},{arrival},read,0,4096,0,{completion},{latency}");
+        for cause in &causes {
+            text += &format!(",{}", of.iter().find(|(name, _)| name == cause).map_or(0, |(_, ns)| *ns));
+        }
+        text += if tenants { ",a\n" } else { "\n" };
+    }
+    let mut file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file.into_temp_path()
+}
+
+#[test]
+fn rows_that_no_run_has_are_errors_with_their_place() {
+    let fast: &[(&str, u64)] = &[("array", 50)];
+    let huge = 1 << 62;
+    let cases = [
+        ([(300, 350, fast), (0, 50, fast)], "row 2: `arrival_ns` is 0: expected at least 300"),
+        ([(huge, huge + 50, fast), (huge, huge + 50, fast)], "row 1: `arrival_ns` is 4611686018427387904"),
+        ([(0, 50, fast), (10, 70, fast)], "row 2: `latency_ns` is 50"),
+        ([(0, 50, fast), (100, 50, fast)], "row 2: `latency_ns` is 50"),
+    ];
+    for (rows, says) in cases {
+        let error = explain_rows(&rows_file(&rows, false), None).err().unwrap();
+        assert_eq!(error.class(), Class::Trace, "{error}");
+        assert!(error.message.contains(says), "{error}");
+    }
+    // Whom a tenant waited for is not in the rows.
+    let path = rows_file(&[(0, 50, fast), (0, 50, fast)], true);
+    assert!(explain_rows(&path, None).unwrap().text(5).contains("partial-write, tenant\n"));
+}
+
+#[test]
+fn what_the_middle_has_more_of_is_said_with_the_rest() {
+    let usual: &[(&str, u64)] = &[("queue", 100), ("array", 50)];
+    let mut rows: Vec<_> = (0..9).map(|i| (i * 1000, i * 1000 + 150, usual)).collect();
+    rows.push((9_000, 9_350, &[("die_host", 300), ("array", 50)]));
+    let done = explain_rows(&rows_file(&rows, false), Some("read.max".parse().unwrap())).unwrap();
+    assert!(done.text(5).contains("die_host 150.0 %   queue -50.0 %   (of 200 ns)"), "{}", done.text(5));
+    let says = "150.0 % of the difference is die_host (other requests on the die), less 50.0 % for queue";
+    assert!(done.verdict.contains(says), "{}", done.verdict);
+}
+
 #[test]
 fn a_page_shows_an_explanation_by_its_file() {
     let (_file, requests) = trace(&[(0, 'w', 0, PAGE), (0, 'w', PAGE, PAGE), (1_000, 'r', 2 * PAGE, PAGE)]);
-    let tries = Tries::Given(vec!["gc.time=none".into(), "schemes.victim=fifo".into()]);
+    let tries = ["gc.time=none", "schemes.victim=fifo", "device.over_provisioning=0.999"];
+    let tries = Tries::Given(tries.map(String::from).to_vec());
     let done = explained(&full(&[]), &requests, "request:2", tries).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("explain.json");
@@ -427,6 +542,15 @@ fn a_page_shows_an_explanation_by_its_file() {
     for shown in ["Why the slowest are slow", "two-collections", "data-figure=\"tail-excess\"", "bound, not a device"] {
         assert!(html.contains(shown), "{shown}");
     }
+    assert!(html.contains("Refused changes") && html.contains("device.over_provisioning = 0.999"));
+    // Programs find the numbers of its tables.
+    let table = |id: &str| crate::reports::data_table(&html, id);
+    let (causes, own) = (table("explain-causes"), json(&done));
+    assert_eq!(causes["columns"], serde_json::json!(["cause", "total_ns", "middle_ns", "excess_ns", "share"]));
+    assert_eq!(causes["rows"][0][1], own["causes"][0]["total_ns"]);
+    assert_eq!(table("explain-tries")["rows"].as_array().unwrap().len(), 2);
+    assert_eq!(table("explain-refused")["rows"][0][1], own["refused"][0]["rule"]);
+    assert_eq!(table("explain-slowest")["rows"][0][6], own["slowest"][0]["latency_ns"]);
     let sentence = done.verdict.split(". ").next().unwrap();
     assert!(html.contains(sentence), "{sentence}");
     // Texts of a file are shown, not obeyed.

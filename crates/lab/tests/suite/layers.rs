@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 160] = [
+const LAYERS: [&str; 161] = [
     "outside",
     "text",
     "names",
@@ -20,8 +20,9 @@ const LAYERS: [&str; 160] = [
     "import/table",
     "import/common",
     "import/flows",
-    "import/xml",
     "import/pairs",
+    "import/shell",
+    "import/xml",
     "import/mqsim",
     "import/mqsim_flows",
     "import/ssdsim",

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use ssdlab_figures::figure::{Cell, Figure, Mark, Table};
-use ssdlab_figures::svg::{Look, draw};
+use ssdlab_figures::svg::{Look, Theme, draw};
 use ssdlab_lab::error::{Class, Result};
+use ssdlab_lab::explain;
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::output::Finished;
 use ssdlab_lab::report::causes::{self, Any};
@@ -20,11 +21,12 @@ use ssdlab_lab::report::words;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::To;
 use ssdlab_lab::run::{How, Outputs, Report};
-use ssdlab_lab::settings::Sources;
+use ssdlab_lab::settings::{Settings, Sources};
 use ssdlab_lab::variants::axes::Axis;
 use ssdlab_lab::variants::comparison::{Planned, Seeds};
 use ssdlab_lab::variants::figures::METRICS;
 use ssdlab_lab::variants::points::Plan;
+use ssdlab_lab::whatif::{self, what_if};
 use ssdlab_sim::Check;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::units::Nanos;
@@ -308,6 +310,71 @@ fn inputs_are_recognised_by_content_and_have_to_belong_together() {
     assert!(Inputs::read(&[directory.path().join("absent")], None).is_err_and(|e| e.class() == Class::File));
     let known = charts::make("percentils", &Inputs::default(), &Wanted::default()).unwrap_err().to_string();
     assert!(known.contains("did you mean `percentiles`?"), "{known}");
+}
+
+/// A table of a page's data.
+pub fn data_table(html: &str, id: &str) -> Value {
+    let data = html.split("id=\"ssdlab-data\">").nth(1).unwrap().split("</script>").next().unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    let tables = data["tables"].as_array().unwrap();
+    tables.iter().find(|one| one["id"] == id).unwrap_or_else(|| panic!("{id}"))["table"].clone()
+}
+
+#[test]
+fn an_explanation_and_a_what_if_belong_to_the_run_beside_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let save = |name: &str, text: String| {
+        std::fs::write(path(name), text).unwrap();
+        path(name)
+    };
+    // A run, the same device with fewer requests, and another device.
+    let mut all = Vec::new();
+    for (name, sets, limit) in [("one", &[][..], 500), ("fewer", &[], 60), ("other", &["schemes.victim=fifo"], 500)] {
+        std::fs::create_dir(path(name)).unwrap();
+        let (sources, requests) = (tiny(sets), workload("mixed-70-30", limit));
+        let files = results(&path(name), &sources, &requests, 20_000_000);
+        let settings = Settings::load(&sources).unwrap();
+        let wish = explain::Wish { at: "read.p99".parse().ok(), tries: explain::tries::Tries::None, jobs: None };
+        let why =
+            explain::explain(&settings, &requests, How::default(), &wish, &mut (), &mut |_| Box::new(())).unwrap();
+        let rows = explain::explain_rows(&path(name).join("requests.csv"), wish.at).unwrap();
+        let future = what_if(&settings, &requests, How::default(), &whatif::Wish::default(), None, &mut ()).unwrap();
+        let [why, rows, future] = [("why", why.json()), ("rows", rows.json()), ("future", future.json())]
+            .map(|(kind, text)| save(&format!("{name}-{kind}"), text));
+        all.push([files[0].clone(), files[1].clone(), why, rows, future]);
+    }
+    let [one, fewer, other] = &all[..] else { panic!() };
+    for own in &all {
+        let [summary, histograms, why, rows, future] = own.clone();
+        read(&[summary.clone(), histograms.clone(), why.clone(), future.clone()]);
+        read(&[histograms, rows.clone()]);
+        read(&[summary, rows, future.clone()]);
+        read(&[why, future]);
+    }
+    let digest = |path: &Path, field: &str| -> String {
+        let value: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        value[field].as_str().unwrap().into()
+    };
+    let fails = |paths: [&PathBuf; 2], says: &[&str]| {
+        for paths in [paths, [paths[1], paths[0]]] {
+            let error = Inputs::read(&paths.map(Clone::clone), None).unwrap_err();
+            assert_eq!(error.class(), Class::Trace, "{error}");
+            assert!(says.iter().all(|text| error.message.contains(text)), "{error}");
+        }
+    };
+    let traces = [&one[0], &fewer[0]].map(|path| digest(path, "trace_digest"));
+    let configs = [&one[0], &other[0]].map(|path| digest(path, "config_digest"));
+    let named = |digests: &[String; 2], pairs: &[[&PathBuf; 2]]| {
+        pairs.iter().for_each(|pair| fails(*pair, &[&digests[0], &digests[1], "of different runs"]));
+    };
+    named(&traces, &[[&one[0], &fewer[2]], [&one[2], &fewer[2]]]);
+    named(&configs, &[[&one[0], &other[2]], [&one[0], &other[4]], [&one[2], &other[4]], [&one[4], &other[4]]]);
+    // Rows have no digests, and a what-if has none of its requests: numbers tell.
+    fails([&one[0], &fewer[3]], &["read requests", "the other results say"]);
+    fails([&one[1], &fewer[3]], &["read requests", "the other results say"]);
+    fails([&fewer[0], &one[4]], &["the summary says"]);
+    fails([&one[0], &fewer[4]], &["the summary says"]);
 }
 
 /// Hostile text in all places that show text from outside.
@@ -599,6 +666,11 @@ fn the_page_of_a_run_is_that_of_its_files() {
     assert!(!html.contains(&here), "a page says nothing of the machine");
 }
 
+/// An input of `golden/`, as this version writes it.
+fn kept_input(text: &str) -> Value {
+    serde_json::from_str(&text.replace("VERSION", env!("CARGO_PKG_VERSION"))).unwrap()
+}
+
 /// `golden/`: figures and pages of a tiny run, byte by byte.
 #[test]
 fn figures_and_pages_are_those_kept() {
@@ -613,16 +685,11 @@ fn figures_and_pages_are_those_kept() {
     }
     let sections = Some(["verdict", "causes", "method"].map(String::from).to_vec());
     made.push(("run.html".into(), page::write(&inputs, &Page { sections, ..lite() }).unwrap().html));
-    let compare = Inputs {
-        compare: Some(serde_json::from_str(include_str!("../golden/compare.json")).unwrap()),
-        ..Inputs::default()
-    };
+    let compare = Inputs { compare: Some(kept_input(include_str!("../golden/compare.json"))), ..Inputs::default() };
     made.push(("compare.svg".into(), draw(&figure("compare", &compare), &Look::default()) + "\n"));
     made.push(("compare.html".into(), page::write(&compare, &lite()).unwrap().html));
-    let reproduce = Inputs {
-        reproduce: Some(serde_json::from_str(include_str!("../golden/reproduce.json")).unwrap()),
-        ..Inputs::default()
-    };
+    let reproduce =
+        Inputs { reproduce: Some(kept_input(include_str!("../golden/reproduce.json"))), ..Inputs::default() };
     made.push(("reproduce.html".into(), page::write(&reproduce, &lite()).unwrap().html));
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     for (name, text) in made {
@@ -635,6 +702,35 @@ fn figures_and_pages_are_those_kept() {
         let same = std::fs::read_to_string(&path).is_ok_and(|kept| kept == text);
         assert!(same, "{name} changed: SSDLAB_GOLDENS=write cargo test -p ssdlab-lab --test suite reports::");
     }
+}
+
+/// At the least size of text, a figure in a column of a paper has no text below six points and no line below half a point.
+#[test]
+fn figures_for_papers_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let inputs = read(&results(directory.path(), &tiny(&[]), &workload("mixed-70-30", 400), 50_000_000));
+    let kept = |text: &str| Some(serde_json::from_str(text).unwrap());
+    let compare = Inputs { compare: kept(include_str!("../golden/compare.json")), ..Inputs::default() };
+    let reproduce = Inputs { reproduce: kept(include_str!("../golden/reproduce.json")), ..Inputs::default() };
+    let look = Look { width: 252.0, font_size: 6.0, unit: "pt", theme: Theme::Paper, ..Look::default() };
+    let mut seen = [0, 0];
+    for inputs in [inputs, compare, reproduce] {
+        for (name, _, _, can) in charts::list(&inputs) {
+            if !can {
+                continue;
+            }
+            let svg = draw(&charts::make(&name, &inputs, &Wanted::default()).unwrap(), &look);
+            for (i, (attribute, least)) in [("font-size=\"", 6.0), ("stroke-width=\"", 0.5)].into_iter().enumerate() {
+                for rest in svg.split(attribute).skip(1) {
+                    let value: f64 = rest.split('"').next().unwrap().parse().unwrap();
+                    assert!(value >= least, "{name}: {attribute}{value}");
+                    seen[i] += 1;
+                }
+            }
+        }
+    }
+    // Text of the size of the whole drawing has no size of its own.
+    assert!(seen[0] > 10 && seen[1] > 50, "{seen:?}");
 }
 
 #[test]

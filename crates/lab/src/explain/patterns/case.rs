@@ -64,20 +64,11 @@ pub struct Case<'c> {
     pub met: &'c [Collection],
 }
 
-impl Case<'_> {
-    /// Whether the array time of a write is more than that of a program: it read first.
-    pub fn reads_first(&self) -> bool {
-        let Some(known) = self.world.known else { return false };
-        let longest = known.config.timing.program.types().iter().map(|time| time.0).max().unwrap_or(0);
-        self.record.write && self.record.of(Cause::Array) > longest
-    }
-}
-
 /// A detector: its test, and its sentence.
 pub struct Detector {
     /// Its name in results.
     pub name: &'static str,
-    /// What the name means, in a few words.
+    /// What the name means, in a few words; `both planes` is said of dies with two.
     pub about: &'static str,
     /// What all requests that show it did, after `All 280 requests of the tail`.
     pub says: &'static str,

@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 
 pub use overload::{Resource as Overloaded, overloaded};
 
+use crate::explain::watch::Known;
 use case::{Case, Detector, World};
 
 /// All detectors, in the order in which they are shown.
@@ -59,13 +60,24 @@ impl Pattern {
         &ALL[self.detector]
     }
 
+    /// What its name means, in a few words.
+    pub fn about(&self, known: Option<&Known>) -> String {
+        of_planes(self.of().about, known)
+    }
+
     /// What all requests that show it did.
-    pub fn says(&self) -> String {
+    pub fn says(&self, known: Option<&Known>) -> String {
         match self.name.split_once(':') {
             Some((_, tenant)) => format!("waited mostly for tenant {tenant}"),
-            None => self.of().says.into(),
+            None => of_planes(self.of().says, known),
         }
     }
+}
+
+/// A die has two planes as a rule; of more it says `two`.
+fn of_planes(text: &str, known: Option<&Known>) -> String {
+    let two = known.is_none_or(|known| known.geometry.planes_per_unit == 2);
+    if two { text.into() } else { text.replace("both planes", "two planes") }
 }
 
 /// Counts requests by pattern.

@@ -16,6 +16,5 @@ pub const DETECTOR: Detector = Detector {
 };
 
 fn shows(case: &Case<'_>) -> bool {
-    let waited = case.record.of(Cause::DieGcOwn) + case.record.of(Cause::DieGcOther) > 0;
-    waited && case.met.len() == 1
+    case.record.mostly(&[Cause::DieGcOwn, Cause::DieGcOther]) && case.met.len() == 1
 }

@@ -18,7 +18,7 @@ pub const DETECTOR: Detector = Detector {
 
 fn shows(case: &Case<'_>) -> bool {
     let Some(known) = case.world.known else { return false };
-    // A write is held until earlier updates of its group are over, and its own begins with reads.
+    // A write is held until earlier updates of its group are over and its own has read other chunks; its old page it reads itself.
     let waits = case.record.mostly(&[Cause::Held]);
-    known.config.raid.layout != RaidLayout::None && case.record.write && (waits || case.reads_first())
+    known.config.raid.layout != RaidLayout::None && case.record.write && (waits || case.record.read_first)
 }

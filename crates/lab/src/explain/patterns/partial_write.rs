@@ -21,5 +21,5 @@ fn shows(case: &Case<'_>) -> bool {
     let page = config.geometry.page_size.0;
     let aligned = record.offset.is_multiple_of(page) && (record.offset + record.bytes).is_multiple_of(page);
     let merges = config.device.partial_write == PartialWrite::ReadModifyWrite && config.raid.layout == RaidLayout::None;
-    merges && record.write && !aligned && case.reads_first()
+    merges && record.write && !aligned && record.read_first
 }

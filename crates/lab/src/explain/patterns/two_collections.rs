@@ -1,4 +1,4 @@
-//! Collections of its own plane and of another one of the die, one after the other.
+//! Most of the wait is for collections of its own plane and of another one of the die, one after the other.
 
 use ssdlab_sim::blame::Cause;
 
@@ -18,10 +18,11 @@ pub const DETECTOR: Detector = Detector {
 
 fn shows(case: &Case<'_>) -> bool {
     let Some(own) = case.record.plane else { return false };
-    if case.record.of(Cause::DieGcOwn) == 0 || case.record.of(Cause::DieGcOther) == 0 {
+    let (record, gc) = (case.record, [Cause::DieGcOwn, Cause::DieGcOther]);
+    if gc.iter().any(|cause| record.of(*cause) == 0) || !record.mostly(&gc) {
         return false;
     }
-    // The die was never idle between them: this request waited for it.
+    // The die was never idle between them, as this request waited for it: it served what the first one had delayed.
     let is_own = |of: &Collection| of.planes.contains(&own);
     case.met.windows(2).any(|pair| is_own(&pair[0]) != is_own(&pair[1]))
 }

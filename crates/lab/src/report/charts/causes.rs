@@ -136,7 +136,11 @@ pub(super) fn tail_causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
                 .into_iter()
                 .map(|(cause, ns)| format!("{} {}", cause.name(), percent(ns as f64 / last.sum.max(1) as f64)))
                 .collect();
-            said.push(format!("The {} slowest {}: {}.", count(last.count), plural(op), causes.join(", ")));
+            let slowest = match last.count {
+                1 => format!("The slowest {}", plural(op).trim_end_matches('s')),
+                n => format!("The {} slowest {}", count(n), plural(op)),
+            };
+            said.push(format!("{slowest}: {}.", causes.join(", ")));
         }
     }
     let mut figure = figure("tail-causes", title, inputs, panels, table);
