@@ -244,6 +244,7 @@ pub fn import(simulator: Simulator, data: &[u8]) {
         }
     }
     let _ = Requests::imported(&imported, None);
+    let _ = Requests::check_imported(&imported);
     match Settings::imported(&imported) {
         Ok(settings) => {
             let again = Settings::parse("drive", &imported.toml()).unwrap_or_else(|fault| panic!("{fault:?}"));

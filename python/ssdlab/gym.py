@@ -159,7 +159,7 @@ class VictimEnv(_Env):
         )
         self.action_space = gym.spaces.Discrete(candidates)
         # By number of candidates; every step returns a copy of one.
-        self._masks = np.tril(np.ones((candidates + 1, candidates), np.int8), -1)
+        self._masks: NDArray[np.int8] = np.tril(np.ones((candidates + 1, candidates), np.int8), -1)
         self._shape = (candidates, 4)
 
     def _observe(self, decision: _Decision | None) -> dict[str, NDArray[np.float32]]:
@@ -237,7 +237,7 @@ class _Vector(VectorEnv[Any, Any, Any]):
         self.single_action_space = self.envs[0].action_space
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._ended = np.zeros(num_envs, bool)
+        self._ended: NDArray[np.bool_] = np.zeros(num_envs, bool)
 
     def _stacked(self, observations: Sequence[Any]) -> Any:
         if isinstance(observations[0], dict):

@@ -97,8 +97,8 @@ def test_free_threading_stays_on() -> None:
 
 def test_stubs_are_true() -> None:
     pytest.importorskip("mypy")
-    allowed = TESTS / "stubtest.txt"
-    done = python("-m", "mypy.stubtest", "ssdlab", "--allowlist", str(allowed), "--ignore-unused-allowlist")
+    given = ["--allowlist", str(TESTS / "stubtest.txt"), "--mypy-config-file", str(TESTS / "stubtest.ini")]
+    done = python("-m", "mypy.stubtest", "ssdlab", *given, "--ignore-unused-allowlist")
     assert done.returncode == 0, done.stdout
 
 

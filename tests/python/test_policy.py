@@ -66,6 +66,13 @@ def test_greedy_in_numpy_is_the_native_one_and_is_named_in_the_summary():
     assert hidden["source"] is None and "about" not in hidden
 
 
+def test_second_copies_are_valid_pages_for_every_policy():
+    cfg = SMALL.set({"schemes.route": {"dpr": {"k": 1, "replica_pages": 0.1}}})
+    mine, native = (run(cfg, workload="mixed-70-30", limit=20_000, victim=victim).summary for victim in (Greedy(), None))
+    assert native["dpr"]["copies"] > 50, native["dpr"]
+    assert bare(mine) == bare(native)
+
+
 def test_the_view_has_the_state_of_the_plane():
     seen = []
 

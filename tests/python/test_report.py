@@ -367,7 +367,12 @@ def test_a_printed_page_has_every_figure(made, opened, name, theme, tmp_path) ->
     assert drawn > 0 and shapes > 20 * drawn
     image = document[0].render(scale=0.5).to_numpy()
     assert (image[2, 2] == 255).all()
+    # On A4 with margins of 10 mm, nothing is cut off at the right, and a figure fits on a page with its heading.
+    page.set_viewport_size({"width": 718, "height": 1047})
     page.emulate_media(media="print")
+    wide = "[...document.querySelectorAll('table, svg, p, pre')].filter(e => e.getBoundingClientRect().right > 718).map(e => e.outerHTML.slice(0, 200))"
+    assert page.evaluate(wide) == []
+    assert page.evaluate("Math.max(...[...document.querySelectorAll('.plot > svg')].map(e => e.getBoundingClientRect().height))") < 900
     for figure in page.locator("figure[data-figure]").all():
         drawing = figure.locator(".plot > *")
         box, least = drawing.bounding_box(), 40 if drawing.evaluate("e => e.tagName") == "svg" else 12

@@ -240,8 +240,8 @@ pub struct InputArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub limit: Option<u64>,
     /// Replay the trace this many times, one after the other
-    #[arg(long = "loop", value_name = "N", default_value_t = 1, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..))]
-    pub loops: u32,
+    #[arg(long = "loop", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub loops: Option<u32>,
     /// Multiply arrival times by this: a decimal such as 0.5, or a ratio such as 1/3
     #[arg(long, value_name = "X")]
     pub time_scale: Option<Scale>,
@@ -250,9 +250,9 @@ pub struct InputArgs {
     #[arg(long, value_name = "arrival|closed", value_enum, hide_possible_values = true)]
     pub replay: Option<WhenArg>,
     /// How to treat requests beyond the end of the device: error (stop and say what would fit), wrap (modulo the capacity),
-    /// clip (drop them) or dense (renumber touched pages in order of first touch)
-    #[arg(long, value_name = "error|wrap|clip|dense", default_value = "error")]
-    pub lba_policy: LbaPolicy,
+    /// clip (drop them) or dense (renumber touched pages in order of first touch) [default: error]
+    #[arg(long, value_name = "error|wrap|clip|dense")]
+    pub lba_policy: Option<LbaPolicy>,
 }
 
 impl InputArgs {
@@ -273,10 +273,10 @@ impl InputArgs {
             from,
             reading: self.reading.reading(),
             limit: self.limit,
-            loops: self.loops,
+            loops: self.loops.unwrap_or(1),
             time_scale: self.time_scale,
             replay: self.replay.map(When::from),
-            lba_policy: self.lba_policy,
+            lba_policy: self.lba_policy.unwrap_or_default(),
         }))
     }
 }

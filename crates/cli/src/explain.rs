@@ -17,10 +17,10 @@ use crate::output;
 use crate::progress::{Board, Progress};
 use crate::report::Begun;
 
-/// Explains and prints.
-pub fn explain(args: &ExplainArgs, line: &str) -> Result<()> {
+/// Explains and prints. `options`: those that stand on the command line.
+pub fn explain(args: &ExplainArgs, options: &[String], line: &str) -> Result<()> {
     let mut files = Files::new();
-    let rows = rows(args)?;
+    let rows = rows(args, options)?;
     let outputs = [("--json", given(args.json.as_ref())), ("--report", args.report.report.as_deref())];
     let wanted = match rows {
         Some(path) => {
@@ -75,10 +75,30 @@ pub fn explain(args: &ExplainArgs, line: &str) -> Result<()> {
     output::print(&explained.text(args.top))
 }
 
+/// Options that go with rows; all others are of a run.
+const WITH_ROWS: [&str; 8] =
+    ["--at", "--top", "--try", "--json", "--report", "--report-lite", "--report-title", "--quiet"];
+
+/// Whether a name has one of these endings, in whatever case.
+fn ends_in(path: &Path, endings: &[&str]) -> bool {
+    let name = path.to_string_lossy().to_lowercase();
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
 /// The file of rows, if one is given in place of a run.
-fn rows(args: &ExplainArgs) -> Result<Option<&Path>> {
-    let is_rows = |path: &Path| path.extension().is_some_and(|ending| ending == "csv" || ending == "parquet");
-    let Some(path) = args.files.iter().find(|path| is_rows(path)) else { return Ok(None) };
+fn rows<'a>(args: &'a ExplainArgs, options: &[String]) -> Result<Option<&'a Path>> {
+    let compressed = [".csv", ".parquet"].map(|rows| [".gz", ".zst", ".xz"].map(|ending| format!("{rows}{ending}")));
+    let compressed = compressed.as_flattened().iter().map(String::as_str).collect::<Vec<_>>();
+    let unread = |path: &&PathBuf| path.as_os_str() == "-" || ends_in(path, &compressed);
+    if let Some(path) = args.files.iter().find(unread) {
+        let what = if path.as_os_str() == "-" { "standard input" } else { "a compressed file" };
+        let message = format!("{}: {what} is neither a configuration nor rows of a finished run", path.display());
+        return Err(Error::usage(message).help(
+            "rows are a file whose name ends in .csv or .parquet, not compressed; anything else is a configuration",
+        ));
+    }
+    let is_rows = |path: &&PathBuf| ends_in(path, &[".csv", ".parquet"]);
+    let Some(path) = args.files.iter().find(is_rows) else { return Ok(None) };
     let wrong = |what: &str, help: &str| {
         Err(Error::usage(format!("{}: rows of a finished run, and {what}", path.display())).help(help))
     };
@@ -90,6 +110,9 @@ fn rows(args: &ExplainArgs) -> Result<Option<&Path>> {
     }
     if Tries::parse(&args.tries)? != Tries::None && !args.tries.is_empty() {
         return wrong("--try", "to try changes, give the configuration and the requests of the run");
+    }
+    if let Some(option) = options.iter().find(|option| !WITH_ROWS.contains(&option.as_str())) {
+        return wrong(option, &format!("leave {option} out: it is of a run, and rows are explained as they are"));
     }
     Ok(Some(path))
 }

@@ -6,6 +6,8 @@ mod blocks;
 mod chart;
 pub mod compare;
 mod explain;
+#[cfg(feature = "figures")]
+mod export;
 pub mod fault;
 pub mod fleet;
 mod import;
@@ -30,7 +32,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use clap::{CommandFactory, Parser};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use ssdlab_lab::error::{Error, Kind, Result};
 
 use args::{Cli, Command};
@@ -47,8 +50,10 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
 /// Runs the command with these arguments, the program's name first, and returns its exit status.
 pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let cli = match Cli::try_parse_from(&arguments) {
-        Ok(cli) => cli,
+    let parsed = Cli::command().try_get_matches_from(&arguments);
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, options(&matches))));
+    let (cli, options) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => {
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(Status::Usage as u8);
@@ -66,7 +71,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
             slot.get_or_insert_with(|| format!("{what}{place}"));
         }
     }));
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command, &line)));
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command, &options, &line)));
     let error = match outcome {
         Ok(Ok(status)) => return status,
         Ok(Err(error)) => error,
@@ -83,7 +88,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
 
 /// The arguments with files by their base names, so that a report says nothing of the machine.
 fn shortened(arguments: &[OsString]) -> Vec<OsString> {
-    const FILES: [&str; 14] = [
+    const FILES: [&str; 15] = [
         "--trace",
         "--traces",
         "--workload",
@@ -98,8 +103,12 @@ fn shortened(arguments: &[OsString]) -> Vec<OsString> {
         "--rows",
         "--import",
         "--follow-traces",
+        "--store",
     ];
-    let named_by_ending = |text: &str| [".toml", ".csv", ".parquet"].iter().any(|ending| text.ends_with(ending));
+    let named_by_ending = |text: &str| {
+        let text = text.to_lowercase();
+        [".toml", ".csv", ".parquet"].iter().any(|ending| text.ends_with(ending))
+    };
     let base = |path: &str| Path::new(path).file_name().map_or(OsString::from(path), OsString::from);
     let mut out: Vec<OsString> = Vec::new();
     for (i, argument) in arguments.iter().enumerate() {
@@ -132,7 +141,19 @@ pub fn quoted(arguments: &[OsString]) -> String {
     words.join(" ")
 }
 
-fn dispatch(command: Command, line: &str) -> Result<u8> {
+/// The options of the command that stand on the command line, such as `--limit`.
+fn options(matches: &ArgMatches) -> Vec<String> {
+    let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
+    let command = Cli::command();
+    let Some(command) = command.find_subcommand(name) else { return Vec::new() };
+    let given = command.get_arguments().filter(|argument| {
+        let id = argument.get_id().as_str();
+        matches!(matches.try_contains_id(id), Ok(true)) && matches.value_source(id) == Some(ValueSource::CommandLine)
+    });
+    given.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
+}
+
+fn dispatch(command: Command, options: &[String], line: &str) -> Result<u8> {
     match command {
         Command::Sweep(command) => return sweep::sweep(&command, line),
         Command::Fleet(command) => return fleet::fleet(&command, line),
@@ -140,7 +161,7 @@ fn dispatch(command: Command, line: &str) -> Result<u8> {
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
-        Command::Explain(args) => explain::explain(&args, line),
+        Command::Explain(args) => explain::explain(&args, options, line),
         Command::Whatif(args) => whatif::whatif(&args, line),
         Command::Import(args) => import::import(&args),
         Command::Report(args) => report::report(&args),

@@ -127,7 +127,7 @@ fn drawn(figure: &Figure, args: &PlotArgs, to: &Path) -> Result<Vec<u8>> {
 
 #[cfg(feature = "figures")]
 fn exported(figure: &Figure, args: &PlotArgs, to: &Path, form: &str) -> Result<Vec<u8>> {
-    use ssdlab_figures::export;
+    use crate::export;
     let mut look = look(args)?;
     let font = args
         .font

@@ -298,10 +298,11 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     lines.push((
         "write amplification",
         format!(
-            "{}: {} host pages written, flash programs {} host + {} GC, {} copybacks",
+            "{}: {} host pages written, flash programs {} host{} + {} GC, {} copybacks",
             or_dash(summary.write_amplification, &|v| format!("{v:.3}")),
             count(summary.pages.written),
-            count(flash.programs.host + flash.programs.cache),
+            count(flash.programs.host),
+            summary.cache.as_ref().map_or(String::new(), |_| format!(" + {} cache", count(flash.programs.cache))),
             count(flash.programs.gc),
             count(flash.copybacks)
         ),

@@ -26,11 +26,9 @@
 //! | Which colour and pattern has a cause? | [`palette`] |
 //! | How wide is a text? | [`font`] |
 //! | Where are ticks, and how are they labelled? | [`scale`] |
-//! | How is it drawn? | [`svg`]; with the feature `figures`, `export` makes PDF and PNG of that |
+//! | How is it drawn? | [`svg`] |
 
 pub mod escape;
-#[cfg(feature = "figures")]
-pub mod export;
 pub mod figure;
 pub mod font;
 pub mod palette;

@@ -119,6 +119,11 @@ impl Drawing<'_> {
         self.look.font_size
     }
 
+    /// The size of names and ticks: smaller than the rest, but no text is below six points.
+    fn small(&self) -> f64 {
+        (self.size() * 0.92).max(6.0).min(self.size())
+    }
+
     /// Widths of lines: thin ones are at least half a point.
     fn stroke(&self, of: f64) -> String {
         n((of * self.size() / 13.0).max(0.5))
@@ -191,7 +196,7 @@ impl Drawing<'_> {
         let mut left = margin;
         for (panel, (_, y)) in figure.panels.iter().zip(&placed) {
             let room = self.natural(panel, figure.panels.len()) * scale / (size * 1.2);
-            let widest = ticks(&panel.y, y, room).iter().map(|(_, text)| width(text, size * 0.92)).fold(0.0, f64::max);
+            let widest = ticks(&panel.y, y, room).iter().map(|(_, text)| width(text, self.small())).fold(0.0, f64::max);
             let label = if upright && !panel.y.label.is_empty() { size * 1.5 } else { 0.0 };
             left = left.max(margin + widest.min(most_label) + size * 0.6 + label);
         }
@@ -229,7 +234,7 @@ impl Drawing<'_> {
 
     fn axes(&mut self, panel: &Panel, frame: &Frame, upright: bool, shared: bool, margin: f64, most_label: f64) {
         let size = self.size();
-        let small = size * 0.92;
+        let small = self.small();
         let Frame { left, right, top, bottom, x, y } = frame;
         let (grid, axis, muted) = (self.ground.grid, self.ground.axis, self.ground.muted);
         // What the panel shows, or the title of the upright axis, above it.
@@ -501,7 +506,7 @@ impl Drawing<'_> {
 
     /// Draws the ramp of a heat map with its ends; returns its width.
     fn colour_bar(&mut self, series: &Series, right: f64, base: f64) -> f64 {
-        let size = self.size() * 0.92;
+        let size = self.small();
         let (low, high) = cell_range(series);
         let axis = series.value.clone().unwrap_or_default();
         let placed = Placed::new(&axis.clone().within(low, high), None, false);
@@ -545,7 +550,7 @@ impl Drawing<'_> {
     }
 
     fn texts(&mut self, series: &Series, frame: &Frame, style: Style) {
-        let size = self.size() * 0.92;
+        let size = self.small();
         for (point, text) in series.points.iter().zip(&series.labels).filter(|(point, _)| finite(point)) {
             let (x, y) = (frame.x.at(point[0]) + size * 0.6, frame.y.at(point[1]) + size * 0.35);
             let text = name(text);
@@ -654,13 +659,13 @@ impl Drawing<'_> {
     }
 
     fn entry_width(&self, entry: &Entry) -> f64 {
-        let size = self.size() * 0.92;
+        let size = self.small();
         width(&fitted(&entry.text, size, self.look.width * 0.6), size) + self.size() * 3.4
     }
 
     fn draw_legend(&mut self, rows: &[Vec<&Entry>], left: f64, top: f64) {
         let size = self.size();
-        let small = size * 0.92;
+        let small = self.small();
         let mut y = top;
         for row in rows {
             y += size * 1.5;

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyTuple};
 use serde_json::Value as Json;
 use ssdlab_lab::import::{How, Imported};
 use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::settings::{Document, Settings, Sources};
+use ssdlab_lab::settings::{Document, Sources};
 
 use crate::config::Config;
 use crate::errors::{engine, usage};
@@ -94,7 +94,7 @@ fn import_config(py: Python<'_>, files: &Bound<'_, PyTuple>, simulator: &str, sc
     };
     let (imported, toml) = engine(py, || {
         let imported = Imported::read(&documents, How { from, scenario })?;
-        Settings::imported(&imported)?;
+        Requests::check_imported(&imported)?;
         let toml = imported.toml();
         Ok((imported, toml))
     })?;

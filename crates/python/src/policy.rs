@@ -18,11 +18,14 @@ struct Column<T: Element> {
     values: Vec<T>,
     buffer: PyBuffer<T>,
     all: Py<PyAny>,
-    /// The part with candidates, and their number.
-    part: Option<(usize, Py<PyAny>)>,
+    /// The parts with so many candidates that were asked for last: a few numbers alternate.
+    parts: Vec<(usize, Py<PyAny>)>,
     /// Whether it holds the candidates of this question.
     filled: bool,
 }
+
+/// Parts of a column that are kept.
+const PARTS: usize = 8;
 
 impl<T: Element + Default> Column<T> {
     fn new(py: Python<'_>, blocks: usize, format: &str) -> PyResult<Self> {
@@ -30,7 +33,13 @@ impl<T: Element + Default> Column<T> {
         let builtins = py.import("builtins")?;
         let view = builtins.getattr("memoryview")?.call1((memory,))?.call_method1("cast", (format,))?;
         let all = view.call_method0("toreadonly")?.unbind();
-        Ok(Column { values: vec![T::default(); blocks], buffer: PyBuffer::get(&view)?, all, part: None, filled: false })
+        Ok(Column {
+            values: vec![T::default(); blocks],
+            buffer: PyBuffer::get(&view)?,
+            all,
+            parts: Vec::new(),
+            filled: false,
+        })
     }
 
     fn read(
@@ -45,14 +54,15 @@ impl<T: Element + Default> Column<T> {
             self.buffer.copy_from_slice(py, &self.values)?;
             self.filled = true;
         }
-        match &self.part {
-            Some((count, part)) if *count == closed => Ok(part.clone_ref(py)),
-            _ => {
-                let part = self.all.bind(py).get_item(PySlice::new(py, 0, closed as isize, 1))?.unbind();
-                self.part = Some((closed, part.clone_ref(py)));
-                Ok(part)
-            }
+        if let Some((_, part)) = self.parts.iter().find(|(count, _)| *count == closed) {
+            return Ok(part.clone_ref(py));
         }
+        let part = self.all.bind(py).get_item(PySlice::new(py, 0, closed as isize, 1))?.unbind();
+        if self.parts.len() == PARTS {
+            self.parts.remove(0);
+        }
+        self.parts.push((closed, part.clone_ref(py)));
+        Ok(part)
     }
 }
 

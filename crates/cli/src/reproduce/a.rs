@@ -119,7 +119,7 @@ const ASSUMPTIONS: &[Assumption] = &[
     assume("bound host writes", "CWDP, channel, 0.01 points, 5 times", ON_CHANNELS).own(BOUND_AND_NARROW).times("0.2"),
     assume("where free pages count", "device", &["gc.scope=device"]),
     assume("write points", "shared", &["ftl.write_points=shared"]),
-    assume("wear levelling", "static", &["ftl.wear_levelling=static"]),
+    assume("wear levelling", "none", &["ftl.wear_levelling=none"]),
     assume("fill", "random overwrites", &["precondition.mode=random"]),
     assume("queue depth", "5", &["device.queue_depth=5"]),
     assume("victims", "FIFO, 5 times", &["schemes.victim=fifo"]).times("0.2"),

@@ -102,7 +102,7 @@ fn comparisons_and_papers_have_pages() {
 fn studies_have_pages_and_figures() {
     let bench = Bench::new();
     std::fs::write(bench.path().join("study.toml"), crate::sweep::STUDY).unwrap();
-    bench.good("sweep run study.toml --store st --quiet --report a.html --report-lite");
+    bench.good("sweep run study.toml --store ./st --quiet --report a.html --report-lite");
     bench.good("report st -o b.html --lite");
     let figures = |name: &str| -> serde_json::Value {
         let page = bench.text(name);

@@ -88,6 +88,13 @@ fn requests_go_to_the_queue_of_their_device() {
     let one = "'nvme={arbitration=\"rr\",queues=[{name=\"db\",match={device=[\"a\"]}}]}'";
     let said = bench.bad(&format!("run --trace t.csv {COLUMNS} --set {one} --quiet"), 3);
     assert!(said.contains("line 2") && said.contains("device b") && said.contains("rest"), "{said}");
+    // A name that nothing has is remarked on.
+    let done = bench.run(&format!("run --trace t.csv {COLUMNS} --set {}", queues.replace("[\"a\"]", "[\"A\"]")));
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(said.contains("no measured request came to the queue db"), "{said}");
+    // Names are columns of files.
+    let said = bench.bad(&format!("run --trace t.csv {COLUMNS} --set {}", one.replace("db", "db, cold")), 2);
+    assert!(said.contains("letters, digits"), "{said}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub fn family(font: &[u8]) -> Option<String> {
     face.families.first().map(|(name, _)| name.clone())
 }
 
-/// An SVG of [`draw`](crate::svg::draw) as PDF: vectors, and text as text.
+/// An SVG of [`draw`](ssdlab_figures::svg::draw) as PDF: vectors, and text as text.
 ///
 /// # Errors
 /// The SVG or the font can't be used, in words.
@@ -61,8 +61,8 @@ pub fn png(svg: &str, font: Option<&[u8]>, scale: f32) -> Result<Vec<u8>, String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Axis, Figure, Mark, Panel, Scale, Series, Unit};
-    use crate::svg::{Look, draw};
+    use ssdlab_figures::figure::{Axis, Figure, Mark, Panel, Scale, Series, Unit};
+    use ssdlab_figures::svg::{Look, draw};
 
     #[test]
     fn text_stays_text_and_pictures_have_their_size() {
