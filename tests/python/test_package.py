@@ -71,7 +71,7 @@ def test_the_wheel_is_small() -> None:
     if wheel := os.environ.get("SSDLAB_WHEEL"):
         assert Path(wheel).stat().st_size < 12_000_000
     else:
-        pytest.skip("no wheel: SSDLAB_WHEEL is not set")
+        pytest.skip("no released wheel: SSDLAB_WHEEL is not set")
 
 
 @timing

@@ -2,6 +2,7 @@
 //!
 //! The wheel is built while the libraries of the tests are installed, and two tests run at a time.
 //! Without a Python that can do so the test says what is missing and passes; with `SSDLAB_PYTHON=1` it fails.
+//! `SSDLAB_PROFILE=release` builds and tests the wheel that would be published, and its size; this takes three minutes longer.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -58,10 +59,16 @@ fn prepare(python: &Path, root: &Path, scratch: &Path) -> Result<PathBuf, String
     Ok(wheel)
 }
 
-/// The wheel, compiled as the tests are, so that what they compiled is not compiled again.
+/// Whether the wheel is the one that would be published.
+fn released() -> bool {
+    std::env::var_os("SSDLAB_PROFILE").is_some_and(|value| value == "release")
+}
+
+/// The wheel, compiled as the tests are unless it is released, so that what they compiled is not compiled again.
 fn wheel(python: &Path, root: &Path, scratch: &Path) -> PathBuf {
     let out = scratch.join("wheel");
-    let arguments = ["-m", "maturin", "build", "--profile", "dev", "--locked", "--out"];
+    let profile = if released() { "release" } else { "dev" };
+    let arguments = ["-m", "maturin", "build", "--profile", profile, "--locked", "--out"];
     let build = run(Command::new(python).args(arguments).arg(&out).current_dir(root));
     build.unwrap_or_else(|error| panic!("{error}"));
     let mut wheels =
@@ -79,7 +86,10 @@ fn test(python: &Path, root: &Path, scratch: &Path, variables: &[(&str, &str)]) 
     tests.args(["-P", "-m", "pytest", "-q", "-rs", "--durations=20", "-p", "no:cacheprovider"]).args(parallel);
     tests.arg(root.join("tests/python")).current_dir(scratch).envs(variables.iter().copied());
     tests.env("PYTHONPYCACHEPREFIX", scratch.join("bytecode"));
-    tests.env("SSDLAB_BINARY", env!("CARGO_BIN_EXE_ssdlab")).env("SSDLAB_WHEEL", &wheel);
+    tests.env("SSDLAB_BINARY", env!("CARGO_BIN_EXE_ssdlab"));
+    if released() {
+        tests.env("SSDLAB_WHEEL", &wheel);
+    }
     match run(&mut tests) {
         Ok(done) => println!("{}", String::from_utf8_lossy(&done.stdout)),
         Err(error) => panic!("{error}"),
