@@ -71,9 +71,9 @@ pub trait TriggerScript: Send + Sync + Sized + 'static {
 
 /// What a victim script sees of a plane: its closed blocks, in ascending order.
 ///
-/// [`VictimSight::take`] copies the state of the plane's blocks; a column is computed from that copy when it is asked for. Erases
-/// and closings of all planes do not fit into a cache, so after [`VictimSight::TRIAL`] questions those are copied only that were
-/// asked for by then.
+/// [`VictimSight::take`] copies the state of the plane's closed blocks; a column is computed from that copy when it is asked for.
+/// Erases and closings of all planes do not fit into a cache, so after [`VictimSight::TRIAL`] questions those are copied only that
+/// were asked for by then.
 #[derive(Default)]
 pub struct VictimSight {
     /// The plane.
@@ -84,12 +84,15 @@ pub struct VictimSight {
     pub pages_per_block: u32,
     /// The number of candidates.
     pub closed: usize,
+    blocks: usize,
     taken: u64,
     erases_wanted: bool,
     closings_wanted: bool,
-    raw_valid: Vec<u16>,
-    raw_erases: Vec<u32>,
-    raw_closings: Vec<Closing>,
+    /// Blocks that are no candidates, in ascending order: few, so that the others are copied in long runs.
+    gaps: Vec<usize>,
+    valid: Vec<u16>,
+    erases: Vec<u32>,
+    closings: Vec<Closing>,
 }
 
 /// The candidates' values of a column go to the front of a list that has room for all blocks; nothing if the column is not copied
@@ -112,79 +115,62 @@ impl VictimSight {
         (self.plane, self.now, self.pages_per_block) = (plane.0, view.now.0, view.geometry.pages_per_block);
         let trial = self.taken < Self::TRIAL;
         self.taken += u64::from(trial);
-        copy(&mut self.raw_valid, &flash.valid_if_closed()[range.clone()]);
-        let copies = flash.copies_by_block().get(range.clone()).unwrap_or_default();
-        self.raw_valid.iter_mut().zip(copies).for_each(|(valid, copies)| *valid += copies);
+        let valid = &flash.valid_if_closed()[range.clone()];
+        find_gaps(&mut self.gaps, valid);
+        self.blocks = valid.len();
+        self.closed = self.blocks - self.gaps.len();
+        copy_between(&mut self.valid, valid, &self.gaps);
+        if let Some(copies) = flash.copies_by_block().get(range.clone()) {
+            let candidates = between(self.blocks, &self.gaps);
+            self.valid.iter_mut().zip(candidates).for_each(|(valid, block)| *valid += copies[block]);
+        }
+        self.erases.clear();
         if trial || self.erases_wanted {
-            copy(&mut self.raw_erases, &flash.erases_by_block()[range.clone()]);
-        } else {
-            self.raw_erases.clear();
+            copy_between(&mut self.erases, &flash.erases_by_block()[range.clone()], &self.gaps);
         }
+        self.closings.clear();
         if trial || self.closings_wanted {
-            copy(&mut self.raw_closings, &flash.closings_by_block()[range]);
-        } else {
-            self.raw_closings.clear();
+            copy_between(&mut self.closings, &flash.closings_by_block()[range], &self.gaps);
         }
-        self.closed = self.raw_valid.chunks(GROUP).map(closed_in).sum();
     }
 
     /// Blocks of the plane: the room that a column needs.
     pub fn blocks(&self) -> usize {
-        self.raw_valid.len()
+        self.blocks
     }
 
     fn column<F, T>(&self, from: &[F], into: &mut [T], value: impl Fn(&F) -> T) -> Filled {
-        if from.is_empty() && self.closed > 0 {
-            return None;
-        }
-        let mut count = 0;
-        for (valid, from) in self.raw_valid.chunks(GROUP).zip(from.chunks(GROUP)) {
-            // Nearly all blocks are closed, so most groups are taken as they are.
-            if closed_in(valid) == valid.len() {
-                into[count..].iter_mut().zip(from).for_each(|(into, from)| *into = value(from));
-                count += valid.len();
-                continue;
-            }
-            // Branchless: which blocks of the others are closed is hard to predict.
-            for (valid, from) in valid.iter().zip(from) {
-                into[count] = value(from);
-                count += usize::from(is_closed(*valid));
-            }
-        }
-        Some(())
+        into.iter_mut().zip(from).for_each(|(into, from)| *into = value(from));
+        (from.len() == self.closed).then_some(())
     }
 
     /// The block of each candidate, as an index in the plane.
     pub fn block(&mut self, into: &mut [u32]) -> Filled {
-        let mut count = 0;
-        for (block, valid) in (0u32..).zip(&self.raw_valid) {
-            into[count] = block;
-            count += usize::from(is_closed(*valid));
-        }
+        into.iter_mut().zip(between(self.blocks, &self.gaps)).for_each(|(into, block)| *into = block as u32);
         Some(())
     }
 
     /// Valid pages.
     pub fn valid(&mut self, into: &mut [u16]) -> Filled {
-        self.column(&self.raw_valid, into, |valid| *valid)
+        self.column(&self.valid, into, |valid| *valid)
     }
 
     /// Erases.
     pub fn erases(&mut self, into: &mut [u32]) -> Filled {
         self.erases_wanted |= self.taken < Self::TRIAL;
-        self.column(&self.raw_erases, into, |erases| *erases)
+        self.column(&self.erases, into, |erases| *erases)
     }
 
     /// Times at which the blocks were closed, in nanoseconds.
     pub fn closed_at(&mut self, into: &mut [u64]) -> Filled {
         self.closings_wanted |= self.taken < Self::TRIAL;
-        self.column(&self.raw_closings, into, |closing| closing.at.0)
+        self.column(&self.closings, into, |closing| closing.at.0)
     }
 
     /// Write points that filled the blocks: 0 the host's, 1 GC's, 2 that of joint collections, 3 that of copybacks.
     pub fn streams(&mut self, into: &mut [u8]) -> Filled {
         self.closings_wanted |= self.taken < Self::TRIAL;
-        self.column(&self.raw_closings, into, |closing| match closing.stream {
+        self.column(&self.closings, into, |closing| match closing.stream {
             Stream::Host => 0,
             Stream::Gc => 1,
             Stream::Aligned => 2,
@@ -198,9 +184,11 @@ fn candidate(view: &View, plane: PlaneId, index: usize) -> Option<BlockId> {
     let range = view.geometry.blocks(plane);
     let mut left = index;
     for (i, group) in view.flash.valid_if_closed()[range.clone()].chunks(GROUP).enumerate() {
-        let closed = closed_in(group);
+        let is_open = |valid: &&u16| !is_closed(**valid);
+        let closed = if any_open(group) { group.len() - group.iter().filter(is_open).count() } else { group.len() };
         if left < closed {
-            let at = group.iter().enumerate().filter(|(_, valid)| is_closed(**valid)).nth(left)?.0;
+            let mut candidates = group.iter().enumerate().filter(|(_, valid)| is_closed(**valid));
+            let at = if closed == group.len() { left } else { candidates.nth(left)?.0 };
             return Some(BlockId((range.start + GROUP * i + at) as u32));
         }
         left -= closed;
@@ -213,16 +201,36 @@ fn is_closed(valid: u16) -> bool {
 }
 
 /// Blocks that are looked at together.
-const GROUP: usize = 64;
+const GROUP: usize = 16;
 
-/// How many blocks of a group are closed: a sum of small numbers, so that many are added at once.
-fn closed_in(group: &[u16]) -> usize {
-    group.iter().map(|valid| u16::from(is_closed(*valid))).sum::<u16>().into()
+/// Whether a block of a group is not closed. Most groups have none.
+fn any_open(group: &[u16]) -> bool {
+    !is_closed(group.iter().fold(0, |any, valid| any | valid))
 }
 
-fn copy<T: Copy>(into: &mut Vec<T>, from: &[T]) {
+/// Lists blocks that are not closed.
+fn find_gaps(gaps: &mut Vec<usize>, valid: &[u16]) {
+    gaps.clear();
+    for (i, group) in valid.chunks(GROUP).enumerate().filter(|(_, group)| any_open(group)) {
+        gaps.extend((GROUP * i..).zip(group).filter(|(_, valid)| !is_closed(**valid)).map(|(block, _)| block));
+    }
+}
+
+/// The numbers below `end` that are no gaps.
+fn between(end: usize, gaps: &[usize]) -> impl Iterator<Item = usize> {
+    let starts = std::iter::once(0).chain(gaps.iter().map(|gap| gap + 1));
+    starts.zip(gaps.iter().copied().chain([end])).flat_map(|(start, end)| start..end)
+}
+
+/// Copies what is no gap.
+fn copy_between<T: Copy>(into: &mut Vec<T>, from: &[T], gaps: &[usize]) {
     into.clear();
-    into.extend_from_slice(from);
+    let mut start = 0;
+    for &gap in gaps {
+        into.extend_from_slice(&from[start..gap]);
+        start = gap + 1;
+    }
+    into.extend_from_slice(&from[start..]);
 }
 
 /// What a trigger script sees of a plane.
@@ -464,23 +472,19 @@ pub fn source_digest(source: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Whole groups, groups with holes, and a last group that is short.
+    /// Whole groups, groups with gaps at their ends and in a row, and a last group that is short.
     #[test]
     fn candidates_are_the_closed_blocks_in_order() {
-        let open = |block: &usize| matches!(block, 0 | 70 | 127 | 199);
-        let raw_valid: Vec<u16> = (0..200).map(|block| if open(&block) { 0xffff } else { block as u16 % 64 }).collect();
-        let closed: Vec<usize> = (0..200).filter(|block| !open(block)).collect();
-        let raw_erases = (1000..1200).collect();
-        let mut sight = VictimSight { raw_valid, raw_erases, ..VictimSight::default() };
-        sight.closed = sight.raw_valid.chunks(GROUP).map(closed_in).sum();
-        assert_eq!(sight.closed, closed.len());
-        let (mut blocks, mut valid, mut erases) = ([0u32; 200], [0u16; 200], [0u32; 200]);
-        sight.block(&mut blocks).unwrap();
-        sight.valid(&mut valid).unwrap();
-        sight.erases(&mut erases).unwrap();
-        for (i, block) in closed.into_iter().enumerate() {
-            let expected = (block as u32, block as u16 % 64, 1000 + block as u32);
-            assert_eq!((blocks[i], valid[i], erases[i]), expected);
+        let patterns: [fn(usize) -> bool; 4] =
+            [|block| matches!(block, 0 | 70 | 127 | 199), |block| block > 40, |block| block % 2 == 0, |_| false];
+        for open in patterns {
+            let valid: Vec<u16> = (0..200).map(|block| if open(block) { 0xffff } else { block as u16 % 64 }).collect();
+            let closed: Vec<usize> = (0..200).filter(|block| !open(*block)).collect();
+            let (mut gaps, mut copied) = (Vec::new(), Vec::new());
+            find_gaps(&mut gaps, &valid);
+            copy_between(&mut copied, &valid, &gaps);
+            assert!(between(200, &gaps).eq(closed.iter().copied()));
+            assert!(copied.iter().copied().eq(closed.iter().map(|block| *block as u16 % 64)));
         }
     }
 }

@@ -56,6 +56,10 @@ impl VictimScript for Script {
         block.truncate(self.sight.closed);
         at.truncate(self.sight.closed);
         streams.truncate(self.sight.closed);
+        let first = view.geometry.blocks(plane).start as u32;
+        let closed =
+            view.flash.closed_blocks(plane, view.geometry).map(|block| (block.0 - first, view.flash.kept(block)));
+        assert!(closed.eq(block.iter().copied().zip(valid.iter().copied())), "all candidates, in order");
         self.seen.lock().unwrap().push((plane.0, block, at, streams));
         let least = (0..valid.len()).min_by_key(|i| valid[*i]);
         Ok(least.filter(|i| u32::from(valid[*i]) < self.sight.pages_per_block).map(|i| i as i64))
