@@ -56,8 +56,14 @@ fn plain(sources: &Sources, requests: &Requests) -> Vec<Row> {
 
 /// The device of the manual's example: a collection of 64 valid pages starts at 0.
 fn example() -> Sources {
+    chips(1)
+}
+
+/// The same with several chips, each on a channel of its own.
+fn chips(count: u32) -> Sources {
+    let channels = format!("geometry.channels={count}");
     let sets = [
-        "geometry.channels=1",
+        channels.as_str(),
         "geometry.chips_per_channel=1",
         "geometry.dies_per_chip=1",
         "geometry.planes_per_die=1",
@@ -583,20 +589,7 @@ fn what_is_not_there_cannot_be_left_out() {
 /// Four collections begin at one time: one of them is put off.
 #[test]
 fn one_collection_by_its_number_is_one() {
-    let sets = [
-        "geometry.channels=4",
-        "geometry.chips_per_channel=1",
-        "geometry.dies_per_chip=1",
-        "geometry.planes_per_die=1",
-        "geometry.blocks_per_plane=16",
-        "device.over_provisioning=0.25",
-        "precondition.mode=aged",
-        "precondition.valid=0.75",
-        "precondition.invalid=0.000977",
-        "schemes.victim=fifo",
-        "schemes.trigger={ idle = { after = \"0ns\", below = \"6 blocks\" } }",
-    ];
-    let sources = Sources { sets: sets.map(String::from).to_vec(), ..Sources::default() };
+    let sources = chips(4);
     let reads = (0..4).map(|i| (1_000_000, 'r', i * 4096, 4096));
     let (_file, requests) = trace(&std::iter::once((0, 't', 0, 512)).chain(reads).collect::<Vec<_>>());
     let all = asked(&sources, &requests, &wish("request:1", "1s", "1s", &[], &["gc"])).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::order::{Command, Home, Order, Turn};
+use super::order::{Command, Home, NONE, Order, Turn};
 use crate::units::{Lpn, Nanos, OpId};
 
 /// State of a line.
@@ -82,9 +82,6 @@ impl Line {
         matches!(self.state, State::Dirty | State::Issued)
     }
 }
-
-/// No line.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// All lines.
 #[derive(Clone)]

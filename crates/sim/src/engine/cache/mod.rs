@@ -24,8 +24,8 @@ use crate::report::{self, Distribution, Figures};
 use crate::sectors::Under;
 use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
 use flush::Flush;
-use lines::{Lines, NONE, State};
-use order::{Home, Order, Stripes};
+use lines::{Lines, State};
+use order::{Home, NONE, Order, Stripes};
 
 /// Bytes per line: the line, and its entries in a free list and in two orders.
 pub(super) const BYTES_OF_LINE: u64 = size_of::<lines::Line>() as u64 + 4 + 2 * 24;

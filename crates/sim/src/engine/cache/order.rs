@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::lines::NONE;
 use crate::device::geometry::Geometry;
 use crate::policy::MAX_PLANES;
+
+/// No line.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// A line in an order: by time, ties by page.
 pub(super) type Turn = (crate::units::Nanos, u32, u32);

@@ -1,6 +1,7 @@
 //! Reads: served from lines, from writes that wait for a line, or from flash.
 
-use super::lines::{NONE, State};
+use super::lines::State;
+use super::order::NONE;
 use crate::config::CacheRead;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;

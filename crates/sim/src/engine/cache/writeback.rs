@@ -1,8 +1,9 @@
 //! Write-backs: when dirty lines are issued, and how they reach flash.
 
 use super::LINES;
-use super::lines::{NONE, State};
+use super::lines::State;
 use super::order::Command;
+use super::order::NONE;
 use crate::blame::{Blame, CAUSES, Cause, Extra};
 use crate::config::Writeback;
 use crate::device::mapping::Location;
