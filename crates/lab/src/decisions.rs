@@ -140,11 +140,13 @@ fn ratio(part: f64, whole: f64) -> f32 {
 /// Time over which [`Decision::recent`] is counted.
 const RECENT: u64 = 10_000_000;
 
-/// Hands one value at a time from a thread to another, which sleeps meanwhile. A channel of the standard library looks for the value
-/// many times before it sleeps, which costs more than a step of an agent.
+/// Hands one value at a time from a thread to another. The other one looks for the value a few times, and lets other threads run in
+/// between; then it sleeps. To wake a thread on another core takes longer than most steps.
 struct Hatch<T> {
     held: Mutex<Held<T>>,
     changed: Condvar,
+    /// Whether a look is worth it.
+    ready: AtomicBool,
 }
 
 struct Held<T> {
@@ -153,8 +155,12 @@ struct Held<T> {
 }
 
 impl<T> Hatch<T> {
+    /// Looks before a thread sleeps: 20 to 100 us where no other thread wants to run.
+    const LOOKS: u32 = 200;
+
     fn new() -> Arc<Self> {
-        Arc::new(Hatch { held: Mutex::new(Held { value: None, closed: false }), changed: Condvar::new() })
+        let held = Mutex::new(Held { value: None, closed: false });
+        Arc::new(Hatch { held, changed: Condvar::new(), ready: AtomicBool::new(false) })
     }
 
     fn held(&self) -> MutexGuard<'_, Held<T>> {
@@ -168,6 +174,7 @@ impl<T> Hatch<T> {
             return false;
         }
         held.value = Some(value);
+        self.ready.store(true, Ordering::Release);
         drop(held);
         self.changed.notify_one();
         true
@@ -175,13 +182,18 @@ impl<T> Hatch<T> {
 
     /// Waits for a value; none once the hatch is closed.
     fn take(&self) -> Option<T> {
+        let empty = || !self.ready.load(Ordering::Acquire);
+        (0..Self::LOOKS).take_while(|_| empty()).for_each(|_| std::thread::yield_now());
         let waits = |held: &mut Held<T>| held.value.is_none() && !held.closed;
-        self.changed.wait_while(self.held(), waits).unwrap_or_else(PoisonError::into_inner).value.take()
+        let mut held = self.changed.wait_while(self.held(), waits).unwrap_or_else(PoisonError::into_inner);
+        self.ready.store(false, Ordering::Release);
+        held.value.take()
     }
 
     /// No value comes any more.
     fn close(&self) {
         self.held().closed = true;
+        self.ready.store(true, Ordering::Release);
         self.changed.notify_one();
     }
 }
