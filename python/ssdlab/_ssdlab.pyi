@@ -621,6 +621,7 @@ def reproduce(
     *,
     quick: bool = False,
     assumptions: bool = False,
+    load: bool = False,
     traces: _Path | None = None,
     format: Sequence[str] | None = None,
     limit: int | None = None,

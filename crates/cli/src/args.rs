@@ -813,6 +813,9 @@ pub struct ReproduceArgs {
     /// Run everything under each of the paper's open assumptions too, and say under which a claim comes out
     #[arg(long, help_heading = "Simulation")]
     pub assumptions: bool,
+    /// Calibrate arrivals to the load that the paper prints: each workload's arrival times have a factor, which is stated
+    #[arg(long, conflicts_with = "count_only", help_heading = "Requests")]
+    pub load: bool,
     /// Print how it is run, as text for the appendix of a paper, and run nothing
     #[arg(long, conflicts_with_all = ["assumptions", "markdown", "csv", "json", "report"], help_heading = "Results")]
     pub methods: bool,

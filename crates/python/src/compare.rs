@@ -305,10 +305,10 @@ impl Reproduction {
 
 /// Computes a paper's tables and figures, or those that are named.
 #[pyfunction]
-#[pyo3(signature = (paper, ids = None, *, quick = false, assumptions = false, traces = None, format = None, limit = None,
+#[pyo3(signature = (paper, ids = None, *, quick = false, assumptions = false, load = false, traces = None, format = None, limit = None,
     seed = None, seeds = None, check = "sampled", count_only = false, jobs = None, memory_limit = None, progress = None))]
 #[pyo3(
-    text_signature = "(paper, ids=None, *, quick=False, assumptions=False, traces=None, format=None, limit=None, seed=1, \
+    text_signature = "(paper, ids=None, *, quick=False, assumptions=False, load=False, traces=None, format=None, limit=None, seed=1, \
     seeds=None, check='sampled', count_only=False, jobs=None, memory_limit=None, progress='auto')"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
@@ -318,6 +318,7 @@ fn reproduce<'py>(
     ids: Option<Vec<String>>,
     quick: bool,
     assumptions: bool,
+    load: bool,
     traces: Option<PathBuf>,
     format: Option<Vec<String>>,
     limit: Option<Bound<'py, PyAny>>,
@@ -342,6 +343,7 @@ fn reproduce<'py>(
         format: format.unwrap_or_default(),
         limit: counted(py, "limit", limit.as_ref())?,
         assumptions,
+        load,
         methods: false,
         seeds: counted(py, "seeds", seeds.as_ref())?,
         how: HowArgs {

@@ -7,6 +7,7 @@ use ssdlab_trace::Info;
 
 use super::assumption::{Assumption, assume};
 use super::bench;
+use super::load::Load;
 use super::paper::Ours::{From, Mean, MeanOver, On, Over};
 use super::paper::{
     Item, Line, MB_PER_SECOND, MILLISECONDS, PERCENT, Paper, Scheme, TENTHS, claim, exact, factor, formula, grid,
@@ -37,6 +38,13 @@ pub(super) static PAPER: Paper = Paper {
     limits: [60_000, 3_000_000],
     items: ITEMS,
     under: &[],
+    load: Ok(Load {
+        source: "\"approaching 150 MB/s\" of section 5.4, read as what each trace offers",
+        scheme: "proposed",
+        figure: megabytes,
+        printed: &[150.0; 8],
+        unit: |rate| format!("{rate:.1} MB/s"),
+    }),
     assumptions: ASSUMPTIONS,
 };
 
@@ -550,6 +558,11 @@ const fn raw(what: &'static str, paper: f64, ours: fn(&Results) -> Option<f64>) 
 fn bandwidth(r: &Results, workload: &str, device: Keys) -> Option<f64> {
     let pages = all_rate(r.varied(workload, "traditional", device)?)?;
     Some(pages * r.preset.geometry.page_size.0 as f64 / 1e6)
+}
+
+/// Millions of bytes that the host reads and writes a second.
+fn megabytes(s: &Summary) -> Option<f64> {
+    Some((s.host_read_bytes_per_s? + s.host_written_bytes_per_s?) / 1e6)
 }
 
 /// Fig. 19.

@@ -43,6 +43,7 @@ pub(super) static PAPER: Paper = Paper {
     limits: [40_000, 3_000_000],
     items: ITEMS,
     under: &[(&["Fig 9"], &SEQUENTIAL)],
+    load: Err("it prints neither rates nor utilisation"),
     assumptions: ASSUMPTIONS,
 };
 

@@ -1,6 +1,6 @@
 //! A paper's part of the output: runs what its tables need and fills in our numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{Origin, Provenance, Requests, When, find_workload, has_recording};
@@ -13,6 +13,7 @@ use ssdlab_sim::config::Config;
 use ssdlab_trace::LbaPolicy;
 
 use super::assumption::{Assumption, Search};
+use super::load::{Found, calibrate};
 use super::paper::{Item, Paper, Scheme};
 use super::results::{Keys, Results, Run};
 use super::row::Row;
@@ -46,6 +47,7 @@ pub(super) fn chapter(
     boards: &Boards,
 ) -> Result<Chapter> {
     let mut plan = Plan::new(paper, args);
+    plan.calibrate(&items, boards)?;
     for item in &items {
         for tried in std::iter::once(None).chain(tries(paper, args).map(Some)) {
             for seed in 0..seeds(args) {
@@ -58,7 +60,7 @@ pub(super) fn chapter(
     let usual =
         |case: &&Case| case.seed == 0 && case.assumed.len() <= 1 && !tries(paper, args).any(|one| case.has(one));
     let results: Vec<&Results> = plan.cases.iter().filter(usual).map(|case| &case.results).collect();
-    let facts = facts(paper, args, &results, &sources);
+    let facts = facts(paper, args, &results, &sources, plan.load_text());
     let mut chapter = Chapter { paper, facts, items: Vec::new(), searches: Vec::new(), remarks: Vec::new() };
     for item in items {
         let rows = plan.rows(item, None)?;
@@ -100,7 +102,7 @@ fn once(remarks: &mut Vec<String>, remark: String) {
 }
 
 /// The configuration of a scheme of a paper, with keys over it.
-fn load(paper: &Paper, scheme: Option<&Scheme>, assumed: &Assumed, more: Keys, quick: bool) -> Result<Config> {
+fn config_of(paper: &Paper, scheme: Option<&Scheme>, assumed: &Assumed, more: Keys, quick: bool) -> Result<Config> {
     let scaled = if quick { paper.quick } else { &[] };
     let mut sets: Vec<&str> = scheme.map_or(&[][..], |scheme| scheme.sets).to_vec();
     sets.extend(scaled);
@@ -147,11 +149,76 @@ struct Plan<'a> {
     /// The cases and runs of these points, in their order.
     planned: Vec<(usize, Run)>,
     remarks: Vec<String>,
+    /// With `--load`: the factor on arrival times by workload.
+    found: BTreeMap<&'static str, Found>,
 }
 
 impl<'a> Plan<'a> {
     fn new(paper: &'static Paper, args: &'a ReproduceArgs) -> Self {
-        Plan { paper, args, cases: Vec::new(), points: Vec::new(), planned: Vec::new(), remarks: Vec::new() }
+        let (cases, points, planned, remarks) = Default::default();
+        Plan { paper, args, cases, points, planned, remarks, found: BTreeMap::new() }
+    }
+
+    /// With `--load`: finds the factors on the arrival times of all workloads of the items for which the paper prints a load.
+    fn calibrate(&mut self, items: &[&'static Item], boards: &Boards) -> Result<()> {
+        let (paper, args) = (self.paper, self.args);
+        let Ok(load) = paper.load.as_ref().map_err(|_| ()) else { return Ok(()) };
+        if !args.load {
+            return Ok(());
+        }
+        let runs = items.iter().flat_map(|item| item.runs).flat_map(|grid| grid.runs());
+        let used: BTreeSet<&str> = runs.map(|run| run.workload).collect();
+        let printed: Vec<(&'static str, f64)> =
+            used.iter().filter_map(|workload| Some((*workload, paper.printed_load(load, workload)?))).collect();
+        let scheme = paper.schemes.iter().find(|scheme| scheme.name == load.scheme).expect("a scheme of the paper");
+        let config = config_of(paper, Some(scheme), &Vec::new(), &[], args.quick)?;
+        let mut remarks = Vec::new();
+        let point = |workload: &'static str| {
+            let traces = self.recordings(workload, &mut remarks)?;
+            if traces.is_none() && !holds(&config, workload) {
+                return Ok(None);
+            }
+            let requests = self.requests((workload, workload), &Vec::new(), traces)?;
+            let name = format!("the load of {workload}");
+            Ok(Some(Point { name, config: config.clone(), requests, seed: args.how.seed }))
+        };
+        let found = calibrate(load, &printed, point, &args.how.plan(), boards)?;
+        self.found = found;
+        self.remarks = remarks;
+        Ok(())
+    }
+
+    /// What `--load` found.
+    fn load_text(&self) -> Option<String> {
+        let load = match &self.paper.load {
+            _ if !self.args.load => return None,
+            Err(why) => return Some(format!("not calibrated: {why}")),
+            Ok(load) => load,
+        };
+        let one = |(workload, found): (&&str, &Found)| {
+            Some(format!("{workload} {}", found.text(load, self.paper.printed_load(load, workload)?)))
+        };
+        let each: Vec<String> = self.found.iter().filter_map(one).collect();
+        (!each.is_empty()).then(|| {
+            format!(
+                "arrival times have a factor for each workload, in place of the rate that a figure assumes, so that {} has {} \
+                 under the preset's settings: {}",
+                load.scheme,
+                load.source,
+                each.join(", ")
+            )
+        })
+    }
+
+    /// The directory of recordings, if it has this workload's.
+    fn recordings(&self, workload: &str, remarks: &mut Vec<String>) -> Result<Option<std::path::PathBuf>> {
+        let Some(directory) = &self.args.traces else { return Ok(None) };
+        if has_recording(directory, workload)? {
+            return Ok(Some(directory.clone()));
+        }
+        let place = clip_line(&directory.to_string_lossy());
+        once(remarks, format!("note: no recording of {workload} in {place}: its model runs instead"));
+        Ok(None)
     }
 
     /// The place of the case of these assumptions and this seed.
@@ -169,10 +236,11 @@ impl<'a> Plan<'a> {
             return Ok(at);
         }
         let (paper, quick) = (self.paper, self.args.quick);
-        let config =
-            |scheme: &Scheme| load(paper, Some(scheme), &assumed, &[], quick).map_err(|error: Error| error.message);
+        let config = |scheme: &Scheme| {
+            config_of(paper, Some(scheme), &assumed, &[], quick).map_err(|error: Error| error.message)
+        };
         let results = Results {
-            preset: load(paper, None, &Vec::new(), &[], false)?,
+            preset: config_of(paper, None, &Vec::new(), &[], false)?,
             schemes: paper.schemes.iter().map(|scheme| (scheme.name, config(scheme))).collect(),
             runs: BTreeMap::new(),
             workloads: paper.workloads,
@@ -197,17 +265,13 @@ impl<'a> Plan<'a> {
     /// Plans a run, unless its scheme is refused or its device does not hold the workload.
     fn add_run(&mut self, case: usize, run: Run) -> Result<()> {
         let workload = self.cases[case].assumed.iter().fold(run.workload, |name, one| one.workload(name));
-        let mut traces = self.args.traces.clone();
-        if let Some(directory) = &self.args.traces
-            && !has_recording(directory, workload)?
-        {
-            traces = None;
-            let place = clip_line(&directory.to_string_lossy());
-            once(&mut self.remarks, format!("note: no recording of {workload} in {place}: its model runs instead"));
-        }
+        let mut remarks = std::mem::take(&mut self.remarks);
+        let traces = self.recordings(workload, &mut remarks);
+        self.remarks = remarks;
+        let traces = traces?;
         let scheme = self.paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
         let Case { assumed, seed, results } = &mut self.cases[case];
-        match load(self.paper, Some(scheme), assumed, run.more, self.args.quick) {
+        match config_of(self.paper, Some(scheme), assumed, run.more, self.args.quick) {
             Ok(config) if traces.is_none() && !holds(&config, workload) => {
                 // A run on a smaller array leaves out only itself.
                 if run.more.is_empty() && !results.left_out.contains(&run.workload) {
@@ -218,7 +282,7 @@ impl<'a> Plan<'a> {
                 let values: Vec<&str> = assumed.iter().map(|one| one.value).collect();
                 let name = format!("{} on {workload} {} {}", run.scheme, values.join(", "), run.more.join(" "));
                 let seed = self.args.how.seed.wrapping_add(*seed * TRIALS).wrapping_add(run.trial);
-                let requests = self.requests(workload, case, traces)?;
+                let requests = self.requests((run.workload, workload), &self.cases[case].assumed, traces)?;
                 self.points.push(Point { name, config, requests, seed });
                 self.planned.push((case, run));
             }
@@ -231,14 +295,20 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// The requests of a run: of its workload's recording if there is a directory, or of its model.
-    fn requests(&self, workload: &str, case: usize, traces: Option<std::path::PathBuf>) -> Result<Requests> {
+    /// The requests of a run: of its workload's recording if there is a directory, or of its model. Another workload may run in
+    /// place of the usual one.
+    fn requests(
+        &self,
+        (usual, workload): (&str, &str),
+        assumed: &Assumed,
+        traces: Option<std::path::PathBuf>,
+    ) -> Result<Requests> {
         let recorded = traces.is_some();
         let origin = Origin::Workload { name: workload.into(), recordings: traces };
-        let assumed = &self.cases[case].assumed;
         let own = assumed.iter().rev().find_map(|one| one.quick_limit).filter(|_| self.args.quick);
         let limit = self.args.limit.or(own).unwrap_or(limit(self.paper, self.args));
-        let mut requests = Requests { limit: Some(limit), ..Requests::new(origin) };
+        let time_scale = self.found.get(usual).map(Found::scale);
+        let mut requests = Requests { limit: Some(limit), time_scale, ..Requests::new(origin) };
         if recorded {
             requests.lba_policy = LbaPolicy::Wrap;
             if let Some(format) = format_of(&self.args.format, &find_workload(workload)?.1.trace) {
@@ -246,10 +316,10 @@ impl<'a> Plan<'a> {
             }
         }
         for assumption in assumed {
-            requests.time_scale = match assumption.time_scale {
-                Some(factor) => Some(factor.parse().expect("a factor")),
-                None => requests.time_scale,
-            };
+            // What is tried is tried, but what a table is usually run at gives way.
+            let found = self.found.get(usual).filter(|_| self.paper.is_under(assumption));
+            let own = assumption.time_scale.map(|factor| factor.parse().expect("a factor"));
+            requests.time_scale = own.filter(|_| found.is_none()).or(requests.time_scale);
             if assumption.closed {
                 requests.replay = Some(When::Closed);
             }
@@ -297,7 +367,13 @@ struct Sourced {
 }
 
 /// How a chapter was run.
-fn facts(paper: &Paper, args: &ReproduceArgs, results: &[&Results], sources: &Sourced) -> Vec<(&'static str, String)> {
+fn facts(
+    paper: &Paper,
+    args: &ReproduceArgs,
+    results: &[&Results],
+    sources: &Sourced,
+    load: Option<String>,
+) -> Vec<(&'static str, String)> {
     let mut facts = vec![("paper", format!("{}: {}", paper.letter.to_uppercase(), paper.title))];
     let &Sourced { runs, models, generated } = sources;
     if runs > 0 {
@@ -319,6 +395,7 @@ fn facts(paper: &Paper, args: &ReproduceArgs, results: &[&Results], sources: &So
         };
         facts.push(("seeds", text));
     }
+    facts.extend(load.map(|text| ("load", text)));
     let all = || results.iter().flat_map(|results| &results.runs);
     let overloaded: Vec<&Run> = all().filter(|(_, summary)| overloaded(summary)).map(|(run, _)| run).collect();
     if !overloaded.is_empty() {
@@ -362,7 +439,7 @@ mod tests {
             let under = paper.under.iter().map(|(_, assumption)| *assumption);
             for assumption in paper.assumptions.iter().chain(under) {
                 for scheme in paper.schemes {
-                    let loaded = load(paper, Some(scheme), &vec![assumption], &[], true);
+                    let loaded = config_of(paper, Some(scheme), &vec![assumption], &[], true);
                     let refusal = loaded.err().map(|error| error.message);
                     assert_eq!(refusal, None, "{} {}: {}", scheme.name, assumption.knob, assumption.value);
                 }

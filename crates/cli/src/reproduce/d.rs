@@ -28,6 +28,7 @@ pub(super) static PAPER: Paper = Paper {
     limits: [100_000, 3_000_000],
     items: ITEMS,
     under: &[(&["Fig 6a", "Fig 6b"], &FOUR_TIMES)],
+    load: Err("it prints the pages that GC moves, which hardly depend on when requests arrive, and no rate"),
     assumptions: ASSUMPTIONS,
 };
 

@@ -24,6 +24,7 @@ pub(super) static PAPER: Paper = Paper {
     limits: [100_000, 1_000_000],
     items: ITEMS,
     under: &[],
+    load: Err("it prints latencies and neither rates nor utilisation"),
     assumptions: ASSUMPTIONS,
 };
 

@@ -56,8 +56,15 @@ fn paragraph(paper: &Paper, args: &ReproduceArgs) -> Result<String> {
         .map(|(ids, one)| format!("{} with {}: {} ({})", ids.join(", "), one.knob, one.value, one.settings()))
         .collect();
     let under = if under.is_empty() { String::new() } else { format!(" Other settings: {}.", under.join("; ")) };
+    let load = match &paper.load {
+        Ok(load) if args.load => format!(
+            " The arrival times of each workload are multiplied by the factor with which {} has {}.",
+            load.scheme, load.source
+        ),
+        _ => String::new(),
+    };
     Ok(format!(
-        "We reproduced {} with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). The device is its preset `{}`{scaled}. The schemes, as settings over it: {}. The workloads ({}) are {requests}; a run serves at most {} requests, and each row {}.{under} Effects are compared with the paper's: they agree with the same sign and half to twice the size, and only if both halves of each run have the same write amplification within 5 %. Not stated by the paper, and chosen: {}. `ssdlab reproduce {} --assumptions` repeats all under {} other assumptions. The same version, settings and seeds give the same bytes.",
+        "We reproduced {} with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). The device is its preset `{}`{scaled}. The schemes, as settings over it: {}. The workloads ({}) are {requests}; a run serves at most {} requests, and each row {}.{load}{under} Effects are compared with the paper's: they agree with the same sign and half to twice the size, and only if both halves of each run have the same write amplification within 5 %. Not stated by the paper, and chosen: {}. `ssdlab reproduce {} --assumptions` repeats all under {} other assumptions. The same version, settings and seeds give the same bytes.",
         paper.title,
         env!("CARGO_PKG_VERSION"),
         paper.name,

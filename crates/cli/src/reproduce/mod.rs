@@ -12,6 +12,7 @@ mod c;
 mod chapter;
 mod d;
 mod e;
+mod load;
 mod methods;
 mod over_time;
 mod paper;
@@ -44,7 +45,9 @@ fn papers() -> [&'static Paper; 5] {
 /// Reproduces and prints.
 pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
     if args.methods {
-        return output::print(&methods::text(&choose(&args.paper)?, args)?);
+        let chosen = choose(&args.paper)?;
+        has_load(&chosen, args)?;
+        return output::print(&methods::text(&chosen, args)?);
     }
     let mut files = Files::new();
     args.traces.iter().for_each(|directory| read_recordings(directory, &mut files));
@@ -91,6 +94,7 @@ impl<'a> Reproduction<'a> {
     pub fn run(args: &'a ReproduceArgs, boards: &Boards) -> Result<Reproduction<'a>> {
         known_recordings(&args.format)?;
         let chosen = choose(&args.paper)?;
+        has_load(&chosen, args)?;
         let mut chapters = Vec::new();
         for paper in chosen {
             let items = pick(paper, &args.ids)?;
@@ -142,6 +146,18 @@ fn choose(name: &str) -> Result<Vec<&'static Paper>> {
             Err(Error::usage(format!("no paper is called `{}`", clip(name)))
                 .help(format!("{meant}The papers are {list}; `all` takes all of them")))
         }
+    }
+}
+
+/// `--load` for a paper alone would do nothing if that prints no load.
+fn has_load(chosen: &[&'static Paper], args: &ReproduceArgs) -> Result<()> {
+    match chosen {
+        [Paper { load: Err(why), letter, .. }] if args.load => Err(Error::usage(format!(
+            "--load: paper {} has nothing to calibrate arrivals to: {why}",
+            letter.to_uppercase()
+        ))
+        .help("leave it out, or try rates with --assumptions")),
+        _ => Ok(()),
     }
 }
 

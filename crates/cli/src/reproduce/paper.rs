@@ -5,6 +5,7 @@
 //! ([`rows`]).
 
 use super::assumption::Assumption;
+use super::load::Load;
 use super::results::{Figure, Keys, Results, Run};
 use super::row::Row;
 
@@ -26,11 +27,24 @@ pub(super) struct Paper {
     pub(super) items: &'static [Item],
     /// Tables and figures that need something besides the preset, and what.
     pub(super) under: &'static [(&'static [&'static str], &'static Assumption)],
+    /// The load that `--load` calibrates arrivals to, or why there is none.
+    pub(super) load: Result<Load, &'static str>,
     /// What the paper leaves open, with the values to try.
     pub(super) assumptions: &'static [Assumption],
 }
 
 impl Paper {
+    /// The load that the paper prints for a workload.
+    pub(super) fn printed_load(&self, load: &Load, workload: &str) -> Option<f64> {
+        let at = self.workloads.iter().position(|one| *one == workload)?;
+        load.printed.get(at).copied()
+    }
+
+    /// Whether some of the items run only under this assumption.
+    pub(super) fn is_under(&self, assumption: &Assumption) -> bool {
+        self.under.iter().any(|(_, own)| std::ptr::eq(*own, assumption))
+    }
+
     /// What an item assumes besides the preset.
     pub(super) fn under(&self, item: &Item) -> Option<&'static Assumption> {
         self.under.iter().find(|(ids, _)| ids.contains(&item.id)).map(|(_, assumption)| *assumption)

@@ -112,6 +112,53 @@ fn claims_are_tried_under_every_assumption() {
     }
 }
 
+/// Each workload has the load that the paper prints, or the nearest that a factor on its arrivals gives; the factor is stated, and
+/// the same run with `--time-scale` has that load.
+#[test]
+fn arrivals_are_calibrated_to_a_printed_load() {
+    let told = reproduce(&["c", "Fig 4", "--load", "--limit", "2000"]);
+    let paper = &told["papers"][0];
+    let load = paper["about"]["load"].as_str().unwrap();
+    let (_, stg) = load.split_once("c.stg_0 ").unwrap();
+    let (factor, rest) = stg.split_once(" (").unwrap();
+    assert!(rest.contains("paper 19.8 %"), "{load}");
+    let ours: f64 = rest.split_once(" %").unwrap().0.parse().unwrap();
+    assert!((ours / 19.8 - 1.0).abs() <= 0.011, "{load}");
+    assert!(paper["items"][0]["rows"].as_array().unwrap().iter().all(|row| row["kind"] == "input"), "{paper}");
+
+    let run = |factor: &str| {
+        let sets = [
+            "geometry.blocks_per_plane=1024",
+            "raid.layout=lci",
+            "order.chip_queue=8",
+            "schemes.order=async-fifo",
+            "schemes.route=direct",
+        ];
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let output = Command::new(env!("CARGO_BIN_EXE_ssdlab"))
+            .args(["run", "--preset", "brr", "--workload", "c.stg_0", "--limit", "2000", "--quiet", "--json", "-"])
+            .args(["--time-scale", factor])
+            .args(sets)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+        100.0 * summary["utilisation"]["chip_at_arrival"].as_f64().unwrap()
+    };
+    assert_eq!(format!("{:.1}", run(factor)), format!("{ours:.1}"));
+}
+
+/// A paper that prints no load is refused, with the reason.
+#[test]
+fn a_paper_without_a_load_says_so() {
+    for paper in ["b", "d", "e"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["reproduce", paper, "--load"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{paper}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("has nothing to calibrate arrivals to: it prints"), "{said}");
+    }
+}
+
 #[test]
 fn seeds_give_intervals() {
     let told = reproduce(&["e", "order", "Table 3", "--seeds", "3", "--limit", "2000"]);
