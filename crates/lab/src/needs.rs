@@ -57,7 +57,7 @@ fn probes() -> Vec<Probe> {
             }
         }
     }
-    for place in ["CWDP", "dynamic"] {
+    for place in ["CWDP", "round-robin", "dynamic"] {
         probes.push(Probe { key: "schemes.place".into(), value: place.into() });
     }
     for (key, values) in NUMBERS {

@@ -328,13 +328,7 @@ impl Config {
         }
         let metadata = u64::from(self.metadata_pages());
         let data = per_block - metadata;
-        // One page is needed even if all others are valid: by a partial write that is overwritten during its read phase, or by a
-        // program whose old page is kept until it lands.
-        let volatile = self.cache.exists() && !self.device.power_loss_protection;
-        let (keeps, merges) =
-            (self.device.keep_overwritten || volatile, self.device.partial_write == PartialWrite::ReadModifyWrite);
-        let kept = u64::from(keeps || merges);
-        let most = (blocks - reserve - streams) * data - kept;
+        let (kept, most) = (self.kept_per_plane(), self.most_per_plane());
         if exported > most {
             let message = format!(
                 "{exported} of {pages} pages per plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
@@ -602,10 +596,47 @@ impl Config {
         Ok(())
     }
 
+    /// Pages per plane that are needed even if all others are valid: by a partial write that is overwritten during its read phase,
+    /// or by a program whose old page is kept until it lands.
+    fn kept_per_plane(&self) -> u64 {
+        let volatile = self.cache.exists() && !self.device.power_loss_protection;
+        let merges = self.device.partial_write == PartialWrite::ReadModifyWrite;
+        u64::from(self.device.keep_overwritten || volatile || merges)
+    }
+
+    /// Logical pages that a plane can hold and still be collected.
+    pub(crate) fn most_per_plane(&self) -> u64 {
+        let blocks =
+            u64::from(self.geometry.blocks_per_plane) - u64::from(self.reserve()) - u64::from(self.gc_streams());
+        blocks * (u64::from(self.geometry.pages_per_block) - u64::from(self.metadata_pages())) - self.kept_per_plane()
+    }
+
+    /// What round-robin placement rules out: a plane counts the pages that are placed there, and nothing else may take its room.
+    fn check_round_robin(&self) -> Result<(), ConfigError> {
+        if self.schemes.place != Place::RoundRobin {
+            return Ok(());
+        }
+        let refused = |key: &str, message: &str, help: &str| refuse(key, message.into(), help);
+        if self.raid.layout != RaidLayout::None {
+            let message = "round-robin placement sends a page to the next plane, but the layout fixes its chip";
+            return refused("schemes.place", message, "use a static order, of which dies and planes count");
+        }
+        if self.cache.exists() {
+            let message = "lines of the write cache belong to the dies of a static order, or to none";
+            return refused("schemes.place", message, "use a static order or \"dynamic\", or cache.size = \"0B\"");
+        }
+        if self.device.keep_overwritten {
+            let message = "overwritten pages that are kept would take room in planes that do not count them any more";
+            return refused("device.keep_overwritten", message, "leave it out, or use a static schemes.place");
+        }
+        Ok(())
+    }
+
     fn check_schemes(&self) -> Result<(), ConfigError> {
         self.check_collector()?;
         self.check_power()?;
         self.check_copies()?;
+        self.check_round_robin()?;
         let chain = || self.schemes.collector.chain().map(|one| one.policy_ref());
         let collectors = |which: fn(Requirement) -> bool| -> Vec<Need> {
             chain().flat_map(|one| one.needs()).filter(|need| which(need.what)).collect()

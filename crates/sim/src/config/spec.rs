@@ -48,7 +48,7 @@ impl Config {
             exported_per_plane: self.exported_per_plane() as u32,
             order: match self.schemes.place {
                 Place::Static(order) => order,
-                Place::Dynamic => Default::default(),
+                Place::Dynamic | Place::RoundRobin => Default::default(),
             },
             parity: match self.raid.layout {
                 RaidLayout::None => None,

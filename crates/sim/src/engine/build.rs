@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::fast::{Bookings, Chains, FastPaths, Joint};
+use super::homes::Homes;
 use super::kernel::Kernel;
 use super::kernel::ops::Parts;
 use super::raid::failure::Failures;
@@ -140,11 +141,12 @@ impl Ssd {
             crossing: noc.is_some(),
             copy,
             anywhere: rules.dynamic,
+            bound: rules.binds,
             cached: rules.caches,
             extras: rules.extras,
             tenant: rules.tenants,
         };
-        let rules_extras = rules.extras;
+        let (rules_extras, homes) = (rules.extras, rules.binds.then(|| Box::new(Homes::new(config, &geometry))));
         let timing = Timing::new(&config.timing_spec(), &array, seed);
         let chains = Chains::new(&geometry, &timing, rules.plain_moves);
         let joint = Joint::new(&geometry, &timing);
@@ -178,6 +180,7 @@ impl Ssd {
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
                 raid,
+                homes,
                 failures: Failures::new(config, geometry.mapped, seed),
                 fault_at: Nanos::NEVER,
                 power_cuts: Vec::new(),

@@ -16,6 +16,7 @@ mod extras;
 mod fast;
 mod filled;
 mod footprint;
+mod homes;
 mod idle;
 mod joint;
 mod keep;
@@ -149,6 +150,8 @@ struct Features {
     idle: Option<Box<idle::Idle>>,
     /// The interconnect.
     noc: Option<Box<noc::Noc>>,
+    /// Planes of pages that got theirs in turn.
+    homes: Option<Box<homes::Homes>>,
     /// Parity groups.
     raid: Option<Box<Raid>>,
     /// Failed chips, if chips can fail or pages can become uncorrectable.
@@ -664,6 +667,7 @@ impl Ssd {
         self.dev.flash.recount();
         self.dev.map.recount(&self.dev.flash);
         self.recount_stripes();
+        self.recount_homes();
     }
 
     /// Checks the end of a run: queues, jobs and operations are empty, and the map is correct.

@@ -199,6 +199,7 @@ impl Ssd {
             report.undone_trims += u64::from(self.oracle.recovered(lpn, found));
             self.forget_unfound(lpn, found);
         }
+        self.settle_homes();
         self.scan();
         self.features.power_cuts.push(report.clone());
         if self.features.failures.is_some() {
@@ -316,7 +317,7 @@ impl Ssd {
 
     /// Possible planes for a page of a plane: under static placement only its own, because another one would overflow.
     fn homes(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
-        let others = if self.rules.dynamic { self.dev.geometry.planes } else { 0 };
+        let others = if self.rules.numbered { 0 } else { self.dev.geometry.planes };
         std::iter::once(plane).chain((0..others).map(PlaneId))
     }
 
@@ -414,7 +415,7 @@ impl Ssd {
             let Some(victim) = closed.min_by_key(|block| flash.valid(*block)) else { break };
             if flash.valid(victim) < data {
                 held += self.finish_collection(victim);
-            } else if self.rules.dynamic {
+            } else if !self.rules.numbered {
                 // Pages whose overwrites went to other planes are valid again, and the plane has too many.
                 held += self.move_to_any_plane(victim);
             } else {

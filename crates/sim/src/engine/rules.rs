@@ -35,6 +35,10 @@ pub(super) struct Rules {
     pub(super) separates: bool,
     /// Writes go to any die that becomes idle.
     pub(super) dynamic: bool,
+    /// Writes get the next plane in turn at admission.
+    pub(super) binds: bool,
+    /// The number of a page determines its plane.
+    pub(super) numbered: bool,
     /// Writes in no time use static places, and GC for them is by plane.
     pub(super) plain_places: bool,
     /// Overwritten pages stay valid until their newer versions are on flash.
@@ -90,7 +94,8 @@ pub(super) struct Rules {
 impl Rules {
     pub(super) fn of(config: &Config, geometry: &Geometry) -> Self {
         let (collector, path) = (config.schemes.collector.policy_ref(), config.schemes.path.policy_ref());
-        let dynamic = config.schemes.place == Place::Dynamic;
+        let place = config.schemes.place;
+        let (dynamic, numbered) = (place == Place::Dynamic, matches!(place, Place::Static(_)));
         let in_scope = match config.gc.scope {
             Scope::Plane => 1,
             Scope::Chip => geometry.planes / geometry.chips,
@@ -120,7 +125,9 @@ impl Rules {
                 .filter(|_| config.ecc.errors == Errors::None),
             separates: path.separates(),
             dynamic,
-            plain_places: !dynamic && config.gc.scope == Scope::Plane,
+            binds: place == Place::RoundRobin,
+            numbered,
+            plain_places: numbered && config.gc.scope == Scope::Plane,
             keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
             tenants: config.nvme.arbitrates(),
             sorts_waits: config.nvme.arbitrates()

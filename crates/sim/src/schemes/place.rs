@@ -1,4 +1,4 @@
-//! The plane of a host write: one of the 24 static orders, or any idle die.
+//! The plane of a host write: one of the 24 static orders, the next one in turn, or any idle die.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -11,6 +11,8 @@ const LETTERS: [u8; 4] = *b"CWDP";
 pub enum Place {
     /// The plane that the logical page number determines.
     Static(StaticOrder),
+    /// The next plane in CWDP order with room, at admission: the page then waits for this plane, as it does with a static order.
+    RoundRobin,
     /// The first idle die after the last one used, in CWDP order. While none is idle, writes wait in one device-wide FIFO.
     Dynamic,
 }
@@ -27,11 +29,14 @@ impl std::str::FromStr for Place {
         if text == "dynamic" {
             return Ok(Place::Dynamic);
         }
+        if text == "round-robin" {
+            return Ok(Place::RoundRobin);
+        }
         let mut order = [0; 4];
         let axes: Vec<usize> = text.bytes().filter_map(|b| LETTERS.iter().position(|l| *l == b)).collect();
         if text.len() != 4 || axes.len() != 4 || (0..4).any(|axis| !axes.contains(&axis)) {
             return Err(format!(
-                "`{text}` is not a placement: expected \"dynamic\" or an order of the letters C, W, D, P such as \"CWDP\""
+                "`{text}` is not a placement: expected \"dynamic\", \"round-robin\" or an order of the letters C, W, D, P such as \"CWDP\""
             ));
         }
         order.iter_mut().zip(axes).for_each(|(slot, axis)| *slot = axis as u8);
@@ -43,6 +48,7 @@ impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
             Place::Dynamic => f.write_str("dynamic"),
+            Place::RoundRobin => f.write_str("round-robin"),
             Place::Static(order) => {
                 order.axes().iter().try_for_each(|a| write!(f, "{}", LETTERS[usize::from(*a)] as char))
             }
@@ -106,5 +112,5 @@ mod tests {
 
 #[cfg(feature = "schema")]
 crate::schema::text_forms! {
-    Place: { "type": "string", "pattern": "^(dynamic|[CWDP]{4})$", "examples": ["CWDP", "dynamic"] },
+    Place: { "type": "string", "pattern": "^(dynamic|round-robin|[CWDP]{4})$", "examples": ["CWDP", "round-robin", "dynamic"] },
 }

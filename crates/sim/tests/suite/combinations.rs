@@ -93,7 +93,7 @@ fn choices() -> [Vec<Choice>; SLOTS.len()] {
     [
         slot("schemes.order", plain(AnyOrder::NAMES)),
         slot("schemes.route", plain(AnyRoute::NAMES)),
-        slot("schemes.place", plain(&["CWDP", "PDWC", "dynamic"])),
+        slot("schemes.place", plain(&["CWDP", "PDWC", "round-robin", "dynamic"])),
         slot("schemes.victim", plain(AnyVictim::NAMES)),
         slot("schemes.collector", collectors.collect()),
         slot("schemes.path", plain(AnyPath::NAMES)),

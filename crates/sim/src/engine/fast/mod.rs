@@ -244,7 +244,7 @@ impl FastPaths {
             && steady
             && takes_time(read);
         let writes = lane
-            && *place != Place::Dynamic
+            && matches!(place, Place::Static(_))
             && !config.stages()
             && !keep_overwritten
             && geometry.data_pages == geometry.pages_per_block;

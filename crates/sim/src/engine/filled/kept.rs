@@ -77,7 +77,7 @@ impl Ssd {
         if let Some(generator) = self.schemes.victim.generator() {
             carrier.generator(generator)?;
         }
-        carrier.value(&mut self.host.last_unit)?;
+        carrier.value(&mut self.host.last_place)?;
         carrier.value(&mut self.gc.target)?;
         self.stats.carry(carrier)?;
         // Nothing may follow that belongs to another device.

@@ -34,7 +34,7 @@ pub struct Filled {
     victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
-    last_unit: u32,
+    last_place: u32,
     gc_target: PlaneId,
     noc: Option<Box<Noc>>,
     stats: Stats,
@@ -120,6 +120,7 @@ impl Ssd {
                     noc,
                     // Recovered from the map.
                     raid: _,
+                    homes: _,
                     failures: _,
                     fault_at: _,
                     power_cuts: _,
@@ -144,7 +145,7 @@ impl Ssd {
             victim: victim.clone(),
             collector: collector.clone(),
             path: path.clone(),
-            last_unit: host.last_unit,
+            last_place: host.last_place,
             gc_target: *target,
             noc: noc.clone(),
             stats: stats.clone(),
@@ -181,7 +182,7 @@ impl Ssd {
             victim,
             collector,
             path,
-            last_unit,
+            last_place,
             gc_target,
             noc,
             stats,
@@ -198,7 +199,7 @@ impl Ssd {
         ssd.schemes.victim = victim;
         ssd.schemes.collector = collector;
         ssd.schemes.path = path;
-        ssd.host.last_unit = last_unit;
+        ssd.host.last_place = last_place;
         ssd.gc.target = gc_target;
         ssd.features.noc = noc;
         ssd.stats = stats;
@@ -212,6 +213,7 @@ impl Ssd {
         self.oracle.restart_flushes(self.config.cache.exists());
         self.prepare_page_types();
         self.settle_groups();
+        self.settle_homes();
         self.restart_conflicts();
     }
 }

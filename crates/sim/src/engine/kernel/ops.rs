@@ -6,7 +6,7 @@ use crate::blame::{Blame, ExtraBlame};
 use crate::config::MOST_QUEUES;
 use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab};
-use crate::units::{Moment, OpId, Ppn, Tag};
+use crate::units::{Moment, OpId, PlaneId, Ppn, Tag};
 
 /// No chip: any will do.
 pub(in crate::engine) const NO_CHIP: u32 = u32::MAX;
@@ -216,6 +216,13 @@ impl Blank for Crosser {
     }
 }
 
+impl Blank for PlaneId {
+    #[inline(always)]
+    fn blank() -> Self {
+        PlaneId::NONE
+    }
+}
+
 /// An operation on a device with causes of optional features.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Extras {
@@ -301,6 +308,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) crossing: bool,
     pub(in crate::engine) copy: bool,
     pub(in crate::engine) anywhere: bool,
+    pub(in crate::engine) bound: bool,
     pub(in crate::engine) cached: bool,
     pub(in crate::engine) extras: bool,
     pub(in crate::engine) tenant: bool,
@@ -319,6 +327,9 @@ pub(in crate::engine) struct Ops {
     pub(in crate::engine) crossing: ByOp<Crosser>,
     pub(in crate::engine) copy: ByOp<Copied>,
     pub(in crate::engine) anywhere: ByOp<Anywhere>,
+    /// The plane that a host write got at admission. The operation's own plane is another one while it reads the page that it is
+    /// merged with.
+    pub(in crate::engine) bound: ByOp<PlaneId>,
     pub(in crate::engine) cached: ByOp<Cached>,
     pub(in crate::engine) extras: ByOp<Extras>,
     pub(in crate::engine) tenant: ByOp<TenantPage>,
@@ -334,6 +345,7 @@ impl Ops {
                 || parts.crossing
                 || parts.copy
                 || parts.anywhere
+                || parts.bound
                 || parts.cached
                 || parts.extras
                 || parts.tenant,
@@ -343,6 +355,7 @@ impl Ops {
             crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
             copy: ByOp(Vec::with_capacity(if parts.copy { capacity } else { 0 })),
             anywhere: ByOp(Vec::with_capacity(if parts.anywhere { capacity } else { 0 })),
+            bound: ByOp(Vec::with_capacity(if parts.bound { capacity } else { 0 })),
             cached: ByOp(Vec::with_capacity(if parts.cached { capacity } else { 0 })),
             extras: ByOp(Vec::with_capacity(if parts.extras { capacity } else { 0 })),
             tenant: ByOp(Vec::with_capacity(if parts.tenant { capacity } else { 0 })),
@@ -397,6 +410,9 @@ impl Ops {
         }
         if self.parts.anywhere {
             self.anywhere.reset(id);
+        }
+        if self.parts.bound {
+            self.bound.reset(id);
         }
         if self.parts.cached {
             self.cached.reset(id);

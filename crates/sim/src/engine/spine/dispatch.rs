@@ -138,7 +138,7 @@ impl Ssd {
         // If no die is idle, dies with paused collections come next.
         let passes = if self.rules.preempts { 2 } else { 1 };
         for step in 0..passes * units {
-            let unit = UnitId((self.host.last_unit + 1 + step) % units);
+            let unit = UnitId((self.host.last_place + 1 + step) % units);
             let takes_writes = if step < units { self.is_idle(unit) } else { self.is_paused_for_host(unit) };
             if !takes_writes {
                 continue;
@@ -147,7 +147,7 @@ impl Ssd {
                 full = true;
                 continue;
             };
-            self.host.last_unit = unit.0;
+            self.host.last_place = unit.0;
             let op = self.host.anywhere.pop(&self.kernel.ops);
             self.go_to(op, unit, plane);
             let back = self.charge_anywhere(op);

@@ -13,6 +13,7 @@ use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp};
+use crate::schemes::Place;
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup};
 
 /// A request outside the device.
@@ -156,8 +157,8 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) runs: Runs,
     /// Writes that any idle die may serve.
     pub(in crate::engine) anywhere: Fifo,
-    /// The unit of the last dynamic write.
-    pub(in crate::engine) last_unit: u32,
+    /// The unit of the last dynamic write, or the plane of the last write that was placed round robin.
+    pub(in crate::engine) last_place: u32,
     /// No die was idle when a dynamic write last searched for one, and none has become idle since.
     pub(in crate::engine) none_idle: bool,
 }
@@ -197,7 +198,7 @@ impl Host {
             fault: None,
             runs: Runs::new(geometry.page_size, depth),
             anywhere: Fifo::EMPTY,
-            last_unit: geometry.units - 1,
+            last_place: if config.schemes.place == Place::RoundRobin { geometry.planes } else { geometry.units } - 1,
             none_idle: false,
         }
     }
@@ -838,8 +839,10 @@ impl Ssd {
         } else {
             self.forget(lpn);
         }
-        if !self.rules.dynamic {
+        if self.rules.numbered {
             self.aim(op, self.dev.geometry.static_plane(lpn));
+        } else if self.rules.binds {
+            self.bind_write(op, lpn);
         }
         self.dev.map.set(lpn, Location::Staged(op));
         true
@@ -878,6 +881,7 @@ impl Ssd {
             self.drop_copy(lpn);
             self.trim_cached(lpn);
             self.forget(lpn);
+            self.unbind(lpn);
             let tag = self.oracle.admit(lpn);
             self.oracle.admit_sectors(tag, None);
             self.trim_run(lpn);
@@ -898,7 +902,10 @@ impl Ssd {
         if self.is_dead(lpn) {
             return None;
         }
-        let page = self.put(lpn, plane, tag)?;
+        let Some(page) = self.put(lpn, plane, tag) else {
+            self.unbind(lpn);
+            return None;
+        };
         self.preload_parity(lpn);
         Some(page)
     }
@@ -949,6 +956,7 @@ impl Ssd {
                 self.host.anywhere.push(&mut self.kernel.ops, op);
                 return self.disturb_collections();
             }
+            Need::Write if self.rules.binds => self.kernel.ops.bound[op],
             Need::Write => self.dev.geometry.static_plane(lpn),
         };
         self.enqueue(op, plane, false);

@@ -45,7 +45,7 @@ impl Ssd {
         if let Location::Flash(page) = self.dev.map.get(lpn) {
             self.dev.flash.expect_stale(page, self.dev.geometry.block_of(page));
         }
-        if !self.rules.dynamic {
+        if self.rules.numbered {
             self.dev.flash.expect_program(self.dev.geometry.static_plane(lpn));
         }
     }
@@ -88,6 +88,7 @@ impl Ssd {
         }
         self.tell_victim();
         self.settle_groups();
+        self.settle_homes();
         self.stats.start_measuring();
         self.restart_tenants();
         self.restart_conflicts();
@@ -99,7 +100,7 @@ impl Ssd {
     fn fill(&mut self, mapped: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let geometry = &self.dev.geometry;
         let planes = geometry.planes;
-        let apart = !self.rules.dynamic && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
+        let apart = self.rules.numbered && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
         // While no plane is collected, static places are independent. Each plane gets a few consecutive pages, so that its
         // entries of the reverse map stay in the cache. Entries of all planes, a power of two apart, would evict each other.
         let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
@@ -349,16 +350,20 @@ impl Ssd {
         Some(page)
     }
 
-    /// The plane for a page that is written in no time: its static place, or the next die's next plane with room.
+    /// The plane for a page that is written in no time: its static place, the next one in turn, or the next die's next plane with
+    /// room.
     pub(in crate::engine) fn timeless_plane(&mut self, lpn: Lpn) -> Option<PlaneId> {
-        if !self.rules.dynamic {
+        if self.rules.numbered {
             return Some(self.dev.geometry.static_plane(lpn));
+        }
+        if self.rules.binds {
+            return Some(self.bind(lpn));
         }
         let units = self.dev.geometry.units;
         for step in 1..=units {
-            let unit = UnitId((self.host.last_unit + step) % units);
+            let unit = UnitId((self.host.last_place + step) % units);
             if let Some(plane) = self.next_plane(unit) {
-                self.host.last_unit = unit.0;
+                self.host.last_place = unit.0;
                 return Some(plane);
             }
         }

@@ -1,0 +1,112 @@
+//! Round-robin placement: a host write belongs to a plane from its admission on, as papers describe whose FTL assigns addresses
+//! when requests come.
+//!
+//! A plane has room for a page while the pages that belong to it leave it something to collect. Half of the pages that it could hold
+//! beyond its share of the capacity are left for old versions of partial writes, which stay valid until they have been merged.
+
+use crate::config::Config;
+use crate::device::geometry::Geometry;
+use crate::device::mapping::Location;
+use crate::engine::Ssd;
+use crate::units::{Lpn, OpId, PlaneId};
+
+/// The planes that pages belong to.
+#[derive(Clone)]
+pub(super) struct Homes {
+    /// By logical page: the plane of its newest version, or none.
+    of: Vec<PlaneId>,
+    /// By plane: logical pages that belong to it.
+    pages: Vec<u32>,
+    /// Most pages of a plane.
+    most: u32,
+}
+
+impl Homes {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
+        let share = geometry.exported_per_plane();
+        let most = config.most_per_plane() as u32;
+        Homes {
+            of: vec![PlaneId::NONE; geometry.mapped as usize],
+            pages: vec![0; geometry.planes as usize],
+            most: share + (most - share) / 2,
+        }
+    }
+
+    /// A page belongs to no plane any more.
+    fn leave(&mut self, lpn: Lpn) {
+        let home = std::mem::replace(&mut self.of[lpn.ix()], PlaneId::NONE);
+        if home.is_some() {
+            self.pages[home.ix()] -= 1;
+        }
+    }
+
+    fn join(&mut self, lpn: Lpn, plane: PlaneId) {
+        self.of[lpn.ix()] = plane;
+        self.pages[plane.ix()] += 1;
+    }
+
+    /// The page belongs to the next plane after `last` with room. All planes together have room for all pages.
+    fn bind(&mut self, lpn: Lpn, last: u32) -> PlaneId {
+        self.leave(lpn);
+        let planes = self.pages.len() as u32;
+        let next = (1..=planes)
+            .map(|step| PlaneId((last + step) % planes))
+            .find(|plane| self.pages[plane.ix()] < self.most)
+            .expect("law: planes have room for what is exported");
+        self.join(lpn, next);
+        next
+    }
+}
+
+impl Ssd {
+    /// The plane of a new version of a page.
+    pub(super) fn bind(&mut self, lpn: Lpn) -> PlaneId {
+        let homes = self.features.homes.as_mut().expect("placement is round-robin");
+        let plane = homes.bind(lpn, self.host.last_place);
+        self.host.last_place = plane.0;
+        plane
+    }
+
+    /// A host write gets its plane.
+    pub(super) fn bind_write(&mut self, op: OpId, lpn: Lpn) {
+        let plane = self.bind(lpn);
+        self.kernel.ops.bound[op] = plane;
+        self.aim(op, plane);
+    }
+
+    /// A page has no version any more.
+    pub(super) fn unbind(&mut self, lpn: Lpn) {
+        if let Some(homes) = &mut self.features.homes {
+            homes.leave(lpn);
+        }
+    }
+
+    /// Pages belong to the planes where they are: after filling and after a power cut.
+    pub(super) fn settle_homes(&mut self) {
+        let Some(homes) = &mut self.features.homes else { return };
+        for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
+            homes.leave(lpn);
+            if let Location::Flash(page) = self.dev.map.get(lpn) {
+                homes.join(lpn, self.dev.geometry.plane_of(page));
+            }
+        }
+    }
+
+    /// Checks that pages on flash belong to their planes.
+    pub(super) fn recount_homes(&self) {
+        let Some(homes) = &self.features.homes else { return };
+        let mut pages = vec![0; homes.pages.len()];
+        for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
+            let home = homes.of[lpn.ix()];
+            match self.dev.map.get(lpn) {
+                Location::Flash(page) => law_eq!(home, self.dev.geometry.plane_of(page), "page {} is at home", lpn.0),
+                Location::Staged(_) => law!(home.is_some(), "page {} has a home", lpn.0),
+                Location::Nowhere => law!(home.is_none(), "page {} is nowhere", lpn.0),
+            }
+            if home.is_some() {
+                pages[home.ix()] += 1;
+            }
+        }
+        law_eq!(pages, homes.pages, "the pages of each plane");
+    }
+}
