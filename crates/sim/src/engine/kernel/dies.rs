@@ -295,6 +295,14 @@ impl Unit {
         self.lag_gc = turn.gc + turn.writeback;
     }
 
+    /// A host operation begins on the free unit as soon as it has joined its queue: nothing is late.
+    #[inline(always)]
+    pub(in crate::engine) fn begin_at_once(&mut self) {
+        debug_assert!(self.holder == Holder::Free);
+        self.lag = 0;
+        self.lag_gc = self.gc + self.writeback;
+    }
+
     /// Power is cut: no running and no waiting operation remains.
     pub(in crate::engine) fn power_cut(&mut self) {
         self.array = OpId::NONE;
@@ -312,6 +320,13 @@ impl Unit {
     #[inline(always)]
     pub(in crate::engine) fn gc(&self, now: Nanos) -> u64 {
         self.gc + if self.holder == Holder::Gc { (now - self.since).0 } else { 0 }
+    }
+
+    /// The same if GC does not hold it now.
+    #[inline(always)]
+    pub(in crate::engine) fn gc_before(&self) -> u64 {
+        debug_assert!(self.holder != Holder::Gc);
+        self.gc
     }
 
     /// Total time for which write-backs held this unit, until now.
@@ -387,9 +402,11 @@ pub(in crate::engine) struct Dies {
     /// Time up to which `held_gc` and `gc_planes` are reported: the last completion of a measured request.
     pub(in crate::engine) marked_at: Nanos,
     /// By chip: operations in service.
-    pub(in crate::engine) chip_ops: Vec<u32>,
+    chip_ops: Vec<u32>,
     /// Chips with an operation in service.
-    pub(in crate::engine) chips_busy: u32,
+    chips_busy: u32,
+    /// In a round in which reads begin before all requests have arrived: the chips that were in use before.
+    before: Option<u32>,
     planes_per_unit: usize,
     pages_per_entry: u32,
 }
@@ -410,9 +427,16 @@ impl Dies {
             marked_at: Nanos::ZERO,
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
+            before: None,
             planes_per_unit: geometry.planes_per_unit as usize,
             pages_per_entry: geometry.pages_per_entry,
         }
+    }
+
+    /// Power is cut: no operation is in service on any chip.
+    pub(in crate::engine) fn power_cut(&mut self) {
+        self.chip_ops.fill(0);
+        self.chips_busy = 0;
     }
 
     /// Records a change of holder in the ledger.
@@ -481,26 +505,51 @@ impl Dies {
         self.set_holder(unit, Holder::Gc, now);
     }
 
-    /// [`Dies::set_holder`] for a host operation that takes a free unit's array.
+    /// Chips with an operation in service when a request arrives.
     #[inline(always)]
-    pub(in crate::engine) fn seize_free(&mut self, unit: UnitId, op: OpId, now: Nanos) {
+    pub(in crate::engine) fn chips_busy(&self) -> u32 {
+        self.before.unwrap_or(self.chips_busy)
+    }
+
+    /// Whether reads begin before all requests have arrived.
+    #[inline(always)]
+    pub(in crate::engine) fn starts_early(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// From now on, or no longer, reads begin before all requests of this time have arrived.
+    #[inline(always)]
+    pub(in crate::engine) fn start_early(&mut self, early: bool) {
+        self.before = early.then_some(self.chips_busy);
+    }
+
+    /// [`Dies::seize`] for the host operation at the head of the queue, before `next`, that takes the array of its free unit.
+    #[inline(always)]
+    pub(in crate::engine) fn seize_free(&mut self, unit: UnitId, op: OpId, next: OpId, chip: u32, now: Nanos) {
         let state = &mut self[unit];
+        state.queue.advance(next);
         state.array = op;
         state.holder = Holder::Host;
         state.since = now;
         self.held.change(true, now);
+        self.chip_in_use(chip, true);
     }
 
-    /// [`Dies::set_holder`] for a unit whose only operation, a host operation, has ended.
+    /// [`Dies::release`] for a unit whose only operation, a host operation, has ended. Returns the next one in its queue, and whether
+    /// anything waits for the unit.
     #[inline(always)]
-    pub(in crate::engine) fn release_host(&mut self, unit: UnitId, bus_gc: u64, now: Nanos) {
+    pub(in crate::engine) fn release_host(&mut self, unit: UnitId, bus_gc: u64, chip: u32, now: Nanos) -> (OpId, bool) {
         let state = &mut self[unit];
         state.lag += bus_gc;
         state.released = now;
         state.array = OpId::NONE;
         state.holder = Holder::Free;
         state.since = now;
+        let next = state.queue.head();
+        let awaited = next.is_some() || !state.due.is_empty();
         self.held.change(false, now);
+        self.chip_in_use(chip, false);
+        (next, awaited)
     }
 
     /// The number of a chip's operations in service rises or falls by one.

@@ -598,7 +598,7 @@ impl Ssd {
                 return;
             }
             // It has waited exactly as long as its lead, for the same dies.
-            self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
+            self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame.clone();
             if self.rules.tenants {
                 self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
             }
@@ -695,22 +695,25 @@ impl Ssd {
     /// part of the rest that would exist without GC.
     #[inline(always)]
     pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
-        let turn = self.turn(op, unit);
-        self.charge_from(op, unit, &turn);
+        let (turn, since) = (self.turn(op, unit), self.kernel.ops[op].waits_since);
+        self.charge_from(op, unit, since, &turn);
     }
 
     /// A host operation has reached the head of the queue: charges its wait, and advances the shadow clock.
     #[inline(always)]
     pub(in crate::engine) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
-        let turn = self.turn(op, unit);
-        self.charge_from(op, unit, &turn);
-        self.kernel.dies[unit].set_lag(&turn);
+        let (state, since) = (&mut self.kernel.dies[unit], self.kernel.ops[op].waits_since);
+        if since == self.now && state.holder() == Holder::Free {
+            return state.begin_at_once();
+        }
+        let turn = state.turn(since, self.now);
+        state.set_lag(&turn);
+        self.charge_from(op, unit, since, &turn);
     }
 
     /// Charges a wait whose turn has come: without GC it would have ended when the operation begins by the shadow clock.
     #[inline(always)]
-    fn charge_from(&mut self, op: OpId, unit: UnitId, turn: &Turn) {
-        let since = self.kernel.ops[op].waits_since;
+    fn charge_from(&mut self, op: OpId, unit: UnitId, since: Nanos, turn: &Turn) {
         let wait = (self.now - since).0;
         if wait == 0 {
             return;

@@ -9,7 +9,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
-use crate::engine::spine::host::{LOOK_AHEAD, Waiting};
+use crate::engine::spine::host::{BATCH, LOOK_AHEAD, Waiting};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Request, RequestOp};
@@ -195,8 +195,8 @@ impl Ssd {
     /// If a request exceeds the device or is empty.
     #[inline]
     pub fn apply(&mut self, request: Request) {
-        self.check_extent(request.offset, request.bytes);
-        self.keep_for_later(Waiting::together(request));
+        let waiting = self.together(request);
+        self.keep_for_later(waiting);
     }
 
     /// The same for a scattered request; see [`Ssd::submit_scattered`].
@@ -211,10 +211,12 @@ impl Ssd {
     #[inline]
     fn keep_for_later(&mut self, waiting: Waiting) {
         self.host.ring.push_back(waiting);
-        if self.host.ring.len() > LOOK_AHEAD {
+        if self.host.ring.len() == LOOK_AHEAD + BATCH {
             self.look_ahead();
-            let next = self.host.ring.pop_front().expect("more than one waits");
-            self.serve_now(next);
+            for _ in 0..BATCH {
+                let next = self.host.ring.pop_front().expect("more than one waits");
+                self.serve_now(next);
+            }
         }
     }
 
@@ -230,8 +232,8 @@ impl Ssd {
     /// # Panics
     /// If it exceeds the device or is empty.
     pub fn apply_now(&mut self, request: Request) {
-        self.check_extent(request.offset, request.bytes);
-        self.serve_now(Waiting::together(request));
+        let waiting = self.together(request);
+        self.serve_now(waiting);
     }
 
     fn serve_now(&mut self, next: Waiting) {
