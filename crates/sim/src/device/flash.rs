@@ -285,12 +285,6 @@ impl Flash {
         prefetch(&self.valid, block.ix());
     }
 
-    /// Prefetches for a page of a block that will soon be read.
-    #[inline(always)]
-    pub(crate) fn expect_read(&self, block: BlockId) {
-        prefetch(&self.use_of, block.ix());
-    }
-
     /// Prefetches for host data that will soon be programmed in a plane.
     #[inline(always)]
     pub(crate) fn expect_program(&self, plane: PlaneId) {

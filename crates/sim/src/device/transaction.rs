@@ -172,6 +172,7 @@ impl Op {
     /// Makes the record of an earlier operation of the fast lane that of another one.
     #[inline(always)]
     pub(crate) fn renew(&mut self, verb: Verb, need: Need, request: RequestId, lpn: Lpn, age: u64, now: Nanos) {
+        self.next = OpId::NONE;
         self.leg = 0;
         self.verb = verb;
         self.class = Class::Host;

@@ -9,6 +9,8 @@
 
 use crate::blame::Cause;
 use crate::device::transaction::{Fifo, Need, Op};
+use crate::engine::kernel::buses::Bus;
+use crate::engine::kernel::ops::HostPage;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{OpId, UnitId};
@@ -32,6 +34,27 @@ impl Bookings {
     pub(super) fn exist(&self) -> bool {
         self.count > 0
     }
+
+    /// A booked read has reached the controller over this bus. `last` is the last completion of a measured request.
+    #[inline(always)]
+    pub(super) fn end(
+        &mut self,
+        id: OpId,
+        (op, page): (&mut Op, &mut HostPage),
+        bus: &mut Bus,
+        now: Nanos,
+        last: Nanos,
+    ) {
+        op.leg = 1;
+        let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
+        let begun = Nanos(now.0 - time.0);
+        page.blame.add(Cause::BusHost, (begun - op.bus_since).0);
+        page.blame.add(Cause::Bus, time.0);
+        law_eq!(bus.booked.reads.head(), id, "law: booked reads end in the order of their requests");
+        bus.booked.reads.advance(op.next);
+        bus.begin(false, begun, now, last);
+        self.count -= 1;
+    }
 }
 
 /// Whether `op` is a read in the fast lane.
@@ -41,17 +64,16 @@ fn is_lane_read(op: &Op) -> bool {
 }
 
 impl Ssd {
-    /// A read's array time begins on its die: books the channel for its transfer, if only reads use that. Returns whether it did.
+    /// A read's array time begins on its die: books its channel for its transfer, if only reads use that. `turn`: time of its
+    /// request, and its age. Returns whether it did.
     #[inline(always)]
-    pub(super) fn book(&mut self, id: OpId, unit: UnitId, array: Nanos, transfer: Nanos) -> bool {
-        let op = &self.kernel.ops[id];
-        let (bus, age) = (op.channel.ix(), op.age);
+    pub(super) fn book(&mut self, id: OpId, unit: UnitId, bus: usize, turn: (Nanos, u64), transfer: Nanos) -> bool {
         let state = &mut self.kernel.buses[bus];
         if state.calm < CALM {
             state.calm += 1;
             return false;
         }
-        self.book_at(id, unit, bus, (self.now + array, age), transfer)
+        self.book_at(id, unit, bus, turn, transfer)
     }
 
     /// A read's array time has ended: the same. Otherwise it requests the channel as any operation does.
@@ -137,24 +159,6 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn has_bookings(&self, bus: usize) -> bool {
         self.booked.count > 0 && !self.kernel.buses[bus].booked.reads.is_empty()
-    }
-
-    /// A booked read has reached the controller.
-    #[inline(always)]
-    pub(in crate::engine) fn booked_ends(&mut self, id: OpId) {
-        let now = self.now;
-        let (op, page) = self.kernel.ops.both(id);
-        op.leg = 1;
-        let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
-        let begun = Nanos(now.0 - time.0);
-        page.blame.add(Cause::BusHost, (begun - op.bus_since).0);
-        page.blame.add(Cause::Bus, time.0);
-        let state = &mut self.kernel.buses[op.channel.ix()];
-        law_eq!(state.booked.reads.head(), id, "law: booked reads end in the order of their requests");
-        state.booked.reads.advance(op.next);
-        state.begin(false, begun, now, self.stats.last_completion);
-        self.booked.count -= 1;
-        self.leaves_lane(id);
     }
 
     /// An operation requests a bus: undoes its bookings, and books no more for a while unless the operation is a read in the lane.

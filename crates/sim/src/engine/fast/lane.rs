@@ -8,14 +8,16 @@
 use crate::blame::{Cause, ExtraBlame};
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
-use crate::device::timing::LegKind;
 use crate::device::transaction::{Need, Op, Verb};
 use crate::engine::Ssd;
-use crate::engine::kernel::dies::Holder;
+use crate::engine::kernel::dies::{Dies, Holder};
+use crate::engine::kernel::ops::HostPage;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::spine::host::{HostRequest, Waiting};
+use crate::engine::spine::complete::note_completion;
+use crate::engine::spine::host::{Host, HostRequest, Waiting};
 use crate::policy::PageSet;
 use crate::request::{Extent, RequestOp};
+use crate::stats::Stats;
 use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, Ppn, RequestId, UnitId, count};
 
 impl Ssd {
@@ -118,9 +120,7 @@ impl Ssd {
             self.oracle.expects(id, lpn);
         }
         if self.begins_at_once(spot.unit) {
-            self.kernel.dies[spot.unit].begin_at_once();
-            self.kernel.dies.seize_free(spot.unit, id, OpId::NONE, spot.chip, now);
-            self.begin_read_in_lane(id, spot.unit, at);
+            self.begin_read_in_lane(id, spot.unit, at, spot.chip);
         } else {
             self.join_queue(id, spot);
         }
@@ -202,33 +202,40 @@ impl Ssd {
             }
             op.pages = PageSet::one(at);
         }
-        self.turn_comes(id, unit);
-        let op = &self.kernel.ops[id];
-        let (next, request) = (op.next, op.request);
-        self.kernel.dies.seize_free(unit, id, next, self.dev.geometry.chip_of(op.plane), self.now);
-        self.begin_read_in_lane(id, unit, at);
+        let (next, request, chip) = (op.next, op.request, self.dev.geometry.chip_of(op.plane));
+        self.begin_read_in_lane(id, unit, at, chip);
         if self.rules.deep {
             self.expect_next(next, request);
         }
         true
     }
 
-    /// A read in the lane has seized its die.
-    #[inline(always)]
-    fn begin_read_in_lane(&mut self, id: OpId, unit: UnitId, at: Ppn) {
+    /// A read in the lane begins on its free die.
+    #[inline(never)]
+    fn begin_read_in_lane(&mut self, id: OpId, unit: UnitId, at: Ppn, chip: u32) {
+        let now = self.now;
         let (op, page) = self.kernel.ops.both(id);
+        let turn = self.kernel.dies.begin_host(unit, id, op.next, chip, op.waits_since, now);
+        let (gc, writeback) = page.charge_turn(&turn, op.waits_since, now);
         let transfer = self.dev.timing.transfer(page.bytes);
         let array = self.dev.timing.steady_read(|| self.dev.geometry.offset(at));
         op.legs.set_read(array, transfer);
         op.bus_gc = 0;
-        let lpn = op.lpn;
-        page.first_start.get_or_insert(Moment::at(self.now));
+        page.first_start.get_or_insert(Moment::at(now));
         page.blame.add(Cause::Array, array.0);
         self.dev.flash.read_begins(self.dev.geometry.block_of(at));
-        self.hold_tag(id, 0, self.oracle.load(at, lpn));
+        let tag = self.oracle.load(at, op.lpn);
+        page.tags[0] = tag;
         self.stats.count_host_read();
-        if !(self.fast.books && self.book(id, unit, array, transfer)) {
-            self.kernel.timers.begin(Timer::Array(unit), self.now + array);
+        let (bus, age) = (op.channel.ix(), op.age);
+        if !(self.fast.books && self.book(id, unit, bus, (now + array, age), transfer)) {
+            self.kernel.timers.begin(Timer::Array(unit), now + array);
+        }
+        if self.notes_reads() {
+            self.note_flash_read(id, tag);
+        }
+        if gc + writeback > 0 {
+            self.charge_collections(id, unit, gc, writeback);
         }
     }
 
@@ -245,25 +252,29 @@ impl Ssd {
     #[inline(always)]
     fn start_write(&mut self, id: OpId, unit: UnitId) -> bool {
         let now = self.now;
-        let Some(at) = self.dev.flash.take_host_page(self.kernel.ops[id].plane) else { return false };
-        self.turn_comes(id, unit);
         let (op, page) = self.kernel.ops.both(id);
+        let Some(at) = self.dev.flash.take_host_page(op.plane) else { return false };
+        let chip = self.dev.geometry.chip_of(op.plane);
+        let turn = self.kernel.dies.begin_host(unit, id, op.next, chip, op.waits_since, now);
+        let (gc, writeback) = page.charge_turn(&turn, op.waits_since, now);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(at));
         op.legs.set_program(transfer, array);
         op.pages = PageSet::one(at);
         op.bus_gc = 0;
-        let (next, request, bus) = (op.next, op.request, op.channel.ix());
         page.first_start.get_or_insert(Moment::at(now));
-        self.kernel.dies.seize_free(unit, id, next, self.dev.geometry.chip_of(op.plane), now);
         self.stats.count_host_program();
-        if self.rules.deep {
-            self.expect_next(next, request);
-        }
+        let (next, request, bus) = (op.next, op.request, op.channel.ix());
         if transfer == Nanos::ZERO || array == Nanos::ZERO {
             self.run_leg(id);
         } else {
             self.send_to_die(id, unit, bus, transfer, array);
+        }
+        if self.rules.deep {
+            self.expect_next(next, request);
+        }
+        if gc + writeback > 0 {
+            self.charge_collections(id, unit, gc, writeback);
         }
         true
     }
@@ -273,14 +284,16 @@ impl Ssd {
     /// cases that cannot occur here.
     #[inline(always)]
     fn send_to_die(&mut self, id: OpId, unit: UnitId, bus: usize, transfer: Nanos, array: Nanos) {
-        if self.booked.exist() || self.chains.exist() || self.kernel.buses[bus].fused.is_some() {
+        let shared = self.booked.exist() || self.chains.exist() || self.kernel.buses[bus].fused.is_some();
+        if shared {
             self.approach(id, bus);
         }
+        let contested = self.kernel.buses.is_contested(bus);
         let state = &mut self.kernel.buses[bus];
-        // As it does for any operation that is not a read in the lane.
+        // As for any operation that is not a read in the lane.
         state.calm = 0;
         let free = state.holder.is_none() && state.until <= self.now && state.queue.is_empty();
-        if !free || self.kernel.buses.is_contested(bus) {
+        if !free || contested {
             return self.join_bus(id, bus);
         }
         self.cross_to_die(id, unit, bus, transfer, array);
@@ -331,20 +344,21 @@ impl Ssd {
     pub(in crate::engine) fn written_in_lane(&mut self, id: OpId, unit: UnitId) {
         let (op, page) = self.kernel.ops.both(id);
         let (lpn, plane, bus_gc, at) = (op.lpn, op.plane, op.bus_gc, op.pages.head());
-        let (request, tag) = (op.request, page.tags[0]);
         if self.dev.map.get(lpn) != Location::Staged(id) {
             // It was discarded meanwhile.
             op.leg += 1;
             return self.run_leg(id);
         }
-        self.leave_die(unit, plane, bus_gc);
+        let (request, tag) = (op.request, page.tags[0]);
         // As `land_written`: there are neither errors nor metadata.
         self.dev.flash.land(at, self.dev.geometry.block_of(at), lpn);
         self.oracle.land(at, tag, true);
         self.dev.map.set(lpn, Location::Flash(at));
         self.oracle.acknowledge(tag);
-        self.lane_page_done(id, request);
-        self.kernel.ops.remove_lane(id);
+        let page = &self.kernel.ops.host[id];
+        let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, self.now);
+        self.page_leaves(id, request, latency);
+        self.leave_die(unit, plane, bus_gc);
         self.test_trigger(plane);
     }
 
@@ -361,44 +375,21 @@ impl Ssd {
         }
     }
 
-    /// A page in the lane is served; its request may be complete.
+    /// A page in the lane is served. If its request is complete, this is its latency.
     #[inline(always)]
-    fn lane_page_done(&mut self, id: OpId, request: RequestId) {
-        if !self.lane_request_done(request, id) {
-            self.count_page(id);
+    fn page_leaves(&mut self, id: OpId, request: RequestId, latency: Option<u64>) {
+        match latency {
+            None => self.count_page(id),
+            Some(latency) => {
+                if self.stats.keeps_slowest {
+                    self.keep_slow(request, id, ExtraBlame::default(), latency);
+                }
+                self.kernel.idle_rounds = 0;
+                self.host.outstanding -= 1;
+                self.host.requests.remove(request.0);
+            }
         }
-    }
-
-    /// A page has been served: if it is the only one of its request, which is measured, completes the request. Returns whether it
-    /// did. Equals [`Ssd::request_done`] without features that close the lane.
-    #[inline(always)]
-    fn lane_request_done(&mut self, id: RequestId, last: OpId) -> bool {
-        let record = &self.host.requests[id.0];
-        if !record.is_single() {
-            return false;
-        }
-        let blame = &self.kernel.ops.host[last].blame;
-        let (latency, waits) = ((self.now - record.request.arrival).0, blame.waits());
-        law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
-        let stats = if record.request.op == RequestOp::Read {
-            count(&mut self.stats.requests.read);
-            self.stats.bytes.read += record.request.bytes;
-            &mut self.stats.read
-        } else {
-            count(&mut self.stats.requests.write);
-            self.stats.bytes.written += record.request.bytes;
-            &mut self.stats.write
-        };
-        stats.complete(blame, latency, waits);
-        self.note_completion();
-        if self.stats.keeps_slowest {
-            self.keep_slow(id, last, ExtraBlame::default(), latency);
-        }
-        self.kernel.idle_rounds = 0;
-        count(&mut self.stats.completed);
-        self.host.outstanding -= 1;
-        self.host.requests.remove(id.0);
-        true
+        self.kernel.ops.remove_lane(id);
     }
 
     /// Whether all events that end now are steps in the lane, so that their order has no effect on results: operations that
@@ -419,18 +410,54 @@ impl Ssd {
         })
     }
 
-    /// The page of a read in the lane has reached the controller.
+    /// The page of a read in the lane has reached the controller; `booked`: over a channel that it had in advance.
     #[inline(always)]
-    pub(in crate::engine) fn leaves_lane(&mut self, id: OpId) {
+    pub(in crate::engine) fn leaves_lane(&mut self, id: OpId, booked: bool) {
+        let now = self.now;
         let (op, page) = self.kernel.ops.both(id);
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
-        debug_assert!(op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Bus));
-        let (unit, plane, bus_gc, request) = (op.unit, op.plane, op.bus_gc, op.request);
+        if booked {
+            let state = &mut self.kernel.buses[op.channel.ix()];
+            self.booked.end(id, (op, page), state, now, self.stats.last_completion);
+        }
         // As `end_read`: there are no errors.
         self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages.head()));
         self.oracle.delivered(op.lpn, page.tags[0], page.expected);
+        let (unit, plane, bus_gc, request) = (op.unit, op.plane, op.bus_gc, op.request);
+        let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, now);
+        self.page_leaves(id, request, latency);
         self.leave_die(unit, plane, bus_gc);
-        self.lane_page_done(id, request);
-        self.kernel.ops.remove_lane(id);
     }
+}
+
+/// A page has been served: if it is the only one of its request, which is measured, the request has completed. Returns its latency
+/// then. Equals [`Ssd::request_done`] without features that close the lane.
+#[inline(always)]
+fn complete(
+    host: &mut Host,
+    stats: &mut Stats,
+    dies: &mut Dies,
+    id: RequestId,
+    page: &HostPage,
+    now: Nanos,
+) -> Option<u64> {
+    let record = &host.requests[id.0];
+    if !record.is_single() {
+        return None;
+    }
+    let (latency, waits) = ((now - record.request.arrival).0, page.blame.waits());
+    law_eq!(waits + page.blame.service(), latency, "causes sum to the latency of request {}", record.index);
+    let of = if record.request.op == RequestOp::Read {
+        count(&mut stats.requests.read);
+        stats.bytes.read += record.request.bytes;
+        &mut stats.read
+    } else {
+        count(&mut stats.requests.write);
+        stats.bytes.written += record.request.bytes;
+        &mut stats.write
+    };
+    of.complete(&page.blame, latency, waits);
+    count(&mut stats.completed);
+    note_completion(stats, dies, now);
+    Some(latency)
 }

@@ -30,7 +30,7 @@ impl Ssd {
             for i in 0..self.kernel.batch.len() {
                 // Arrays have the first numbers.
                 let unit = UnitId(self.kernel.batch[i] as u32);
-                self.booked_ends(self.kernel.dies[unit].array());
+                self.leaves_lane(self.kernel.dies[unit].array(), true);
             }
         }
         self.kernel.dies.start_early(true);

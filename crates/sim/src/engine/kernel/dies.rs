@@ -44,13 +44,37 @@ pub(in crate::engine) enum Suspension {
 /// The turn of a host operation.
 pub(in crate::engine) struct Turn {
     /// Total time that GC and write-backs have held the unit.
-    pub(in crate::engine) gc: u64,
+    gc: u64,
     /// See `gc`.
-    pub(in crate::engine) writeback: u64,
+    writeback: u64,
     /// Delay of service against the shadow clock.
     lag: u64,
     /// When the operation begins by the shadow clock.
-    pub(in crate::engine) shadow_start: Nanos,
+    shadow_start: Nanos,
+}
+
+/// Parts of a wait for a unit.
+pub(in crate::engine) struct WaitParts {
+    /// GC and write-backs held the unit.
+    pub(in crate::engine) gc: u64,
+    /// See `gc`.
+    pub(in crate::engine) writeback: u64,
+    /// Host operations held it: by the shadow clock, and longer.
+    pub(in crate::engine) host: u64,
+    /// See `host`.
+    pub(in crate::engine) late: u64,
+}
+
+impl Turn {
+    /// Parts of a wait since `since` that ends now. Before, GC and write-backs had held the unit for `gc` and `writeback`. Without
+    /// GC it would have ended when the operation begins by the shadow clock.
+    #[inline(always)]
+    pub(in crate::engine) fn parts(&self, since: Nanos, now: Nanos, gc: u64, writeback: u64) -> WaitParts {
+        let (gc, writeback) = (self.gc - gc, self.writeback - writeback);
+        let rest = (now - since).0 - gc - writeback;
+        let host = (self.shadow_start.0.saturating_sub(since.0)).min(rest);
+        WaitParts { gc, writeback, host, late: rest - host }
+    }
 }
 
 /// A unit of exclusion: a die (or chip, or channel) with its FIFO and its ledger.
@@ -281,7 +305,16 @@ impl Unit {
     /// only. See `Ssd::turn`.
     #[inline(always)]
     pub(in crate::engine) fn turn(&self, since: Nanos, now: Nanos) -> Turn {
-        let (gc, writeback) = (self.gc(now), self.writeback(now));
+        self.turn_after(self.gc(now), self.writeback(now), since, now)
+    }
+
+    /// The same after such times of GC and of write-backs.
+    #[inline(always)]
+    fn turn_after(&self, gc: u64, writeback: u64, since: Nanos, now: Nanos) -> Turn {
+        if since == now {
+            // No operation is late that does not wait.
+            return Turn { gc, writeback, lag: 0, shadow_start: now };
+        }
         let free = self.released.0.saturating_sub(self.lag);
         let most = self.lag + (gc + writeback - self.lag_gc);
         let lag = now.0.saturating_sub(free.max(since.0)).min(most);
@@ -293,14 +326,6 @@ impl Unit {
     pub(in crate::engine) fn set_lag(&mut self, turn: &Turn) {
         self.lag = turn.lag;
         self.lag_gc = turn.gc + turn.writeback;
-    }
-
-    /// A host operation begins on the free unit as soon as it has joined its queue: nothing is late.
-    #[inline(always)]
-    pub(in crate::engine) fn begin_at_once(&mut self) {
-        debug_assert!(self.holder == Holder::Free);
-        self.lag = 0;
-        self.lag_gc = self.gc + self.writeback;
     }
 
     /// Power is cut: no running and no waiting operation remains.
@@ -523,16 +548,29 @@ impl Dies {
         self.before = early.then_some(self.chips_busy);
     }
 
-    /// [`Dies::seize`] for the host operation at the head of the queue, before `next`, that takes the array of its free unit.
+    /// A host operation begins on its free unit: it is at the head of the queue before `next`, or the queue is empty. Returns its
+    /// turn after a wait since `since`.
     #[inline(always)]
-    pub(in crate::engine) fn seize_free(&mut self, unit: UnitId, op: OpId, next: OpId, chip: u32, now: Nanos) {
+    pub(in crate::engine) fn begin_host(
+        &mut self,
+        unit: UnitId,
+        op: OpId,
+        next: OpId,
+        chip: u32,
+        since: Nanos,
+        now: Nanos,
+    ) -> Turn {
         let state = &mut self[unit];
+        debug_assert!(state.holder == Holder::Free);
+        let turn = state.turn_after(state.gc, state.writeback, since, now);
+        state.set_lag(&turn);
         state.queue.advance(next);
         state.array = op;
         state.holder = Holder::Host;
         state.since = now;
         self.held.change(true, now);
         self.chip_in_use(chip, true);
+        turn
     }
 
     /// [`Dies::release`] for a unit whose only operation, a host operation, has ended. Returns the next one in its queue, and whether

@@ -2,11 +2,12 @@
 
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-use crate::blame::{Blame, Causes, ExtraBlame};
+use super::dies::Turn;
+use crate::blame::{Blame, Cause, Causes, ExtraBlame};
 use crate::config::MOST_QUEUES;
 use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab};
-use crate::units::{Moment, OpId, PlaneId, Ppn, Tag};
+use crate::units::{Moment, Nanos, OpId, PlaneId, Ppn, Tag};
 
 /// No chip: any will do.
 pub(in crate::engine) const NO_CHIP: u32 = u32::MAX;
@@ -108,6 +109,19 @@ impl HostPage {
         self.bytes = bytes;
         self.first_start = None;
         self.blame.begin(waited);
+    }
+
+    /// Charges its wait for its unit since `since`, as its turn has come, without the time for which GC and write-backs held the
+    /// unit. Returns these two.
+    #[inline(always)]
+    pub(in crate::engine) fn charge_turn(&mut self, turn: &Turn, since: Nanos, now: Nanos) -> (u64, u64) {
+        if since == now {
+            return (0, 0);
+        }
+        let parts = turn.parts(since, now, self.ledger_gc, self.ledger_writeback);
+        self.blame.add(Cause::DieHost, parts.host);
+        self.blame.add(Cause::DieLate, parts.late);
+        (parts.gc, parts.writeback)
     }
 }
 

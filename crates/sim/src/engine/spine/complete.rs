@@ -3,8 +3,10 @@
 use crate::blame::{Causes, ExtraBlame};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
+use crate::engine::kernel::dies::Dies;
 use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
+use crate::stats::Stats;
 use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, RequestId};
 
 /// The end of a page of a request.
@@ -59,6 +61,14 @@ pub(super) fn completed(
         tenant,
         aggressor,
     }
+}
+
+/// See [`Ssd::note_completion`].
+#[inline(always)]
+pub(in crate::engine) fn note_completion(stats: &mut Stats, dies: &mut Dies, now: Nanos) {
+    stats.last_completion = now;
+    stats.held_at.1 = dies.held.total(now);
+    dies.marked_at = now;
 }
 
 impl Ssd {
@@ -131,9 +141,7 @@ impl Ssd {
     /// A measured request completes now: integrals over time are taken up to here.
     #[inline(always)]
     pub(in crate::engine) fn note_completion(&mut self) {
-        self.stats.last_completion = self.now;
-        self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
-        self.kernel.dies.marked_at = self.now;
+        note_completion(&mut self.stats, &mut self.kernel.dies, self.now);
     }
 
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.

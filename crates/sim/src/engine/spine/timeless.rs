@@ -50,14 +50,6 @@ impl Ssd {
         }
     }
 
-    /// Prefetches the data that a read uses after its map entry.
-    #[inline(always)]
-    pub(in crate::engine) fn expect_read(&self, lpn: Lpn) {
-        if let Location::Flash(page) = self.dev.map.get(lpn) {
-            self.dev.flash.expect_read(self.dev.geometry.block_of(page));
-        }
-    }
-
     /// Preconditions the device. Nothing is measured, except wear. `go_on` may stop it between pages; the device is then of no
     /// use.
     pub(in crate::engine) fn precondition(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
