@@ -10,6 +10,7 @@ use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
 use crate::engine::Ssd;
+use crate::engine::fast::BOOKED;
 use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::HostPage;
 use crate::engine::kernel::timers::Timer;
@@ -359,7 +360,9 @@ impl Ssd {
         let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, self.now);
         self.page_leaves(id, request, latency);
         self.leave_die(unit, plane, bus_gc);
-        self.test_trigger(plane);
+        if self.may_trigger(plane) {
+            self.test_trigger(plane);
+        }
     }
 
     /// A page in the lane has ended on its die.
@@ -390,6 +393,34 @@ impl Ssd {
             }
         }
         self.kernel.ops.remove_lane(id);
+    }
+
+    /// Ends the steps of a batch that are all in the lane, in any order.
+    #[inline(always)]
+    pub(in crate::engine) fn lane_batch_ends(&mut self) {
+        for i in 0..self.kernel.batch.len() {
+            match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
+                Timer::Array(unit) => self.array_ends_in_lane(self.kernel.dies[unit].array(), unit),
+                timer => self.leg_ends(timer),
+            }
+        }
+    }
+
+    /// The array time of an operation in the lane has ended, perhaps in one event with another leg.
+    #[inline(always)]
+    pub(in crate::engine) fn array_ends_in_lane(&mut self, id: OpId, unit: UnitId) {
+        let op = &mut self.kernel.ops[id];
+        if op.need == Need::Write {
+            return self.written_in_lane(id, unit);
+        }
+        if op.leg == BOOKED {
+            return self.leaves_lane(id, true);
+        }
+        op.leg = 1;
+        let bus = op.channel.ix();
+        if !self.book_now(id, unit) {
+            self.ask(id, bus);
+        }
     }
 
     /// Whether all events that end now are steps in the lane, so that their order has no effect on results: operations that

@@ -123,10 +123,12 @@ pub(in crate::engine) struct Unit {
     pub(in crate::engine) token: u32,
     /// Whether the unit is on the `dirty` list.
     pub(in crate::engine) dirty: bool,
+    /// Its channel, as in `Buses::contested`.
+    pub(in crate::engine) bus: u64,
 }
 
 impl Unit {
-    fn new(planes: u32) -> Self {
+    fn new(planes: u32, bus: u64) -> Self {
         Unit {
             array: OpId::NONE,
             cache: OpId::NONE,
@@ -151,6 +153,7 @@ impl Unit {
             due: Vec::with_capacity(planes as usize),
             token: planes - 1,
             dirty: false,
+            bus,
         }
     }
 
@@ -440,7 +443,10 @@ impl Dies {
     pub(super) fn new(geometry: &Geometry) -> Self {
         let units = geometry.units as usize;
         Dies {
-            units: vec![Unit::new(geometry.planes_per_unit); units],
+            units: (0..geometry.units)
+                .map(|unit| geometry.channel_of(geometry.plane_of_unit(UnitId(unit), 0)))
+                .map(|channel| Unit::new(geometry.planes_per_unit, 1 << (channel.ix() % 64)))
+                .collect(),
             gc_by_plane: vec![0; geometry.planes as usize],
             dirty: Vec::with_capacity(units),
             looking: Vec::with_capacity(units),

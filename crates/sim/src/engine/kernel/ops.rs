@@ -344,7 +344,7 @@ pub(in crate::engine) struct Parts {
 #[derive(Clone)]
 pub(in crate::engine) struct Ops {
     records: Slab<Op>,
-    /// Operations in the fast lane.
+    /// Operations in the fast lane: those with [`Op::lane`], which only this file changes.
     lane: usize,
     parts: Parts,
     /// Whether the device needs any of `parts`.
@@ -483,10 +483,17 @@ impl Ops {
         id
     }
 
+    /// An operation leaves the fast lane, if it is there.
+    pub(in crate::engine) fn leave_lane(&mut self, op: OpId) {
+        self.lane -= usize::from(std::mem::replace(&mut self.records[op].lane, false));
+    }
+
     /// Frees an operation.
     #[inline(always)]
     pub(in crate::engine) fn remove(&mut self, op: OpId) {
-        self.lane -= usize::from(self.records[op].lane);
+        if self.lane > 0 {
+            self.lane -= usize::from(self.records[op].lane);
+        }
         self.records.remove(op.0);
     }
 

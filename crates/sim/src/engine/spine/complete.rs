@@ -203,7 +203,6 @@ impl Ssd {
         self.stats.completed += 1;
         self.host.outstanding -= 1;
         self.host.window_stale |= !self.host.window.is_empty();
-        self.host.requests[id.0].leave_lane();
         self.host.requests.remove(id.0);
     }
 }

@@ -23,6 +23,14 @@ impl Ssd {
         }
     }
 
+    /// Whether [`Ssd::test_trigger`] may find something to do.
+    #[inline(always)]
+    pub(in crate::engine) fn may_trigger(&self, plane: PlaneId) -> bool {
+        !self.fast.unordered
+            || self.dev.flash.free_pages(plane) < self.rules.gc_floor
+            || !self.gc.planes[plane.ix()].stalled.is_empty()
+    }
+
     /// The plane to collect if the trigger holds in the scope of `plane`.
     #[inline(always)]
     pub(in crate::engine) fn due_plane(&self, plane: PlaneId) -> Option<PlaneId> {

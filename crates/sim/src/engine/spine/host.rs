@@ -48,7 +48,8 @@ pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) delayed: Nanos,
     /// A read in the window: the route has decided about it.
     pub(in crate::engine) routed: bool,
-    /// One page of a measured request that has stayed in the fast lane: only what [`HostRequest::renew`] sets differs from another.
+    /// A measured request of one page that began in the fast lane. If it stayed there, only what [`HostRequest::renew`] sets differs
+    /// from another.
     plain: bool,
     pub(in crate::engine) measured: bool,
     /// Whether one of its pages has waited for GC at its chip.
@@ -72,8 +73,10 @@ impl HostRequest {
     }
 
     /// Whether the record is that of a measured request of one page that stayed in the lane to its end.
+    #[inline(always)]
     pub(in crate::engine) fn is_plain(&self) -> bool {
-        self.plain
+        // Its page is counted only outside the lane.
+        self.plain && self.remaining == 1
     }
 
     /// The record of a measured request of one page in the lane.
@@ -88,11 +91,6 @@ impl HostRequest {
         self.request = next.request;
         self.admitted = admitted;
         self.marks = next.marks;
-    }
-
-    /// The request leaves the lane.
-    pub(in crate::engine) fn leave_lane(&mut self) {
-        self.plain = false;
     }
 
     #[inline(always)]
@@ -510,9 +508,10 @@ impl Ssd {
         }
     }
 
-    /// Prefetches data that requests further up the ring will use. To be called once every [`BATCH`] requests.
-    #[inline(never)]
-    pub(in crate::engine) fn look_ahead(&self) {
+    /// Prefetches data that requests further up the ring will use, of which writes are to be served by `expect`. To be called once
+    /// every [`BATCH`] requests.
+    #[inline(always)]
+    pub(in crate::engine) fn look_ahead(&self, expect: impl Fn(&Self, Lpn)) {
         let ring = &self.host.ring;
         if ring.len() < LOOK_AHEAD + BATCH {
             return;
@@ -524,9 +523,15 @@ impl Ssd {
             self.oracle.expect(page);
             // Nothing waits for the counter of readers of a block.
             if near.request.op != RequestOp::Read {
-                self.expect_write(self.logical(near.page));
+                expect(self, self.logical(near.page));
             }
         }
+    }
+
+    /// The same for requests that take time: the place of their data is prefetched when it is known.
+    #[inline(never)]
+    fn look_ahead_in_time(&self) {
+        self.look_ahead(Self::expect_overwrite);
     }
 
     /// Counts an admitted request. Returns whether it is measured.
@@ -613,7 +618,7 @@ impl Ssd {
     pub(in crate::engine) fn admit_numbered(&mut self, next: &Waiting, index: u64) {
         let request = next.request;
         if self.host.admitted.is_multiple_of(BATCH as u64) {
-            self.look_ahead();
+            self.look_ahead_in_time();
         }
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {
