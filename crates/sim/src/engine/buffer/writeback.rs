@@ -43,6 +43,9 @@ impl Ssd {
             BackTo::IdleChips => {
                 if stale || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
                     while self.write_back_anywhere() {}
+                    // The last search has seen what write-backs changed that began now. Searching once more in the next round would
+                    // find what only that round's time brings, and rounds are fewer with fused legs.
+                    self.dev.staging.stale = false;
                 }
             }
         }
@@ -75,19 +78,20 @@ impl Ssd {
             self.kernel.ops.remove(op);
             return true;
         }
+        let lpn = self.kernel.ops[op].lpn;
         let units = self.dev.geometry.units;
         for step in 1..=units {
             let unit = UnitId((self.dev.staging.last_unit + step) % units);
             if !self.is_unwanted(unit) {
                 continue;
             }
-            let Some(plane) = self.next_plane(unit) else { continue };
+            let Some(plane) = self.next_plane(unit, lpn) else { continue };
             self.dev.staging.last_unit = unit.0;
             self.dev.staging.ready.pop(&self.kernel.ops);
             self.begin_writeback(op, plane, Stream::Host);
             return true;
         }
-        let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some();
+        let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some() && self.may_hold(plane, lpn);
         if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
             return false;
         }
@@ -135,6 +139,7 @@ impl Ssd {
         if self.goes_home() {
             self.dev.flash.keep_promise(plane);
         }
+        self.bind_writeback(id, self.kernel.ops[id].lpn, plane);
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
         self.stirs_buffer(plane);
         self.stats.count_programs(Class::Writeback, 1);

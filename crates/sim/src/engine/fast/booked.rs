@@ -35,6 +35,7 @@ impl Bookings {
         let per_channel = units.div_ceil(channels);
         Bookings { of_bus: vec![VecDeque::with_capacity(per_channel); channels], count: 0 }
     }
+
 }
 
 /// Whether `op` is a read in the fast lane.
@@ -166,6 +167,18 @@ impl Ssd {
                 self.unbook(bus, false);
             }
         }
+    }
+
+    /// Power is cut, and bookings have been undone. Only a read whose transfer ends now is still booked: its channel was in use.
+    pub(in crate::engine) fn forget_bookings(&mut self) {
+        for bus in 0..self.booked.of_bus.len() {
+            while let Some(id) = self.booked.of_bus[bus].pop_front() {
+                let time = self.kernel.ops[id].legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
+                let begins = Nanos(self.now.0 - time.0);
+                self.kernel.buses[bus].begin(false, begins, self.now, self.stats.last_completion);
+            }
+        }
+        self.booked.count = 0;
     }
 
     /// Undoes the bookings of a channel: its reads are in the array, wait for the channel or use it. If this is not `within` a
