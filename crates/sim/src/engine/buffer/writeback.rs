@@ -78,6 +78,9 @@ impl Ssd {
             self.kernel.ops.remove(op);
             return true;
         }
+        if self.waits_for_segment(op) {
+            return false;
+        }
         let lpn = self.kernel.ops[op].lpn;
         let units = self.dev.geometry.units;
         for step in 1..=units {
@@ -110,6 +113,12 @@ impl Ssd {
         self.claim_full_planes()
     }
 
+    /// Whether a page waits until all pages of the segment before its own are on flash.
+    fn waits_for_segment(&self, op: OpId) -> bool {
+        let (segment, writes) = self.dev.staging.under_way;
+        self.plan().by_segment && writes > 0 && self.kernel.ops.buffer[op].segment != segment
+    }
+
     /// Writes the first waiting page for a unit's own planes back, if no operation waits for the unit.
     fn write_back_home(&mut self, unit: UnitId) {
         while self.is_unwanted(unit) {
@@ -140,6 +149,10 @@ impl Ssd {
             self.dev.flash.keep_promise(plane);
         }
         self.bind_writeback(id, self.kernel.ops[id].lpn, plane);
+        if self.plan().by_segment {
+            let (segment, writes) = (self.kernel.ops.buffer[id].segment, self.dev.staging.under_way.1);
+            self.dev.staging.under_way = (segment, writes + 1);
+        }
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
         self.stirs_buffer(plane);
         self.stats.count_programs(Class::Writeback, 1);
@@ -173,6 +186,10 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (unit, plane, page, lpn) = (op.unit, op.plane, op.pages[0], op.lpn);
         let Buffered { absorbed, segment } = self.kernel.ops.buffer[id];
+        if self.plan().by_segment {
+            self.dev.staging.under_way.1 -= 1;
+            self.dev.staging.stale |= self.dev.staging.under_way.1 == 0;
+        }
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
         let wanted = newest || self.keeps_instead(id, page);
         self.land_written(id, newest, wanted);

@@ -35,7 +35,6 @@ impl Bookings {
         let per_channel = units.div_ceil(channels);
         Bookings { of_bus: vec![VecDeque::with_capacity(per_channel); channels], count: 0 }
     }
-
 }
 
 /// Whether `op` is a read in the fast lane.

@@ -396,12 +396,20 @@ impl Ssd {
         (pages.len() as u64, self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst))
     }
 
-    /// Bus time of a read: the requested bytes, or the whole page for a merge.
+    /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
+    #[inline(always)]
+    pub(in crate::engine) fn bytes_read(&self, op: OpId) -> u32 {
+        if self.rules.whole_reads || self.kernel.ops[op].need == Need::Merge {
+            self.dev.geometry.page_size
+        } else {
+            self.kernel.ops.host[op].bytes
+        }
+    }
+
+    /// Bus time of a read.
     #[inline(always)]
     fn read_burst(&self, op: OpId) -> Nanos {
-        let page = &self.kernel.ops[op];
-        let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { self.kernel.ops.host[op].bytes };
-        self.dev.timing.transfer(bytes)
+        self.dev.timing.transfer(self.bytes_read(op))
     }
 
     /// The first page at the head of a unit's queue that belongs to a request and fits into its multi-plane command. During a
