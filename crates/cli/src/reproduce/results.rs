@@ -61,6 +61,13 @@ impl Results {
         Some(summary)
     }
 
+    /// One of the trials of a run.
+    pub(super) fn trial(&self, run: &Run) -> Option<&Summary> {
+        let (run, summary) = self.runs.get_key_value(run)?;
+        self.looks.borrow_mut().insert(*run);
+        Some(summary)
+    }
+
     /// The row with whether the runs that were looked at for it were steady.
     pub(super) fn seal(&self, row: Row) -> Row {
         let looks = self.looks.take();
@@ -85,6 +92,18 @@ impl Results {
     pub(super) fn mean_by(&self, figure: impl Fn(&'static str) -> Option<f64>) -> Option<f64> {
         let figures: Option<Vec<f64>> = self.present().map(figure).collect();
         figures.filter(|figures| !figures.is_empty()).map(|figures| student::mean(&figures))
+    }
+
+    /// The median over the same workloads.
+    pub(super) fn median_by(&self, figure: impl Fn(&'static str) -> Option<f64>) -> Option<f64> {
+        let figures: Option<Vec<f64>> = self.present().map(figure).collect();
+        let mut figures = figures?;
+        figures.sort_by(f64::total_cmp);
+        let middle = figures.len() / 2;
+        match figures.len() % 2 {
+            0 => Some((figures.get(middle.checked_sub(1)?)? + figures[middle]) / 2.0),
+            _ => figures.get(middle).copied(),
+        }
     }
 
     /// The mean of a figure over all workloads.

@@ -102,7 +102,7 @@ const RANKED: f64 = 0.829;
 #[derive(Clone, Copy, Debug)]
 enum Number {
     /// A factor over a baseline; its effect is the factor less 1.
-    Factor { paper: f64, ours: f64 },
+    Factor { paper: f64, ours: f64, median: Option<f64> },
     /// A figure whose size is compared, with its text in the paper's unit.
     Level { paper: f64, ours: f64, text: fn(f64) -> String },
     /// The rank correlation of an order with the paper's.
@@ -116,6 +116,13 @@ impl Number {
         match self {
             Number::Factor { ours, .. } | Number::Level { ours, .. } | Number::Rank(ours) => ours,
             Number::Holds(holds) => f64::from(u8::from(holds)),
+        }
+    }
+
+    fn median(self) -> Option<f64> {
+        match self {
+            Number::Factor { median, .. } => median,
+            _ => None,
         }
     }
 }
@@ -151,10 +158,12 @@ fn judge_rank(correlation: f64) -> Verdict {
     }
 }
 
-/// Rank correlation (Spearman's) of two lists without equal values, from 1 (the same order) to -1 (reversed).
+/// Rank correlation (Spearman's) of two lists, from 1 (the same order) to -1 (reversed). Equal values share their ranks.
 pub(super) fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let ranks = |values: &[f64]| -> Vec<f64> {
-        values.iter().map(|value| values.iter().filter(|other| *other > value).count() as f64).collect()
+        let above = |value: &f64| values.iter().filter(|other| *other > value).count() as f64;
+        let equal = |value: &f64| values.iter().filter(|other| *other == value).count() as f64;
+        values.iter().map(|value| above(value) + (equal(value) - 1.0) / 2.0).collect()
     };
     let n = a.len() as f64;
     let squares: f64 = ranks(a).iter().zip(ranks(b)).map(|(a, b)| (a - b) * (a - b)).sum();
@@ -203,7 +212,14 @@ impl Row {
     /// A factor over a baseline (0.595: 40.5 % less).
     pub(super) fn factor(what: impl Into<String>, paper: f64, ours: Option<f64>) -> Row {
         let Some(ours) = ours else { return Row::missing(what, factor_text(paper)) };
-        Row::judged(what, factor_text(paper), factor_text(ours), Number::Factor { paper, ours })
+        Row::judged(what, factor_text(paper), factor_text(ours), Number::Factor { paper, ours, median: None })
+    }
+
+    /// The median over the workloads, beside a factor that is a mean over them.
+    pub(super) fn median(self, of_workloads: f64) -> Row {
+        let Some(Number::Factor { paper, ours, .. }) = self.number else { return self };
+        let text = format!("{}, median {of_workloads:.3}x", self.ours);
+        Row { ours: text, number: Some(Number::Factor { paper, ours, median: Some(of_workloads) }), ..self }
     }
 
     /// A figure whose size is compared, with its text in the paper's unit.
@@ -290,7 +306,11 @@ impl Row {
         let values: Vec<f64> = numbers.iter().map(|number| number.ours()).collect();
         let (ours, half) = (mean(&values), half_width(&values).unwrap_or_default());
         let text = match numbers[0] {
-            Number::Factor { .. } => format!("{} ± {half:.3}", factor_text(ours)),
+            Number::Factor { .. } => {
+                let medians: Vec<f64> = numbers.iter().filter_map(|number| number.median()).collect();
+                let median = (!medians.is_empty()).then(|| format!(", median {:.3}x", mean(&medians)));
+                format!("{} ± {half:.3}{}", factor_text(ours), median.unwrap_or_default())
+            }
             Number::Level { text, .. } => format!("{} ± {}", text(ours), text(half)),
             Number::Rank(_) => format!("{}; mean of {} seeds {ours:.2}", first.ours, values.len()),
             Number::Holds(_) => {
@@ -418,5 +438,6 @@ mod tests {
         assert_eq!(rank_correlation(&[3.0, 2.0, 1.0], &[30.0, 20.0, 10.0]), 1.0);
         assert_eq!(rank_correlation(&[3.0, 2.0, 1.0], &[1.0, 2.0, 3.0]), -1.0);
         assert_eq!(rank_correlation(&[4.0, 3.0, 2.0, 1.0], &[3.0, 4.0, 1.0, 2.0]), 0.6);
+        assert_eq!(rank_correlation(&[2.0, 2.0, 1.0], &[3.0, 2.0, 1.0]), 0.875);
     }
 }
