@@ -35,7 +35,7 @@ pub(super) static PAPER: Paper = Paper {
     ],
     workloads: &TRACES,
     quick: &["geometry.blocks_per_plane=256"],
-    limits: [60_000, 3_000_000],
+    limits: [200_000, 3_000_000],
     items: ITEMS,
     under: &[
         (
@@ -143,7 +143,6 @@ const BOUND_WRITES: &str = "places of host writes, rate, gap of preemptive GC";
 /// With static places pages of the buffer return to their own planes.
 const HOME: &str = "schemes.collector.idle-chip.to=own_plane";
 const BOUND: &[(&str, Keys)] = &[("proposed", &[HOME])];
-const BOUND_AND_NARROW: &[(&str, Keys)] = &[("proposed", &[HOME]), ("preemptive", &["gc.hard_threshold=0.04995"])];
 const DYNAMIC: Keys = &["schemes.place=dynamic"];
 const ON_CHANNELS: Keys = &["schemes.place=CWDP", "device.exclusion=channel"];
 const RATE: &str = "arrival rate";
@@ -166,7 +165,6 @@ const ASSUMPTIONS: &[Assumption] = &[
     assume("bound host writes", "CWDP", &["schemes.place=CWDP"]).own(BOUND),
     assume("bound host writes", "CWDP, 5 times", &["schemes.place=CWDP"]).own(BOUND).times("0.2"),
     assume("bound host writes", "CWDP, channel, 5 times", ON_CHANNELS).own(BOUND).times("0.2"),
-    assume("bound host writes", "CWDP, channel, 0.01 points, 5 times", ON_CHANNELS).own(BOUND_AND_NARROW).times("0.2"),
     assume("where free pages count", "device", &["gc.scope=device"]),
     assume("write points", "shared", &["ftl.write_points=shared"]),
     assume("wear levelling", "none", &["ftl.wear_levelling=none"]),

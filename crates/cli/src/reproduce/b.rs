@@ -10,7 +10,7 @@ use super::assumption::{Assumption, assume};
 use super::bench;
 use super::paper::Ours::{From, Over};
 use super::paper::{Item, Line, PERCENT, Paper, Scheme, claim, exact, factor, formula, grid, level, parameter, rows};
-use super::results::{Results, all_mean, delayed_by_gc, gc_threshold, reported};
+use super::results::{Keys, Results, all_mean, delayed_by_gc, gc_threshold, reported};
 use super::row::Row;
 
 const COPYBACK: &str = "schemes.path=copyback";
@@ -86,12 +86,21 @@ static SEQUENTIAL: Assumption =
 /// The models of hm0, msnfs0 and proj0 with requests of 16 KiB and more, at multiples of 16 KiB.
 const SUPER_PAGES: &[(&str, &str)] =
     &[("b.hm0", "b.hm0-16k"), ("b.msnfs0", "b.msnfs0-16k"), ("b.proj0", "b.proj0-16k")];
+/// B2: the other reading of "5 % larger than the original threshold".
+const RELATIVE: &[(&str, Keys)] = &[
+    ("T-PaGC", &["schemes.collector={ pagc = { threshold = 0.0735 } }"]),
+    ("TC-PaGC", &["schemes.collector={ pagc = { threshold = 0.0735, cache = true } }"]),
+];
 /// What the paper leaves open.
 const ASSUMPTIONS: &[Assumption] = &[
     assume("fill", "in sequence", &["precondition.mode=sequential"]).quick(&["geometry.blocks_per_plane=64"], 250_000),
     assume("fill", "random overwrites", &["precondition.mode=random"]),
     assume("write points", "shared", &["ftl.write_points=shared"]),
     assume("request sizes", "super-pages", &[]).on(SUPER_PAGES),
+    assume("when the other plane joins", "below 7.35 %, a twentieth more than GC's threshold", &[]).own(RELATIVE),
+    assume("when the other plane joins", "below 7.35 %, from a fill in sequence", &["precondition.mode=sequential"])
+        .own(RELATIVE)
+        .quick(&["geometry.blocks_per_plane=64"], 250_000),
     assume("reads of a superblock", "whole super-pages", &[])
         .own(&[("superblock", &["device.partial_read=whole-page"])]),
     assume("reads of a superblock", "whole super-pages, 10 times the rate", &[])

@@ -116,6 +116,10 @@ const ASSUMPTIONS: &[Assumption] = &[
     assume("chip queue and load", "1, 1,430 times", &["order.chip_queue=1"]).times("0.0007"),
     assume("delayed writes", "with PIQ and BRR only", &[]).own(&[("Async_FIFO", &["order.delay_writes=false"])]),
     assume("delayed writes", "in none", &["order.delay_writes=false"]),
+    assume("BRR's next arrival", "never", &[])
+        .own(&[("BRR", &["schemes.route={ brr = { next_arrival = \"never\" } }"])]),
+    assume("BRR's L_r and L_w", "the array times alone", &[])
+        .own(&[("BRR", &["schemes.route={ brr = { read = \"25us\", program = \"200us\" } }"])]),
     assume("wear levelling", "none", &["ftl.free_block=round-robin"]),
     assume("write points", "shared", &["ftl.write_points=shared"]),
     assume("fill", "random overwrites", &["precondition.mode=random"]),

@@ -21,6 +21,8 @@ use super::row::Row;
 use super::{Boards, format_of};
 use crate::args::ReproduceArgs;
 
+/// Requests of a workload that is no model of a trace.
+const PLAIN_REQUESTS: u64 = 60_000;
 /// Seeds of each run at full length.
 const SEEDS: u64 = 5;
 /// Seeds of a run are this far apart, so that the trials of a table differ too.
@@ -303,10 +305,10 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// At full length, the first half of a model's requests counts for nothing: it brings the device into its steady state.
+    /// The first half of a model's requests counts for nothing: it brings the device into its steady state.
     fn warmed_up(&self, mut config: Config, usual: &str, requests: &Requests) -> Result<Config> {
         let Origin::Workload { name, recordings: None } = &requests.from else { return Ok(config) };
-        if !self.args.quick && self.paper.workloads.contains(&usual) {
+        if self.paper.workloads.contains(&usual) {
             let of_phases: Option<u64> =
                 find_workload(name.as_str())?.1.phases.iter().map(|phase| phase.requests).sum();
             let served = of_phases.into_iter().chain(requests.limit).min().unwrap_or(0);
@@ -327,8 +329,8 @@ impl<'a> Plan<'a> {
         let origin = Origin::Workload { name: workload.into(), recordings: traces };
         let own = assumed.iter().rev().find_map(|one| one.quick_limit).filter(|_| self.args.quick);
         // The plain workloads fill a device in a short time, and are to meet an empty one.
-        let usually =
-            if self.paper.workloads.contains(&usual) { limit(self.paper, self.args) } else { self.paper.limits[0] };
+        let modelled = self.paper.workloads.contains(&usual);
+        let usually = if modelled { limit(self.paper, self.args) } else { PLAIN_REQUESTS };
         let limit = self.args.limit.or(own).unwrap_or(usually);
         let time_scale = self.found.get(usual).map(Found::scale);
         let mut requests = Requests { limit: Some(limit), time_scale, ..Requests::new(origin) };
@@ -412,7 +414,7 @@ fn facts(
                 if paper.quick.is_empty() { "the geometry of the preset".into() } else { paper.quick.join(", ") };
             facts.push(("quick", format!("device with {scaled}")));
         }
-        if !args.quick && models > 0 {
+        if models > 0 {
             facts
                 .push(("warm-up", "the first half of a model's requests; figures are those of the second half".into()));
         }

@@ -108,6 +108,8 @@ const ASSUMPTIONS: &[Assumption] = &[
     assume("over-provisioning", "7 %", &["device.over_provisioning=0.07"]),
     assume("write points", "shared", &["ftl.write_points=shared"]),
     assume("placement of writes", "dynamic", &["schemes.place=dynamic"]),
+    assume("placement of writes", "round robin, bound at admission", &["schemes.place=round-robin"]),
+    assume("where moved pages go", "any plane, as in its Fig. 2", &["schemes.place=dynamic", "gc.destination=any"]),
     assume("fill", "in sequence", &["precondition.mode=sequential"]),
     assume("RocksDB's journal", "32 MiB, 70 % of the writes", &[]).on(&[("e.rocksdb", "e.rocksdb-journal")]),
     assume("queue depth", "256", &["device.queue_depth=256"]),
