@@ -286,8 +286,7 @@ impl Ssd {
         self.kernel.dies.dirty.clear();
         self.kernel.dies.looking.clear();
         self.kernel.buses.dirty.clear();
-        self.kernel.dies.chip_ops.fill(0);
-        self.kernel.dies.chips_busy = 0;
+        self.kernel.dies.power_cut();
         self.kernel.idle_rounds = 0;
         self.restart_idle();
         self.host.power_cut();

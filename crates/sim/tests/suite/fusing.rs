@@ -62,15 +62,18 @@ enum About {
     Parts,
     /// Whole pages that are written at any time while GC moves others over the same channel.
     Whole,
+    /// Reads alone, and then all kinds of requests.
+    Reads,
 }
 
 /// A small device with fused legs, and requests that saturate its channels or, where GC is met on its way, do not.
 fn world(seed: u64, about: About) -> (Config, Vec<Request>) {
     let mut rng = stream(seed, "fusing");
     let mut pick = |from: &[&'static str]| from[below(&mut rng, from.len() as u64) as usize];
-    let (joint, slow, whole) = (about == About::Joint, about != About::Everything, about == About::Whole);
+    let mixed = matches!(about, About::Everything | About::Reads);
+    let (joint, slow, whole) = (about == About::Joint, !mixed, about == About::Whole);
     let collector = match about {
-        About::Everything => pick(&ALONE),
+        About::Everything | About::Reads => pick(&ALONE),
         About::Joint => pick(&JOINT),
         About::Parts | About::Whole => "\"serial\"",
     };
@@ -87,7 +90,7 @@ run = {{ {} }}
 {}",
         pick(&["1", "1", "2"]),
         match about {
-            About::Everything => pick(&["1", "2", "3", "4", "7"]),
+            About::Everything | About::Reads => pick(&["1", "2", "3", "4", "7"]),
             About::Whole => pick(&["2", "3", "5"]),
             _ => pick(&["1", "2"]),
         },
@@ -149,11 +152,12 @@ run = {{ {} }}
     // So slow that requests are admitted during collections.
     let gap = if slow { [1024, 4096, 16_384][below(&mut rng, 3) as usize] } else { 1024 };
     let mut arrival = 0;
-    let requests = (0..if slow { 500 } else { 300 })
-        .map(|_| {
+    let alone = if about == About::Reads { 150 } else { 0 };
+    let requests = (0..if slow { 500 } else { 300 + alone })
+        .map(|i| {
             arrival += below(&mut rng, 6).saturating_sub(2) * gap + if whole { below(&mut rng, 1000) } else { 0 };
             let op = match below(&mut rng, 20) {
-                kind if kind < reads => RequestOp::Read,
+                kind if i < alone || kind < reads => RequestOp::Read,
                 5 => RequestOp::Trim,
                 _ => RequestOp::Write,
             };
@@ -207,6 +211,11 @@ fn joint_collections_change_no_byte() {
 #[test]
 fn parts_of_pages_on_the_move_change_no_byte() {
     compare_worlds(About::Parts, 100);
+}
+
+#[test]
+fn reads_alone_and_before_others_change_no_byte() {
+    compare_worlds(About::Reads, 250);
 }
 
 #[test]

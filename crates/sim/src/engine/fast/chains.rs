@@ -114,6 +114,12 @@ impl Chains {
         }
     }
 
+    /// Whether there are any.
+    #[inline(always)]
+    pub(super) fn exist(&self) -> bool {
+        self.count > 0
+    }
+
     /// Bytes of a unit's chain.
     pub(in crate::engine) const BYTES: u64 = (size_of::<Chain>() + size_of::<Passage>()) as u64;
 

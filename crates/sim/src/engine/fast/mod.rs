@@ -7,6 +7,7 @@ mod chains;
 mod joint;
 mod lane;
 mod legs;
+mod reads;
 mod steps;
 
 pub(super) use booked::{BOOKED, Bookings};
@@ -46,6 +47,8 @@ pub(super) struct FastPaths {
     pub(super) unordered: bool,
     /// A read's legs share an event while its channel serves only reads.
     pub(super) books: bool,
+    /// A die that becomes free needs no look if nothing waits for it.
+    pub(super) quiet: bool,
 }
 
 impl FastPaths {
@@ -59,6 +62,7 @@ impl FastPaths {
         writes: false,
         unordered: false,
         books: false,
+        quiet: false,
     };
 
     /// The shortcuts that a configuration allows.
@@ -252,7 +256,8 @@ impl FastPaths {
             && geometry.data_pages == geometry.pages_per_block;
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
-        FastPaths { legs, moves, chains, joint, steps, lane, writes, unordered, books }
+        let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
+        FastPaths { legs, moves, chains, joint, steps, lane, writes, unordered, books, quiet }
     }
 }
 

@@ -504,10 +504,15 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn hold_tag(&mut self, op: OpId, place: usize, tag: Tag) {
         self.kernel.ops.host[op].tags[place] = tag;
-        // A line of the write cache may hold newer sectors, too.
-        if self.host.runs.any() || self.rules.buffers || self.oracle.tracks_sectors() {
+        if self.notes_reads() {
             self.note_flash_read(op, tag);
         }
+    }
+
+    /// Whether it is noted what reads find on flash. A line of the write cache may hold newer sectors, too.
+    #[inline(always)]
+    pub(in crate::engine) fn notes_reads(&self) -> bool {
+        self.host.runs.any() || self.rules.buffers || self.oracle.tracks_sectors()
     }
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.
@@ -607,7 +612,7 @@ impl Ssd {
                 return;
             }
             // It has waited exactly as long as its lead, for the same dies.
-            self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
+            self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame.clone();
             if self.rules.tenants {
                 self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
             }
@@ -704,39 +709,35 @@ impl Ssd {
     /// part of the rest that would exist without GC.
     #[inline(always)]
     pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
-        let turn = self.turn(op, unit);
-        self.charge_from(op, unit, &turn);
+        let (turn, since) = (self.turn(op, unit), self.kernel.ops[op].waits_since);
+        self.charge_from(op, unit, since, &turn);
     }
 
     /// A host operation has reached the head of the queue: charges its wait, and advances the shadow clock.
     #[inline(always)]
     pub(in crate::engine) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
-        let turn = self.turn(op, unit);
-        self.charge_from(op, unit, &turn);
-        self.kernel.dies[unit].set_lag(&turn);
+        let (state, since) = (&mut self.kernel.dies[unit], self.kernel.ops[op].waits_since);
+        let turn = state.turn(since, self.now);
+        state.set_lag(&turn);
+        self.charge_from(op, unit, since, &turn);
     }
 
     /// Charges a wait whose turn has come: without GC it would have ended when the operation begins by the shadow clock.
     #[inline(always)]
-    fn charge_from(&mut self, op: OpId, unit: UnitId, turn: &Turn) {
-        let since = self.kernel.ops[op].waits_since;
-        let wait = (self.now - since).0;
-        if wait == 0 {
+    fn charge_from(&mut self, op: OpId, unit: UnitId, since: Nanos, turn: &Turn) {
+        if since == self.now {
             return;
         }
         let page = &mut self.kernel.ops.host[op];
-        let gc_all = turn.gc - page.ledger_gc;
-        let back = turn.writeback - page.ledger_writeback;
-        let rest = wait - gc_all - back;
-        let host = (turn.shadow_start.0.saturating_sub(since.0)).min(rest);
+        let parts = turn.parts(since, self.now, page.ledger_gc, page.ledger_writeback);
         if self.rules.sorts_waits {
-            self.sort_wait(op, unit, host, rest);
+            self.sort_wait(op, unit, parts.host, parts.host + parts.late);
         } else {
-            page.blame.add(Cause::DieHost, host);
-            page.blame.add(Cause::DieLate, rest - host);
+            page.blame.add(Cause::DieHost, parts.host);
+            page.blame.add(Cause::DieLate, parts.late);
         }
-        if gc_all + back > 0 {
-            self.charge_collections(op, unit, gc_all, back);
+        if parts.gc + parts.writeback > 0 {
+            self.charge_collections(op, unit, parts.gc, parts.writeback);
         }
     }
 
@@ -755,7 +756,8 @@ impl Ssd {
     }
 
     /// Charges the part of a wait in which GC and write-backs held the unit.
-    fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
+    #[inline(never)]
+    pub(in crate::engine) fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
         let (page, state) = (&self.kernel.ops[op], &self.kernel.dies[unit]);
         let k = self.dev.geometry.plane_in_unit(page.plane);
         let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)], k, self.now)
