@@ -15,9 +15,9 @@ use ssdlab_trace::LbaPolicy;
 
 use super::assumption::{Assumption, Search};
 use super::load::{Found, calibrate};
-use super::paper::{Item, Paper, Scheme};
+use super::paper::{Item, Line, Paper, Scheme};
 use super::results::{Keys, Results, Run};
-use super::row::Row;
+use super::row::{Row, Steadiness, Verdict};
 use super::{Boards, format_of};
 use crate::args::ReproduceArgs;
 
@@ -254,6 +254,7 @@ impl<'a> Plan<'a> {
             runs: BTreeMap::new(),
             workloads: paper.workloads,
             left_out: Vec::new(),
+            aside: Default::default(),
             looks: Default::default(),
         };
         self.cases.push(Case { assumed, seed, results });
@@ -263,7 +264,7 @@ impl<'a> Plan<'a> {
     /// Plans the runs of an item.
     fn add(&mut self, item: &'static Item, tried: Option<&'static Assumption>, seed: u64) -> Result<()> {
         let case = self.case(self.paper.under(item), tried, seed)?;
-        for run in item.runs.iter().flat_map(|grid| grid.runs()) {
+        for run in item.runs() {
             if !self.planned.contains(&(case, run)) {
                 self.add_run(case, run)?;
             }
@@ -370,18 +371,31 @@ impl<'a> Plan<'a> {
 
     /// The rows of an item over all seeds.
     fn rows(&mut self, item: &'static Item, tried: Option<&'static Assumption>) -> Result<Vec<Row>> {
-        let mut of_seeds = Vec::new();
+        let mut cases = Vec::new();
         for seed in 0..seeds(self.args) {
-            let case = self.case(self.paper.under(item), tried, seed)?;
-            of_seeds.push(item.fill(&self.cases[case].results));
+            cases.push(self.case(self.paper.under(item), tried, seed)?);
         }
-        let over_seeds = |first: &Row| {
-            let same =
-                |rows: &Vec<Row>| rows.iter().find(|row| row.what == first.what && row.paper == first.paper).cloned();
-            Row::over_seeds(&of_seeds.iter().filter_map(same).collect::<Vec<_>>())
-        };
-        Ok(of_seeds[0].iter().filter_map(over_seeds).collect())
+        let results: Vec<&Results> = cases.iter().map(|case| &self.cases[*case].results).collect();
+        Ok(item.lines.iter().flat_map(|line| rows_of(line, &results)).collect())
     }
+}
+
+/// The rows of a line over all seeds.
+fn rows_of(line: &Line, results: &[&Results]) -> Vec<Row> {
+    let of_seeds: Vec<Vec<Row>> = results.iter().map(|results| line.rows(results)).collect();
+    let over_seeds = |first: &Row| {
+        let rows: Vec<Row> = of_seeds.iter().filter_map(|rows| first.same_in(rows)).collect();
+        let steadiness = Steadiness::of_seeds(&rows);
+        if !steadiness.can_set_aside() {
+            return Row::over_seeds(&rows);
+        }
+        // The same workloads count with all seeds.
+        let again = |results: &&Results| first.same_in(&results.setting_aside(&steadiness.aside, |r| line.rows(r)));
+        let others: Vec<Row> = results.iter().filter_map(again).collect();
+        let steady = others.iter().all(|row| row.verdict != Verdict::NotSteady);
+        if steady { Row::over_seeds(&others).map(|row| row.without(&steadiness.aside)) } else { Row::over_seeds(&rows) }
+    };
+    of_seeds[0].iter().filter_map(over_seeds).collect()
 }
 
 /// How many runs there are, and what their requests come from.

@@ -67,9 +67,8 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// The table with our numbers filled in.
-    pub(super) fn fill(&self, results: &Results) -> Vec<Row> {
-        self.lines.iter().flat_map(|line| line.rows(results)).collect()
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
+        self.runs.iter().flat_map(|grid| grid.runs())
     }
 }
 
@@ -262,7 +261,8 @@ impl Line {
         Line { special: Special::Unattainable, ..self }
     }
 
-    fn rows(&self, results: &Results) -> Vec<Row> {
+    /// The rows with our numbers filled in.
+    pub(super) fn rows(&self, results: &Results) -> Vec<Row> {
         let row = match self.rule {
             Rule::Parameter(paper, ours) => Row::parameter(self.what, paper, ours(results)),
             Rule::Exact(paper, ours) => Row::exact(self.what, paper, ours(results).unwrap_or("-".into())),

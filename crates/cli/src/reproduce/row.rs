@@ -1,5 +1,7 @@
 //! A row of the comparison, and the rules that judge it.
 
+use std::collections::BTreeSet;
+
 use ssdlab_lab::variants::student::{half_width, mean};
 
 /// What a row compares.
@@ -174,6 +176,34 @@ fn factor_text(factor: f64) -> String {
     format!("{factor:.3}x ({:+.1} %)", (factor - 1.0) * 100.0)
 }
 
+/// What is known of the runs that a row looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steadiness {
+    pub(super) runs: usize,
+    /// Of which the write amplification is not steady.
+    pub(super) unsteady: usize,
+    /// Workloads of all these runs, and of those that are not steady.
+    pub(super) workloads: BTreeSet<&'static str>,
+    pub(super) aside: BTreeSet<&'static str>,
+}
+
+impl Steadiness {
+    /// Of a row with several seeds.
+    pub(super) fn of_seeds(rows: &[Row]) -> Steadiness {
+        rows.iter().map(|row| &row.steadiness).fold(Steadiness::default(), |all, one| Steadiness {
+            runs: all.runs + one.runs,
+            unsteady: all.unsteady + one.unsteady,
+            workloads: &all.workloads | &one.workloads,
+            aside: &all.aside | &one.aside,
+        })
+    }
+
+    /// Whether at least half of the workloads remain without those whose runs are not steady.
+    pub(super) fn can_set_aside(&self) -> bool {
+        !self.aside.is_empty() && 2 * self.aside.len() <= self.workloads.len()
+    }
+}
+
 /// A row of the comparison.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
@@ -187,6 +217,7 @@ pub(super) struct Row {
     pub(super) note: String,
     /// What the verdict would be if the runs had been steady.
     pub(super) unjudged: Option<Verdict>,
+    steadiness: Steadiness,
     number: Option<Number>,
 }
 
@@ -195,8 +226,8 @@ impl Row {
     pub(super) fn exact(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
         let (what, paper, ours) = (what.into(), paper.into(), ours.into());
         let verdict = if paper == ours { Verdict::Same } else { Verdict::Differs };
-        let (note, unjudged, number) = (String::new(), None, None);
-        Row { kind: Kind::Exact, what, paper, ours, ratio: None, verdict, note, unjudged, number }
+        let (note, unjudged, steadiness, number) = Default::default();
+        Row { kind: Kind::Exact, what, paper, ours, ratio: None, verdict, note, unjudged, steadiness, number }
     }
 
     /// A number of the paper's own arithmetic.
@@ -326,14 +357,30 @@ impl Row {
         })
     }
 
-    /// Some of the runs that the row looked at were not steady.
-    pub(super) fn unsteady(self, unsteady: usize, runs: usize) -> Row {
+    /// The row with what is known of the runs that it looked at.
+    pub(super) fn steadiness(self, steadiness: Steadiness) -> Row {
+        let Steadiness { runs, unsteady, .. } = steadiness;
         if unsteady == 0 || self.number.is_none() || self.kind != Kind::Measured {
             return self;
         }
         let own = format!("{unsteady} of {runs} runs: write amplification is not steady");
+        Row { verdict: Verdict::NotSteady, unjudged: Some(self.verdict), steadiness, ..self }.noting(own)
+    }
+
+    fn noting(self, own: String) -> Row {
         let note = if self.note.is_empty() { own } else { format!("{own}; {}", self.note) };
-        Row { verdict: Verdict::NotSteady, note, unjudged: Some(self.verdict), ..self }
+        Row { note, ..self }
+    }
+
+    /// The row of these that compares the same.
+    pub(super) fn same_in(&self, rows: &[Row]) -> Option<Row> {
+        rows.iter().find(|row| row.what == self.what && row.paper == self.paper).cloned()
+    }
+
+    /// The row is a mean without these workloads, because their runs are not steady.
+    pub(super) fn without(self, aside: &BTreeSet<&'static str>) -> Row {
+        let names: Vec<&str> = aside.iter().map(|name| name.split_once('.').map_or(*name, |(_, name)| name)).collect();
+        self.noting(format!("without {}: write amplification is not steady", names.join(", ")))
     }
 
     /// The verdict in words, and in brackets what it would be if the runs had been steady.
@@ -425,12 +472,31 @@ mod tests {
 
     #[test]
     fn runs_that_are_not_steady_are_not_judged() {
-        let row = |ours, unsteady| Row::factor("", 0.8, Some(ours)).unsteady(unsteady, 2);
+        let with = |row: Row, unsteady| row.steadiness(Steadiness { runs: 2, unsteady, ..Steadiness::default() });
+        let row = |ours, unsteady| with(Row::factor("", 0.8, Some(ours)), unsteady);
         assert_eq!(row(0.8, 0).verdict, Verdict::Agrees);
         assert_eq!(row(0.8, 1).verdict(), "not steady (agrees)");
         let of_seeds = Row::over_seeds(&[row(0.8, 0), row(1.2, 1)]).unwrap();
         assert_eq!(of_seeds.verdict(), "not steady (noise)");
-        assert_eq!(Row::factor("", 0.8, Some(0.8)).input().unsteady(1, 2).verdict, Verdict::Agrees);
+        assert_eq!(with(Row::factor("", 0.8, Some(0.8)).input(), 1).verdict, Verdict::Agrees);
+    }
+
+    #[test]
+    fn means_leave_out_what_is_not_steady_while_half_remains() {
+        let row = |aside: &[&'static str]| {
+            let (workloads, aside) = (["a.b", "a.c", "a.d", "a.e"].into(), aside.iter().copied().collect());
+            Row::factor("", 0.8, Some(0.8)).steadiness(Steadiness { runs: 4, unsteady: 1, workloads, aside })
+        };
+        let of_seeds =
+            |seeds: &[&[&'static str]]| Steadiness::of_seeds(&seeds.iter().map(|aside| row(aside)).collect::<Vec<_>>());
+        assert!(of_seeds(&[&["a.b"], &["a.c"], &["a.b"]]).can_set_aside());
+        assert!(!of_seeds(&[&["a.b"], &["a.c"], &["a.d"]]).can_set_aside());
+        assert!(!of_seeds(&[&[]]).can_set_aside());
+        let others = Row::factor("", 0.8, Some(0.9)).note("more").without(&["a.b", "a.c"].into());
+        assert_eq!(
+            (others.verdict, others.note.as_str()),
+            (Verdict::Agrees, "without b, c: write amplification is not steady; more")
+        );
     }
 
     #[test]
