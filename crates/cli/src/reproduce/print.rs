@@ -64,9 +64,15 @@ pub(super) fn rows(chapters: &[Chapter]) -> Result<Frame> {
     frame.ok_or_else(|| Error::usage("the rows are not in memory"))
 }
 
+/// How a quick run differs.
+const QUICK: &str = "smaller devices and short runs, as the list under each paper says";
+
 /// As text for a terminal.
-pub(super) fn text(chapters: &[Chapter]) -> String {
+pub(super) fn text(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     let mut out = String::new();
+    if args.quick {
+        out.push_str(&format!("Quick: {QUICK}.\n\n"));
+    }
     for (i, chapter) in chapters.iter().enumerate() {
         if i > 0 {
             out.push('\n');
@@ -124,9 +130,11 @@ const HEAD: &str = "Parameters come from the preset. Exact values come from smal
 /// As Markdown.
 pub(super) fn markdown(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     let escape = |text: &str| text.replace('|', "\\|");
-    let mut out = String::from("# Papers and our results\n\nWritten by `ssdlab reproduce`. ");
+    let mut out =
+        String::from(if args.quick { "# Papers and our results, quick\n\n" } else { "# Papers and our results\n\n" });
+    out.push_str("Written by `ssdlab reproduce`. ");
     if args.quick {
-        out.push_str("**Quick**: smaller devices and short runs, as the list under each paper says. ");
+        out.push_str(&format!("**Quick**: {QUICK}. "));
     }
     out.push_str(HEAD);
     for chapter in chapters {
