@@ -260,6 +260,7 @@ impl Ssd {
     /// Drops operations, collections and requests in service.
     fn forget_operations(&mut self) {
         self.host.none_idle = false;
+        self.forget_bookings();
         for unit in 0..self.kernel.dies.units.len() {
             self.set_holder(UnitId(unit as u32), Holder::Free);
             self.kernel.dies.units[unit].power_cut();

@@ -226,12 +226,13 @@ fn whole_pages_between_those_on_the_move_change_no_byte() {
 /// Every preset on a small device, with every collector and every path that its other keys allow.
 #[test]
 fn presets_are_told_the_same_with_every_collector_and_path() {
-    const PRESETS: [(&str, &str); 8] = [
+    const PRESETS: [(&str, &str); 9] = [
         ("brr", include_str!("../../../../presets/brr.toml")),
         ("composed", include_str!("../../../../presets/composed.toml")),
         ("default", include_str!("../../../../presets/default.toml")),
         ("fastgc", include_str!("../../../../presets/fastgc.toml")),
         ("idle-chip", include_str!("../../../../presets/idle-chip.toml")),
+        ("interleaved", include_str!("../../../../presets/interleaved.toml")),
         ("noc", include_str!("../../../../presets/noc.toml")),
         ("nvme-tlc", include_str!("../../../../presets/nvme-tlc.toml")),
         ("pagc", include_str!("../../../../presets/pagc.toml")),

@@ -189,6 +189,20 @@ impl Ssd {
         }
     }
 
+    /// Power is cut, and bookings have been undone. Only a read whose transfer ends now is still booked: its channel was in use.
+    pub(in crate::engine) fn forget_bookings(&mut self) {
+        for bus in 0..self.kernel.buses.all.len() {
+            let id = self.kernel.buses[bus].booked.reads.pop(&self.kernel.ops);
+            if id.is_some() {
+                let time = self.kernel.ops[id].legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
+                let begins = Nanos(self.now.0 - time.0);
+                self.kernel.buses[bus].begin(false, begins, self.now, self.stats.last_completion);
+            }
+            law!(self.kernel.buses[bus].booked.reads.is_empty(), "one transfer at a time");
+        }
+        self.booked.count = 0;
+    }
+
     /// Undoes the bookings of a channel: its reads are in the array, wait for the channel or use it. If this is not `within` a
     /// round, an array time that ends now still has its event.
     #[inline(never)]

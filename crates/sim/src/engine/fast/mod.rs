@@ -18,8 +18,8 @@ pub(super) use legs::FUSED;
 use super::Ssd;
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
-    Nvme, OrderKnobs, PageOrder, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging,
-    Suspendable, Timing, Variation, Wear, WriteAck, WritePoints,
+    Nvme, OrderKnobs, PageOrder, PartialRead, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope,
+    Staging, Suspendable, Timing, Variation, Wear, WriteAck, WritePoints,
 };
 use crate::device::geometry;
 use crate::policy::Journey;
@@ -109,6 +109,7 @@ impl FastPaths {
                     unwritten_read: _,
                     multi_plane: _,
                     partial_write: _,
+                    partial_read,
                     mapping_unit: _,
                     memory: _,
                 },
@@ -233,6 +234,7 @@ impl FastPaths {
         let lane = legs
             && one_queue
             && by_page
+            && *partial_read == PartialRead::Bytes
             && no_errors
             && no_decoder
             && no_command

@@ -8,7 +8,7 @@ use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::{Nanos, Pause, Ssd};
 use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{Moment, OpId, PlaneId, Ppn, Tag, UnitId};
+use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// Starts operations on every unit that may have become free.
@@ -142,7 +142,8 @@ impl Ssd {
             if !takes_writes {
                 continue;
             }
-            let Some(plane) = self.next_plane(unit) else {
+            let lpn = self.kernel.ops[self.host.anywhere.head()].lpn;
+            let Some(plane) = self.next_plane(unit, lpn) else {
                 full = true;
                 continue;
             };
@@ -189,13 +190,13 @@ impl Ssd {
         back
     }
 
-    /// The next plane of a unit, round robin, with a free page for host data.
-    pub(in crate::engine) fn next_plane(&mut self, unit: UnitId) -> Option<PlaneId> {
+    /// The next plane of a unit, round robin, with a free page at the host's write point that may hold this logical page.
+    pub(in crate::engine) fn next_plane(&mut self, unit: UnitId, lpn: Lpn) -> Option<PlaneId> {
         let planes = self.dev.geometry.planes_per_unit;
         for step in 1..=planes {
             let k = (self.kernel.dies[unit].token + step) % planes;
             let plane = self.dev.geometry.plane_of_unit(unit, k);
-            if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
+            if self.dev.flash.next_offset(plane, Stream::Host).is_some() && self.may_hold(plane, lpn) {
                 self.kernel.dies[unit].token = k;
                 return Some(plane);
             }
@@ -394,12 +395,20 @@ impl Ssd {
         (pages.len() as u64, self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst))
     }
 
-    /// Bus time of a read: the requested bytes, or the whole page for a merge.
+    /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
+    #[inline(always)]
+    pub(in crate::engine) fn bytes_read(&self, op: OpId) -> u32 {
+        if self.rules.whole_reads || self.kernel.ops[op].need == Need::Merge {
+            self.dev.geometry.page_size
+        } else {
+            self.kernel.ops.host[op].bytes
+        }
+    }
+
+    /// Bus time of a read.
     #[inline(always)]
     fn read_burst(&self, op: OpId) -> Nanos {
-        let page = &self.kernel.ops[op];
-        let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { self.kernel.ops.host[op].bytes };
-        self.dev.timing.transfer(bytes)
+        self.dev.timing.transfer(self.bytes_read(op))
     }
 
     /// The first page at the head of a unit's queue that belongs to a request and fits into its multi-plane command. During a

@@ -362,7 +362,7 @@ impl Ssd {
         let units = self.dev.geometry.units;
         for step in 1..=units {
             let unit = UnitId((self.host.last_place + step) % units);
-            if let Some(plane) = self.next_plane(unit) {
+            if let Some(plane) = self.next_plane(unit, lpn) {
                 self.host.last_place = unit.0;
                 return Some(plane);
             }
