@@ -34,7 +34,7 @@ pub struct Events {
     /// Time of the next event (or never), and a resource that has an event at that time.
     next: Nanos,
     first: u32,
-    /// Number of events. It is that of the entries with a time, so it never wraps.
+    /// Number of events.
     count: u32,
 }
 
@@ -107,7 +107,7 @@ impl Events {
         law!(time < self.horizon(), "an event at or after the end of the clock");
         debug_assert!(self.entries[resource].time == Nanos::NEVER && self.first as usize != resource);
         self.put(resource, time, self.bucket(time));
-        self.count = self.count.wrapping_add(1);
+        self.count += 1;
         if time < self.next {
             self.next = time;
             self.first = resource as u32;
@@ -118,7 +118,7 @@ impl Events {
     fn link(&mut self, resource: usize, time: Nanos) {
         let was_first = self.first as usize == resource;
         self.put(resource, time, self.bucket(time));
-        self.count = self.count.wrapping_add(1);
+        self.count += 1;
         if time < self.next {
             self.next = time;
             self.first = resource as u32;
@@ -141,7 +141,7 @@ impl Events {
     fn unlink(&mut self, resource: usize) {
         let Entry { time, next, previous } = self.entries[resource];
         self.entries[resource].time = Nanos::NEVER;
-        self.count = self.count.wrapping_sub(1);
+        self.count -= 1;
         if next != NONE {
             self.entries[next as usize].previous = previous;
         }
@@ -203,7 +203,7 @@ impl Events {
             let (time, after) = (entry.time, entry.next);
             entry.time = Nanos::NEVER;
             if time == self.next {
-                self.count = self.count.wrapping_sub(1);
+                self.count -= 1;
                 each(at as usize);
             } else {
                 self.put(at as usize, time, bucket);

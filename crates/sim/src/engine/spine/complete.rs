@@ -67,8 +67,7 @@ pub(super) fn completed(
 #[inline(always)]
 pub(in crate::engine) fn note_completion(stats: &mut Stats, dies: &mut Dies, now: Nanos) {
     stats.last_completion = now;
-    stats.held_at.1 = dies.held.total(now);
-    dies.marked_at = now;
+    dies.completes(now);
 }
 
 impl Ssd {

@@ -13,7 +13,7 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// A program or an erase has completed in a plane. Tests whether a collection is due.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn test_trigger(&mut self, plane: PlaneId) {
         if !self.gc.planes[plane.ix()].stalled.is_empty() {
             self.claim(plane);
@@ -21,14 +21,6 @@ impl Ssd {
         if let Some(plane) = self.due_plane(plane) {
             self.claim(plane);
         }
-    }
-
-    /// Whether [`Ssd::test_trigger`] may find something to do.
-    #[inline(always)]
-    pub(in crate::engine) fn may_trigger(&self, plane: PlaneId) -> bool {
-        !self.fast.unordered
-            || self.dev.flash.free_pages(plane) < self.rules.gc_floor
-            || !self.gc.planes[plane.ix()].stalled.is_empty()
     }
 
     /// The plane to collect if the trigger holds in the scope of `plane`.
@@ -63,6 +55,7 @@ impl Ssd {
     }
 
     /// A plane becomes due for collection.
+    #[inline(never)]
     pub(in crate::engine) fn claim(&mut self, plane: PlaneId) {
         if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
             if self.gc.postponed.is_some() {

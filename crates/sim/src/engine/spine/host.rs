@@ -366,7 +366,6 @@ impl Ssd {
     #[inline(always)]
     fn hand_in(&mut self, waiting: Waiting) {
         let request = &waiting.request;
-        law!(self.accepts(), "the host's ring has room");
         if !self.host.closed {
             law!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
             self.host.last_arrival = request.arrival;
@@ -442,25 +441,31 @@ impl Ssd {
     }
 
     /// Processes arrivals, and admits as many requests as possible.
-    #[inline]
+    #[inline(never)]
     pub(in crate::engine) fn admit(&mut self) {
         if self.rules.tenants {
             return self.admit_queued();
         }
         self.host.stirred = false;
-        if self.host.closed {
-            while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
-                if self.host.ring.is_empty() {
-                    break;
-                }
-                let mut next = self.host.ring.take();
+        if !self.host.closed {
+            self.arrivals();
+        }
+        while self.may_admit() {
+            let mut next = self.host.ring.take();
+            if self.host.closed {
                 self.arrives();
                 next.request.arrival = self.now;
                 self.watch_arrival(self.host.admitted, &next.request);
-                self.admit_one(&next);
+            } else {
+                self.host.arrived -= 1;
             }
-            return;
+            self.admit_numbered(&next, self.host.admitted);
         }
+    }
+
+    /// Requests have arrived in the ring.
+    #[inline(always)]
+    fn arrivals(&mut self) {
         while self.host.ring.get(self.host.arrived).is_some_and(|next| next.request.arrival <= self.now) {
             let ahead = self.host.arrived as u64;
             if let Some(next) = self.host.ring.get(self.host.arrived).copied() {
@@ -469,11 +474,13 @@ impl Ssd {
             self.host.arrived += 1;
             self.arrives();
         }
-        while self.host.arrived > 0 && self.host.outstanding < self.host.depth && self.host.fault.is_none() {
-            let next = self.host.ring.pop_front().expect("as counted");
-            self.host.arrived -= 1;
-            self.admit_one(&next);
-        }
+    }
+
+    /// Whether the next request in the ring may be admitted. In a closed loop it arrives when it is.
+    #[inline(always)]
+    fn may_admit(&self) -> bool {
+        let waits = if self.host.closed { !self.host.ring.is_empty() } else { self.host.arrived > 0 };
+        waits && self.host.outstanding < self.host.depth && self.host.fault.is_none()
     }
 
     /// A request has arrived.
@@ -562,6 +569,7 @@ impl Ssd {
     }
 
     /// Counts pages of host writes.
+    #[inline]
     pub(in crate::engine) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
@@ -585,7 +593,7 @@ impl Ssd {
         self.stats.first_arrival = Some(arrival);
         self.conflicts_from_now();
         self.stats.measured_from = self.now;
-        self.stats.held_at.0 = self.kernel.dies.held.total(self.now);
+        self.stats.held_from = self.kernel.dies.held.total(self.now);
         self.stats.gc_units_from = self.kernel.dies.held_gc.total(self.now);
         self.stats.gc_planes_from = self.kernel.dies.gc_planes.total(self.now);
         let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
@@ -607,10 +615,6 @@ impl Ssd {
         let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
         let tenant = next.marks.tenant;
         self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant, None), ssd.now));
-    }
-
-    fn admit_one(&mut self, next: &Waiting) {
-        self.admit_numbered(next, self.host.admitted);
     }
 
     /// Admits a request, which has this number in the order of arrival.
