@@ -303,7 +303,7 @@ impl Row {
 
     /// The verdict on a mean of ours with half the width of its interval over seeds.
     fn judge(self, ours: f64, half: Option<f64>) -> Row {
-        let Some(number) = self.number else { return self };
+        let Some(number) = self.number.filter(|_| self.verdict != Verdict::NotAttainable) else { return self };
         let (verdict, ratio, none, theirs) = match number {
             Number::Factor { paper, .. } => {
                 let ratio = (paper != 1.0).then(|| (ours - 1.0) / (paper - 1.0));
@@ -479,6 +479,12 @@ mod tests {
         let of_seeds = Row::over_seeds(&[row(0.8, 0), row(1.2, 1)]).unwrap();
         assert_eq!(of_seeds.verdict(), "not steady (noise)");
         assert_eq!(with(Row::factor("", 0.8, Some(0.8)).input(), 1).verdict, Verdict::Agrees);
+    }
+
+    #[test]
+    fn what_a_paper_contradicts_stays_out_of_reach_with_seeds() {
+        let row = |ours| Row::factor("", 0.8, Some(ours)).unattainable();
+        assert_eq!(Row::over_seeds(&[row(0.8), row(0.9)]).unwrap().verdict, Verdict::NotAttainable);
     }
 
     #[test]
