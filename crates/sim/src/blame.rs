@@ -206,6 +206,14 @@ impl Causes {
         self.0.add(cause, ns);
     }
 
+    /// The same for a cause that is known only at run time, and often no time.
+    #[inline(always)]
+    pub(crate) fn charge(&mut self, cause: Cause, ns: u64) {
+        if ns > 0 {
+            self.add(cause, ns);
+        }
+    }
+
     #[inline(never)]
     fn set_others(&mut self) {
         self.0.0.iter_mut().zip(CAUSES).filter(|(_, (cause, _))| !Self::is_common(*cause)).for_each(|(ns, _)| *ns = 0);

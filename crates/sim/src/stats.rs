@@ -135,8 +135,8 @@ pub(crate) struct Stats {
     /// First measured arrival and last measured completion.
     pub first_arrival: Option<Nanos>,
     pub last_completion: Nanos,
-    /// Integral of held units, at the first arrival and at the last completion.
-    pub held_at: (u128, u128),
+    /// Integral of held units, at the first arrival.
+    pub held_from: u128,
     /// The same for units held by GC, and for planes that take part in GC, at the first arrival.
     pub gc_units_from: u128,
     pub gc_planes_from: u128,
@@ -194,7 +194,7 @@ impl Stats {
             measured_from: Nanos::ZERO,
             first_arrival: None,
             last_completion: Nanos::ZERO,
-            held_at: (0, 0),
+            held_from: 0,
             gc_units_from: 0,
             gc_planes_from: 0,
             transferring_from: 0,

@@ -57,9 +57,14 @@ impl Legs {
     /// Makes these the legs of a page program without a command: transfer if that takes time, and array.
     #[inline(always)]
     pub(crate) fn set_program(&mut self, transfer: Nanos, array: Nanos) {
-        self.len = 0;
-        self.push(LegKind::Bus, transfer);
-        self.push(LegKind::Array, array);
+        if transfer == Nanos::ZERO || array == Nanos::ZERO {
+            self.len = 0;
+            self.push(LegKind::Bus, transfer);
+            return self.push(LegKind::Array, array);
+        }
+        self.legs[0] = transfer.0 << 3 | LegKind::Bus as u64;
+        self.legs[1] = array.0 << 3 | LegKind::Array as u64;
+        self.len = 2;
     }
 
     #[inline(always)]

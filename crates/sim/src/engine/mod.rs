@@ -51,7 +51,7 @@ use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, PolicyFault, View};
 use crate::report::power::PowerCut;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim};
 use crate::stats::Stats;
-use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId, count};
 use kernel::buses::Bus;
 use kernel::dies::{Holder, Unit};
 
@@ -549,14 +549,16 @@ impl Ssd {
             self.kernel.batch.clear();
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
-            if !(self.fast.lane && (self.host.only_reads || self.fast.unordered) && self.all_in_lane()) {
-                // Several end at once: age decides the order.
-                for i in 0..self.kernel.batch.len() {
-                    self.kernel.batch[i] |=
-                        u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
-                }
-                self.kernel.batch.sort_unstable();
+            if self.fast.lane && (self.host.only_reads || self.fast.unordered) && self.all_in_lane() {
+                self.lane_batch_ends();
+                continue;
             }
+            // Several end at once: age decides the order.
+            for i in 0..self.kernel.batch.len() {
+                self.kernel.batch[i] |=
+                    u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
+            }
+            self.kernel.batch.sort_unstable();
             for i in 0..self.kernel.batch.len() {
                 self.leg_ends(self.kernel.timers.timer(self.kernel.batch[i] as u32));
             }
@@ -612,7 +614,7 @@ impl Ssd {
     }
 
     fn age(&mut self) -> u64 {
-        self.kernel.next_age += 1;
+        count(&mut self.kernel.next_age);
         self.kernel.next_age
     }
 
@@ -682,6 +684,7 @@ impl Ssd {
     /// Checks the end of a run: queues, jobs and operations are empty, and the map is correct.
     fn check_end(&self) {
         law_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.describe_waiting());
+        law!(self.kernel.ops.all_in_lane(), "operations outside the fast lane are counted");
         law_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
         law!(self.host.is_empty(), "a request is left");
         self.check_crossings_end();

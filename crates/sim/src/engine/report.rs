@@ -132,7 +132,7 @@ impl Ssd {
                 time_ns: stats.gc_time.clone(),
             },
             utilisation: Utilisation {
-                die: share(stats.held_at, geometry.units),
+                die: share((stats.held_from, self.kernel.dies.held_at_mark()), geometry.units),
                 channel: share((stats.transferring_from, transferring), geometry.channels),
                 chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
                     .map(|chips| chips / f64::from(geometry.chips)),

@@ -10,6 +10,7 @@ use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
 use crate::engine::Ssd;
+use crate::engine::fast::BOOKED;
 use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::HostPage;
 use crate::engine::kernel::timers::Timer;
@@ -18,7 +19,7 @@ use crate::engine::spine::host::{Host, HostRequest, Waiting};
 use crate::policy::PageSet;
 use crate::request::{Extent, RequestOp};
 use crate::stats::Stats;
-use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, Ppn, RequestId, UnitId, count};
+use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId, count};
 
 impl Ssd {
     /// Admits a measured request of one page to the lane, if it is a read of a page on flash or a write of a whole page that is
@@ -27,7 +28,8 @@ impl Ssd {
     pub(in crate::engine) fn admit_to_lane(&mut self, next: &Waiting, index: u64, lpn: Lpn) -> bool {
         let request = &next.request;
         let bytes = request.bytes as u32;
-        match (request.op, self.dev.map.get(lpn)) {
+        let place = self.dev.map.get(lpn);
+        match (request.op, place) {
             (RequestOp::Read, Location::Flash(page)) => {
                 let asked = self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
                 let id = self.lane_request(next, index);
@@ -38,8 +40,8 @@ impl Ssd {
             }
             (RequestOp::Write, Location::Flash(_) | Location::Nowhere) if self.writes_in_lane(bytes) => {
                 let id = self.lane_request(next, index);
+                self.write_in_lane(id, lpn, place, self.now - request.arrival);
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
-                self.write_in_lane(id, lpn, self.now - request.arrival);
                 true
             }
             _ => false,
@@ -79,13 +81,14 @@ impl Ssd {
         bytes: u32,
         waited: Nanos,
     ) -> bool {
-        match (op, self.dev.map.get(lpn)) {
+        let place = self.dev.map.get(lpn);
+        match (op, place) {
             (RequestOp::Read, Location::Flash(page)) => {
                 self.read_in_lane(id, lpn, page, offset, bytes, waited);
                 true
             }
             (RequestOp::Write, Location::Flash(_) | Location::Nowhere) if self.writes_in_lane(bytes) => {
-                self.write_in_lane(id, lpn, waited);
+                self.write_in_lane(id, lpn, place, waited);
                 true
             }
             _ => false,
@@ -128,8 +131,12 @@ impl Ssd {
 
     /// A whole page is written: it is the newest version from now on, and the old page is stale.
     #[inline(always)]
-    fn write_in_lane(&mut self, request: RequestId, lpn: Lpn, waited: Nanos) {
-        self.before_stale(self.dev.map.get(lpn));
+    fn write_in_lane(&mut self, request: RequestId, lpn: Lpn, mut place: Location, waited: Nanos) {
+        if self.chains.exist() {
+            self.before_stale(place);
+            // Its page may have moved.
+            place = self.dev.map.get(lpn);
+        }
         let (now, age, id) = (self.now, self.age(), self.lane_place());
         let plane = self.dev.geometry.static_plane(lpn);
         let spot = self.dev.geometry.spot(plane);
@@ -138,7 +145,7 @@ impl Ssd {
         op.go_to(plane, spot);
         page.renew(spot.chip, 0, self.dev.geometry.page_size, waited.0);
         page.tags[0] = self.oracle.admit(lpn);
-        if let Location::Flash(old) = self.dev.map.get(lpn) {
+        if let Location::Flash(old) = place {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
         }
         self.dev.map.set(lpn, Location::Staged(id));
@@ -254,8 +261,9 @@ impl Ssd {
         let now = self.now;
         let (op, page) = self.kernel.ops.both(id);
         let Some(at) = self.dev.flash.take_host_page(op.plane) else { return false };
-        let chip = self.dev.geometry.chip_of(op.plane);
-        let turn = self.kernel.dies.begin_host(unit, id, op.next, chip, op.waits_since, now);
+        // Unlike a read, it never leaves the plane of its admission.
+        debug_assert_eq!(page.chip, self.dev.geometry.chip_of(op.plane));
+        let turn = self.kernel.dies.begin_host(unit, id, op.next, page.chip, op.waits_since, now);
         let (gc, writeback) = page.charge_turn(&turn, op.waits_since, now);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(at));
@@ -265,8 +273,18 @@ impl Ssd {
         page.first_start.get_or_insert(Moment::at(now));
         self.stats.count_host_program();
         let (next, request, bus) = (op.next, op.request, op.channel.ix());
+        let contested = self.kernel.buses.is_contested(bus);
+        let state = &mut self.kernel.buses[bus];
+        let alone = !contested && state.is_free(now) && !self.booked.exist() && !self.chains.exist();
         if transfer == Nanos::ZERO || array == Nanos::ZERO {
             self.run_leg(id);
+        } else if alone {
+            // Its data crosses the channel at once, and its program is the next event. Equals `Ssd::send_to_die`.
+            let until = now + transfer;
+            state.calm = 0;
+            state.begin(false, now, until, self.stats.last_completion);
+            charge_program(op, page, transfer, array);
+            self.kernel.timers.begin(Timer::Array(unit), until + array);
         } else {
             self.send_to_die(id, unit, bus, transfer, array);
         }
@@ -282,7 +300,7 @@ impl Ssd {
     /// A write begins on its die: its data crosses the channel at once if that is free and no other die may request it now, and
     /// its program is the next event. Otherwise it requests the channel. Equals [`Ssd::ask`] and [`Ssd::grant_bus`], without
     /// cases that cannot occur here.
-    #[inline(always)]
+    #[inline(never)]
     fn send_to_die(&mut self, id: OpId, unit: UnitId, bus: usize, transfer: Nanos, array: Nanos) {
         let shared = self.booked.exist() || self.chains.exist() || self.kernel.buses[bus].fused.is_some();
         if shared {
@@ -306,9 +324,7 @@ impl Ssd {
         self.kernel.buses[bus].begin(false, now, until, self.stats.last_completion);
         self.clear_way(bus, now, until);
         let (op, page) = self.kernel.ops.both(id);
-        page.blame.add(Cause::Bus, transfer.0);
-        page.blame.add(Cause::Array, array.0);
-        op.leg = 1;
+        charge_program(op, page, transfer, array);
         self.kernel.timers.begin(Timer::Array(unit), until + array);
     }
 
@@ -343,7 +359,8 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn written_in_lane(&mut self, id: OpId, unit: UnitId) {
         let (op, page) = self.kernel.ops.both(id);
-        let (lpn, plane, bus_gc, at) = (op.lpn, op.plane, op.bus_gc, op.pages.head());
+        let (lpn, plane, bus_gc, at, chip) = (op.lpn, op.plane, op.bus_gc, op.pages.head(), page.chip);
+        debug_assert_eq!(chip, self.dev.geometry.chip_of(plane));
         if self.dev.map.get(lpn) != Location::Staged(id) {
             // It was discarded meanwhile.
             op.leg += 1;
@@ -355,17 +372,15 @@ impl Ssd {
         self.oracle.land(at, tag, true);
         self.dev.map.set(lpn, Location::Flash(at));
         self.oracle.acknowledge(tag);
-        let page = &self.kernel.ops.host[id];
         let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, self.now);
         self.page_leaves(id, request, latency);
-        self.leave_die(unit, plane, bus_gc);
+        self.leave_die(unit, chip, bus_gc);
         self.test_trigger(plane);
     }
 
     /// A page in the lane has ended on its die.
     #[inline(always)]
-    fn leave_die(&mut self, unit: UnitId, plane: PlaneId, bus_gc: u64) {
-        let chip = self.dev.geometry.chip_of(plane);
+    fn leave_die(&mut self, unit: UnitId, chip: u32, bus_gc: u64) {
         let (next, awaited) = self.kernel.dies.release_host(unit, bus_gc, chip, self.now);
         if next.is_some() {
             self.dev.map.expect(self.kernel.ops[next].lpn);
@@ -390,6 +405,34 @@ impl Ssd {
             }
         }
         self.kernel.ops.remove_lane(id);
+    }
+
+    /// Ends the steps of a batch that are all in the lane, in any order.
+    #[inline(always)]
+    pub(in crate::engine) fn lane_batch_ends(&mut self) {
+        for i in 0..self.kernel.batch.len() {
+            match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
+                Timer::Array(unit) => self.array_ends_in_lane(self.kernel.dies[unit].array(), unit),
+                timer => self.leg_ends(timer),
+            }
+        }
+    }
+
+    /// The array time of an operation in the lane has ended, perhaps in one event with another leg.
+    #[inline(always)]
+    pub(in crate::engine) fn array_ends_in_lane(&mut self, id: OpId, unit: UnitId) {
+        let op = &mut self.kernel.ops[id];
+        if op.need == Need::Write {
+            return self.written_in_lane(id, unit);
+        }
+        if op.leg == BOOKED {
+            return self.leaves_lane(id, true);
+        }
+        op.leg = 1;
+        let bus = op.channel.ix();
+        if !self.book_now(id, unit) {
+            self.ask(id, bus);
+        }
     }
 
     /// Whether all events that end now are steps in the lane, so that their order has no effect on results: operations that
@@ -426,8 +469,16 @@ impl Ssd {
         let (unit, plane, bus_gc, request) = (op.unit, op.plane, op.bus_gc, op.request);
         let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, now);
         self.page_leaves(id, request, latency);
-        self.leave_die(unit, plane, bus_gc);
+        self.leave_die(unit, self.dev.geometry.chip_of(plane), bus_gc);
     }
+}
+
+/// A write's data crosses its channel without a wait, and is programmed.
+#[inline(always)]
+fn charge_program(op: &mut Op, page: &mut HostPage, transfer: Nanos, array: Nanos) {
+    page.blame.add(Cause::Bus, transfer.0);
+    page.blame.add(Cause::Array, array.0);
+    op.leg = 1;
 }
 
 /// A page has been served: if it is the only one of its request, which is measured, the request has completed. Returns its latency

@@ -92,6 +92,12 @@ impl Bus {
         self.gc + if self.gc_transfer { (now.min(self.until) - self.since).0 } else { 0 }
     }
 
+    /// Whether nothing uses it or waits for it, and no move of GC is fused on it.
+    #[inline(always)]
+    pub(in crate::engine) fn is_free(&self, now: Nanos) -> bool {
+        self.holder.is_none() && self.until <= now && self.queue.is_empty() && self.fused.is_none()
+    }
+
     /// A transfer begins. `last` is the last completion of a measured request.
     #[inline(always)]
     pub(in crate::engine) fn begin(&mut self, gc: bool, now: Nanos, until: Nanos, last: Nanos) {

@@ -6,7 +6,7 @@ use std::hint::select_unpredictable;
 use std::io;
 use std::ops::{Index, IndexMut};
 
-use super::occupancy::Occupancy;
+use super::occupancy::{Level, Occupancy};
 use crate::carry::Carrier;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
@@ -123,10 +123,12 @@ pub(in crate::engine) struct Unit {
     pub(in crate::engine) token: u32,
     /// Whether the unit is on the `dirty` list.
     pub(in crate::engine) dirty: bool,
+    /// Its channel, as in `Buses::contested`.
+    pub(in crate::engine) bus: u64,
 }
 
 impl Unit {
-    fn new(planes: u32) -> Self {
+    fn new(planes: u32, bus: u64) -> Self {
         Unit {
             array: OpId::NONE,
             cache: OpId::NONE,
@@ -151,6 +153,7 @@ impl Unit {
             due: Vec::with_capacity(planes as usize),
             token: planes - 1,
             dirty: false,
+            bus,
         }
     }
 
@@ -426,6 +429,8 @@ pub(in crate::engine) struct Dies {
     pub(in crate::engine) gc_planes: Occupancy,
     /// Time up to which `held_gc` and `gc_planes` are reported: the last completion of a measured request.
     pub(in crate::engine) marked_at: Nanos,
+    /// `held` at that time.
+    held_at_mark: Level,
     /// By chip: operations in service.
     chip_ops: Vec<u32>,
     /// Chips with an operation in service.
@@ -440,7 +445,10 @@ impl Dies {
     pub(super) fn new(geometry: &Geometry) -> Self {
         let units = geometry.units as usize;
         Dies {
-            units: vec![Unit::new(geometry.planes_per_unit); units],
+            units: (0..geometry.units)
+                .map(|unit| geometry.channel_of(geometry.plane_of_unit(UnitId(unit), 0)))
+                .map(|channel| Unit::new(geometry.planes_per_unit, 1 << (channel.ix() % 64)))
+                .collect(),
             gc_by_plane: vec![0; geometry.planes as usize],
             dirty: Vec::with_capacity(units),
             looking: Vec::with_capacity(units),
@@ -450,12 +458,25 @@ impl Dies {
             held_writeback: Occupancy::default(),
             gc_planes: Occupancy::default(),
             marked_at: Nanos::ZERO,
+            held_at_mark: Level::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             before: None,
             planes_per_unit: geometry.planes_per_unit as usize,
             pages_per_entry: geometry.pages_per_entry,
         }
+    }
+
+    /// A measured request completes: integrals over time are reported up to here.
+    #[inline(always)]
+    pub(in crate::engine) fn completes(&mut self, now: Nanos) {
+        self.marked_at = now;
+        self.held_at_mark = self.held.level();
+    }
+
+    /// The integral of held units up to the last completion of a measured request.
+    pub(in crate::engine) fn held_at_mark(&self) -> u128 {
+        self.held_at_mark.total(self.marked_at)
     }
 
     /// Power is cut: no operation is in service on any chip.

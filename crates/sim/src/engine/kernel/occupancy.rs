@@ -2,13 +2,27 @@
 
 use crate::units::Nanos;
 
-/// A number of busy resources, integrated over time.
+/// A number of busy resources at one time, and what its integral takes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::engine) struct Occupancy {
+pub(in crate::engine) struct Level {
     busy: u64,
     /// The sum of the times at which resources became idle, less that of those at which they became busy. With the number now this
     /// is the integral, and a change takes no multiplication.
     ends: i128,
+}
+
+impl Level {
+    /// The integral until `now`, in nanoseconds of busy time, if the number has not changed.
+    #[inline(always)]
+    pub(in crate::engine) fn total(&self, now: Nanos) -> u128 {
+        (self.ends + i128::from(self.busy) * i128::from(now.0)) as u128
+    }
+}
+
+/// A number of busy resources, integrated over time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::engine) struct Occupancy {
+    level: Level,
     /// Time of the last change made with [`Occupancy::change_beside`].
     since: Nanos,
     /// The integral until the last mark, if the number has changed since.
@@ -27,11 +41,11 @@ impl Occupancy {
     pub(in crate::engine) fn change_by(&mut self, count: u32, up: bool, now: Nanos) {
         let times = i128::from(count) * i128::from(now.0);
         if up {
-            self.busy += u64::from(count);
-            self.ends -= times;
+            self.level.busy += u64::from(count);
+            self.level.ends -= times;
         } else {
-            self.busy -= u64::from(count);
-            self.ends += times;
+            self.level.busy -= u64::from(count);
+            self.level.ends += times;
         }
     }
 
@@ -48,14 +62,20 @@ impl Occupancy {
         if mark >= self.since { self.total(mark) } else { self.marked }
     }
 
+    /// The number now, to integrate it later.
+    #[inline(always)]
+    pub(in crate::engine) fn level(&self) -> Level {
+        self.level
+    }
+
     /// Current number.
     pub(in crate::engine) fn busy(&self) -> u64 {
-        self.busy
+        self.level.busy
     }
 
     /// The integral until now, in nanoseconds of busy time.
     #[inline(always)]
     pub(in crate::engine) fn total(&self, now: Nanos) -> u128 {
-        (self.ends + i128::from(self.busy) * i128::from(now.0)) as u128
+        self.level.total(now)
     }
 }

@@ -344,8 +344,8 @@ pub(in crate::engine) struct Parts {
 #[derive(Clone)]
 pub(in crate::engine) struct Ops {
     records: Slab<Op>,
-    /// Operations in the fast lane.
-    lane: usize,
+    /// Operations outside the fast lane: those without [`Op::lane`], which only this file changes.
+    others: usize,
     parts: Parts,
     /// Whether the device needs any of `parts`.
     any_part: bool,
@@ -367,7 +367,7 @@ impl Ops {
     pub(super) fn new(capacity: usize, parts: Parts) -> Self {
         Ops {
             records: Slab::with_capacity(capacity),
-            lane: 0,
+            others: 0,
             parts,
             any_part: parts.parity
                 || parts.buffer
@@ -394,7 +394,7 @@ impl Ops {
     /// Creates an operation with blank side entries.
     #[inline(always)]
     pub(in crate::engine) fn create(&mut self, op: Op) -> OpId {
-        self.lane += usize::from(op.lane);
+        self.others += usize::from(!op.lane);
         let id = OpId(self.records.insert(op));
         self.host.reset(id);
         if self.any_part {
@@ -458,15 +458,13 @@ impl Ops {
     /// The place of the next operation, with its old content, if the old operation was in the fast lane, too.
     #[inline(always)]
     pub(in crate::engine) fn reuse_lane(&mut self) -> Option<OpId> {
-        let id = self.records.reuse(|op| op.lane)?;
-        self.lane += 1;
-        Some(OpId(id))
+        self.records.reuse(|op| op.lane).map(OpId)
     }
 
     /// Whether all operations are in the fast lane.
     #[inline(always)]
     pub(in crate::engine) fn all_in_lane(&self) -> bool {
-        self.lane == self.records.in_use()
+        self.others == 0
     }
 
     /// The record of an operation, and its part of a host page.
@@ -483,24 +481,29 @@ impl Ops {
         id
     }
 
+    /// An operation leaves the fast lane, if it is there.
+    pub(in crate::engine) fn leave_lane(&mut self, op: OpId) {
+        self.others += usize::from(std::mem::replace(&mut self.records[op].lane, false));
+    }
+
     /// Frees an operation.
     #[inline(always)]
     pub(in crate::engine) fn remove(&mut self, op: OpId) {
-        self.lane -= usize::from(self.records[op].lane);
+        self.others -= usize::from(!self.records[op].lane);
         self.records.remove(op.0);
     }
 
     /// Frees an operation in the fast lane.
     #[inline(always)]
     pub(in crate::engine) fn remove_lane(&mut self, op: OpId) {
-        self.lane -= 1;
+        debug_assert!(self.records[op].lane);
         self.records.remove(op.0);
     }
 
     /// Power is cut: frees all operations.
     pub(in crate::engine) fn clear(&mut self) {
         self.records.clear();
-        self.lane = 0;
+        self.others = 0;
     }
 }
 

@@ -67,8 +67,7 @@ pub(super) fn completed(
 #[inline(always)]
 pub(in crate::engine) fn note_completion(stats: &mut Stats, dies: &mut Dies, now: Nanos) {
     stats.last_completion = now;
-    stats.held_at.1 = dies.held.total(now);
-    dies.marked_at = now;
+    dies.completes(now);
 }
 
 impl Ssd {
@@ -203,7 +202,6 @@ impl Ssd {
         self.stats.completed += 1;
         self.host.outstanding -= 1;
         self.host.window_stale |= !self.host.window.is_empty();
-        self.host.requests[id.0].leave_lane();
         self.host.requests.remove(id.0);
     }
 }

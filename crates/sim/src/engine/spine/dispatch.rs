@@ -40,9 +40,8 @@ impl Ssd {
             let state = &mut self.kernel.dies[unit];
             state.dirty = false;
             if self.fast.writes && state.array().is_none() && (more_join || !state.queue.is_empty()) {
-                let bus = 1 << (self.dev.geometry.channel_of(self.dev.geometry.plane_of_unit(unit, 0)).ix() % 64);
-                contested |= wanted & bus;
-                wanted |= bus;
+                contested |= wanted & state.bus;
+                wanted |= state.bus;
             }
         }
         self.kernel.buses.contested = contested;

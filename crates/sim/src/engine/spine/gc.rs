@@ -13,7 +13,7 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// A program or an erase has completed in a plane. Tests whether a collection is due.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn test_trigger(&mut self, plane: PlaneId) {
         if !self.gc.planes[plane.ix()].stalled.is_empty() {
             self.claim(plane);
@@ -55,6 +55,7 @@ impl Ssd {
     }
 
     /// A plane becomes due for collection.
+    #[inline(never)]
     pub(in crate::engine) fn claim(&mut self, plane: PlaneId) {
         if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
             if self.gc.postponed.is_some() {

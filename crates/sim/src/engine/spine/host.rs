@@ -48,7 +48,8 @@ pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) delayed: Nanos,
     /// A read in the window: the route has decided about it.
     pub(in crate::engine) routed: bool,
-    /// One page of a measured request that has stayed in the fast lane: only what [`HostRequest::renew`] sets differs from another.
+    /// A measured request of one page that began in the fast lane. If it stayed there, only what [`HostRequest::renew`] sets differs
+    /// from another.
     plain: bool,
     pub(in crate::engine) measured: bool,
     /// Whether one of its pages has waited for GC at its chip.
@@ -72,8 +73,10 @@ impl HostRequest {
     }
 
     /// Whether the record is that of a measured request of one page that stayed in the lane to its end.
+    #[inline(always)]
     pub(in crate::engine) fn is_plain(&self) -> bool {
-        self.plain
+        // Its page is counted only outside the lane.
+        self.plain && self.remaining == 1
     }
 
     /// The record of a measured request of one page in the lane.
@@ -88,11 +91,6 @@ impl HostRequest {
         self.request = next.request;
         self.admitted = admitted;
         self.marks = next.marks;
-    }
-
-    /// The request leaves the lane.
-    pub(in crate::engine) fn leave_lane(&mut self) {
-        self.plain = false;
     }
 
     #[inline(always)]
@@ -368,7 +366,6 @@ impl Ssd {
     #[inline(always)]
     fn hand_in(&mut self, waiting: Waiting) {
         let request = &waiting.request;
-        law!(self.accepts(), "the host's ring has room");
         if !self.host.closed {
             law!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
             self.host.last_arrival = request.arrival;
@@ -444,25 +441,31 @@ impl Ssd {
     }
 
     /// Processes arrivals, and admits as many requests as possible.
-    #[inline]
+    #[inline(never)]
     pub(in crate::engine) fn admit(&mut self) {
         if self.rules.tenants {
             return self.admit_queued();
         }
         self.host.stirred = false;
-        if self.host.closed {
-            while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
-                if self.host.ring.is_empty() {
-                    break;
-                }
-                let mut next = self.host.ring.take();
+        if !self.host.closed {
+            self.arrivals();
+        }
+        while self.may_admit() {
+            let mut next = self.host.ring.take();
+            if self.host.closed {
                 self.arrives();
                 next.request.arrival = self.now;
                 self.watch_arrival(self.host.admitted, &next.request);
-                self.admit_one(&next);
+            } else {
+                self.host.arrived -= 1;
             }
-            return;
+            self.admit_numbered(&next, self.host.admitted);
         }
+    }
+
+    /// Requests have arrived in the ring.
+    #[inline(always)]
+    fn arrivals(&mut self) {
         while self.host.ring.get(self.host.arrived).is_some_and(|next| next.request.arrival <= self.now) {
             let ahead = self.host.arrived as u64;
             if let Some(next) = self.host.ring.get(self.host.arrived).copied() {
@@ -471,11 +474,13 @@ impl Ssd {
             self.host.arrived += 1;
             self.arrives();
         }
-        while self.host.arrived > 0 && self.host.outstanding < self.host.depth && self.host.fault.is_none() {
-            let next = self.host.ring.pop_front().expect("as counted");
-            self.host.arrived -= 1;
-            self.admit_one(&next);
-        }
+    }
+
+    /// Whether the next request in the ring may be admitted. In a closed loop it arrives when it is.
+    #[inline(always)]
+    fn may_admit(&self) -> bool {
+        let waits = if self.host.closed { !self.host.ring.is_empty() } else { self.host.arrived > 0 };
+        waits && self.host.outstanding < self.host.depth && self.host.fault.is_none()
     }
 
     /// A request has arrived.
@@ -510,9 +515,10 @@ impl Ssd {
         }
     }
 
-    /// Prefetches data that requests further up the ring will use. To be called once every [`BATCH`] requests.
-    #[inline(never)]
-    pub(in crate::engine) fn look_ahead(&self) {
+    /// Prefetches data that requests further up the ring will use, of which writes are to be served by `expect`. To be called once
+    /// every [`BATCH`] requests.
+    #[inline(always)]
+    pub(in crate::engine) fn look_ahead(&self, expect: impl Fn(&Self, Lpn)) {
         let ring = &self.host.ring;
         if ring.len() < LOOK_AHEAD + BATCH {
             return;
@@ -524,9 +530,15 @@ impl Ssd {
             self.oracle.expect(page);
             // Nothing waits for the counter of readers of a block.
             if near.request.op != RequestOp::Read {
-                self.expect_write(self.logical(near.page));
+                expect(self, self.logical(near.page));
             }
         }
+    }
+
+    /// The same for requests that take time: the place of their data is prefetched when it is known.
+    #[inline(never)]
+    fn look_ahead_in_time(&self) {
+        self.look_ahead(Self::expect_overwrite);
     }
 
     /// Counts an admitted request. Returns whether it is measured.
@@ -557,6 +569,7 @@ impl Ssd {
     }
 
     /// Counts pages of host writes.
+    #[inline]
     pub(in crate::engine) fn count_written(&mut self, pages: u64, measured: bool) {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
@@ -580,7 +593,7 @@ impl Ssd {
         self.stats.first_arrival = Some(arrival);
         self.conflicts_from_now();
         self.stats.measured_from = self.now;
-        self.stats.held_at.0 = self.kernel.dies.held.total(self.now);
+        self.stats.held_from = self.kernel.dies.held.total(self.now);
         self.stats.gc_units_from = self.kernel.dies.held_gc.total(self.now);
         self.stats.gc_planes_from = self.kernel.dies.gc_planes.total(self.now);
         let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
@@ -604,16 +617,12 @@ impl Ssd {
         self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant, None), ssd.now));
     }
 
-    fn admit_one(&mut self, next: &Waiting) {
-        self.admit_numbered(next, self.host.admitted);
-    }
-
     /// Admits a request, which has this number in the order of arrival.
     #[inline(always)]
     pub(in crate::engine) fn admit_numbered(&mut self, next: &Waiting, index: u64) {
         let request = next.request;
         if self.host.admitted.is_multiple_of(BATCH as u64) {
-            self.look_ahead();
+            self.look_ahead_in_time();
         }
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {

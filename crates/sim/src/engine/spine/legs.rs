@@ -5,7 +5,7 @@ use crate::config::{Suspendable, WriteAck};
 use crate::device::mapping::Location;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
-use crate::engine::fast::{BOOKED, FUSED};
+use crate::engine::fast::FUSED;
 use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
@@ -64,7 +64,7 @@ impl Ssd {
             let (acknowledged, mate) = (op.acknowledged, op.mate);
             if !acknowledged {
                 let blame = &mut self.kernel.ops.host[at].blame;
-                causes.iter().for_each(|(cause, ns)| blame.add(*cause, *ns));
+                causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
             }
             at = mate;
         }
@@ -206,7 +206,7 @@ impl Ssd {
             let causes = [(behind_gc, gc_wait), (behind_host, wait - gc_wait), (own, time.0)];
             if lane {
                 let blame = &mut self.kernel.ops.host[id].blame;
-                causes.iter().for_each(|(cause, ns)| blame.add(*cause, *ns));
+                causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
             } else {
                 self.charge_all(id, &causes);
             }
@@ -333,18 +333,7 @@ impl Ssd {
         let id = state.array();
         let op = &mut self.kernel.ops[id];
         if op.lane && self.fast.lane {
-            if op.need == Need::Write {
-                return self.written_in_lane(id, unit);
-            }
-            if op.leg == BOOKED {
-                return self.leaves_lane(id, true);
-            }
-            op.leg = 1;
-            let bus = op.channel.ix();
-            if self.book_now(id, unit) {
-                return;
-            }
-            return self.ask(id, bus);
+            return self.array_ends_in_lane(id, unit);
         }
         if op.leg == FUSED {
             return self.fused_move_ends(id);

@@ -179,7 +179,7 @@ impl Ssd {
             Location::Staged(write) if self.kernel.ops[write].class == Class::Host => {
                 if self.kernel.ops.host[write].run == NO_RUN {
                     self.kernel.ops.host[write].run = self.host.runs.begin(lpn, 1);
-                    self.kernel.ops[write].lane = false;
+                    self.kernel.ops.leave_lane(write);
                 }
                 Some(self.kernel.ops.host[write].run)
             }

@@ -39,12 +39,18 @@ const ASKED: u64 = 1 << 12;
 const TILE: u32 = 16;
 
 impl Ssd {
-    /// Prefetches the data that a write uses after its map entry.
+    /// Prefetches the data of the page that a write makes stale.
     #[inline(always)]
-    pub(in crate::engine) fn expect_write(&self, lpn: Lpn) {
+    pub(in crate::engine) fn expect_overwrite(&self, lpn: Lpn) {
         if let Location::Flash(page) = self.dev.map.get(lpn) {
             self.dev.flash.expect_stale(page, self.dev.geometry.block_of(page));
         }
+    }
+
+    /// Prefetches the data that a write in no time uses after its map entry.
+    #[inline(always)]
+    pub(in crate::engine) fn expect_write(&self, lpn: Lpn) {
+        self.expect_overwrite(lpn);
         if self.rules.numbered {
             self.dev.flash.expect_program(self.dev.geometry.static_plane(lpn));
         }
@@ -204,9 +210,9 @@ impl Ssd {
     fn keep_for_later(&mut self, waiting: Waiting) {
         self.host.ring.push_back(waiting);
         if self.host.ring.len() == LOOK_AHEAD + BATCH {
-            self.look_ahead();
+            self.look_ahead(Self::expect_write);
             for _ in 0..BATCH {
-                let next = self.host.ring.pop_front().expect("more than one waits");
+                let next = self.host.ring.take();
                 self.serve_now(next);
             }
         }
@@ -495,7 +501,7 @@ impl Ssd {
             self.dev.flash.leave(victim, count);
             let mut ahead = lpns[..moved].iter().skip(next + MOVES_AHEAD);
             let pages = lpns[next..next + count].iter().zip(&offsets[next..next + count]);
-            for ((lpn, offset), to) in pages.zip(first.0..) {
+            for ((lpn, offset), to) in pages.zip(first.0..first.0 + count as u32) {
                 if let Some(ahead) = ahead.next() {
                     self.dev.map.expect(*ahead);
                 }
