@@ -9,10 +9,10 @@ use crate::blame::{Blame, Cause, ExtraBlame};
 use crate::device::mapping::Location;
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
-use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::spine::host::{HostRequest, Waiting};
+use crate::engine::{Pause, Ssd};
 use crate::policy::PageSet;
 use crate::request::{Extent, RequestOp};
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
@@ -154,8 +154,8 @@ impl Ssd {
             return true;
         }
         if state.holder() != Holder::Free
-            || state.job.is_some()
-            || (self.rules.collector_holds && !state.due.is_empty())
+            || state.job.is_some() && !(self.rules.pauses && self.gc.jobs[state.job.0].pause != Pause::No)
+            || (self.rules.collector_holds && !state.due.is_empty() && state.job.is_none())
         {
             return false;
         }
@@ -348,6 +348,7 @@ impl Ssd {
             &mut self.stats.write
         };
         stats.complete(blame, latency, waits);
+        self.note_done(id, latency);
         self.note_completion();
         if self.stats.keeps_slowest {
             self.keep_slow(id, last, ExtraBlame::default(), latency);

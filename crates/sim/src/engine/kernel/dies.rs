@@ -392,6 +392,8 @@ pub(in crate::engine) struct Dies {
     pub(in crate::engine) chips_busy: u32,
     planes_per_unit: usize,
     pages_per_entry: u32,
+    /// Units without a holder, as bits.
+    free: Vec<u64>,
 }
 
 impl Dies {
@@ -412,7 +414,29 @@ impl Dies {
             chips_busy: 0,
             planes_per_unit: geometry.planes_per_unit as usize,
             pages_per_entry: geometry.pages_per_entry,
+            free: vec![u64::MAX; units.div_ceil(64)],
         }
+    }
+
+    /// The first unit without a holder among those from `from` on and before `to`.
+    #[inline(always)]
+    pub(in crate::engine) fn first_free(&self, from: u32, to: u32) -> Option<UnitId> {
+        let (mut word, mut mask) = (from as usize / 64, u64::MAX << (from % 64));
+        while word * 64 < to as usize {
+            let bits = self.free[word] & mask;
+            if bits != 0 {
+                let unit = word as u32 * 64 + bits.trailing_zeros();
+                return (unit < to).then_some(UnitId(unit));
+            }
+            (word, mask) = (word + 1, u64::MAX);
+        }
+        None
+    }
+
+    /// A unit has no holder from now on although it had one, or the reverse.
+    #[inline(always)]
+    fn turn_free(&mut self, unit: UnitId) {
+        self.free[unit.ix() / 64] ^= 1 << (unit.0 % 64);
     }
 
     /// Records a change of holder in the ledger.
@@ -426,6 +450,7 @@ impl Dies {
         let before = std::mem::replace(&mut state.holder, holder);
         if (before == Holder::Free) != (holder == Holder::Free) {
             self.held.change(before == Holder::Free, now);
+            self.turn_free(unit);
         }
         if (before == Holder::Gc) != (holder == Holder::Gc) {
             let planes = self[unit].gc_planes.count_ones() * self.pages_per_entry;
@@ -475,6 +500,29 @@ impl Dies {
         state.gc_planes = planes;
     }
 
+    /// GC steps of single planes have followed one another on a unit since the last entry in the ledger: those of a `second` plane
+    /// (index in the unit) for so long, those of the `first` the rest of the time. A step of these planes (bits) is in service
+    /// since `since`.
+    pub(in crate::engine) fn pass_in_turns(
+        &mut self,
+        unit: UnitId,
+        op: OpId,
+        planes: u64,
+        since: Nanos,
+        first: u32,
+        second: (u32, Nanos),
+    ) {
+        let ledger = unit.ix() * self.planes_per_unit;
+        let state = &mut self.units[unit.ix()];
+        let elapsed = since - state.since;
+        state.array = op;
+        state.gc_planes = planes;
+        state.gc += elapsed.0;
+        state.since = since;
+        self.gc_by_plane[ledger + first as usize] += (elapsed - second.1).0;
+        self.gc_by_plane[ledger + second.0 as usize] += second.1.0;
+    }
+
     /// A collection's own planes hold its unit again, after a program for another collection.
     pub(in crate::engine) fn return_to_gc(&mut self, unit: UnitId, planes: u64, now: Nanos) {
         self[unit].gc_planes = planes;
@@ -489,6 +537,7 @@ impl Dies {
         state.holder = Holder::Host;
         state.since = now;
         self.held.change(true, now);
+        self.turn_free(unit);
     }
 
     /// [`Dies::set_holder`] for a unit whose only operation, a host operation, has ended.
@@ -501,6 +550,7 @@ impl Dies {
         state.holder = Holder::Free;
         state.since = now;
         self.held.change(false, now);
+        self.turn_free(unit);
     }
 
     /// The number of a chip's operations in service rises or falls by one.
