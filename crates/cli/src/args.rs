@@ -783,7 +783,7 @@ pub struct CompareArgs {
   ssdlab reproduce d \"Table 1\" \"text 2.2\"           parameters and exact values of paper D: a moment
   ssdlab reproduce idle-chip fig14a fig15a --quick    two figures on a smaller device
   ssdlab reproduce a fig14a --quick --assumptions     the same claims under what the paper leaves open
-  ssdlab reproduce all --quick --markdown > docs/reproduction.md
+  ssdlab reproduce all --quick --markdown > quick.md
   ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
 
 Verdicts on measured rows compare effects (a factor minus 1): agrees means the same sign and half

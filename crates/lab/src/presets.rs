@@ -26,8 +26,18 @@ macro_rules! presets {
 }
 
 /// All presets, in the order in which they are listed.
-pub const ALL: &[Preset] =
-    presets!["default", "nvme-tlc", "nvme-2024", "idle-chip", "pagc", "brr", "fastgc", "noc", "composed"];
+pub const ALL: &[Preset] = presets![
+    "default",
+    "nvme-tlc",
+    "nvme-2024",
+    "idle-chip",
+    "pagc",
+    "brr",
+    "fastgc",
+    "noc",
+    "composed",
+    "interleaved"
+];
 
 /// A preset by name.
 pub fn find(name: &str) -> Result<&'static Preset> {

@@ -146,3 +146,174 @@ impl Blame {
         Self::sum(&self.0[WAITS..])
     }
 }
+
+/// The causes of a page's time so far. Most pages only ever have the few that every page may have; the others are set when one of
+/// them is added.
+#[derive(Clone, Debug)]
+pub(crate) struct Causes(Blame);
+
+/// Where this is not set to a time, only the few causes are set. It is not one of them.
+const OTHERS: usize = Cause::Memory as usize;
+const UNSET: u64 = u64::MAX;
+
+impl Causes {
+    /// No time at all.
+    pub(crate) const ZERO: Self = Self(Blame::ZERO);
+
+    /// Only the time that a request waited outside.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, queue: u64) {
+        let all = &mut self.0.0;
+        all[Cause::Queue as usize] = queue;
+        all[Cause::DieHost as usize] = 0;
+        all[Cause::DieLate as usize] = 0;
+        all[Cause::BusHost as usize] = 0;
+        all[Cause::Array as usize] = 0;
+        all[Cause::Bus as usize] = 0;
+        all[OTHERS] = UNSET;
+    }
+
+    /// Whether a cause is one that every page may have.
+    #[inline(always)]
+    fn is_common(cause: Cause) -> bool {
+        matches!(cause, Cause::Queue | Cause::DieHost | Cause::DieLate | Cause::BusHost | Cause::Array | Cause::Bus)
+    }
+
+    /// Whether only the few are set.
+    #[inline(always)]
+    fn has_few(&self) -> bool {
+        self.0.0[OTHERS] == UNSET
+    }
+
+    /// Time of a cause that every page may have.
+    #[inline(always)]
+    pub(crate) fn get(&self, cause: Cause) -> u64 {
+        debug_assert!(Self::is_common(cause));
+        self.0.0[cause as usize]
+    }
+
+    /// Adds time to a cause.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, cause: Cause, ns: u64) {
+        if !Self::is_common(cause) {
+            if ns == 0 {
+                return;
+            }
+            if self.has_few() {
+                self.set_others();
+            }
+        }
+        self.0.add(cause, ns);
+    }
+
+    #[inline(never)]
+    fn set_others(&mut self) {
+        self.0.0.iter_mut().zip(CAUSES).filter(|(_, (cause, _))| !Self::is_common(*cause)).for_each(|(ns, _)| *ns = 0);
+    }
+
+    /// All causes.
+    pub(crate) fn all(&self) -> Blame {
+        let mut all = self.clone();
+        if self.has_few() {
+            all.set_others();
+        }
+        all.0
+    }
+
+    /// Makes these causes those of another page.
+    #[inline(always)]
+    pub(crate) fn copy(&mut self, other: &Causes) {
+        if other.has_few() {
+            self.begin(other.get(Cause::Queue));
+            self.0.0[Cause::DieHost as usize] = other.get(Cause::DieHost);
+            self.0.0[Cause::DieLate as usize] = other.get(Cause::DieLate);
+            self.0.0[Cause::BusHost as usize] = other.get(Cause::BusHost);
+            self.0.0[Cause::Array as usize] = other.get(Cause::Array);
+            self.0.0[Cause::Bus as usize] = other.get(Cause::Bus);
+        } else {
+            self.0 = other.0;
+        }
+    }
+
+    /// Sum of the waits.
+    #[inline(always)]
+    pub(crate) fn waits(&self) -> u64 {
+        if self.has_few() {
+            let waits = [Cause::Queue, Cause::DieHost, Cause::DieLate, Cause::BusHost];
+            Blame::sum(&waits.map(|cause| self.get(cause)))
+        } else {
+            self.0.waits()
+        }
+    }
+
+    /// Sum of the service times.
+    #[inline(always)]
+    pub(crate) fn service(&self) -> u64 {
+        if self.has_few() { Blame::sum(&[self.get(Cause::Array), self.get(Cause::Bus)]) } else { self.0.service() }
+    }
+
+    /// Whether some of the waits would not exist without GC.
+    #[inline(always)]
+    pub(crate) fn has_gc(&self) -> bool {
+        if self.has_few() { self.get(Cause::DieLate) > 0 } else { self.0.by_gc() > 0 }
+    }
+
+    /// Adds these causes to sums that have room for them.
+    #[inline(always)]
+    pub(crate) fn add_to(&self, sum: &mut Blame) {
+        let mut add = |cause: Cause| {
+            let (sum, ns) = (&mut sum.0[cause as usize], self.get(cause));
+            *sum = sum.wrapping_add(ns);
+        };
+        if self.has_few() {
+            add(Cause::Queue);
+            add(Cause::DieHost);
+            add(Cause::DieLate);
+            add(Cause::BusHost);
+            add(Cause::Array);
+            add(Cause::Bus);
+        } else {
+            sum.0.iter_mut().zip(self.0.0).for_each(|(sum, ns)| *sum = sum.wrapping_add(ns));
+        }
+    }
+
+    /// Array and bus time.
+    #[inline(always)]
+    pub(crate) fn flash(&self) -> (u64, u64) {
+        (self.get(Cause::Array), self.get(Cause::Bus))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{below, stream};
+
+    /// Compares with all causes in one array.
+    #[test]
+    fn causes_are_the_same_whether_few_or_all_are_set() {
+        let mut rng = stream(11, "causes");
+        let mut page = Causes::ZERO;
+        for _ in 0..2000 {
+            let queue = below(&mut rng, 100);
+            page.begin(queue);
+            let mut expected = Blame::ZERO;
+            expected.add(Cause::Queue, queue);
+            for _ in 0..below(&mut rng, 6) {
+                let common = below(&mut rng, 3) > 0;
+                let of = |wanted: &&(Cause, &str)| !common || Causes::is_common(wanted.0);
+                let all: Vec<Cause> = CAUSES.iter().filter(of).map(|(cause, _)| *cause).collect();
+                let (cause, ns) = (all[below(&mut rng, all.len() as u64) as usize], below(&mut rng, 3));
+                page.add(cause, ns);
+                expected.add(cause, ns);
+            }
+            let (mut copy, mut sum) = (Causes::ZERO, Blame([1; Cause::COUNT]));
+            copy.copy(&page);
+            page.add_to(&mut sum);
+            let raised = Blame(expected.0.map(|ns| ns + 1));
+            assert_eq!((page.all(), copy.all(), sum), (expected, expected, raised));
+            assert_eq!((page.waits(), page.service()), (expected.waits(), expected.service()));
+            assert_eq!(page.has_gc(), expected.by_gc() > 0);
+        }
+    }
+}

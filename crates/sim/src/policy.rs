@@ -468,20 +468,24 @@ pub trait Window {
     fn outstanding(&self, chip: u32) -> u32;
     /// Whether a chip accepts `more` sub-requests in addition to its current ones.
     fn room(&self, chip: u32, more: u32) -> bool;
+    /// Whether a request may be dispatched before those that were pending before it.
+    fn may_pass(&self, _request: RequestId) -> bool {
+        true
+    }
     /// Whether `is` holds for any chip of a request.
     fn any_chip(&self, request: RequestId, is: &dyn Fn(u32) -> bool) -> bool {
         let mut any = false;
         self.chips(request, &mut |chip| any |= is(chip));
         any
     }
-    /// Whether all chips of a request have room for it.
+    /// Whether all chips of a request have room for it, and nothing else keeps it back.
     fn fits(&self, request: RequestId) -> bool {
         let own = |chip| {
             let mut own = 0;
             self.chips(request, &mut |other| own += u32::from(other == chip));
             own
         };
-        !self.any_chip(request, &|chip| !self.room(chip, own(chip)))
+        !self.any_chip(request, &|chip| !self.room(chip, own(chip))) && self.may_pass(request)
     }
 }
 

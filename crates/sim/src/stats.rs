@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::blame::{Blame, Extra, ExtraBlame};
+use crate::blame::{Blame, Causes, Extra, ExtraBlame};
 use crate::carry::Carrier;
 use crate::device::transaction::Class;
 use crate::policy::{Hop, Journey};
@@ -15,7 +15,7 @@ use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
 };
 use crate::slowest::Slowest;
-use crate::units::Nanos;
+use crate::units::{Nanos, count_few};
 
 /// Latency, waits and causes of one kind of request.
 #[derive(Clone)]
@@ -53,19 +53,19 @@ impl OpStats {
 
     /// Records a request's latency, of which `waits` are waits, and its causes.
     #[inline(always)]
-    pub(crate) fn complete(&mut self, blame: &Blame, latency: u64, waits: u64) {
+    pub(crate) fn complete(&mut self, blame: &Causes, latency: u64, waits: u64) {
         self.latency.record(latency);
         self.waiting.record(waits);
         self.spend(blame, latency);
         if let Some(histogram) = &mut self.histogram {
-            histogram.record(blame, latency, waits);
+            histogram.record_causes(blame, latency, waits);
         }
-        self.delayed_by_gc += u64::from(blame.by_gc() > 0);
+        self.delayed_by_gc += u64::from(blame.has_gc());
     }
 
     /// Adds a request's latency and its causes.
     #[inline(always)]
-    pub(crate) fn spend(&mut self, blame: &Blame, latency: u64) {
+    pub(crate) fn spend(&mut self, blame: &Causes, latency: u64) {
         match self.recent_total.checked_add(latency) {
             Some(total) => self.recent_total = total,
             None => {
@@ -73,10 +73,8 @@ impl OpStats {
                 self.recent_total = latency;
             }
         }
-        for (sum, ns) in self.recent.0.iter_mut().zip(blame.0) {
-            // No cause exceeds the total, and the total fits.
-            *sum = sum.wrapping_add(ns);
-        }
+        // No cause exceeds the total, and the total fits.
+        blame.add_to(&mut self.recent);
     }
 
     /// Adds a request's causes of optional features.
@@ -314,6 +312,22 @@ impl Stats {
         self.flash.reads.add(class, pages);
         self.flash.multi_plane.reads += u64::from(pages > 1);
         self.operations += pages;
+    }
+
+    /// Counts the read of a page of a measured request that is not part of a larger command.
+    #[inline(always)]
+    pub(crate) fn count_host_read(&mut self) {
+        self.flash.reads.add_of_host(self.per_unit);
+        self.flash.multi_plane.reads += u64::from(self.per_unit > 1);
+        count_few(&mut self.operations, self.per_unit);
+    }
+
+    /// The same of a program.
+    #[inline(always)]
+    pub(crate) fn count_host_program(&mut self) {
+        self.flash.programs.add_of_host(self.per_unit);
+        self.flash.multi_plane.programs += u64::from(self.per_unit > 1);
+        count_few(&mut self.operations, self.per_unit);
     }
 
     #[inline(always)]

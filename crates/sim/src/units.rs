@@ -62,6 +62,19 @@ impl Nanos {
     pub const NEVER: Self = Self(u64::MAX);
 }
 
+/// Counts one. A counter that only rises by one can't overflow: a step a nanosecond takes 584 years to 2^64.
+#[inline(always)]
+pub(crate) fn count(counter: &mut u64) {
+    *counter = counter.wrapping_add(1);
+}
+
+/// Counts a few, at most 2^8: see [`count`].
+#[inline(always)]
+pub(crate) fn count_few(counter: &mut u64, few: u64) {
+    debug_assert!(few <= 1 << 8);
+    *counter = counter.wrapping_add(few);
+}
+
 /// Time of an event that may not have happened. Its `Option` is as small as a time, and has no arithmetic without a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(NonZeroU64);

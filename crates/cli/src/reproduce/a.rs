@@ -35,9 +35,15 @@ pub(super) static PAPER: Paper = Paper {
     ],
     workloads: &TRACES,
     quick: &["geometry.blocks_per_plane=256"],
-    limits: [60_000, 3_000_000],
+    limits: [200_000, 3_000_000],
     items: ITEMS,
-    under: &[],
+    under: &[
+        (
+            &["Fig 1", "Fig 14a", "Fig 14b", "Fig 15a", "Fig 15b", "Fig 16", "Fig 17", "Fig 18", "Fig 20", "Fig 21"],
+            &BUSY,
+        ),
+        (&["Fig 19"], &SATURATED),
+    ],
     load: Ok(Load {
         source: "\"approaching 150 MB/s\" of section 5.4, read as what each trace offers",
         scheme: "proposed",
@@ -88,13 +94,31 @@ const FILLED: Keys = &["precondition.mode=sequential"];
 const KB_32: Keys = &["staging.slots=8"];
 const KB_512: Keys = &["staging.slots=128"];
 const KB_4096: Keys = &["staging.slots=1024"];
-/// Fig. 22: 8, 32, 128 GiB. The paper varies blocks a plane; its 8 ... 256 GB are 128 ... 4096 blocks if Table I's 1024 are 64 GiB.
-const SIZES: [Keys; 3] =
-    [&["geometry.blocks_per_plane=128"], &["geometry.blocks_per_plane=512"], &["geometry.blocks_per_plane=2048"]];
+const BUFFERS: [Keys; 8] = [
+    KB_32,
+    &["staging.slots=16"],
+    &["staging.slots=32"],
+    &["staging.slots=64"],
+    KB_512,
+    &["staging.slots=256"],
+    &["staging.slots=512"],
+    KB_4096,
+];
+/// Fig. 22: 8 ... 256 GiB. The paper varies blocks a plane; its 8 ... 256 GB are 128 ... 4096 blocks if Table I's 1024 are 64 GiB.
+const SIZES: [Keys; 6] = [
+    &["geometry.blocks_per_plane=128"],
+    &["geometry.blocks_per_plane=256"],
+    &["geometry.blocks_per_plane=512"],
+    &["geometry.blocks_per_plane=1024"],
+    &["geometry.blocks_per_plane=2048"],
+    &["geometry.blocks_per_plane=4096"],
+];
 /// Fig. 23: chips, and the array. The paper does not say what stays the same; here the blocks of a plane do, and channels come first.
-const ARRAYS: [(u32, Keys); 3] = [
+const ARRAYS: [(u32, Keys); 5] = [
     (4, &["geometry.channels=4", "geometry.chips_per_channel=1"]),
+    (8, &["geometry.channels=8", "geometry.chips_per_channel=1"]),
     (16, &["geometry.channels=16", "geometry.chips_per_channel=1"]),
+    (32, &["geometry.channels=16", "geometry.chips_per_channel=2"]),
     (64, &["geometry.channels=16", "geometry.chips_per_channel=4"]),
 ];
 
@@ -102,29 +126,45 @@ const ARRAYS: [(u32, Keys); 3] = [
 const DERIVED: &str = "derived";
 
 const HARD: &str = "gap of preemptive GC";
-/// The hard threshold that goes with a narrow gap.
-const NARROW: &[(&str, Keys)] = &[("preemptive", &["gc.hard_threshold=0.0499"])];
+/// The hard threshold that goes with a narrow gap: three pages of the 65,536 of a plane below the trigger.
+const NARROW: &[(&str, Keys)] = &[("preemptive", &["gc.hard_threshold=0.04995"])];
+/// Figures 1, 14 to 18, 20 and 21: with these three the paper's figures come out together. At the traces' own rates its device would
+/// be idle nearly always (A8), and under dynamic placement a write never waits for a collection.
+static BUSY: Assumption =
+    assume(BOUND_WRITES, "round robin, 20 times the rate, gap of 3 pages", &["schemes.place=round-robin"])
+        .own(NARROW)
+        .times("0.05");
+/// Fig. 19: bandwidth means something where requests wait.
+static SATURATED: Assumption =
+    assume(BOUND_WRITES, "round robin, closed loop of 64, gap of 3 pages", &["schemes.place=round-robin"])
+        .own(NARROW)
+        .closed();
+const BOUND_WRITES: &str = "places of host writes, rate, gap of preemptive GC";
 /// With static places pages of the buffer return to their own planes.
 const HOME: &str = "schemes.collector.idle-chip.to=own_plane";
 const BOUND: &[(&str, Keys)] = &[("proposed", &[HOME])];
-const BOUND_AND_NARROW: &[(&str, Keys)] = &[("proposed", &[HOME]), ("preemptive", &["gc.hard_threshold=0.0499"])];
+const DYNAMIC: Keys = &["schemes.place=dynamic"];
 const ON_CHANNELS: Keys = &["schemes.place=CWDP", "device.exclusion=channel"];
 const RATE: &str = "arrival rate";
 /// What the paper leaves open.
 const ASSUMPTIONS: &[Assumption] = &[
+    assume(BOUND_WRITES, "dynamic, as recorded, 4.5 points: the preset", DYNAMIC)
+        .own(&[("preemptive", &["gc.hard_threshold=0.005"])])
+        .times("1"),
+    assume(BOUND_WRITES, "dynamic, 20 times the rate, gap of 3 pages", DYNAMIC),
+    assume(HARD, "4.5 points below the trigger", &[]).own(&[("preemptive", &["gc.hard_threshold=0.005"])]),
     assume(HARD, "0.1 points below the trigger", &[]).own(&[("preemptive", &["gc.hard_threshold=0.049"])]),
-    assume(HARD, "0.01 points below the trigger", &[]).own(NARROW),
+    assume(RATE, "as recorded", &[]).times("1"),
     assume(RATE, "5 times", &[]).times("0.2"),
     assume(RATE, "10 times", &[]).times("0.1"),
     assume(RATE, "50 times", &[]).times("0.02"),
-    assume("gap and rate", "0.01 points, 5 times", &[]).own(NARROW).times("0.2"),
-    assume("gap and rate", "0.01 points, 50 times", &[]).own(NARROW).times("0.02"),
     assume("arrivals", "closed loop of 64", &[]).closed(),
+    assume("segments of the buffer", "one by one", &[])
+        .own(&[("proposed", &["schemes.collector={ idle-chip = { segments = \"one_by_one\" } }"])]),
     assume("unit of exclusion", "channel", &["device.exclusion=channel"]),
     assume("bound host writes", "CWDP", &["schemes.place=CWDP"]).own(BOUND),
     assume("bound host writes", "CWDP, 5 times", &["schemes.place=CWDP"]).own(BOUND).times("0.2"),
     assume("bound host writes", "CWDP, channel, 5 times", ON_CHANNELS).own(BOUND).times("0.2"),
-    assume("bound host writes", "CWDP, channel, 0.01 points, 5 times", ON_CHANNELS).own(BOUND_AND_NARROW).times("0.2"),
     assume("where free pages count", "device", &["gc.scope=device"]),
     assume("write points", "shared", &["ftl.write_points=shared"]),
     assume("wear levelling", "none", &["ftl.wear_levelling=none"]),
@@ -140,7 +180,11 @@ const ASSUMPTIONS: &[Assumption] = &[
 
 const INTERPOLATED: &str = "a run of one collection with 22 valid pages and one with 23, interpolated; the paper's own sum is derived from Table I";
 const MODEL_NOTE: &str = "ours: the model's first 1,000,000 requests; agrees: every figure but the working set, which needs the full length, within 5 %";
-const BANDWIDTH_NOTE: &str = "an open loop completes what arrives, so bandwidth says little below saturation; formula: bytes of the type / (last completion - first arrival)";
+const BANDWIDTH_NOTE: &str =
+    "64 requests outstanding at all times; formula: pages of the type / (last completion - first arrival)";
+const LITTLE_NOTE: &str = "agrees: less improvement than in the mean";
+const CONFLICTS_NOTE: &str =
+    "agrees: fewer in all traces; conflicts of sub-requests with collections, and those that write-backs add";
 const CONFLICTED_NOTE: &str =
     "normalised sum of the latency of conflicted requests; the paper does not define its measure";
 const RAW_NOTE: &str = "A5: the queue depth is not stated; ours is 64, always full, on a device without garbage";
@@ -158,6 +202,9 @@ const ITEMS: &[Item] = &[
             factor("read, prn_0", 3.5, Over("a.prn_0", "traditional", "zero-latency GC", read_mean)),
             factor("read, proj_0", 2.6, Over("a.proj_0", "traditional", "zero-latency GC", read_mean)),
             factor("write, prn_0", 2.9, Over("a.prn_0", "traditional", "zero-latency GC", write_mean)),
+            claim("read of prn_0 and proj_0", "less than the mean", |r| {
+                below_mean(r, &["a.prn_0", "a.proj_0"], ("traditional", "zero-latency GC"), read_mean)
+            }),
         ],
     },
     Item {
@@ -243,6 +290,10 @@ const ITEMS: &[Item] = &[
             factor("proposed over DPR", 0.854, MeanOver("proposed", "DPR", read_mean)),
             factor("preemptive over traditional", 0.884, MeanOver("preemptive", "traditional", read_mean)).read_as(DERIVED),
             factor("DPR over traditional", 0.697, MeanOver("DPR", "traditional", read_mean)).read_as(DERIVED),
+            claim("prn_0 and proj_0, proposed over traditional", "little improvement", |r| {
+                gain_little(r, &["a.prn_0", "a.proj_0"], read_mean)
+            })
+            .note(LITTLE_NOTE),
             rows(|r| by_trace(r, read_mean)),
         ],
     },
@@ -272,6 +323,10 @@ const ITEMS: &[Item] = &[
                 let ratio = r.mean_ratio("DPR", "traditional", write_mean)?;
                 Some((format!("{ratio:.3}x"), (ratio - 1.0).abs() < 0.05))
             }),
+            claim("prn_0, proposed over traditional", "little improvement", |r| {
+                gain_little(r, &["a.prn_0"], write_mean)
+            })
+            .note(LITTLE_NOTE),
             rows(|r| by_trace(r, write_mean)),
         ],
     },
@@ -301,19 +356,27 @@ const ITEMS: &[Item] = &[
     },
     Item {
         id: "Fig 17",
-        title: "share of valid pages moved through the buffer",
-        runs: &[grid(&TRACES, PROPOSED)],
+        title: "share of valid pages moved through the buffer; conflicts that it saves",
+        runs: &[grid(&TRACES, BOTH)],
         lines: &[
             level("mean", 48.6, Mean("proposed", buffered), PERCENT),
             level("stg_0", 98.6, On("a.stg_0", "proposed", buffered), PERCENT),
+            claim("conflicts with GC and write-backs, proposed over traditional", "highly reduced", fewer_conflicts)
+                .note(CONFLICTS_NOTE),
+            rows(|r| r.by_workload(r.workloads, PROPOSED, "traditional", conflicts)),
         ],
     },
     Item {
         id: "Fig 18",
         title: "cost of a collection, proposed",
-        runs: &[],
-        lines: &[formula("chip held, 22.1 pages all buffered", "4.568 ms", |r| Some(chip_held(r)))
-            .note("v (tR + tX) + tBERS; as a run it is a test of the scheme")],
+        runs: &[grid(&TRACES, BOTH)],
+        lines: &[
+            formula("chip held, 22.1 pages all buffered", "4.568 ms", |r| Some(chip_held(r)))
+                .note("v (tR + tX) + tBERS; as a run it is a test of the scheme"),
+            claim("time of a collection, proposed over traditional", "highly reduced", cheaper_collections)
+                .note("agrees: less in all traces"),
+            rows(costs_of_proposed),
+        ],
     },
     Item {
         id: "Table III",
@@ -333,7 +396,11 @@ const ITEMS: &[Item] = &[
         id: "Fig 19",
         title: "bandwidth of reads, writes and all",
         runs: &[grid(&TRACES, FOUR)],
-        lines: &[rows(bandwidths)],
+        lines: &[
+            level("all, proposed", 150.0, Mean("proposed", megabytes), MB_PER_SECOND)
+                .note("the text: \"approaching 150 MB/s\"; ours: bytes that the host asked for"),
+            rows(bandwidths),
+        ],
     },
     Item {
         id: "Fig 20",
@@ -357,12 +424,13 @@ const ITEMS: &[Item] = &[
     Item {
         id: "Fig 21",
         title: "latency and the size of the buffer",
-        runs: &[grid(&TRACES, PROPOSED).with(&[KB_32, KB_512, KB_4096])],
+        runs: &[grid(&TRACES, PROPOSED).with(&BUFFERS)],
         lines: &[
             factor("read, 512 KB over 32 KB", 0.349, From(|r| buffers(r, KB_512, KB_32, read_mean))).note(BUFFER_NOTE),
             factor("write, 512 KB over 32 KB", 0.241, From(|r| buffers(r, KB_512, KB_32, write_mean))).note(BUFFER_NOTE),
             factor("read, 4096 KB over 512 KB", 0.889, From(|r| buffers(r, KB_4096, KB_512, read_mean))),
             factor("write, 4096 KB over 512 KB", 0.897, From(|r| buffers(r, KB_4096, KB_512, write_mean))),
+            rows(by_buffer),
         ],
     },
     Item {
@@ -370,15 +438,17 @@ const ITEMS: &[Item] = &[
         title: "latency of wdev_0 and the size of the device",
         runs: &[grid(&["a.wdev_0"], BOTH).with(&SIZES)],
         lines: &[
-            claim("traditional, 8, 32, 128 GiB", "falls with size", |r| falls_with_size(r, "traditional")),
-            claim("proposed, 8, 32, 128 GiB", "falls with size", |r| falls_with_size(r, "proposed")),
+            claim("traditional, 8 to 256 GiB", "falls with size", |r| falls_with_size(r, "traditional")),
+            claim("proposed, 8 to 256 GiB", "falls with size", |r| falls_with_size(r, "proposed")),
+            claim("256 GiB, proposed over traditional", "equal", equal_at_last)
+                .note("agrees: within 5 %; the largest device has no collection if the run is short"),
         ],
     },
     Item {
         id: "Fig 23",
         title: "normalised latency on 4 to 64 chips",
-        runs: &[grid(&TRACES, BOTH).with(&[ARRAYS[0].1, ARRAYS[1].1, ARRAYS[2].1])],
-        lines: &[rows(|r| ARRAYS.into_iter().map(|(chips, array)| better_on(r, chips, array)).collect())],
+        runs: &[grid(&TRACES, BOTH).with(&[ARRAYS[0].1, ARRAYS[1].1, ARRAYS[2].1, ARRAYS[3].1, ARRAYS[4].1])],
+        lines: &[rows(|r| ARRAYS.into_iter().flat_map(|(chips, array)| better_on(r, chips, array)).collect())],
     },
 ];
 
@@ -426,6 +496,61 @@ fn drain(s: &Summary) -> Option<f64> {
     reported(s, "/idle_chip/power_loss/drain_mean_ns")
 }
 
+/// Conflicts of sub-requests, those that write-backs add included.
+fn conflicts(s: &Summary) -> Option<f64> {
+    reported(s, "/idle_chip/conflicts/total")
+}
+
+/// Time in which a collection holds its chip.
+fn time_of_collection(s: &Summary) -> Option<f64> {
+    (s.gc.collections > 0).then(|| bench::total(&s.gc.time_ns) as f64 / s.gc.collections as f64)
+}
+
+/// Whether a figure of a scheme over that of another is lower on some traces than in the mean of all.
+fn below_mean(r: &Results, traces: &[&str], (scheme, base): (&str, &str), figure: Figure) -> Option<(String, bool)> {
+    let mean = r.mean_ratio(scheme, base, figure)?;
+    let ratios: Option<Vec<f64>> = traces.iter().map(|trace| r.ratio(trace, scheme, base, figure)).collect();
+    let ratios = ratios?;
+    let text: Vec<String> =
+        traces.iter().zip(&ratios).map(|(trace, ratio)| format!("{} {ratio:.3}x", &trace[2..])).collect();
+    Some((format!("{}, mean {mean:.3}x", text.join(", ")), ratios.iter().all(|ratio| *ratio < mean)))
+}
+
+/// Traces on which the proposed scheme gains less than in the mean.
+fn gain_little(r: &Results, traces: &[&str], figure: Figure) -> Option<(String, bool)> {
+    let mean = r.mean_ratio("proposed", "traditional", figure)?;
+    let (text, _) = below_mean(r, traces, ("proposed", "traditional"), figure)?;
+    let above = |trace: &&str| r.ratio(trace, "proposed", "traditional", figure).is_some_and(|ratio| ratio > mean);
+    Some((text, traces.iter().all(above)))
+}
+
+/// The mean of a figure of the proposed scheme over traditional's, and whether it is less in all traces.
+fn less_in_all(r: &Results, figure: Figure) -> Option<(String, bool)> {
+    let mean = r.mean_ratio("proposed", "traditional", figure)?;
+    let less = |trace| r.ratio(trace, "proposed", "traditional", figure).is_some_and(|ratio| ratio < 1.0);
+    Some((format!("{mean:.3}x in the mean"), r.present().all(less)))
+}
+
+/// Fig. 17.
+fn fewer_conflicts(r: &Results) -> Option<(String, bool)> {
+    less_in_all(r, conflicts)
+}
+
+/// Fig. 18.
+fn cheaper_collections(r: &Results) -> Option<(String, bool)> {
+    less_in_all(r, time_of_collection)
+}
+
+/// Fig. 18, trace by trace.
+fn costs_of_proposed(r: &Results) -> Vec<Row> {
+    let row = |workload| {
+        let summary = r.summary(workload, "proposed")?;
+        let time = time_of_collection(summary)?;
+        Some(Row::stated(workload, format!("{:.3} ms a collection: {}", time / 1e6, cost_shares(summary))))
+    };
+    r.present().filter_map(row).collect()
+}
+
 /// Latency over traditional's, trace by trace.
 fn by_trace(r: &Results, figure: Figure) -> Vec<Row> {
     r.by_workload(r.workloads, &["preemptive", "DPR", "proposed"], "traditional", figure)
@@ -443,15 +568,20 @@ fn cost_of_one(r: &Results) -> Vec<Row> {
     std::iter::once(whole).chain(SHARES.iter().zip(times).map(share)).collect()
 }
 
+/// Shares of the time of collections by kind.
+fn cost_shares(s: &Summary) -> String {
+    let t = &s.gc.time_ns;
+    let sum = bench::total(t).max(1) as f64;
+    let [read, transfer, program, erase] =
+        [t.read, t.transfer, t.program, t.erase].map(|ns| format!("{:.1} %", ns as f64 / sum * 100.0));
+    format!("read {read}, transfer {transfer}, program {program}, erase {erase}")
+}
+
 /// Fig. 4: the same shares in the runs.
 fn cost_by_workload(r: &Results) -> Vec<Row> {
     let shares = |s: &Summary| {
         let t = &s.gc.time_ns;
-        let sum = bench::total(t).max(1) as f64;
-        let [read, transfer, program, erase] =
-            [t.read, t.transfer, t.program, t.erase].map(|ns| format!("{:.1} %", ns as f64 / sum * 100.0));
-        let text = format!("read {read}, transfer {transfer}, program {program}, erase {erase}");
-        (text, t.program > t.erase && t.program > t.transfer && t.program > t.read)
+        (cost_shares(s), t.program > t.erase && t.program > t.transfer && t.program > t.read)
     };
     let row = |workload: &&'static str| {
         let summary = r.summary(workload, "traditional").filter(|s| s.gc.collections > 0);
@@ -591,27 +721,49 @@ fn buffers(r: &Results, to: Keys, from: Keys, figure: Figure) -> Option<f64> {
     Some(r.mean_varied("proposed", to, figure)? / r.mean_varied("proposed", from, figure)?)
 }
 
+/// Fig. 21: latencies over those with the smallest buffer.
+fn by_buffer(r: &Results) -> Vec<Row> {
+    let row = |(keys, kib): (&Keys, u32)| {
+        let [read, write] = [read_mean, write_mean].map(|figure: Figure| buffers(r, keys, KB_32, figure));
+        let (read, write) = (read?, write?);
+        Some(Row::stated(format!("{kib} KB over 32 KB"), format!("read {read:.3}x, write {write:.3}x")))
+    };
+    BUFFERS.iter().zip((5..).map(|power| 1 << power)).filter_map(row).collect()
+}
+
+/// Fig. 22: what a size costs under a scheme.
+fn mean_at(r: &Results, scheme: &str, size: Keys) -> Option<f64> {
+    all_mean(r.varied("a.wdev_0", scheme, size)?)
+}
+
+fn equal_at_last(r: &Results) -> Option<(String, bool)> {
+    let largest = SIZES[SIZES.len() - 1];
+    let ratio = mean_at(r, "proposed", largest)? / mean_at(r, "traditional", largest)?;
+    Some((format!("{ratio:.3}x"), (ratio - 1.0).abs() < 0.05))
+}
+
 /// Fig. 22.
 fn falls_with_size(r: &Results, scheme: &str) -> Option<(String, bool)> {
-    let mean = |keys: &Keys| all_mean(r.varied("a.wdev_0", scheme, keys)?);
+    let mean = |keys: &Keys| mean_at(r, scheme, keys);
     let means: Option<Vec<f64>> = SIZES.iter().map(mean).collect();
     let means = means?;
     let text: Vec<String> = means.iter().map(|ns| duration(*ns)).collect();
     Some((text.join(" > "), means.windows(2).all(|pair| pair[0] >= pair[1])))
 }
 
-/// Fig. 23: a row an array.
-fn better_on(r: &Results, chips: u32, array: Keys) -> Row {
+/// Fig. 23: the rows of an array: all traces but prn_1, and prn_1, which the paper excepts.
+fn better_on(r: &Results, chips: u32, array: Keys) -> Vec<Row> {
     let ratio = |workload: &&'static str| {
         let mean = |scheme| all_mean(r.varied(workload, scheme, array)?);
         Some((*workload, mean("proposed")? / mean("traditional")?))
     };
     let ratios: Vec<(&str, f64)> = TRACES.iter().filter_map(ratio).collect();
-    let text: Vec<String> = ratios.iter().map(|(w, ratio)| format!("{} {ratio:.3}x", &w[2..])).collect();
-    let holds = ratios.iter().all(|(w, ratio)| *w == "a.prn_1" || *ratio < 1.0);
-    let ours = (!ratios.is_empty()).then(|| (text.join(", "), holds));
-    r.seal(
-        Row::claim(format!("{chips} chips, proposed over traditional"), "better except on prn_1", ours)
-            .note(CHIPS_NOTE),
-    )
+    let (excepted, others): (Vec<_>, Vec<_>) = ratios.into_iter().partition(|(w, _)| *w == "a.prn_1");
+    let text: Vec<String> = others.iter().map(|(w, ratio)| format!("{} {ratio:.3}x", &w[2..])).collect();
+    let holds = others.iter().all(|(_, ratio)| *ratio < 1.0);
+    let ours = (!others.is_empty()).then(|| (text.join(", "), holds));
+    let what = format!("{chips} chips, proposed over traditional");
+    let all = r.seal(Row::claim(what, "better, prn_1 excepted", ours).note(CHIPS_NOTE));
+    let own = excepted.first().map(|(_, ratio)| (format!("{ratio:.3}x"), *ratio >= 1.0));
+    vec![all, r.seal(Row::claim(format!("{chips} chips, prn_1"), "not better", own).note(CHIPS_NOTE))]
 }

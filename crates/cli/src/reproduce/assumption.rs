@@ -18,8 +18,12 @@ pub(super) struct Assumption {
     pub(super) quick_limit: Option<u64>,
     /// More keys, for some schemes only.
     own: &'static [(&'static str, Keys)],
+    /// More keys, for some workloads only.
+    tuned: &'static [(&'static str, Keys)],
     /// Arrival times are multiplied by this, as by `--time-scale`.
-    pub(super) time_scale: Option<&'static str>,
+    time_scale: Option<&'static str>,
+    /// Those of some workloads by something else.
+    scaled: &'static [(&'static str, &'static str)],
     /// The next request comes when one completes.
     pub(super) closed: bool,
     /// Workloads in place of others.
@@ -28,14 +32,35 @@ pub(super) struct Assumption {
 
 /// A value for what a paper leaves open.
 pub(super) const fn assume(knob: &'static str, value: &'static str, sets: Keys) -> Assumption {
-    let (quick, quick_limit) = (&[], None);
-    Assumption { knob, value, sets, quick, quick_limit, own: &[], time_scale: None, closed: false, workloads: &[] }
+    Assumption {
+        knob,
+        value,
+        sets,
+        quick: &[],
+        quick_limit: None,
+        own: &[],
+        tuned: &[],
+        time_scale: None,
+        scaled: &[],
+        closed: false,
+        workloads: &[],
+    }
 }
 
 impl Assumption {
     /// With more keys for some schemes.
     pub(super) const fn own(self, own: &'static [(&'static str, Keys)]) -> Assumption {
         Assumption { own, ..self }
+    }
+
+    /// With more keys for some workloads.
+    pub(super) const fn tuned(self, tuned: &'static [(&'static str, Keys)]) -> Assumption {
+        Assumption { tuned, ..self }
+    }
+
+    /// With the arrival times of some workloads multiplied by something else.
+    pub(super) const fn but(self, scaled: &'static [(&'static str, &'static str)]) -> Assumption {
+        Assumption { scaled, ..self }
     }
 
     /// With `--quick`: these keys too, and this many requests.
@@ -58,10 +83,18 @@ impl Assumption {
         Assumption { workloads, ..self }
     }
 
-    /// The keys for a scheme.
-    pub(super) fn keys(&self, scheme: &str) -> impl Iterator<Item = &'static str> {
-        let own = self.own.iter().filter(move |(name, _)| *name == scheme).flat_map(|(_, keys)| keys.iter());
-        self.sets.iter().chain(own).copied()
+    /// The keys for a scheme on a workload.
+    pub(super) fn keys(&self, scheme: &str, workload: &str) -> impl Iterator<Item = &'static str> {
+        let of = |list: &'static [(&'static str, Keys)], name: &str| {
+            list.iter().filter(|(own, _)| *own == name).flat_map(|(_, keys)| keys.iter()).collect::<Vec<_>>()
+        };
+        self.sets.iter().chain(of(self.own, scheme)).chain(of(self.tuned, workload)).copied()
+    }
+
+    /// What a workload's arrival times are multiplied by.
+    pub(super) fn time_scale(&self, workload: &str) -> Option<&'static str> {
+        let own = self.scaled.iter().find(|(name, _)| *name == workload);
+        own.map(|(_, factor)| *factor).or(self.time_scale)
     }
 
     /// The workload that runs in place of another.
@@ -76,12 +109,17 @@ impl Assumption {
             let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
             parts.push(format!("({} for {scheme})", keys.join(" ")));
         }
+        for (workload, keys) in self.tuned {
+            let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
+            parts.push(format!("({} on {workload})", keys.join(" ")));
+        }
         let mut quick: Vec<String> = self.quick.iter().map(|key| format!("--set {key}")).collect();
         quick.extend(self.quick_limit.map(|limit| format!("--limit {limit}")));
         if !quick.is_empty() {
             parts.push(format!("(with --quick: {})", quick.join(" ")));
         }
         parts.extend(self.time_scale.map(|factor| format!("--time-scale {factor}")));
+        parts.extend(self.scaled.iter().map(|(workload, factor)| format!("(--time-scale {factor} on {workload})")));
         parts.extend(self.closed.then(|| "--replay closed".to_string()));
         parts.extend(self.workloads.iter().map(|(usual, other)| format!("{other} for {usual}")));
         parts.join(" ")

@@ -26,7 +26,7 @@ pub(super) static PAPER: Paper = Paper {
     quick: &["geometry.blocks_per_plane=1024"],
     limits: [30_000, 3_000_000],
     items: ITEMS,
-    under: &[(&["Fig 10", "Fig 11", "Fig 12"], &LOADED)],
+    under: &[(&["Fig 6", "Fig 10", "Fig 11", "Fig 12", "Fig 13", "Fig 14"], &LOADED)],
     load: Ok(Load {
         source: "the chip utilisation of Table II",
         scheme: "Async_FIFO",
@@ -84,9 +84,22 @@ const UTILISATION: [f64; 12] = {
 const QUEUE_1: Keys = &["device.queue_depth=1"];
 const QUEUE_32: Keys = &["device.queue_depth=32"];
 const QUEUE_256: Keys = &["device.queue_depth=256"];
+const QUEUES: [(u32, Keys); 6] = [
+    (1, QUEUE_1),
+    (4, &["device.queue_depth=4"]),
+    (16, &["device.queue_depth=16"]),
+    (32, QUEUE_32),
+    // The preset's.
+    (64, &[]),
+    (256, QUEUE_256),
+];
 /// Fig. 14.
 const GROUP_4: Keys = &["raid.group=4"];
+/// The preset's.
+const GROUP_8: Keys = &[];
 const GROUP_16: Keys = &["raid.group=16"];
+const OUTSIDE_NOTE: &str =
+    "waiting inside the device: the time before a request has a place in the queue is not counted";
 /// Chips of the examples of Figures 3 and 8.
 const CHIPS: u32 = 9;
 
@@ -103,6 +116,10 @@ const ASSUMPTIONS: &[Assumption] = &[
     assume("chip queue and load", "1, 1,430 times", &["order.chip_queue=1"]).times("0.0007"),
     assume("delayed writes", "with PIQ and BRR only", &[]).own(&[("Async_FIFO", &["order.delay_writes=false"])]),
     assume("delayed writes", "in none", &["order.delay_writes=false"]),
+    assume("BRR's next arrival", "never", &[])
+        .own(&[("BRR", &["schemes.route={ brr = { next_arrival = \"never\" } }"])]),
+    assume("BRR's L_r and L_w", "the array times alone", &[])
+        .own(&[("BRR", &["schemes.route={ brr = { read = \"25us\", program = \"200us\" } }"])]),
     assume("wear levelling", "none", &["ftl.free_block=round-robin"]),
     assume("write points", "shared", &["ftl.write_points=shared"]),
     assume("fill", "random overwrites", &["precondition.mode=random"]),
@@ -137,7 +154,14 @@ const ITEMS: &[Item] = &[
         id: "Fig 6",
         title: "read response breakdown, Async FIFO",
         runs: &[grid(&TRACES, FIFO)],
-        lines: &[rows(read_breakdown)],
+        lines: &[
+            claim("T_w of the read response, mean", "dominates", |r| {
+                let share = r.mean_by(|workload| waiting_share(r.summary(workload, "Async_FIFO")?))?;
+                Some((format!("{:.1} %", share * 100.0), share > 0.5))
+            })
+            .note("agrees: more than half; the paper says it of intensive loads"),
+            rows(read_breakdown),
+        ],
     },
     Item {
         id: "Fig 8",
@@ -211,18 +235,28 @@ const ITEMS: &[Item] = &[
     Item {
         id: "Fig 13",
         title: "read waiting of BRR and the queue",
-        runs: &[grid(&TRACES, BRR).with(&[QUEUE_1, QUEUE_32, QUEUE_256])],
+        runs: &[grid(&TRACES, BRR).with(&[
+            QUEUES[0].1,
+            QUEUES[1].1,
+            QUEUES[2].1,
+            QUEUES[3].1,
+            QUEUES[4].1,
+            QUEUES[5].1,
+        ])],
         lines: &[
-            factor("queue 256 over 1", 0.756, From(|r| waiting_over(r, QUEUE_256, QUEUE_1)))
-                .note("our waiting includes the time outside the queue"),
-            factor("queue 256 over 32", 0.971, From(|r| waiting_over(r, QUEUE_256, QUEUE_32))),
+            factor("queue 256 over 1", 0.756, From(|r| waiting_over(r, QUEUE_256, QUEUE_1))).note(OUTSIDE_NOTE),
+            factor("queue 256 over 32", 0.971, From(|r| waiting_over(r, QUEUE_256, QUEUE_32))).note(OUTSIDE_NOTE),
+            rows(by_queue),
         ],
     },
     Item {
         id: "Fig 14",
         title: "read waiting of BRR and the group length",
-        runs: &[grid(&TRACES, BRR).with(&[GROUP_4, GROUP_16])],
-        lines: &[factor("group 16 over 4", 1.176, From(|r| waiting_over(r, GROUP_16, GROUP_4)))],
+        runs: &[grid(&TRACES, BRR).with(&[GROUP_4, GROUP_8, GROUP_16])],
+        lines: &[
+            factor("group 16 over 4", 1.176, From(|r| waiting_over(r, GROUP_16, GROUP_4))),
+            rows(by_group),
+        ],
     },
     Item {
         id: "text",
@@ -251,10 +285,14 @@ fn below_30_percent(r: &Results) -> Option<(String, bool)> {
     Some((format!("{below} of 12"), below > 6))
 }
 
+/// Share of waiting in the response of reads.
+fn waiting_share(s: &Summary) -> Option<f64> {
+    Some(s.waiting_ns.read.mean? / s.latency_ns.read.mean?)
+}
+
 fn read_breakdown(r: &Results) -> Vec<Row> {
     let row = |workload: &&'static str| {
-        let summary = r.summary(workload, "Async_FIFO")?;
-        let share = summary.waiting_ns.read.mean? / summary.latency_ns.read.mean?;
+        let share = waiting_share(r.summary(workload, "Async_FIFO")?)?;
         Some(Row::stated(format!("{workload}: T_w of the read response"), format!("{:.1} %", share * 100.0)))
     };
     TRACES.iter().filter_map(row).collect()
@@ -301,4 +339,19 @@ fn read_waiting_by_trace(r: &Results) -> Vec<Row> {
 fn waiting_over(r: &Results, to: Keys, from: Keys) -> Option<f64> {
     let waiting = |workload, keys| read_waiting(r.varied(workload, "BRR", keys)?);
     r.mean_by(|workload| Some(waiting(workload, to)? / waiting(workload, from)?))
+}
+
+/// A row of Figures 13 and 14: the read waiting over that with the first keys.
+fn over_first(r: &Results, what: String, keys: Keys, first: Keys) -> Option<Row> {
+    waiting_over(r, keys, first).map(|ratio| Row::stated(what, format!("{ratio:.3}x")))
+}
+
+fn by_queue(r: &Results) -> Vec<Row> {
+    let row = |(depth, keys): &(u32, Keys)| over_first(r, format!("queue {depth} over 1"), keys, QUEUE_1);
+    QUEUES.iter().filter_map(row).collect()
+}
+
+fn by_group(r: &Results) -> Vec<Row> {
+    let row = |(length, keys)| over_first(r, format!("group {length} over 4"), keys, GROUP_4);
+    [(8, GROUP_8), (16, GROUP_16)].into_iter().filter_map(row).collect()
 }

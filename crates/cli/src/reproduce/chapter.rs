@@ -10,16 +10,19 @@ use ssdlab_lab::text::count;
 use ssdlab_lab::variants::figures::overloaded;
 use ssdlab_lab::variants::points::{Point, sweep};
 use ssdlab_sim::config::Config;
+use ssdlab_sim::units::Warmup;
 use ssdlab_trace::LbaPolicy;
 
 use super::assumption::{Assumption, Search};
 use super::load::{Found, calibrate};
-use super::paper::{Item, Paper, Scheme};
+use super::paper::{Item, Line, Paper, Scheme};
 use super::results::{Keys, Results, Run};
-use super::row::Row;
+use super::row::{Row, Steadiness, Verdict};
 use super::{Boards, format_of};
 use crate::args::ReproduceArgs;
 
+/// Requests of a workload that is no model of a trace.
+const PLAIN_REQUESTS: u64 = 60_000;
 /// Seeds of each run at full length.
 const SEEDS: u64 = 5;
 /// Seeds of a run are this far apart, so that the trials of a table differ too.
@@ -102,13 +105,19 @@ fn once(remarks: &mut Vec<String>, remark: String) {
 }
 
 /// The configuration of a scheme of a paper, with keys over it.
-fn config_of(paper: &Paper, scheme: Option<&Scheme>, assumed: &Assumed, more: Keys, quick: bool) -> Result<Config> {
+fn config_of(
+    paper: &Paper,
+    scheme: Option<&Scheme>,
+    assumed: &Assumed,
+    (workload, more): (&str, Keys),
+    quick: bool,
+) -> Result<Config> {
     let scaled = if quick { paper.quick } else { &[] };
     let mut sets: Vec<&str> = scheme.map_or(&[][..], |scheme| scheme.sets).to_vec();
     sets.extend(scaled);
     for assumption in assumed {
         sets.extend(if quick { assumption.quick } else { &[] });
-        sets.extend(assumption.keys(scheme.map_or("", |scheme| scheme.name)));
+        sets.extend(assumption.keys(scheme.map_or("", |scheme| scheme.name), workload));
     }
     sets.extend(more);
     let sets = sets.into_iter().map(String::from).collect();
@@ -171,7 +180,7 @@ impl<'a> Plan<'a> {
         let printed: Vec<(&'static str, f64)> =
             used.iter().filter_map(|workload| Some((*workload, paper.printed_load(load, workload)?))).collect();
         let scheme = paper.schemes.iter().find(|scheme| scheme.name == load.scheme).expect("a scheme of the paper");
-        let config = config_of(paper, Some(scheme), &Vec::new(), &[], args.quick)?;
+        let config = config_of(paper, Some(scheme), &Vec::new(), ("", &[]), args.quick)?;
         let mut remarks = Vec::new();
         let point = |workload: &'static str| {
             let traces = self.recordings(workload, &mut remarks)?;
@@ -237,14 +246,15 @@ impl<'a> Plan<'a> {
         }
         let (paper, quick) = (self.paper, self.args.quick);
         let config = |scheme: &Scheme| {
-            config_of(paper, Some(scheme), &assumed, &[], quick).map_err(|error: Error| error.message)
+            config_of(paper, Some(scheme), &assumed, ("", &[]), quick).map_err(|error: Error| error.message)
         };
         let results = Results {
-            preset: config_of(paper, None, &Vec::new(), &[], false)?,
+            preset: config_of(paper, None, &Vec::new(), ("", &[]), false)?,
             schemes: paper.schemes.iter().map(|scheme| (scheme.name, config(scheme))).collect(),
             runs: BTreeMap::new(),
             workloads: paper.workloads,
             left_out: Vec::new(),
+            aside: Default::default(),
             looks: Default::default(),
         };
         self.cases.push(Case { assumed, seed, results });
@@ -254,7 +264,7 @@ impl<'a> Plan<'a> {
     /// Plans the runs of an item.
     fn add(&mut self, item: &'static Item, tried: Option<&'static Assumption>, seed: u64) -> Result<()> {
         let case = self.case(self.paper.under(item), tried, seed)?;
-        for run in item.runs.iter().flat_map(|grid| grid.runs()) {
+        for run in item.runs() {
             if !self.planned.contains(&(case, run)) {
                 self.add_run(case, run)?;
             }
@@ -271,7 +281,7 @@ impl<'a> Plan<'a> {
         let traces = traces?;
         let scheme = self.paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
         let Case { assumed, seed, results } = &mut self.cases[case];
-        match config_of(self.paper, Some(scheme), assumed, run.more, self.args.quick) {
+        match config_of(self.paper, Some(scheme), assumed, (run.workload, run.more), self.args.quick) {
             Ok(config) if traces.is_none() && !holds(&config, workload) => {
                 // A run on a smaller array leaves out only itself.
                 if run.more.is_empty() && !results.left_out.contains(&run.workload) {
@@ -283,6 +293,7 @@ impl<'a> Plan<'a> {
                 let name = format!("{} on {workload} {} {}", run.scheme, values.join(", "), run.more.join(" "));
                 let seed = self.args.how.seed.wrapping_add(*seed * TRIALS).wrapping_add(run.trial);
                 let requests = self.requests((run.workload, workload), &self.cases[case].assumed, traces)?;
+                let config = self.warmed_up(config, run.workload, &requests)?;
                 self.points.push(Point { name, config, requests, seed });
                 self.planned.push((case, run));
             }
@@ -293,6 +304,18 @@ impl<'a> Plan<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The first half of a model's requests counts for nothing: it brings the device into its steady state.
+    fn warmed_up(&self, mut config: Config, usual: &str, requests: &Requests) -> Result<Config> {
+        let Origin::Workload { name, recordings: None } = &requests.from else { return Ok(config) };
+        if self.paper.workloads.contains(&usual) {
+            let of_phases: Option<u64> =
+                find_workload(name.as_str())?.1.phases.iter().map(|phase| phase.requests).sum();
+            let served = of_phases.into_iter().chain(requests.limit).min().unwrap_or(0);
+            config.run.warmup = (served > 1).then_some(Warmup::Requests(served / 2));
+        }
+        Ok(config)
     }
 
     /// The requests of a run: of its workload's recording if there is a directory, or of its model. Another workload may run in
@@ -306,7 +329,10 @@ impl<'a> Plan<'a> {
         let recorded = traces.is_some();
         let origin = Origin::Workload { name: workload.into(), recordings: traces };
         let own = assumed.iter().rev().find_map(|one| one.quick_limit).filter(|_| self.args.quick);
-        let limit = self.args.limit.or(own).unwrap_or(limit(self.paper, self.args));
+        // The plain workloads fill a device in a short time, and are to meet an empty one.
+        let modelled = self.paper.workloads.contains(&usual);
+        let usually = if modelled { limit(self.paper, self.args) } else { PLAIN_REQUESTS };
+        let limit = self.args.limit.or(own).unwrap_or(usually);
         let time_scale = self.found.get(usual).map(Found::scale);
         let mut requests = Requests { limit: Some(limit), time_scale, ..Requests::new(origin) };
         if recorded {
@@ -318,7 +344,7 @@ impl<'a> Plan<'a> {
         for assumption in assumed {
             // What is tried is tried, but what a table is usually run at gives way.
             let found = self.found.get(usual).filter(|_| self.paper.is_under(assumption));
-            let own = assumption.time_scale.map(|factor| factor.parse().expect("a factor"));
+            let own = assumption.time_scale(usual).map(|factor| factor.parse().expect("a factor"));
             requests.time_scale = own.filter(|_| found.is_none()).or(requests.time_scale);
             if assumption.closed {
                 requests.replay = Some(When::Closed);
@@ -345,18 +371,31 @@ impl<'a> Plan<'a> {
 
     /// The rows of an item over all seeds.
     fn rows(&mut self, item: &'static Item, tried: Option<&'static Assumption>) -> Result<Vec<Row>> {
-        let mut of_seeds = Vec::new();
+        let mut cases = Vec::new();
         for seed in 0..seeds(self.args) {
-            let case = self.case(self.paper.under(item), tried, seed)?;
-            of_seeds.push(item.fill(&self.cases[case].results));
+            cases.push(self.case(self.paper.under(item), tried, seed)?);
         }
-        let over_seeds = |first: &Row| {
-            let same =
-                |rows: &Vec<Row>| rows.iter().find(|row| row.what == first.what && row.paper == first.paper).cloned();
-            Row::over_seeds(&of_seeds.iter().filter_map(same).collect::<Vec<_>>())
-        };
-        Ok(of_seeds[0].iter().filter_map(over_seeds).collect())
+        let results: Vec<&Results> = cases.iter().map(|case| &self.cases[*case].results).collect();
+        Ok(item.lines.iter().flat_map(|line| rows_of(line, &results)).collect())
     }
+}
+
+/// The rows of a line over all seeds.
+fn rows_of(line: &Line, results: &[&Results]) -> Vec<Row> {
+    let of_seeds: Vec<Vec<Row>> = results.iter().map(|results| line.rows(results)).collect();
+    let over_seeds = |first: &Row| {
+        let rows: Vec<Row> = of_seeds.iter().filter_map(|rows| first.same_in(rows)).collect();
+        let steadiness = Steadiness::of_seeds(&rows);
+        if !steadiness.can_set_aside() {
+            return Row::over_seeds(&rows);
+        }
+        // The same workloads count with all seeds.
+        let again = |results: &&Results| first.same_in(&results.setting_aside(&steadiness.aside, |r| line.rows(r)));
+        let others: Vec<Row> = results.iter().filter_map(again).collect();
+        let steady = others.iter().all(|row| row.verdict != Verdict::NotSteady);
+        if steady { Row::over_seeds(&others).map(|row| row.without(&steadiness.aside)) } else { Row::over_seeds(&rows) }
+    };
+    of_seeds[0].iter().filter_map(over_seeds).collect()
 }
 
 /// How many runs there are, and what their requests come from.
@@ -388,6 +427,10 @@ fn facts(
             let scaled =
                 if paper.quick.is_empty() { "the geometry of the preset".into() } else { paper.quick.join(", ") };
             facts.push(("quick", format!("device with {scaled}")));
+        }
+        if models > 0 {
+            facts
+                .push(("warm-up", "the first half of a model's requests; figures are those of the second half".into()));
         }
         let text = match seeds(args) {
             1 => args.how.seed.to_string(),
@@ -439,9 +482,11 @@ mod tests {
             let under = paper.under.iter().map(|(_, assumption)| *assumption);
             for assumption in paper.assumptions.iter().chain(under) {
                 for scheme in paper.schemes {
-                    let loaded = config_of(paper, Some(scheme), &vec![assumption], &[], true);
-                    let refusal = loaded.err().map(|error| error.message);
-                    assert_eq!(refusal, None, "{} {}: {}", scheme.name, assumption.knob, assumption.value);
+                    for workload in paper.workloads {
+                        let loaded = config_of(paper, Some(scheme), &vec![assumption], (workload, &[]), true);
+                        let refusal = loaded.err().map(|error| error.message);
+                        assert_eq!(refusal, None, "{} {}: {}", scheme.name, assumption.knob, assumption.value);
+                    }
                 }
                 for workload in paper.workloads {
                     assert!(find_workload(assumption.workload(workload)).is_ok());

@@ -64,7 +64,7 @@ fn paragraph(paper: &Paper, args: &ReproduceArgs) -> Result<String> {
         _ => String::new(),
     };
     Ok(format!(
-        "We reproduced {} with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). The device is its preset `{}`{scaled}. The schemes, as settings over it: {}. The workloads ({}) are {requests}; a run serves at most {} requests, and each row {}.{load}{under} Effects are compared with the paper's: they agree with the same sign and half to twice the size, and only if both halves of each run have the same write amplification within 5 %. Not stated by the paper, and chosen: {}. `ssdlab reproduce {} --assumptions` repeats all under {} other assumptions. The same version, settings and seeds give the same bytes.",
+        "We reproduced {} with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). The device is its preset `{}`{scaled}. The schemes, as settings over it: {}. The workloads ({}) are {requests}; a run serves at most {} requests, of which the first half is a warm-up, and each row {}.{load}{under} Effects are compared with the paper's: they agree with the same sign and half to twice the size, and only if both halves of each run have the same write amplification within 5 %. Not stated by the paper, and chosen: {}. `ssdlab reproduce {} --assumptions` repeats all under {} other assumptions. The same version, settings and seeds give the same bytes.",
         paper.title,
         env!("CARGO_PKG_VERSION"),
         paper.name,

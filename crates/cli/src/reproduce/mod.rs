@@ -73,7 +73,7 @@ pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
     } else if args.table.markdown {
         output::print(&done.markdown())
     } else {
-        output::print(&print::text(&done.chapters))
+        output::print(&print::text(&done.chapters, args))
     }
 }
 

@@ -67,9 +67,8 @@ pub(super) struct Item {
 }
 
 impl Item {
-    /// The table with our numbers filled in.
-    pub(super) fn fill(&self, results: &Results) -> Vec<Row> {
-        self.lines.iter().flat_map(|line| line.rows(results)).collect()
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
+        self.runs.iter().flat_map(|grid| grid.runs())
     }
 }
 
@@ -169,6 +168,12 @@ impl Ours {
             Ours::From(ours) => ours(results),
         }
     }
+
+    /// The median over all workloads, beside a mean of ratios.
+    fn median(self, results: &Results) -> Option<f64> {
+        let Ours::MeanOver(scheme, base, figure) = self else { return None };
+        results.median_by(|workload| results.ratio(workload, scheme, base, figure))
+    }
 }
 
 /// The unit in which a paper prints a level.
@@ -256,12 +261,16 @@ impl Line {
         Line { special: Special::Unattainable, ..self }
     }
 
-    fn rows(&self, results: &Results) -> Vec<Row> {
+    /// The rows with our numbers filled in.
+    pub(super) fn rows(&self, results: &Results) -> Vec<Row> {
         let row = match self.rule {
             Rule::Parameter(paper, ours) => Row::parameter(self.what, paper, ours(results)),
             Rule::Exact(paper, ours) => Row::exact(self.what, paper, ours(results).unwrap_or("-".into())),
             Rule::Formula(paper, ours) => Row::formula(self.what, paper, ours(results).unwrap_or("-".into())),
-            Rule::Factor(paper, ours) => Row::factor(self.what, paper, ours.of(results)),
+            Rule::Factor(paper, ours) => {
+                let row = Row::factor(self.what, paper, ours.of(results));
+                ours.median(results).into_iter().fold(row, Row::median)
+            }
             Rule::Level(paper, ours, unit) => {
                 Row::level(self.what, paper, ours.of(results).map(|ours| ours * unit.scale), unit.text)
             }

@@ -64,9 +64,15 @@ pub(super) fn rows(chapters: &[Chapter]) -> Result<Frame> {
     frame.ok_or_else(|| Error::usage("the rows are not in memory"))
 }
 
+/// How a quick run differs.
+const QUICK: &str = "smaller devices and short runs, as the list under each paper says";
+
 /// As text for a terminal.
-pub(super) fn text(chapters: &[Chapter]) -> String {
+pub(super) fn text(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     let mut out = String::new();
+    if args.quick {
+        out.push_str(&format!("Quick: {QUICK}.\n\n"));
+    }
     for (i, chapter) in chapters.iter().enumerate() {
         if i > 0 {
             out.push('\n');
@@ -117,15 +123,18 @@ const HEAD: &str = "Parameters come from the preset. Exact values come from smal
     construction follows from the definition of the scheme.\n\nMeasured values are compared as effects, a factor minus 1, or as levels. *Agrees*: the same sign and half to \
     twice the size. *Stronger*, *weaker*: the same sign, more or less than that. *No effect*: less than 0.2 %. *Opposite*: the other sign. *Not met*: a claim without a \
     number that does not hold. *Noise*: the interval over seeds holds no effect, or holds the paper's figure though its mean does not agree. *Not attainable*: the paper \
-    contradicts itself. *Not steady*: write amplification differs by more than 5 % between both halves of a run, so nothing is judged.\n\nThe workloads are models of the papers' \
+    contradicts itself. *Not steady*: write amplification differs by more than 5 % between both halves of a run, so nothing is judged; a mean leaves \
+    out such workloads, and says so, if at least half of them remain.\n\nThe workloads are models of the papers' \
     traces unless a paper's facts say that recordings ran. Labels such as A2 are readings of a paper; its page in `papers/` explains them.\n\n";
 
 /// As Markdown.
 pub(super) fn markdown(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     let escape = |text: &str| text.replace('|', "\\|");
-    let mut out = String::from("# Papers and our results\n\nWritten by `ssdlab reproduce`. ");
+    let mut out =
+        String::from(if args.quick { "# Papers and our results, quick\n\n" } else { "# Papers and our results\n\n" });
+    out.push_str("Written by `ssdlab reproduce`. ");
     if args.quick {
-        out.push_str("**Quick**: smaller devices and short runs, as the list under each paper says. ");
+        out.push_str(&format!("**Quick**: {QUICK}. "));
     }
     out.push_str(HEAD);
     for chapter in chapters {

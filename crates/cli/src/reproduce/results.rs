@@ -11,7 +11,7 @@ use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Threshold;
 use ssdlab_trace::{Collector, Info};
 
-use super::row::Row;
+use super::row::{Row, Steadiness};
 
 /// Keys over a scheme's own, as `--set` takes them.
 pub(super) type Keys = &'static [&'static str];
@@ -39,14 +39,17 @@ pub(super) struct Results {
     pub(super) workloads: &'static [&'static str],
     /// Workloads that the device does not hold.
     pub(super) left_out: Vec<&'static str>,
+    /// Workloads that means leave out too, because their runs are not steady.
+    pub(super) aside: RefCell<BTreeSet<&'static str>>,
     /// Runs that were looked at since the last row.
     pub(super) looks: RefCell<BTreeSet<Run>>,
 }
 
 impl Results {
-    /// Workloads that the device holds.
+    /// Workloads that count.
     pub(super) fn present(&self) -> impl Iterator<Item = &'static str> {
-        self.workloads.iter().copied().filter(|workload| !self.left_out.contains(workload))
+        let counts = |workload: &&str| !self.left_out.contains(workload) && !self.aside.borrow().contains(workload);
+        self.workloads.iter().copied().filter(counts)
     }
 
     pub(super) fn summary(&self, workload: &str, scheme: &str) -> Option<&Summary> {
@@ -61,12 +64,36 @@ impl Results {
         Some(summary)
     }
 
+    /// One of the trials of a run.
+    pub(super) fn trial(&self, run: &Run) -> Option<&Summary> {
+        let (run, summary) = self.runs.get_key_value(run)?;
+        self.looks.borrow_mut().insert(*run);
+        Some(summary)
+    }
+
     /// The row with whether the runs that were looked at for it were steady.
     pub(super) fn seal(&self, row: Row) -> Row {
         let looks = self.looks.take();
-        let unsteady =
-            |run: &&Run| self.runs[*run].write_amplification_halves.as_ref().is_some_and(|halves| !halves.steady);
-        row.unsteady(looks.iter().filter(unsteady).count(), looks.len())
+        let is_unsteady = |run: &&Run| {
+            let halves = self.runs[*run].write_amplification_halves.as_ref();
+            halves.is_some_and(|halves| !halves.steady)
+        };
+        let unsteady: Vec<&Run> = looks.iter().filter(is_unsteady).collect();
+        let workloads = |runs: &[&Run]| runs.iter().map(|run| run.workload).collect();
+        row.steadiness(Steadiness {
+            runs: looks.len(),
+            unsteady: unsteady.len(),
+            workloads: workloads(&looks.iter().collect::<Vec<_>>()),
+            aside: workloads(&unsteady),
+        })
+    }
+
+    /// What a line says without some workloads.
+    pub(super) fn setting_aside(&self, aside: &BTreeSet<&'static str>, line: impl Fn(&Self) -> Vec<Row>) -> Vec<Row> {
+        self.aside.replace(aside.clone());
+        let rows = line(self);
+        self.aside.take();
+        rows
     }
 
     /// The runs that were looked at belong to rows that are not judged by them.
@@ -81,10 +108,22 @@ impl Results {
         (other > 0.0).then(|| own / other)
     }
 
-    /// The mean over all workloads that the device holds; none if one has no figure.
+    /// The mean over all workloads that count; none if one has no figure.
     pub(super) fn mean_by(&self, figure: impl Fn(&'static str) -> Option<f64>) -> Option<f64> {
         let figures: Option<Vec<f64>> = self.present().map(figure).collect();
         figures.filter(|figures| !figures.is_empty()).map(|figures| student::mean(&figures))
+    }
+
+    /// The median over the same workloads.
+    pub(super) fn median_by(&self, figure: impl Fn(&'static str) -> Option<f64>) -> Option<f64> {
+        let figures: Option<Vec<f64>> = self.present().map(figure).collect();
+        let mut figures = figures?;
+        figures.sort_by(f64::total_cmp);
+        let middle = figures.len() / 2;
+        match figures.len() % 2 {
+            0 => Some((figures.get(middle.checked_sub(1)?)? + figures[middle]) / 2.0),
+            _ => figures.get(middle).copied(),
+        }
     }
 
     /// The mean of a figure over all workloads.

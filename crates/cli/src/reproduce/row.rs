@@ -1,5 +1,7 @@
 //! A row of the comparison, and the rules that judge it.
 
+use std::collections::BTreeSet;
+
 use ssdlab_lab::variants::student::{half_width, mean};
 
 /// What a row compares.
@@ -102,7 +104,7 @@ const RANKED: f64 = 0.829;
 #[derive(Clone, Copy, Debug)]
 enum Number {
     /// A factor over a baseline; its effect is the factor less 1.
-    Factor { paper: f64, ours: f64 },
+    Factor { paper: f64, ours: f64, median: Option<f64> },
     /// A figure whose size is compared, with its text in the paper's unit.
     Level { paper: f64, ours: f64, text: fn(f64) -> String },
     /// The rank correlation of an order with the paper's.
@@ -116,6 +118,13 @@ impl Number {
         match self {
             Number::Factor { ours, .. } | Number::Level { ours, .. } | Number::Rank(ours) => ours,
             Number::Holds(holds) => f64::from(u8::from(holds)),
+        }
+    }
+
+    fn median(self) -> Option<f64> {
+        match self {
+            Number::Factor { median, .. } => median,
+            _ => None,
         }
     }
 }
@@ -151,10 +160,12 @@ fn judge_rank(correlation: f64) -> Verdict {
     }
 }
 
-/// Rank correlation (Spearman's) of two lists without equal values, from 1 (the same order) to -1 (reversed).
+/// Rank correlation (Spearman's) of two lists, from 1 (the same order) to -1 (reversed). Equal values share their ranks.
 pub(super) fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let ranks = |values: &[f64]| -> Vec<f64> {
-        values.iter().map(|value| values.iter().filter(|other| *other > value).count() as f64).collect()
+        let above = |value: &f64| values.iter().filter(|other| *other > value).count() as f64;
+        let equal = |value: &f64| values.iter().filter(|other| *other == value).count() as f64;
+        values.iter().map(|value| above(value) + (equal(value) - 1.0) / 2.0).collect()
     };
     let n = a.len() as f64;
     let squares: f64 = ranks(a).iter().zip(ranks(b)).map(|(a, b)| (a - b) * (a - b)).sum();
@@ -163,6 +174,34 @@ pub(super) fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
 
 fn factor_text(factor: f64) -> String {
     format!("{factor:.3}x ({:+.1} %)", (factor - 1.0) * 100.0)
+}
+
+/// What is known of the runs that a row looked at.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steadiness {
+    pub(super) runs: usize,
+    /// Of which the write amplification is not steady.
+    pub(super) unsteady: usize,
+    /// Workloads of all these runs, and of those that are not steady.
+    pub(super) workloads: BTreeSet<&'static str>,
+    pub(super) aside: BTreeSet<&'static str>,
+}
+
+impl Steadiness {
+    /// Of a row with several seeds.
+    pub(super) fn of_seeds(rows: &[Row]) -> Steadiness {
+        rows.iter().map(|row| &row.steadiness).fold(Steadiness::default(), |all, one| Steadiness {
+            runs: all.runs + one.runs,
+            unsteady: all.unsteady + one.unsteady,
+            workloads: &all.workloads | &one.workloads,
+            aside: &all.aside | &one.aside,
+        })
+    }
+
+    /// Whether at least half of the workloads remain without those whose runs are not steady.
+    pub(super) fn can_set_aside(&self) -> bool {
+        !self.aside.is_empty() && 2 * self.aside.len() <= self.workloads.len()
+    }
 }
 
 /// A row of the comparison.
@@ -178,6 +217,7 @@ pub(super) struct Row {
     pub(super) note: String,
     /// What the verdict would be if the runs had been steady.
     pub(super) unjudged: Option<Verdict>,
+    steadiness: Steadiness,
     number: Option<Number>,
 }
 
@@ -186,8 +226,8 @@ impl Row {
     pub(super) fn exact(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
         let (what, paper, ours) = (what.into(), paper.into(), ours.into());
         let verdict = if paper == ours { Verdict::Same } else { Verdict::Differs };
-        let (note, unjudged, number) = (String::new(), None, None);
-        Row { kind: Kind::Exact, what, paper, ours, ratio: None, verdict, note, unjudged, number }
+        let (note, unjudged, steadiness, number) = Default::default();
+        Row { kind: Kind::Exact, what, paper, ours, ratio: None, verdict, note, unjudged, steadiness, number }
     }
 
     /// A number of the paper's own arithmetic.
@@ -203,7 +243,14 @@ impl Row {
     /// A factor over a baseline (0.595: 40.5 % less).
     pub(super) fn factor(what: impl Into<String>, paper: f64, ours: Option<f64>) -> Row {
         let Some(ours) = ours else { return Row::missing(what, factor_text(paper)) };
-        Row::judged(what, factor_text(paper), factor_text(ours), Number::Factor { paper, ours })
+        Row::judged(what, factor_text(paper), factor_text(ours), Number::Factor { paper, ours, median: None })
+    }
+
+    /// The median over the workloads, beside a factor that is a mean over them.
+    pub(super) fn median(self, of_workloads: f64) -> Row {
+        let Some(Number::Factor { paper, ours, .. }) = self.number else { return self };
+        let text = format!("{}, median {of_workloads:.3}x", self.ours);
+        Row { ours: text, number: Some(Number::Factor { paper, ours, median: Some(of_workloads) }), ..self }
     }
 
     /// A figure whose size is compared, with its text in the paper's unit.
@@ -256,7 +303,7 @@ impl Row {
 
     /// The verdict on a mean of ours with half the width of its interval over seeds.
     fn judge(self, ours: f64, half: Option<f64>) -> Row {
-        let Some(number) = self.number else { return self };
+        let Some(number) = self.number.filter(|_| self.verdict != Verdict::NotAttainable) else { return self };
         let (verdict, ratio, none, theirs) = match number {
             Number::Factor { paper, .. } => {
                 let ratio = (paper != 1.0).then(|| (ours - 1.0) / (paper - 1.0));
@@ -290,7 +337,11 @@ impl Row {
         let values: Vec<f64> = numbers.iter().map(|number| number.ours()).collect();
         let (ours, half) = (mean(&values), half_width(&values).unwrap_or_default());
         let text = match numbers[0] {
-            Number::Factor { .. } => format!("{} ± {half:.3}", factor_text(ours)),
+            Number::Factor { .. } => {
+                let medians: Vec<f64> = numbers.iter().filter_map(|number| number.median()).collect();
+                let median = (!medians.is_empty()).then(|| format!(", median {:.3}x", mean(&medians)));
+                format!("{} ± {half:.3}{}", factor_text(ours), median.unwrap_or_default())
+            }
             Number::Level { text, .. } => format!("{} ± {}", text(ours), text(half)),
             Number::Rank(_) => format!("{}; mean of {} seeds {ours:.2}", first.ours, values.len()),
             Number::Holds(_) => {
@@ -306,14 +357,30 @@ impl Row {
         })
     }
 
-    /// Some of the runs that the row looked at were not steady.
-    pub(super) fn unsteady(self, unsteady: usize, runs: usize) -> Row {
+    /// The row with what is known of the runs that it looked at.
+    pub(super) fn steadiness(self, steadiness: Steadiness) -> Row {
+        let Steadiness { runs, unsteady, .. } = steadiness;
         if unsteady == 0 || self.number.is_none() || self.kind != Kind::Measured {
             return self;
         }
         let own = format!("{unsteady} of {runs} runs: write amplification is not steady");
+        Row { verdict: Verdict::NotSteady, unjudged: Some(self.verdict), steadiness, ..self }.noting(own)
+    }
+
+    fn noting(self, own: String) -> Row {
         let note = if self.note.is_empty() { own } else { format!("{own}; {}", self.note) };
-        Row { verdict: Verdict::NotSteady, note, unjudged: Some(self.verdict), ..self }
+        Row { note, ..self }
+    }
+
+    /// The row of these that compares the same.
+    pub(super) fn same_in(&self, rows: &[Row]) -> Option<Row> {
+        rows.iter().find(|row| row.what == self.what && row.paper == self.paper).cloned()
+    }
+
+    /// The row is a mean without these workloads, because their runs are not steady.
+    pub(super) fn without(self, aside: &BTreeSet<&'static str>) -> Row {
+        let names: Vec<&str> = aside.iter().map(|name| name.split_once('.').map_or(*name, |(_, name)| name)).collect();
+        self.noting(format!("without {}: write amplification is not steady", names.join(", ")))
     }
 
     /// The verdict in words, and in brackets what it would be if the runs had been steady.
@@ -405,12 +472,37 @@ mod tests {
 
     #[test]
     fn runs_that_are_not_steady_are_not_judged() {
-        let row = |ours, unsteady| Row::factor("", 0.8, Some(ours)).unsteady(unsteady, 2);
+        let with = |row: Row, unsteady| row.steadiness(Steadiness { runs: 2, unsteady, ..Steadiness::default() });
+        let row = |ours, unsteady| with(Row::factor("", 0.8, Some(ours)), unsteady);
         assert_eq!(row(0.8, 0).verdict, Verdict::Agrees);
         assert_eq!(row(0.8, 1).verdict(), "not steady (agrees)");
         let of_seeds = Row::over_seeds(&[row(0.8, 0), row(1.2, 1)]).unwrap();
         assert_eq!(of_seeds.verdict(), "not steady (noise)");
-        assert_eq!(Row::factor("", 0.8, Some(0.8)).input().unsteady(1, 2).verdict, Verdict::Agrees);
+        assert_eq!(with(Row::factor("", 0.8, Some(0.8)).input(), 1).verdict, Verdict::Agrees);
+    }
+
+    #[test]
+    fn what_a_paper_contradicts_stays_out_of_reach_with_seeds() {
+        let row = |ours| Row::factor("", 0.8, Some(ours)).unattainable();
+        assert_eq!(Row::over_seeds(&[row(0.8), row(0.9)]).unwrap().verdict, Verdict::NotAttainable);
+    }
+
+    #[test]
+    fn means_leave_out_what_is_not_steady_while_half_remains() {
+        let row = |aside: &[&'static str]| {
+            let (workloads, aside) = (["a.b", "a.c", "a.d", "a.e"].into(), aside.iter().copied().collect());
+            Row::factor("", 0.8, Some(0.8)).steadiness(Steadiness { runs: 4, unsteady: 1, workloads, aside })
+        };
+        let of_seeds =
+            |seeds: &[&[&'static str]]| Steadiness::of_seeds(&seeds.iter().map(|aside| row(aside)).collect::<Vec<_>>());
+        assert!(of_seeds(&[&["a.b"], &["a.c"], &["a.b"]]).can_set_aside());
+        assert!(!of_seeds(&[&["a.b"], &["a.c"], &["a.d"]]).can_set_aside());
+        assert!(!of_seeds(&[&[]]).can_set_aside());
+        let others = Row::factor("", 0.8, Some(0.9)).note("more").without(&["a.b", "a.c"].into());
+        assert_eq!(
+            (others.verdict, others.note.as_str()),
+            (Verdict::Agrees, "without b, c: write amplification is not steady; more")
+        );
     }
 
     #[test]
@@ -418,5 +510,6 @@ mod tests {
         assert_eq!(rank_correlation(&[3.0, 2.0, 1.0], &[30.0, 20.0, 10.0]), 1.0);
         assert_eq!(rank_correlation(&[3.0, 2.0, 1.0], &[1.0, 2.0, 3.0]), -1.0);
         assert_eq!(rank_correlation(&[4.0, 3.0, 2.0, 1.0], &[3.0, 4.0, 1.0, 2.0]), 0.6);
+        assert_eq!(rank_correlation(&[2.0, 2.0, 1.0], &[3.0, 2.0, 1.0]), 0.875);
     }
 }

@@ -5,10 +5,16 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs, each with a name: every preset on a smaller array, and schemes and features that no preset has.
-const RUNS: [(&str, &str); 25] = [
+const RUNS: [(&str, &str); 28] = [
     ("default", "--preset default"),
     ("brr", "--preset brr"),
     ("composed", "--preset composed"),
+    ("interleaved", "--preset interleaved"),
+    ("round robin", "--set schemes.place=round-robin"),
+    (
+        "idle-chip, round robin, segments",
+        "--preset idle-chip --set schemes.place=round-robin --set schemes.collector={idle-chip={stream_rule=\"always\",segments=\"one_by_one\"}} --set device.partial_read=whole-page",
+    ),
     ("fastgc", "--preset fastgc"),
     ("idle-chip", "--preset idle-chip"),
     ("noc", "--preset noc"),

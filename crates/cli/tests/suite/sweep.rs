@@ -544,5 +544,5 @@ fn the_studies_of_the_repository_can_be_planned() {
         let whole = std::fs::read_to_string(bundled).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("scale = true\n{whole}"), "{}", path.display());
     }
-    assert_eq!(seen, 18);
+    assert_eq!(seen, 19);
 }

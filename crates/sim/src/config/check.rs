@@ -493,12 +493,12 @@ impl Config {
                 "a page in the controller's buffer is on no chip, so its parity group would lack a member".to_string();
             return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
         }
-        if plan.to == BackTo::IdleChips && self.staging.slots > 0 && self.schemes.place != Place::Dynamic {
+        if let (BackTo::IdleChips, 1.., Place::Static(order)) = (plan.to, self.staging.slots, self.schemes.place) {
             let message = format!(
                 "place = \"{}\" fixes the plane of every page, but buffered pages go to any idle chip",
-                self.schemes.place
+                Place::Static(order)
             );
-            let help = "use \"dynamic\", staging.slots = 0, or to = \"own_plane\" of idle-chip";
+            let help = "use \"dynamic\" or \"round-robin\", staging.slots = 0, or to = \"own_plane\" of idle-chip";
             return refuse("schemes.place", message, help);
         }
         if plan.queue_empty && !plan.erase_first {

@@ -336,6 +336,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What a read of part of a page moves over the channel.
+    PartialRead("kebab-case") {
+        /// The bytes asked for.
+        Bytes,
+        /// The whole page: all pages of a page map entry (paper B, VII.E, for its superblock).
+        WholePage,
+    }
+}
+
 section! {
     /// The controller around the array.
     Device {
@@ -358,6 +368,8 @@ section! {
         multi_plane: bool = false,
         /// How a write of part of a page is served.
         partial_write: PartialWrite = PartialWrite::ReadModifyWrite,
+        /// What a read of part of a page moves: the bytes asked for, or the whole page.
+        [since "0.1.2"] partial_read: PartialRead = PartialRead::Bytes,
         /// Size of a page map entry: a page, or the paired pages of a die's two planes.
         mapping_unit: MappingUnit = MappingUnit::Page,
         /// Time to serve a page from controller memory.

@@ -10,7 +10,7 @@ use ssdlab_memory::{Table, prefetch};
 
 use super::geometry::Geometry;
 use crate::carry::Carrier;
-use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
+use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn, count};
 
 /// Set in the valid count of a block that is not closed, so that a plain minimum over counts finds a victim.
 const NOT_CLOSED: u16 = 0x8000;
@@ -285,12 +285,6 @@ impl Flash {
         prefetch(&self.valid, block.ix());
     }
 
-    /// Prefetches for a page of a block that will soon be read.
-    #[inline(always)]
-    pub(crate) fn expect_read(&self, block: BlockId) {
-        prefetch(&self.use_of, block.ix());
-    }
-
     /// Prefetches for host data that will soon be programmed in a plane.
     #[inline(always)]
     pub(crate) fn expect_program(&self, plane: PlaneId) {
@@ -534,16 +528,8 @@ impl Flash {
     #[inline(always)]
     fn take(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
         let point = self.stream(stream);
-        let mut open = self.planes[plane.ix()].open[point];
-        if open.is_none() {
-            if !self.may_open(plane, collects) {
-                return None;
-            }
-            open = self.open_block(plane, stream);
-            self.planes[plane.ix()].open[point] = open;
-        } else if !self.may_fill(plane, collects) {
-            return None;
-        }
+        let open = self.planes[plane.ix()].open[point];
+        let open = if open.is_some() && !self.shared { open } else { self.find_open(plane, stream, collects)? };
         let block = &mut self.use_of[open.ix()];
         let page = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
         block.written += 1;
@@ -555,10 +541,26 @@ impl Flash {
         state.free_pages -= 1;
         state.debt -= u32::from(collects && state.debt > 0);
         self.free_total -= 1;
-        self.programmed += 1;
+        count(&mut self.programmed);
         // The entry is needed at landing; by then many other entries have been accessed.
         prefetch(&self.lpn_of, page.ix());
         Some(page)
+    }
+
+    /// The open block of a stream, which may open one; none if the stream may take no page.
+    #[inline(never)]
+    fn find_open(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<BlockId> {
+        let point = self.stream(stream);
+        let open = self.planes[plane.ix()].open[point];
+        if open.is_some() {
+            return self.may_fill(plane, collects).then_some(open);
+        }
+        if !self.may_open(plane, collects) {
+            return None;
+        }
+        let open = self.open_block(plane, stream);
+        self.planes[plane.ix()].open[point] = open;
+        Some(open)
     }
 
     /// Skips the next pages of a collection's write point: they hold nothing until their block is erased.

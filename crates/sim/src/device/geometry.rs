@@ -62,13 +62,16 @@ struct Divisors {
 
 /// Place of a plane, precomputed instead of divided.
 #[derive(Clone, Copy, Debug)]
-struct Spot {
-    unit: UnitId,
+pub struct Spot {
+    /// Its unit of exclusion.
+    pub unit: UnitId,
     /// Index of the plane in its unit.
-    in_unit: u32,
+    pub in_unit: u32,
     die: u32,
-    chip: u32,
-    channel: ChannelId,
+    /// Its chip.
+    pub chip: u32,
+    /// Its channel.
+    pub channel: ChannelId,
 }
 
 impl Geometry {
@@ -150,6 +153,12 @@ impl Geometry {
     #[inline(always)]
     pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
         self.stripe[(lpn.0 % self.by.planes) as usize]
+    }
+
+    /// The place of a plane.
+    #[inline(always)]
+    pub fn spot(&self, plane: PlaneId) -> Spot {
+        self.spots[plane.ix()]
     }
 
     /// The unit of exclusion of a plane.

@@ -23,6 +23,12 @@ impl PageSet {
         set
     }
 
+    /// The first page, or none.
+    #[inline(always)]
+    pub fn head(&self) -> Ppn {
+        self.pages[0]
+    }
+
     /// Adds a page.
     pub fn push(&mut self, page: Ppn) {
         self.pages[usize::from(self.len)] = page;

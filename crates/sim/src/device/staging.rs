@@ -41,6 +41,8 @@ pub struct WriteBack {
     pub absorb: bool,
     /// Whether a victim may be erased while some of its pages are only in the buffer.
     pub erase_first: bool,
+    /// Whether pages of a collection wait until those of the collection before are on flash.
+    pub by_segment: bool,
 }
 
 /// A number of pages, integrated over time.
@@ -102,6 +104,8 @@ pub struct Staging {
     /// The unit of the last page from `ready`.
     pub(crate) last_unit: u32,
     pub(crate) segments: Slab<Segment>,
+    /// The segment whose write-backs began last, and how many of them have not ended.
+    pub(crate) under_way: (u32, u32),
     /// Filled slots.
     pub(crate) filled: Level,
     /// Pages whose newest acknowledged version is only in the buffer.
@@ -121,6 +125,7 @@ impl Staging {
             stale: false,
             last_unit: units - 1,
             segments: Slab::with_capacity(slots as usize),
+            under_way: (0, 0),
             filled: Level::default(),
             exposed: Level::default(),
         }
@@ -161,6 +166,7 @@ impl Staging {
         self.own.fill(Fifo::EMPTY);
         self.waiting = 0;
         self.stale = false;
+        self.under_way.1 = 0;
         self.segments.clear();
         for level in [&mut self.filled, &mut self.exposed] {
             level.change(-i64::from(level.pages), now);

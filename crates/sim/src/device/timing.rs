@@ -46,6 +46,22 @@ impl Legs {
     /// No legs.
     pub const NONE: Self = Self { legs: [0; MAX_LEGS], len: 0 };
 
+    /// Makes these the legs of a page read without a command: array, and transfer if that takes time.
+    #[inline(always)]
+    pub(crate) fn set_read(&mut self, array: Nanos, transfer: Nanos) {
+        self.legs[0] = array.0 << 3 | LegKind::Array as u64;
+        self.legs[1] = transfer.0 << 3 | LegKind::Bus as u64;
+        self.len = 1 + u8::from(transfer > Nanos::ZERO);
+    }
+
+    /// Makes these the legs of a page program without a command: transfer if that takes time, and array.
+    #[inline(always)]
+    pub(crate) fn set_program(&mut self, transfer: Nanos, array: Nanos) {
+        self.len = 0;
+        self.push(LegKind::Bus, transfer);
+        self.push(LegKind::Array, array);
+    }
+
     #[inline(always)]
     pub(crate) fn push(&mut self, kind: LegKind, time: Nanos) {
         if time > Nanos::ZERO {
@@ -108,6 +124,9 @@ pub struct Timing {
     read: Box<[Nanos]>,
     /// By offset in a block.
     program: Box<[Nanos]>,
+    /// The same for all pages, or zero.
+    same_read: Nanos,
+    same_program: Nanos,
     /// Factors of blocks.
     blocks: BlockFactors,
     types: PageTypes,
@@ -144,8 +163,12 @@ impl Timing {
         let rate = spec.channel.clone();
         let dies = array.channels * array.chips_per_channel * array.dies_per_chip;
         let blocks = dies as usize * array.planes_per_die as usize * array.blocks_per_plane as usize;
+        let read = types.times(&spec.read, spec.variation.layer);
+        let same = |times: &[Nanos]| if times.iter().all(|time| *time == times[0]) { times[0] } else { Nanos::ZERO };
         Timing {
-            read: types.times(&spec.read, spec.variation.layer),
+            same_read: same(&read),
+            same_program: same(&program),
+            read,
             program,
             blocks: BlockFactors::draw(&spec.variation, blocks, seed),
             types,
@@ -216,6 +239,18 @@ impl Timing {
     #[inline(always)]
     fn read_time(&self, page: PagePlace) -> Nanos {
         on_block(self.read[page.offset as usize], page.factor)
+    }
+
+    /// Array time of the read of a page of a steady block, by its offset, which is asked for only if it matters.
+    #[inline(always)]
+    pub fn steady_read(&self, offset: impl FnOnce() -> u32) -> Nanos {
+        if self.same_read > Nanos::ZERO { self.same_read } else { self.read[offset() as usize] }
+    }
+
+    /// The same of a program.
+    #[inline(always)]
+    pub fn steady_program(&self, offset: impl FnOnce() -> u32) -> Nanos {
+        if self.same_program > Nanos::ZERO { self.same_program } else { self.program[offset() as usize] }
     }
 
     /// R1: command, array, data-out. `burst` is the bus time of all pages that leave the die.

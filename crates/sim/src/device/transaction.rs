@@ -2,6 +2,7 @@
 
 use ssdlab_memory::prefetch_value;
 
+use super::geometry::Spot;
 use super::pages::PageSet;
 use super::timing::Legs;
 use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, RequestId, UnitId};
@@ -167,6 +168,31 @@ impl Op {
     }
 }
 
+impl Op {
+    /// Makes the record of an earlier operation of the fast lane that of another one.
+    #[inline(always)]
+    pub(crate) fn renew(&mut self, verb: Verb, need: Need, request: RequestId, lpn: Lpn, age: u64, now: Nanos) {
+        self.next = OpId::NONE;
+        self.leg = 0;
+        self.verb = verb;
+        self.class = Class::Host;
+        self.need = need;
+        self.acknowledged = false;
+        self.request = request;
+        self.lpn = lpn;
+        self.age = age;
+        self.waits_since = now;
+    }
+
+    /// The operation uses a plane.
+    #[inline(always)]
+    pub(crate) fn go_to(&mut self, plane: PlaneId, spot: Spot) {
+        self.plane = plane;
+        self.unit = spot.unit;
+        self.channel = spot.channel;
+    }
+}
+
 /// A slab: ids stay valid until they are freed, and memory is allocated only at a new high-water mark.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
@@ -291,7 +317,7 @@ impl Fifo {
     }
 
     /// Appends an operation.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
         ops[op].next = OpId::NONE;
         if self.tail.is_some() {
@@ -340,6 +366,15 @@ impl Fifo {
             }
         }
         op
+    }
+
+    /// Removes the first operation, whose next one is known.
+    #[inline(always)]
+    pub fn advance(&mut self, next: OpId) {
+        self.head = next;
+        if next.is_none() {
+            self.tail = OpId::NONE;
+        }
     }
 
     /// Removes an operation at any position.

@@ -150,14 +150,13 @@ impl Ssd {
         let timing = Timing::new(&config.timing_spec(), &array, seed);
         let chains = Chains::new(&geometry, &timing, rules.plain_moves, rules.collector_holds);
         let joint = Joint::new(&geometry, &timing);
-        let booked = Bookings::new(geometry.channels as usize, geometry.units as usize);
         let mut ssd = Ssd {
             seed,
             rules,
             fast: FastPaths::NONE,
             chains,
             joint,
-            booked,
+            booked: Bookings::default(),
             now: Nanos::ZERO,
             kernel: Kernel::new(&geometry, ops, parts, buses, delays, config.timing.longest().max(crossing)),
             host: Host::new(config, &geometry),

@@ -159,7 +159,7 @@ impl Ssd {
 
     #[inline(never)]
     fn starts(&mut self) {
-        let idle = u64::from(self.dev.geometry.chips - self.kernel.dies.chips_busy);
+        let idle = u64::from(self.dev.geometry.chips - self.kernel.dies.chips_busy());
         let pending = self.host.pending();
         let Some(conflict) = &mut self.features.conflict else { return };
         conflict.counters.starts += 1;

@@ -3,6 +3,7 @@
 //!
 //! A plane has room for a page while the pages that belong to it leave it something to collect. Half of the pages that it could hold
 //! beyond its share of the capacity are left for old versions of partial writes, which stay valid until they have been merged.
+//! A page that GC has left in the controller's buffer may go to another plane with room, and belongs there from then on.
 
 use crate::config::Config;
 use crate::device::geometry::Geometry;
@@ -56,6 +57,11 @@ impl Homes {
         self.join(lpn, next);
         next
     }
+
+    /// Whether a plane may hold a page: it belongs there, or the plane has room for one more.
+    fn may_hold(&self, plane: PlaneId, lpn: Lpn) -> bool {
+        self.of[lpn.ix()] == plane || self.pages[plane.ix()] < self.most
+    }
 }
 
 impl Ssd {
@@ -64,7 +70,13 @@ impl Ssd {
         let homes = self.features.homes.as_mut().expect("placement is round-robin");
         let plane = homes.bind(lpn, self.host.last_place);
         self.host.last_place = plane.0;
+        self.homes_change();
         plane
+    }
+
+    /// Pages of the buffer may have lost the last plane with room for them, or got one.
+    fn homes_change(&mut self) {
+        self.dev.staging.stale |= self.rules.stages && self.dev.staging.waiting > 0;
     }
 
     /// A host write gets its plane.
@@ -78,6 +90,22 @@ impl Ssd {
     pub(super) fn unbind(&mut self, lpn: Lpn) {
         if let Some(homes) = &mut self.features.homes {
             homes.leave(lpn);
+            self.homes_change();
+        }
+    }
+
+    /// Whether a plane may hold a page of the buffer.
+    pub(super) fn may_hold(&self, plane: PlaneId, lpn: Lpn) -> bool {
+        self.features.homes.as_ref().is_none_or(|homes| homes.may_hold(plane, lpn))
+    }
+
+    /// A page of the buffer goes to a plane. If the operation has its newest version, the page belongs there.
+    pub(super) fn bind_writeback(&mut self, op: OpId, lpn: Lpn, plane: PlaneId) {
+        if let Some(homes) = &mut self.features.homes
+            && self.dev.map.get(lpn) == Location::Staged(op)
+        {
+            homes.leave(lpn);
+            homes.join(lpn, plane);
         }
     }
 

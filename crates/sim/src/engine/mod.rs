@@ -447,6 +447,9 @@ impl Ssd {
         if chain == time {
             self.end_chains(time);
         }
+        if self.round_of_reads(time) {
+            return true;
+        }
         if self.fast.legs && event < arrival && self.express(event) {
             self.kernel.events_since_scan += 1;
         } else {
@@ -507,6 +510,12 @@ impl Ssd {
                 break;
             }
         }
+        self.end_round();
+    }
+
+    /// A round has ended.
+    #[inline(always)]
+    fn end_round(&mut self) {
         self.tell_victim();
         if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
             self.kernel.events_since_scan = 0;

@@ -260,6 +260,7 @@ impl Ssd {
     /// Drops operations, collections and requests in service.
     fn forget_operations(&mut self) {
         self.host.none_idle = false;
+        self.forget_bookings();
         for unit in 0..self.kernel.dies.units.len() {
             self.set_holder(UnitId(unit as u32), Holder::Free);
             self.kernel.dies.units[unit].power_cut();
@@ -285,8 +286,7 @@ impl Ssd {
         self.kernel.dies.dirty.clear();
         self.kernel.dies.looking.clear();
         self.kernel.buses.dirty.clear();
-        self.kernel.dies.chip_ops.fill(0);
-        self.kernel.dies.chips_busy = 0;
+        self.kernel.dies.power_cut();
         self.kernel.idle_rounds = 0;
         self.restart_idle();
         self.host.power_cut();

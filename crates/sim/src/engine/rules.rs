@@ -1,6 +1,6 @@
 //! The rules of a device, derived once from its configuration and schemes when it is built. They never change.
 
-use crate::config::{Config, Errors, Programming, Scope, Suspendable, Writeback};
+use crate::config::{Config, Errors, PartialRead, Programming, Scope, Suspendable, Writeback};
 use crate::device::geometry::Geometry;
 use crate::policy::Journey;
 use crate::schemes::Place;
@@ -35,6 +35,8 @@ pub(super) struct Rules {
     pub(super) separates: bool,
     /// Writes go to any die that becomes idle.
     pub(super) dynamic: bool,
+    /// Reads move whole pages.
+    pub(super) whole_reads: bool,
     /// Writes get the next plane in turn at admission.
     pub(super) binds: bool,
     /// The number of a page determines its plane.
@@ -125,6 +127,7 @@ impl Rules {
                 .filter(|_| config.ecc.errors == Errors::None),
             separates: path.separates(),
             dynamic,
+            whole_reads: config.device.partial_read == PartialRead::WholePage,
             binds: place == Place::RoundRobin,
             numbered,
             plain_places: numbered && config.gc.scope == Scope::Plane,

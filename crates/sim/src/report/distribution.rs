@@ -1,6 +1,7 @@
 //! Distributions of latencies and waits.
 
 use super::{Figures, mean};
+use crate::units::count;
 
 /// A distribution of latencies or waits, in nanoseconds: buckets of three significant digits, with exact extremes and sum.
 ///
@@ -8,9 +9,11 @@ use super::{Figures, mean};
 /// doubling has 1,024. The histogram is implemented here because every request records values.
 #[derive(Clone, Debug)]
 pub struct Distribution {
-    buckets: Box<[u64]>,
+    buckets: Box<[u64; EDGES]>,
     count: u64,
-    sum: u128,
+    /// The lower half of the sum, and its upper half, which rarely changes.
+    sum: u64,
+    carries: u64,
     min: u64,
     max: u64,
 }
@@ -38,18 +41,27 @@ pub(super) const EDGES: usize = ((64 - DIGITS as usize) << DIGITS) + (1 << DIGIT
 impl Distribution {
     /// An empty distribution. Allocates all its memory.
     pub fn new() -> Self {
-        let buckets = vec![0; EDGES].into();
-        Distribution { buckets, count: 0, sum: 0, min: u64::MAX, max: 0 }
+        let buckets = vec![0; EDGES].into_boxed_slice().try_into().expect("as many as it has");
+        Distribution { buckets, count: 0, sum: 0, carries: 0, min: u64::MAX, max: 0 }
     }
 
     /// Records a value.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
-        self.buckets[bucket(value)] += 1;
-        self.count += 1;
-        self.sum += u128::from(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        count(&mut self.buckets[bucket(value)]);
+        count(&mut self.count);
+        let (sum, carries) = self.sum.overflowing_add(value);
+        self.sum = sum;
+        if carries {
+            self.carries += 1;
+        }
+        // Extremes are rarely exceeded, so they are rarely written.
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
     }
 
     /// Removes all values.
@@ -58,6 +70,7 @@ impl Distribution {
             self.buckets.fill(0);
             self.count = 0;
             self.sum = 0;
+            self.carries = 0;
             self.min = u64::MAX;
             self.max = 0;
         }
@@ -70,14 +83,16 @@ impl Distribution {
 
     /// Exact sum of all values.
     pub fn sum(&self) -> u128 {
-        self.sum
+        u128::from(self.carries) << 64 | u128::from(self.sum)
     }
 
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Distribution) {
-        self.buckets.iter_mut().zip(&other.buckets).for_each(|(count, more)| *count += more);
+        self.buckets.iter_mut().zip(&*other.buckets).for_each(|(count, more)| *count += more);
         self.count += other.count;
-        self.sum += other.sum;
+        let (sum, carries) = self.sum.overflowing_add(other.sum);
+        self.sum = sum;
+        self.carries += other.carries + u64::from(carries);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -101,7 +116,7 @@ impl Distribution {
         }
         let [p50, p90, p95, p99, p99_9, p99_99] = values;
         let (count, min, max) = (self.count, some(self.min), some(self.max));
-        Figures { count, mean: mean(self.sum, self.count), min, max, p50, p90, p95, p99, p99_9, p99_99 }
+        Figures { count, mean: mean(self.sum(), self.count), min, max, p50, p90, p95, p99, p99_9, p99_99 }
     }
 }
 

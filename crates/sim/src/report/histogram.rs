@@ -1,7 +1,7 @@
 //! Latencies and waits by bucket, with the exact sum of every cause in each bucket of latency.
 
 use super::distribution::{EDGES, bucket, edge};
-use crate::blame::{Blame, Cause, Extra, ExtraBlame};
+use crate::blame::{Blame, Cause, Causes, Extra, ExtraBlame};
 
 /// Requests whose latency or wait falls into one bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,16 +119,30 @@ impl Histogram {
     /// Adds a request with the sum of its waits. Most wait for nothing and are like one that came before: they cost a comparison.
     #[inline(always)]
     pub fn record(&mut self, blame: &Blame, latency: u64, waits: u64) {
-        if waits == 0 {
-            let (array, bus) = (blame.0[Cause::Array as usize], blame.0[Cause::Bus as usize]);
-            let last = &mut self.last;
-            if last.latency == latency && last.array == array && last.bus == bus {
-                // No run has 2^64 requests.
-                last.count = last.count.wrapping_add(1);
-                return;
-            }
+        let flash = (blame.0[Cause::Array as usize], blame.0[Cause::Bus as usize]);
+        if !self.is_like_last(flash, latency, waits) {
+            self.record_other(blame, latency, waits);
         }
-        self.record_other(blame, latency, waits);
+    }
+
+    /// The same by a page's causes.
+    #[inline(always)]
+    pub(crate) fn record_causes(&mut self, causes: &Causes, latency: u64, waits: u64) {
+        if !self.is_like_last(causes.flash(), latency, waits) {
+            self.record_other(&causes.all(), latency, waits);
+        }
+    }
+
+    /// Whether a request waited for nothing and is like the last one such, by its array and bus time. If so, it is counted.
+    #[inline(always)]
+    fn is_like_last(&mut self, (array, bus): (u64, u64), latency: u64, waits: u64) -> bool {
+        let last = &mut self.last;
+        let like = waits == 0 && last.latency == latency && last.array == array && last.bus == bus;
+        if like {
+            // No run has 2^64 requests.
+            last.count = last.count.wrapping_add(1);
+        }
+        like
     }
 
     /// Adds a request with the sum of its waits, and with its causes of optional features.

@@ -31,6 +31,7 @@ use crate::carry::Carrier;
 use crate::config::Config;
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
+use crate::units::count_few;
 
 /// An exact quotient as a number for people; none if the divisor is 0.
 pub fn mean(sum: u128, count: u64) -> Option<f64> {
@@ -244,6 +245,13 @@ impl ByCause {
             Class::Cache => &mut self.cache,
         } += pages;
         self.total += pages;
+    }
+
+    /// Counts the flash pages, at most a few, of one page of the host.
+    #[inline(always)]
+    pub(crate) fn add_of_host(&mut self, pages: u64) {
+        count_few(&mut self.host, pages);
+        count_few(&mut self.total, pages);
     }
 
     /// Counts skipped pages.

@@ -64,16 +64,19 @@ enum About {
     Whole,
     /// The same while steps of GC take turns on their dies.
     Queued,
+    /// Reads alone, and then all kinds of requests.
+    Reads,
 }
 
 /// A small device with fused legs, and requests that saturate its channels or, where GC is met on its way, do not.
 fn world(seed: u64, about: About) -> (Config, Vec<Request>) {
     let mut rng = stream(seed, "fusing");
     let mut pick = |from: &[&'static str]| from[below(&mut rng, from.len() as u64) as usize];
-    let (joint, slow) = (about == About::Joint, about != About::Everything);
+    let mixed = matches!(about, About::Everything | About::Reads);
+    let (joint, slow) = (about == About::Joint, !mixed);
     let whole = matches!(about, About::Whole | About::Queued);
     let collector = match about {
-        About::Everything => pick(&ALONE),
+        About::Everything | About::Reads => pick(&ALONE),
         About::Joint => pick(&JOINT),
         About::Parts | About::Whole => "\"serial\"",
         About::Queued => "\"queued\"",
@@ -91,7 +94,7 @@ run = {{ {} }}
 {}",
         pick(&["1", "1", "2"]),
         match about {
-            About::Everything => pick(&["1", "2", "3", "4", "7"]),
+            About::Everything | About::Reads => pick(&["1", "2", "3", "4", "7"]),
             About::Whole | About::Queued => pick(&["2", "3", "5"]),
             _ => pick(&["1", "2"]),
         },
@@ -152,13 +155,15 @@ run = {{ {} }}
     };
     // So slow that requests are admitted during collections.
     let gap = if slow { [1024, 4096, 16_384][below(&mut rng, 3) as usize] } else { 1024 };
-    let spread = if about == About::Queued && seed.is_multiple_of(2) { 1 } else { 1000 };
+    // Arrivals at the time of an event, shortly after it, and at any time.
+    let spread = [1, 1000, 2, 1000][if whole { seed % 4 } else { 1 } as usize];
     let mut arrival = 0;
-    let requests = (0..if slow { 500 } else { 300 })
-        .map(|_| {
+    let alone = if about == About::Reads { 150 } else { 0 };
+    let requests = (0..if slow { 500 } else { 300 + alone })
+        .map(|i| {
             arrival += below(&mut rng, 6).saturating_sub(2) * gap + if whole { below(&mut rng, spread) } else { 0 };
             let op = match below(&mut rng, 20) {
-                kind if kind < reads => RequestOp::Read,
+                kind if i < alone || kind < reads => RequestOp::Read,
                 5 => RequestOp::Trim,
                 _ => RequestOp::Write,
             };
@@ -227,6 +232,11 @@ fn steps_that_take_turns_change_no_byte() {
 }
 
 #[test]
+fn reads_alone_and_before_others_change_no_byte() {
+    compare_worlds(About::Reads, 250);
+}
+
+#[test]
 fn whole_pages_between_those_on_the_move_change_no_byte() {
     compare_worlds(About::Whole, 100);
 }
@@ -234,12 +244,13 @@ fn whole_pages_between_those_on_the_move_change_no_byte() {
 /// Every preset on a small device, with every collector and every path that its other keys allow.
 #[test]
 fn presets_are_told_the_same_with_every_collector_and_path() {
-    const PRESETS: [(&str, &str); 8] = [
+    const PRESETS: [(&str, &str); 9] = [
         ("brr", include_str!("../../../../presets/brr.toml")),
         ("composed", include_str!("../../../../presets/composed.toml")),
         ("default", include_str!("../../../../presets/default.toml")),
         ("fastgc", include_str!("../../../../presets/fastgc.toml")),
         ("idle-chip", include_str!("../../../../presets/idle-chip.toml")),
+        ("interleaved", include_str!("../../../../presets/interleaved.toml")),
         ("noc", include_str!("../../../../presets/noc.toml")),
         ("nvme-tlc", include_str!("../../../../presets/nvme-tlc.toml")),
         ("pagc", include_str!("../../../../presets/pagc.toml")),

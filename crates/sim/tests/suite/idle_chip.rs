@@ -104,6 +104,31 @@ fn buffered_pages_go_to_idle_chips_in_turn() {
     assert_eq!(legs[..2], [(start, end, 1), (start, end, 2)]);
 }
 
+/// Section 4.2.1: a segment is written back one time. Chips 0 and 1 are collected together; four chips are idle.
+#[test]
+fn a_segment_waits_until_the_one_before_is_on_flash() {
+    let written = |segments: &str| {
+        let collector = format!("{{ idle-chip = {{ stream_rule = \"always\", segments = \"{segments}\" }} }}");
+        let mut dut = Dut::new(&device(6, 6, &collector, "staging.slots = 4"));
+        for (i, lpn) in (0..24).chain(0..6).enumerate() {
+            dut.write(i as u64 * 1_000_000, lpn * PAGE, PAGE);
+        }
+        // The sixth pages of chips 0 and 1, whose first blocks keep two pages each.
+        [6, 7].into_iter().for_each(|lpn| dut.write(30_000_000, lpn * PAGE, PAGE));
+        let due = 30_000_000 + WRITE;
+        let legs = legs_of(&mut dut.ssd, Class::Writeback);
+        let mut legs: Vec<_> = legs[..4].iter().map(|(start, end, chip)| (start - due, end - due, *chip)).collect();
+        legs.sort_unstable();
+        legs
+    };
+    let first = 2 * FETCH;
+    let program = |begins: u64, chip| (begins + 40_960, begins + WRITE, chip);
+    assert_eq!(written("overlapping"), [2, 3, 4, 5].map(|chip| program(first, chip)));
+    let second = first + WRITE;
+    let expected = [program(first, 2), program(first, 3), program(second, 4), program(second, 5)];
+    assert_eq!(written("one_by_one"), expected);
+}
+
 /// With static places, buffered pages wait for their own chip: the erase, then the read that waited for the chip.
 #[test]
 fn buffered_pages_go_to_their_own_plane_if_places_are_static() {

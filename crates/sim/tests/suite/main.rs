@@ -33,6 +33,7 @@ mod postpone;
 mod power;
 mod queueing;
 mod recordings;
+mod round_robin;
 mod scattered;
 mod semantics;
 mod super_page;

@@ -403,3 +403,33 @@ fn a_cut_in_the_configuration_is_in_the_summary() {
     assert_eq!(cuts.iter().map(|cut| cut.at.0).collect::<Vec<_>>(), [40_000_000, 90_000_000]);
     assert!(cuts.iter().all(|cut| cut.lost_pages + cut.stale_pages == 0 && cut.kept_pages > 300), "{cuts:?}");
 }
+
+/// Reads that have booked their channel have one event, at the end of the transfer. A cut at that time comes before the event.
+#[test]
+fn a_cut_at_the_end_of_a_read_counts_its_transfer() {
+    let device = |cut: u64| {
+        config(&format!(
+            "{}geometry.blocks_per_plane = 8\ngeometry.pages_per_block = 4\ndevice.over_provisioning = 0.5\n\
+             gc.threshold = \"4 pages\"\nprecondition.mode = \"sequential\"\nfaults.power_cut = [\"{cut}ns\"]",
+            array(1, 2, 1, 1)
+        ))
+    };
+    let told = |cut: u64, fusing: bool| {
+        let mut ssd = Ssd::new(&device(cut), 1, Check::Full).unwrap();
+        ssd.set_fusing(fusing);
+        // The second twelve come after the cut: times in use count up to the last completion.
+        for read in 0..24 {
+            let arrival = Nanos(read / 12 * 10_000_000);
+            ssd.submit(Request { arrival, op: RequestOp::Read, offset: read % 12 * 4096, bytes: 4096 });
+        }
+        ssd.run();
+        format!("{:?}", summary(&ssd))
+    };
+    let mut dut = Dut::new(&device(1_000_000_000));
+    (0..12).for_each(|read| dut.read(0, read * 4096, 4096));
+    let ends: BTreeSet<u64> = dut.completed().iter().map(|read| read.completion.0).collect();
+    assert_eq!(ends.len(), 12);
+    for cut in ends.iter().flat_map(|end| [end - 1, *end, end + 1]) {
+        assert_eq!(told(cut, true), told(cut, false), "a cut at {cut} ns");
+    }
+}

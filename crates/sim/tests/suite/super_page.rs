@@ -24,6 +24,23 @@ fn a_whole_super_page_is_one_two_plane_command() {
     assert_eq!(done.write_amplification, Some(1.0));
 }
 
+/// Paper B, VII.E: super-pages are "the granularity for a read or a write".
+#[test]
+fn a_read_may_move_the_whole_super_page() {
+    let mut dut = die("device.partial_read = \"whole-page\"");
+    dut.write(0, 0, 8192);
+    dut.read(1_000_000, 4096, 4096);
+    dut.read(2_000_000, 512, 512);
+    dut.read(3_000_000, 0, 8192);
+    assert_eq!(dut.latencies(), [610_240, 60_240, 60_240, 60_240]);
+    assert_eq!(summary(&dut.ssd).bytes.read, 4096 + 512 + 8192, "the host gets what it asked for");
+    // Without super pages it is the page.
+    let mut dut = Dut::new(&config(&format!("{}device.partial_read = \"whole-page\"", array(1, 1, 1, 1))));
+    dut.write(0, 0, 4096);
+    dut.read(1_000_000, 512, 512);
+    assert_eq!(dut.latencies(), [605_120, 55_120]);
+}
+
 #[test]
 fn a_write_of_one_page_reads_and_programs_both() {
     let mut dut = die("precondition.mode = \"sequential\"");

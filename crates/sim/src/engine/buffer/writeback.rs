@@ -43,6 +43,9 @@ impl Ssd {
             BackTo::IdleChips => {
                 if stale || self.kernel.dies.looking.iter().any(|unit| self.is_idle(*unit)) {
                     while self.write_back_anywhere() {}
+                    // The last search has seen what write-backs changed that began now. Searching once more in the next round would
+                    // find what only that round's time brings, and rounds are fewer with fused legs.
+                    self.dev.staging.stale = false;
                 }
             }
         }
@@ -75,19 +78,23 @@ impl Ssd {
             self.kernel.ops.remove(op);
             return true;
         }
+        if self.waits_for_segment(op) {
+            return false;
+        }
+        let lpn = self.kernel.ops[op].lpn;
         let units = self.dev.geometry.units;
         for step in 1..=units {
             let unit = UnitId((self.dev.staging.last_unit + step) % units);
             if !self.is_unwanted(unit) {
                 continue;
             }
-            let Some(plane) = self.next_plane(unit) else { continue };
+            let Some(plane) = self.next_plane(unit, lpn) else { continue };
             self.dev.staging.last_unit = unit.0;
             self.dev.staging.ready.pop(&self.kernel.ops);
             self.begin_writeback(op, plane, Stream::Host);
             return true;
         }
-        let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some();
+        let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some() && self.may_hold(plane, lpn);
         if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
             return false;
         }
@@ -104,6 +111,12 @@ impl Ssd {
             }
         }
         self.claim_full_planes()
+    }
+
+    /// Whether a page waits until all pages of the segment before its own are on flash.
+    fn waits_for_segment(&self, op: OpId) -> bool {
+        let (segment, writes) = self.dev.staging.under_way;
+        self.plan().by_segment && writes > 0 && self.kernel.ops.buffer[op].segment != segment
     }
 
     /// Writes the first waiting page for a unit's own planes back, if no operation waits for the unit.
@@ -134,6 +147,11 @@ impl Ssd {
         let reserve = stream == Stream::Gc;
         if self.goes_home() {
             self.dev.flash.keep_promise(plane);
+        }
+        self.bind_writeback(id, self.kernel.ops[id].lpn, plane);
+        if self.plan().by_segment {
+            let (segment, writes) = (self.kernel.ops.buffer[id].segment, self.dev.staging.under_way.1);
+            self.dev.staging.under_way = (segment, writes + 1);
         }
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
         self.stirs_buffer(plane);
@@ -168,6 +186,10 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (unit, plane, page, lpn) = (op.unit, op.plane, op.pages[0], op.lpn);
         let Buffered { absorbed, segment } = self.kernel.ops.buffer[id];
+        if self.plan().by_segment {
+            self.dev.staging.under_way.1 -= 1;
+            self.dev.staging.stale |= self.dev.staging.under_way.1 == 0;
+        }
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
         let wanted = newest || self.keeps_instead(id, page);
         self.land_written(id, newest, wanted);

@@ -205,7 +205,7 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             self.oracle.compose_line(LINES | line, self.kernel.ops.host[op].tags[0]);
         }
-        self.kernel.ops.cached[op].before = self.kernel.ops.host[op].blame;
+        self.kernel.ops.cached[op].before = self.kernel.ops.host[op].blame.all();
         self.kernel.ops.cached[op].serving = true;
         self.cache_mut().lines.all[line as usize].state = State::Programming;
     }
@@ -293,7 +293,7 @@ impl Ssd {
 
     /// Charges the last `left` nanoseconds of a write-back's causes to a write. Returns what is not explained by them.
     fn charge_like(&mut self, write: OpId, op: OpId, mut left: u64) -> u64 {
-        let (all, before) = (self.kernel.ops.host[op].blame, self.kernel.ops.cached[op].before);
+        let (all, before) = (self.kernel.ops.host[op].blame.all(), self.kernel.ops.cached[op].before);
         let mut service = Blame(std::array::from_fn(|i| all.0[i] - before.0[i]));
         let mut host = 0;
         let mut charge = |part: &mut Blame, cause: Cause| {

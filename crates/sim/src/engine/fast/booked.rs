@@ -7,10 +7,10 @@
 //! Bookings of a channel are undone ([`Ssd::unbook`]) when another operation requests it: each of its reads is then in the state
 //! that it would have had with an event for each leg.
 
-use std::collections::VecDeque;
-
 use crate::blame::Cause;
-use crate::device::transaction::{Need, Op};
+use crate::device::transaction::{Fifo, Need, Op};
+use crate::engine::kernel::buses::Bus;
+use crate::engine::kernel::ops::HostPage;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{OpId, UnitId};
@@ -22,18 +22,38 @@ pub(in crate::engine) const BOOKED: u8 = u8::MAX - 2;
 /// channel often, bookings would only be undone.
 const CALM: u8 = 2;
 
-/// The booked reads of a device.
-#[derive(Clone)]
+/// The booked reads of a device. Each channel has a list of its own.
+#[derive(Clone, Default)]
 pub(in crate::engine) struct Bookings {
-    /// By channel, in the order of their requests.
-    of_bus: Vec<VecDeque<OpId>>,
     count: u32,
 }
 
 impl Bookings {
-    pub(in crate::engine) fn new(channels: usize, units: usize) -> Self {
-        let per_channel = units.div_ceil(channels);
-        Bookings { of_bus: vec![VecDeque::with_capacity(per_channel); channels], count: 0 }
+    /// Whether there are any.
+    #[inline(always)]
+    pub(super) fn exist(&self) -> bool {
+        self.count > 0
+    }
+
+    /// A booked read has reached the controller over this bus. `last` is the last completion of a measured request.
+    #[inline(always)]
+    pub(super) fn end(
+        &mut self,
+        id: OpId,
+        (op, page): (&mut Op, &mut HostPage),
+        bus: &mut Bus,
+        now: Nanos,
+        last: Nanos,
+    ) {
+        op.leg = 1;
+        let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
+        let begun = Nanos(now.0 - time.0);
+        page.blame.add(Cause::BusHost, (begun - op.bus_since).0);
+        page.blame.add(Cause::Bus, time.0);
+        law_eq!(bus.booked.reads.head(), id, "law: booked reads end in the order of their requests");
+        bus.booked.reads.advance(op.next);
+        bus.begin(false, begun, now, last);
+        self.count -= 1;
     }
 }
 
@@ -44,74 +64,85 @@ fn is_lane_read(op: &Op) -> bool {
 }
 
 impl Ssd {
-    /// A read's array time begins on its die: books the channel for it, if only reads use that. Returns whether it did.
+    /// A read's array time begins on its die: books its channel for its transfer, if only reads use that. `turn`: time of its
+    /// request, and its age. Returns whether it did.
     #[inline(always)]
-    pub(super) fn book(&mut self, id: OpId, unit: UnitId, array: Nanos) -> bool {
-        let state = &mut self.kernel.buses[self.kernel.ops[id].channel.ix()];
+    pub(super) fn book(&mut self, id: OpId, unit: UnitId, bus: usize, turn: (Nanos, u64), transfer: Nanos) -> bool {
+        let state = &mut self.kernel.buses[bus];
         if state.calm < CALM {
             state.calm += 1;
             return false;
         }
-        self.book_at(id, unit, self.now + array)
+        self.book_at(id, unit, bus, turn, transfer)
     }
 
     /// A read's array time has ended: the same. Otherwise it requests the channel as any operation does.
     #[inline(always)]
     pub(in crate::engine) fn book_now(&mut self, id: OpId, unit: UnitId) -> bool {
+        let op = &self.kernel.ops[id];
+        let (bus, turn) = (op.channel.ix(), (self.now, op.age));
         self.fast.books
-            && self.kernel.buses[self.kernel.ops[id].channel.ix()].calm == CALM
-            && self.book_at(id, unit, self.now)
+            && self.kernel.buses[bus].calm == CALM
+            && op.legs.get(1).is_some_and(|leg| self.book_at(id, unit, bus, turn, leg.time))
     }
 
-    /// Books a channel for a read that will request it at a given time.
+    /// Books a channel for a read that will request it at a given time and has an age.
     #[inline(always)]
-    fn book_at(&mut self, id: OpId, unit: UnitId, asks: Nanos) -> bool {
-        let now = self.now;
-        let op = &self.kernel.ops[id];
-        let (bus, age) = (op.channel.ix(), op.age);
-        let Some(transfer) = op.legs.get(1) else { return false };
-        let state = &self.kernel.buses[bus];
+    fn book_at(&mut self, id: OpId, unit: UnitId, bus: usize, turn: (Nanos, u64), transfer: Nanos) -> bool {
+        let passages = self.has_passages(bus);
+        let state = &mut self.kernel.buses[bus];
         let known =
-            if state.holder.is_none() { state.until <= now } else { is_lane_read(&self.kernel.ops[state.holder]) };
-        if !known || !state.queue.is_empty() || self.has_passages(bus) {
+            if state.holder.is_none() { state.until <= self.now } else { is_lane_read(&self.kernel.ops[state.holder]) };
+        if !known || transfer == Nanos::ZERO || !state.queue.is_empty() || passages {
             return false;
         }
-        let mut free = state.until;
-        let list = &mut self.booked.of_bus[bus];
-        let mut place = list.len();
-        while let Some(before) = place.checked_sub(1) {
-            let other = &self.kernel.ops[list[before]];
-            if (other.bus_since, other.age) < (asks, age) {
-                free = self.booked_until(other.unit);
-                break;
-            }
-            place = before;
-        }
-        self.booked.of_bus[bus].insert(place, id);
         self.booked.count += 1;
         let op = &mut self.kernel.ops[id];
         op.leg = BOOKED;
-        op.bus_since = asks;
-        let ends = asks.max(free) + transfer.time;
-        self.kernel.timers.set(Timer::Array(unit), ends);
-        if place + 1 < self.booked.of_bus[bus].len() {
-            self.move_bookings(bus, place + 1, ends);
-        }
+        op.bus_since = turn.0;
+        let booked = &mut state.booked;
+        let free = if booked.reads.is_empty() {
+            state.until
+        } else if (booked.asks, booked.age) < turn {
+            booked.ends
+        } else {
+            self.book_before(id, bus, transfer);
+            return true;
+        };
+        let ends = turn.0.max(free) + transfer;
+        (booked.asks, booked.age, booked.ends) = (turn.0, turn.1, ends);
+        booked.reads.push(&mut self.kernel.ops, id);
+        self.kernel.timers.begin(Timer::Array(unit), ends);
         true
     }
 
+    /// The same for a read that requests the channel before others that are booked already.
+    #[inline(never)]
+    fn book_before(&mut self, id: OpId, bus: usize, transfer: Nanos) {
+        let op = &self.kernel.ops[id];
+        let (unit, turn) = (op.unit, (op.bus_since, op.age));
+        let state = &mut self.kernel.buses[bus];
+        state.booked.reads.insert_before(&mut self.kernel.ops, id, |other| (other.bus_since, other.age) > turn);
+        let (mut free, mut at) = (state.until, state.booked.reads.head());
+        while at != id {
+            free = self.booked_until(self.kernel.ops[at].unit);
+            at = self.kernel.ops[at].next;
+        }
+        let ends = turn.0.max(free) + transfer;
+        self.kernel.timers.set(Timer::Array(unit), ends);
+        self.move_bookings(bus, self.kernel.ops[id].next, ends);
+    }
+
     /// End of a booked read's transfer. If its event is being handled, that is now.
-    #[inline(always)]
     fn booked_until(&self, unit: UnitId) -> Nanos {
         let ends = self.kernel.timers.get(Timer::Array(unit));
         if ends == Nanos::NEVER { self.now } else { ends }
     }
 
-    /// Booked reads from `place` on wait for the end of the one before.
-    #[inline(never)]
-    fn move_bookings(&mut self, bus: usize, place: usize, mut free: Nanos) {
-        for i in place..self.booked.of_bus[bus].len() {
-            let op = &self.kernel.ops[self.booked.of_bus[bus][i]];
+    /// Booked reads from `at` on wait for the end of the one before.
+    fn move_bookings(&mut self, bus: usize, mut at: OpId, mut free: Nanos) {
+        while at.is_some() {
+            let op = &self.kernel.ops[at];
             let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
             let (unit, ends) = (op.unit, op.bus_since.max(free) + time);
             if ends == self.kernel.timers.get(Timer::Array(unit)) {
@@ -119,31 +150,15 @@ impl Ssd {
             }
             self.kernel.timers.set(Timer::Array(unit), ends);
             free = ends;
+            at = op.next;
         }
+        self.kernel.buses[bus].booked.ends = free;
     }
 
     /// Whether a channel has booked reads.
     #[inline(always)]
     pub(in crate::engine) fn has_bookings(&self, bus: usize) -> bool {
-        self.booked.count > 0 && self.booked.of_bus.get(bus).is_some_and(|list| !list.is_empty())
-    }
-
-    /// A booked read has reached the controller.
-    #[inline(always)]
-    pub(in crate::engine) fn booked_ends(&mut self, id: OpId) {
-        let now = self.now;
-        let op = &mut self.kernel.ops[id];
-        op.leg = 1;
-        let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
-        let (bus, asked, begun) = (op.channel.ix(), op.bus_since, Nanos(now.0 - time.0));
-        let first = self.booked.of_bus[bus].pop_front();
-        law_eq!(first, Some(id), "law: booked reads end in the order of their requests");
-        self.booked.count -= 1;
-        self.kernel.buses[bus].begin(false, begun, now, self.stats.last_completion);
-        let blame = &mut self.kernel.ops.host[id].blame;
-        blame.add(Cause::BusHost, (begun - asked).0);
-        blame.add(Cause::Bus, time.0);
-        self.leaves_lane(id);
+        self.booked.count > 0 && !self.kernel.buses[bus].booked.reads.is_empty()
     }
 
     /// An operation requests a bus: undoes its bookings, and books no more for a while unless the operation is a read in the lane.
@@ -159,13 +174,33 @@ impl Ssd {
         }
     }
 
+    /// Whether every event is the end of a booked read.
+    #[inline(always)]
+    pub(super) fn all_booked(&self) -> bool {
+        self.kernel.timers.count() == self.booked.count && self.kernel.timers.next_chain() == Nanos::NEVER
+    }
+
     /// Undoes all bookings between two rounds.
     pub(super) fn unbook_all(&mut self) {
-        for bus in 0..self.booked.of_bus.len() {
+        for bus in 0..self.kernel.buses.all.len() {
             if self.has_bookings(bus) {
                 self.unbook(bus, false);
             }
         }
+    }
+
+    /// Power is cut, and bookings have been undone. Only a read whose transfer ends now is still booked: its channel was in use.
+    pub(in crate::engine) fn forget_bookings(&mut self) {
+        for bus in 0..self.kernel.buses.all.len() {
+            let id = self.kernel.buses[bus].booked.reads.pop(&self.kernel.ops);
+            if id.is_some() {
+                let time = self.kernel.ops[id].legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
+                let begins = Nanos(self.now.0 - time.0);
+                self.kernel.buses[bus].begin(false, begins, self.now, self.stats.last_completion);
+            }
+            law!(self.kernel.buses[bus].booked.reads.is_empty(), "one transfer at a time");
+        }
+        self.booked.count = 0;
     }
 
     /// Undoes the bookings of a channel: its reads are in the array, wait for the channel or use it. If this is not `within` a
@@ -174,15 +209,21 @@ impl Ssd {
     fn unbook(&mut self, bus: usize, within: bool) {
         let now = self.now;
         let granted = self.kernel.granted_at == now;
-        for i in 0..self.booked.of_bus[bus].len() {
-            let id = self.booked.of_bus[bus][i];
+        let mut next = std::mem::replace(&mut self.kernel.buses[bus].booked.reads, Fifo::EMPTY).head();
+        let first = next;
+        while next.is_some() {
+            let id = next;
             let op = &self.kernel.ops[id];
+            next = op.next;
             let (unit, asks, age) = (op.unit, op.bus_since, op.age);
             let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
             let ends = self.kernel.timers.get(Timer::Array(unit));
             if ends <= now || ends == Nanos::NEVER {
-                // Its event is being handled or comes next.
-                law_eq!(i, 0, "law: one transfer at a time");
+                // Its event is being handled or comes next: it stays booked.
+                law_eq!(id, first, "law: one transfer at a time");
+                let booked = &mut self.kernel.buses[bus].booked;
+                (booked.asks, booked.age, booked.ends) = (asks, age, now);
+                booked.reads.push(&mut self.kernel.ops, id);
                 continue;
             }
             let begins = Nanos(ends.0 - time.0);
@@ -213,8 +254,5 @@ impl Ssd {
                 self.kernel.timers.set(Timer::Array(unit), asks);
             }
         }
-        // Only a read whose event comes now is still booked.
-        let ends_now = |id: &OpId| self.kernel.ops[*id].leg == BOOKED;
-        self.booked.of_bus[bus].retain(ends_now);
     }
 }

@@ -109,20 +109,22 @@ impl Passages {
     pub(super) fn insert(&mut self, passages: &[Passage], pace: &Pace) -> bool {
         self.ring.rotate_left(self.first);
         self.first = 0;
-        let fits = |passage: &Passage| {
-            let next = self.ring.partition_point(|other| other.at < passage.at);
-            let (at, length) = (passage.at, pace.on_bus);
-            let (Some(last), Some(first)) = (self.ring.last(), self.ring.first()) else { return true };
-            let before = next.checked_sub(1).map_or(last.at, |before| self.ring[before].at + pace.period);
-            let after = self.ring.get(next).map_or(first.at + pace.period, |after| after.at);
-            before + length <= at + pace.period && at + length <= after
-        };
-        let fit = passages.iter().all(fits);
-        for passage in passages.iter().filter(|_| fit) {
-            let next = self.ring.partition_point(|other| other.at < passage.at);
-            self.ring.insert(next, *passage);
+        let mut places = [0; PASSAGES];
+        if let (Some(first), Some(last)) = (self.ring.first(), self.ring.last()) {
+            for (Passage { at, .. }, place) in passages.iter().zip(&mut places) {
+                let next = self.ring.partition_point(|other| other.at < *at);
+                let before = next.checked_sub(1).map_or(last.at, |before| self.ring[before].at + pace.period);
+                let after = self.ring.get(next).map_or(first.at + pace.period, |after| after.at);
+                if before + pace.on_bus > *at + pace.period || *at + pace.on_bus > after {
+                    return false;
+                }
+                *place = next;
+            }
         }
-        fit
+        for (added, (passage, place)) in passages.iter().zip(places).enumerate() {
+            self.ring.insert(place + added, *passage);
+        }
+        true
     }
 
     fn remove(&mut self, unit: UnitId) {
@@ -184,6 +186,12 @@ impl Chains {
             pace,
             ends: Ends::new(if holds { 0 } else { units }),
         }
+    }
+
+    /// Whether there are any.
+    #[inline(always)]
+    pub(super) fn exist(&self) -> bool {
+        self.count > 0
     }
 
     /// Bytes of a unit's chain.

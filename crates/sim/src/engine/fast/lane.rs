@@ -5,17 +5,20 @@
 //! does not have, and looks each value up once. If it meets anything else, such as a page that has moved or an overlapping write,
 //! it falls back to the general path. Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
-use crate::blame::{Blame, Cause, ExtraBlame};
+use crate::blame::{Cause, ExtraBlame};
+use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
-use crate::device::timing::{LegKind, Legs};
-use crate::device::transaction::{Class, Need, Op, Verb};
-use crate::engine::kernel::dies::Holder;
+use crate::device::transaction::{Need, Op, Verb};
+use crate::engine::kernel::dies::{Dies, Holder};
+use crate::engine::kernel::ops::HostPage;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::spine::host::{HostRequest, Waiting};
+use crate::engine::spine::complete::note_completion;
+use crate::engine::spine::host::{Host, HostRequest, Waiting};
 use crate::engine::{Pause, Ssd};
 use crate::policy::PageSet;
 use crate::request::{Extent, RequestOp};
-use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId};
+use crate::stats::Stats;
+use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, Ppn, RequestId, UnitId, count};
 
 impl Ssd {
     /// Admits a measured request of one page to the lane, if it is a read of a page on flash or a write of a whole page that is
@@ -47,8 +50,9 @@ impl Ssd {
     #[inline(always)]
     fn lane_request(&mut self, next: &Waiting, index: u64) -> RequestId {
         self.host.outstanding += 1;
-        let Some(id) = self.host.requests.reuse(|_| true) else {
-            return RequestId(self.host.requests.insert(HostRequest::new(index, *next, self.now, true, 1)));
+        // Most places were used by such a request before, so that only what tells it apart is set.
+        let Some(id) = self.host.requests.reuse(HostRequest::is_plain) else {
+            return RequestId(self.host.requests.insert(HostRequest::plain(index, next, self.now)));
         };
         self.host.requests[id].renew(index, next, self.now);
         RequestId(id)
@@ -88,66 +92,93 @@ impl Ssd {
         }
     }
 
-    /// A new operation in the lane.
+    /// The place of a new operation in the lane. Most places were used by one before, so only what such an operation changes is set
+    /// again.
     #[inline(always)]
-    fn lane_op(&mut self, id: RequestId, lpn: Lpn, need: Need, verb: Verb, waited: Nanos) -> OpId {
-        let age = self.age();
-        // Most places were used by an operation in the lane before. Then only fields that such an operation changes without
-        // setting them are reset.
-        let place = self.kernel.ops.reuse(|op| op.lane);
-        let op = place.unwrap_or_else(|| self.kernel.ops.create(Op { lane: true, ..Op::blank() }));
-        let record = &mut self.kernel.ops[op];
-        record.leg = 0;
-        record.need = need;
-        record.verb = verb;
-        record.acknowledged = false;
-        record.request = id;
-        record.lpn = lpn;
-        record.age = age;
-        record.waits_since = self.now;
-        let host = &mut self.kernel.ops.host[op];
-        host.first_start = None;
-        host.blame = Blame::ZERO;
-        host.blame.add(Cause::Queue, waited.0);
-        op
+    fn lane_place(&mut self) -> OpId {
+        self.kernel.ops.reuse_lane().unwrap_or_else(|| self.new_lane_place())
+    }
+
+    #[inline(never)]
+    fn new_lane_place(&mut self) -> OpId {
+        self.kernel.ops.create(Op { lane: true, ..Op::blank() })
     }
 
     #[inline(always)]
-    fn read_in_lane(&mut self, id: RequestId, lpn: Lpn, page: Ppn, offset: u32, bytes: u32, waited: Nanos) {
-        let op = self.lane_op(id, lpn, Need::Read, Verb::Read, waited);
+    fn read_in_lane(&mut self, request: RequestId, lpn: Lpn, at: Ppn, offset: u32, bytes: u32, waited: Nanos) {
+        let (now, age, id) = (self.now, self.age(), self.lane_place());
+        let plane = self.dev.geometry.plane_of(at);
+        let spot = self.dev.geometry.spot(plane);
         let expected = self.oracle.latest(lpn);
-        let host = &mut self.kernel.ops.host[op];
-        host.offset = offset;
-        host.bytes = bytes;
-        host.expected = expected;
+        let (op, page) = self.kernel.ops.both(id);
+        op.renew(Verb::Read, Need::Read, request, lpn, age, now);
+        op.go_to(plane, spot);
+        op.pages = PageSet::one(at);
+        page.renew(spot.chip, offset, bytes, waited.0);
+        page.expected = expected;
         if self.oracle.tracks_sectors() {
-            self.oracle.expects(op, lpn);
+            self.oracle.expects(id, lpn);
         }
-        self.enqueue(op, self.dev.geometry.plane_of(page), false);
+        if self.begins_at_once(spot.unit) {
+            self.begin_read_in_lane(id, spot.unit, at, spot.chip);
+        } else {
+            self.join_queue(id, spot);
+        }
     }
 
     /// A whole page is written: it is the newest version from now on, and the old page is stale.
     #[inline(always)]
-    fn write_in_lane(&mut self, id: RequestId, lpn: Lpn, waited: Nanos) {
+    fn write_in_lane(&mut self, request: RequestId, lpn: Lpn, waited: Nanos) {
         self.before_stale(self.dev.map.get(lpn));
-        let op = self.lane_op(id, lpn, Need::Write, Verb::Program, waited);
-        let tag = self.oracle.admit(lpn);
-        let host = &mut self.kernel.ops.host[op];
-        host.offset = 0;
-        host.bytes = self.dev.geometry.page_size;
-        host.tags[0] = tag;
-        if let Location::Flash(page) = self.dev.map.get(lpn) {
-            self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn);
+        let (now, age, id) = (self.now, self.age(), self.lane_place());
+        let plane = self.dev.geometry.static_plane(lpn);
+        let spot = self.dev.geometry.spot(plane);
+        let (op, page) = self.kernel.ops.both(id);
+        op.renew(Verb::Program, Need::Write, request, lpn, age, now);
+        op.go_to(plane, spot);
+        page.renew(spot.chip, 0, self.dev.geometry.page_size, waited.0);
+        page.tags[0] = self.oracle.admit(lpn);
+        if let Location::Flash(old) = self.dev.map.get(lpn) {
+            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
         }
-        self.dev.map.set(lpn, Location::Staged(op));
-        self.enqueue(op, self.dev.geometry.static_plane(lpn), false);
+        self.dev.map.set(lpn, Location::Staged(id));
+        self.join_queue(id, spot);
+    }
+
+    /// Adds a page to the queue of its die. Equals [`Ssd::enqueue`], without cases that cannot occur here.
+    #[inline(always)]
+    fn join_queue(&mut self, id: OpId, spot: Spot) {
+        if self.fast.turns {
+            self.touch_unit(spot.unit);
+        }
+        let by_plane = self.kernel.dies.gc_by_plane[self.ledger_index(spot.unit, spot.in_unit)];
+        let state = &mut self.kernel.dies[spot.unit];
+        let page = &mut self.kernel.ops.host[id];
+        if state.holder() == Holder::Gc {
+            page.ledger_gc = state.gc(self.now);
+            page.ledger_gc_own = state.gc_own(by_plane, spot.in_unit, self.now);
+            page.collections = state.collections.saturating_sub(1);
+        } else {
+            // As no collection holds it, these stand still.
+            page.ledger_gc = state.gc_before();
+            page.ledger_gc_own = by_plane;
+            page.collections = state.collections;
+        }
+        page.ledger_writeback = state.writeback(self.now);
+        state.queue.push(&mut self.kernel.ops, id);
+        // A busy die looks at its queue when it becomes free.
+        if state.array().is_none() {
+            self.mark_unit(spot.unit);
+        }
+        if self.rules.heeds {
+            self.disturb_unit(spot.unit);
+        }
     }
 
     /// Serves the operation at the head of a unit's queue, if possible, like [`Ssd::kick`] and the steps after it. Returns false as
     /// that does.
     #[inline(always)]
     pub(in crate::engine) fn start_in_lane(&mut self, unit: UnitId) -> bool {
-        let now = self.now;
         let state = &self.kernel.dies[unit];
         let id = state.queue.head();
         if id.is_none() || state.array().is_some() {
@@ -160,77 +191,93 @@ impl Ssd {
             return false;
         }
         let op = &self.kernel.ops[id];
-        if !op.lane {
-            return false;
-        }
-        if op.need == Need::Write {
-            return self.start_write(id, unit);
-        }
-        let Location::Flash(at) = self.dev.map.get(op.lpn) else { return false };
-        if self.dev.geometry.plane_of(at) != op.plane {
-            return false;
-        }
-        self.turn_comes(id, unit);
-        let state = &mut self.kernel.dies[unit];
-        state.queue.pop(&self.kernel.ops);
-        let next = state.queue.head();
-        self.kernel.dies.seize_free(unit, id, now);
-        let page = &mut self.kernel.ops.host[id];
-        let legs = self.dev.timing.read_one(self.dev.place(at), self.dev.timing.transfer(page.bytes));
-        let array = legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
-        page.first_start.get_or_insert(Moment::at(now));
-        page.blame.add(Cause::Array, array.0);
+        op.lane && if op.need == Need::Write { self.start_write(id, unit) } else { self.start_read(id, unit) }
+    }
+
+    /// Starts the read at the head of a free unit's queue, if its page is still on the plane.
+    #[inline(always)]
+    fn start_read(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &mut self.kernel.ops[id];
-        op.pages = PageSet::one(at);
-        op.legs = legs;
-        op.bus_gc = 0;
-        let (plane, request, lpn) = (op.plane, op.request, op.lpn);
-        self.dev.flash.read_begins(self.dev.geometry.block_of(at));
-        self.hold_tag(id, 0, self.oracle.load(at, lpn));
-        self.stats.count_reads(Class::Host, 1);
-        self.chip_in_use(plane, true);
-        if !(self.fast.books && self.book(id, unit, array)) {
-            self.kernel.timers.set(Timer::Array(unit), now + array);
-        }
-        if self.rules.deep {
-            if next.is_some() {
-                self.kernel.ops.expect(next.0);
+        let Location::Flash(at) = self.dev.map.get(op.lpn) else { return false };
+        if at != op.pages.head() {
+            if self.dev.geometry.plane_of(at) != op.plane {
+                return false;
             }
-            self.host.requests.expect(request.0);
+            op.pages = PageSet::one(at);
+        }
+        let (next, request, chip) = (op.next, op.request, self.dev.geometry.chip_of(op.plane));
+        self.begin_read_in_lane(id, unit, at, chip);
+        if self.rules.deep {
+            self.expect_next(next, request);
         }
         true
+    }
+
+    /// A read in the lane begins on its free die.
+    #[inline(never)]
+    fn begin_read_in_lane(&mut self, id: OpId, unit: UnitId, at: Ppn, chip: u32) {
+        let now = self.now;
+        let (op, page) = self.kernel.ops.both(id);
+        let turn = self.kernel.dies.begin_host(unit, id, op.next, chip, op.waits_since, now);
+        let (gc, writeback) = page.charge_turn(&turn, op.waits_since, now);
+        let transfer = self.dev.timing.transfer(page.bytes);
+        let array = self.dev.timing.steady_read(|| self.dev.geometry.offset(at));
+        op.legs.set_read(array, transfer);
+        op.bus_gc = 0;
+        page.first_start.get_or_insert(Moment::at(now));
+        page.blame.add(Cause::Array, array.0);
+        self.dev.flash.read_begins(self.dev.geometry.block_of(at));
+        let tag = self.oracle.load(at, op.lpn);
+        page.tags[0] = tag;
+        self.stats.count_host_read();
+        let (bus, age) = (op.channel.ix(), op.age);
+        if !(self.fast.books && self.book(id, unit, bus, (now + array, age), transfer)) {
+            self.kernel.timers.begin(Timer::Array(unit), now + array);
+        }
+        if self.notes_reads() {
+            self.note_flash_read(id, tag);
+        }
+        if gc + writeback > 0 {
+            self.charge_collections(id, unit, gc, writeback);
+        }
+    }
+
+    /// Prefetches what is used soon: the next operation in the queue, and the request of the one that begins.
+    #[inline(never)]
+    fn expect_next(&self, next: OpId, request: RequestId) {
+        if next.is_some() {
+            self.kernel.ops.expect(next.0);
+        }
+        self.host.requests.expect(request.0);
     }
 
     /// Starts the write at the head of a free unit's queue, if its plane has a page for it.
     #[inline(always)]
     fn start_write(&mut self, id: OpId, unit: UnitId) -> bool {
-        let (now, plane) = (self.now, self.kernel.ops[id].plane);
-        let Some(at) = self.dev.flash.take_host_page(plane) else { return false };
-        self.turn_comes(id, unit);
-        let state = &mut self.kernel.dies[unit];
-        state.queue.pop(&self.kernel.ops);
-        let next = state.queue.head();
-        self.kernel.dies.seize_free(unit, id, now);
-        self.chip_in_use(plane, true);
-        self.kernel.ops.host[id].first_start.get_or_insert(Moment::at(now));
-        self.stats.count_programs(Class::Host, 1);
+        let now = self.now;
+        let (op, page) = self.kernel.ops.both(id);
+        let Some(at) = self.dev.flash.take_host_page(op.plane) else { return false };
+        let chip = self.dev.geometry.chip_of(op.plane);
+        let turn = self.kernel.dies.begin_host(unit, id, op.next, chip, op.waits_since, now);
+        let (gc, writeback) = page.charge_turn(&turn, op.waits_since, now);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let legs = self.dev.timing.program(self.dev.place(at), transfer);
-        let op = &mut self.kernel.ops[id];
+        let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(at));
+        op.legs.set_program(transfer, array);
         op.pages = PageSet::one(at);
-        op.legs = legs;
         op.bus_gc = 0;
-        let request = op.request;
-        if self.rules.deep {
-            if next.is_some() {
-                self.kernel.ops.expect(next.0);
-            }
-            self.host.requests.expect(request.0);
-        }
-        if transfer == Nanos::ZERO {
+        page.first_start.get_or_insert(Moment::at(now));
+        self.stats.count_host_program();
+        let (next, request, bus) = (op.next, op.request, op.channel.ix());
+        if transfer == Nanos::ZERO || array == Nanos::ZERO {
             self.run_leg(id);
         } else {
-            self.send_to_die(id, unit, &legs);
+            self.send_to_die(id, unit, bus, transfer, array);
+        }
+        if self.rules.deep {
+            self.expect_next(next, request);
+        }
+        if gc + writeback > 0 {
+            self.charge_collections(id, unit, gc, writeback);
         }
         true
     }
@@ -239,16 +286,20 @@ impl Ssd {
     /// its program is the next event. Otherwise it requests the channel. Equals [`Ssd::ask`] and [`Ssd::grant_bus`], without
     /// cases that cannot occur here.
     #[inline(always)]
-    fn send_to_die(&mut self, id: OpId, unit: UnitId, legs: &Legs) {
-        let (now, bus) = (self.now, self.kernel.ops[id].channel.ix());
-        self.approach(id, bus);
+    fn send_to_die(&mut self, id: OpId, unit: UnitId, bus: usize, transfer: Nanos, array: Nanos) {
+        let shared = self.booked.exist() || self.chains.exist() || self.kernel.buses[bus].fused.is_some();
+        if shared {
+            self.approach(id, bus);
+        }
+        let contested = self.kernel.buses.is_contested(bus);
         let state = &mut self.kernel.buses[bus];
-        let free = state.holder.is_none() && state.until <= now && state.queue.is_empty();
-        let times = (legs.get(0), legs.get(1));
-        let (true, false, (Some(transfer), Some(array))) = (free, self.kernel.buses.is_contested(bus), times) else {
+        // As for any operation that is not a read in the lane.
+        state.calm = 0;
+        let free = state.holder.is_none() && state.until <= self.now && state.queue.is_empty();
+        if !free || contested {
             return self.join_bus(id, bus);
-        };
-        self.cross_to_die(id, unit, bus, transfer.time, array.time);
+        }
+        self.cross_to_die(id, unit, bus, transfer, array);
     }
 
     /// A write's data crosses its channel, and is programmed.
@@ -257,11 +308,11 @@ impl Ssd {
         let (now, until) = (self.now, self.now + transfer);
         self.kernel.buses[bus].begin(false, now, until, self.stats.last_completion);
         self.clear_way(bus, now, until);
-        let blame = &mut self.kernel.ops.host[id].blame;
-        blame.add(Cause::Bus, transfer.0);
-        blame.add(Cause::Array, array.0);
-        self.kernel.ops[id].leg = 1;
-        self.kernel.timers.set(Timer::Array(unit), until + array);
+        let (op, page) = self.kernel.ops.both(id);
+        page.blame.add(Cause::Bus, transfer.0);
+        page.blame.add(Cause::Array, array.0);
+        op.leg = 1;
+        self.kernel.timers.begin(Timer::Array(unit), until + array);
     }
 
     /// Grants a channel to its first request, if that is a write in the lane whose data crosses before its program. Returns whether
@@ -294,75 +345,64 @@ impl Ssd {
     /// A write in the lane has been programmed.
     #[inline(always)]
     pub(in crate::engine) fn written_in_lane(&mut self, id: OpId, unit: UnitId) {
-        let now = self.now;
-        let op = &self.kernel.ops[id];
-        let (lpn, plane, bus_gc, page) = (op.lpn, op.plane, op.bus_gc, op.pages[0]);
+        let (op, page) = self.kernel.ops.both(id);
+        let (lpn, plane, bus_gc, at) = (op.lpn, op.plane, op.bus_gc, op.pages.head());
         if self.dev.map.get(lpn) != Location::Staged(id) {
             // It was discarded meanwhile.
-            self.kernel.ops[id].leg += 1;
+            op.leg += 1;
             return self.run_leg(id);
         }
-        let state = &mut self.kernel.dies[unit];
-        let next = state.queue.head();
-        if next.is_some() {
-            self.dev.map.expect(self.kernel.ops[next].lpn);
-        }
-        self.kernel.dies.release_host(unit, bus_gc, now);
-        self.chip_in_use(plane, false);
-        self.mark_unit(unit);
+        let (request, tag) = (op.request, page.tags[0]);
         // As `land_written`: there are neither errors nor metadata.
-        let tag = self.kernel.ops.host[id].tags[0];
-        self.dev.flash.land(page, self.dev.geometry.block_of(page), lpn);
-        self.oracle.land(page, tag, true);
-        self.dev.map.set(lpn, Location::Flash(page));
+        self.dev.flash.land(at, self.dev.geometry.block_of(at), lpn);
+        self.oracle.land(at, tag, true);
+        self.dev.map.set(lpn, Location::Flash(at));
         self.oracle.acknowledge(tag);
-        self.lane_page_done(id);
-        self.kernel.ops.remove(id);
+        let page = &self.kernel.ops.host[id];
+        let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, self.now);
+        self.page_leaves(id, request, latency);
+        self.leave_die(unit, plane, bus_gc);
         self.test_trigger(plane);
     }
 
-    /// A page in the lane is served; its request may be complete.
+    /// A page in the lane has ended on its die.
     #[inline(always)]
-    fn lane_page_done(&mut self, id: OpId) {
-        let request = self.kernel.ops[id].request;
-        if self.host.requests[request.0].is_single() {
-            self.lane_request_done(request, id)
-        } else {
-            self.count_page(id)
+    fn leave_die(&mut self, unit: UnitId, plane: PlaneId, bus_gc: u64) {
+        let chip = self.dev.geometry.chip_of(plane);
+        let (next, awaited) = self.kernel.dies.release_host(unit, bus_gc, chip, self.now);
+        if next.is_some() {
+            self.dev.map.expect(self.kernel.ops[next].lpn);
+        }
+        if awaited || !self.fast.quiet {
+            self.mark_unit(unit);
         }
     }
 
-    /// A measured request of one page has completed. Equals [`Ssd::request_done`] without features that close the lane.
+    /// A page in the lane is served. If its request is complete, this is its latency.
     #[inline(always)]
-    fn lane_request_done(&mut self, id: RequestId, last: OpId) {
-        let (record, blame) = (&self.host.requests[id.0], &self.kernel.ops.host[last].blame);
-        let (latency, waits) = ((self.now - record.request.arrival).0, blame.waits());
-        law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
-        let stats = if record.request.op == RequestOp::Read {
-            self.stats.requests.read += 1;
-            self.stats.bytes.read += record.request.bytes;
-            &mut self.stats.read
-        } else {
-            self.stats.requests.write += 1;
-            self.stats.bytes.written += record.request.bytes;
-            &mut self.stats.write
-        };
-        stats.complete(blame, latency, waits);
-        self.note_done(id, latency);
-        self.note_completion();
-        if self.stats.keeps_slowest {
-            self.keep_slow(id, last, ExtraBlame::default(), latency);
+    fn page_leaves(&mut self, id: OpId, request: RequestId, latency: Option<u64>) {
+        match latency {
+            None => self.count_page(id),
+            Some(latency) => {
+                self.note_done(request, latency);
+                if self.stats.keeps_slowest {
+                    self.keep_slow(request, id, ExtraBlame::default(), latency);
+                }
+                self.kernel.idle_rounds = 0;
+                self.host.outstanding -= 1;
+                self.host.requests.remove(request.0);
+            }
         }
-        self.kernel.idle_rounds = 0;
-        self.stats.completed += 1;
-        self.host.outstanding -= 1;
-        self.host.requests.remove(id.0);
+        self.kernel.ops.remove_lane(id);
     }
 
     /// Whether all events that end now are steps in the lane, so that their order has no effect on results: operations that
     /// request the same bus are sorted there, completed requests only enter sums, and collections begin in the order of their
     /// dies. (Where writes are followed by collections in no time, all must be reads.)
     pub(in crate::engine) fn all_in_lane(&self) -> bool {
+        if self.kernel.ops.all_in_lane() {
+            return self.kernel.batch.iter().all(|timer| self.kernel.timers.is_of_leg(*timer as u32));
+        }
         self.kernel.batch.iter().all(|timer| {
             let id = match self.kernel.timers.timer(*timer as u32) {
                 Timer::Array(unit) => self.kernel.dies[unit].array(),
@@ -374,24 +414,54 @@ impl Ssd {
         })
     }
 
-    /// The page of a read in the lane has reached the controller.
+    /// The page of a read in the lane has reached the controller; `booked`: over a channel that it had in advance.
     #[inline(always)]
-    pub(in crate::engine) fn leaves_lane(&mut self, id: OpId) {
+    pub(in crate::engine) fn leaves_lane(&mut self, id: OpId, booked: bool) {
         let now = self.now;
-        let op = &self.kernel.ops[id];
+        let (op, page) = self.kernel.ops.both(id);
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
-        debug_assert!(op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Bus));
-        let (unit, plane, bus_gc) = (op.unit, op.plane, op.bus_gc);
-        self.end_read(id, true);
-        let state = &mut self.kernel.dies[unit];
-        let next = state.queue.head();
-        if next.is_some() {
-            self.dev.map.expect(self.kernel.ops[next].lpn);
+        if booked {
+            let state = &mut self.kernel.buses[op.channel.ix()];
+            self.booked.end(id, (op, page), state, now, self.stats.last_completion);
         }
-        self.kernel.dies.release_host(unit, bus_gc, now);
-        self.chip_in_use(plane, false);
-        self.mark_unit(unit);
-        self.lane_page_done(id);
-        self.kernel.ops.remove(id);
+        // As `end_read`: there are no errors.
+        self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages.head()));
+        self.oracle.delivered(op.lpn, page.tags[0], page.expected);
+        let (unit, plane, bus_gc, request) = (op.unit, op.plane, op.bus_gc, op.request);
+        let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, now);
+        self.page_leaves(id, request, latency);
+        self.leave_die(unit, plane, bus_gc);
     }
+}
+
+/// A page has been served: if it is the only one of its request, which is measured, the request has completed. Returns its latency
+/// then. Equals [`Ssd::request_done`] without features that close the lane.
+#[inline(always)]
+fn complete(
+    host: &mut Host,
+    stats: &mut Stats,
+    dies: &mut Dies,
+    id: RequestId,
+    page: &HostPage,
+    now: Nanos,
+) -> Option<u64> {
+    let record = &host.requests[id.0];
+    if !record.is_single() {
+        return None;
+    }
+    let (latency, waits) = ((now - record.request.arrival).0, page.blame.waits());
+    law_eq!(waits + page.blame.service(), latency, "causes sum to the latency of request {}", record.index);
+    let of = if record.request.op == RequestOp::Read {
+        count(&mut stats.requests.read);
+        stats.bytes.read += record.request.bytes;
+        &mut stats.read
+    } else {
+        count(&mut stats.requests.write);
+        stats.bytes.written += record.request.bytes;
+        &mut stats.write
+    };
+    of.complete(&page.blame, latency, waits);
+    count(&mut stats.completed);
+    note_completion(stats, dies, now);
+    Some(latency)
 }

@@ -7,6 +7,7 @@ mod chains;
 mod joint;
 mod lane;
 mod legs;
+mod reads;
 mod steps;
 mod turns;
 
@@ -18,8 +19,8 @@ pub(super) use legs::FUSED;
 use super::Ssd;
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
-    Nvme, OrderKnobs, PageOrder, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope, Staging,
-    Suspendable, Timing, Variation, Wear, WriteAck, WritePoints,
+    Nvme, OrderKnobs, PageOrder, PartialRead, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope,
+    Staging, Suspendable, Timing, Variation, Wear, WriteAck, WritePoints,
 };
 use crate::device::geometry;
 use crate::policy::Journey;
@@ -49,6 +50,8 @@ pub(super) struct FastPaths {
     pub(super) unordered: bool,
     /// A read's legs share an event while its channel serves only reads.
     pub(super) books: bool,
+    /// A die that becomes free needs no look if nothing waits for it.
+    pub(super) quiet: bool,
 }
 
 impl FastPaths {
@@ -63,6 +66,7 @@ impl FastPaths {
         writes: false,
         unordered: false,
         books: false,
+        quiet: false,
     };
 
     /// The shortcuts that a configuration allows.
@@ -109,6 +113,7 @@ impl FastPaths {
                     unwritten_read: _,
                     multi_plane: _,
                     partial_write: _,
+                    partial_read,
                     mapping_unit: _,
                     memory: _,
                 },
@@ -236,6 +241,7 @@ impl FastPaths {
         let lane = legs
             && one_queue
             && by_page
+            && *partial_read == PartialRead::Bytes
             && no_errors
             && no_decoder
             && no_command
@@ -258,7 +264,8 @@ impl FastPaths {
             && geometry.data_pages == geometry.pages_per_block;
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
-        FastPaths { legs, moves, chains, joint, steps, turns, lane, writes, unordered, books }
+        let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
+        FastPaths { legs, moves, chains, joint, steps, turns, lane, writes, unordered, books, quiet }
     }
 }
 

@@ -282,7 +282,6 @@ impl Ssd {
         if turns[0].reads {
             self.dev.flash.read_ends(victim(self, 0));
         }
-        let mut held = Nanos::ZERO;
         let (mut read, mut programmed) = (0, 0);
         for (who, first) in turns.iter().enumerate().take(cycle.count) {
             let own = (ended + cycle.count - 1 - who) / cycle.count;
@@ -292,7 +291,6 @@ impl Ssd {
             let reads_next = reads_first == own.is_multiple_of(2);
             self.set_turn(cycle.ops[who], page, reads_next, who == turn.who);
             let reads = own - landed;
-            held = Nanos(own as u64 * pace.transfer.0 + reads as u64 * pace.read.0 + landed as u64 * pace.program.0);
             (read, programmed) = (read + reads as u64, programmed + landed as u64);
         }
         let time = &mut self.stats.gc_time;
@@ -311,10 +309,8 @@ impl Ssd {
             queue.pop(&self.kernel.ops);
             queue.push(&mut self.kernel.ops, cycle.ops[0]);
         }
-        let k = |op: OpId| self.dev.geometry.plane_in_unit(self.kernel.ops[op].plane);
-        let first = k(cycle.ops[0]);
-        let second = if cycle.count == 2 { (k(cycle.ops[1]), held) } else { (first, Nanos::ZERO) };
-        self.kernel.dies.pass_in_turns(unit, id, 1 << k(id), begun, first, second);
+        let k = self.dev.geometry.plane_in_unit(self.kernel.ops[id].plane);
+        self.kernel.dies.pass_in_turns(unit, id, 1 << k, begun);
     }
 
     /// The first pages of a collection have been programmed in turns: they land. Returns the page of its next step.

@@ -64,6 +64,7 @@ impl Filled {
         device.unwritten_read = default.unwritten_read;
         device.multi_plane = default.multi_plane;
         device.partial_write = default.partial_write;
+        device.partial_read = default.partial_read;
         device.memory = default.memory;
         relevant
     }

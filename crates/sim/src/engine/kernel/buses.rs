@@ -37,6 +37,21 @@ pub(in crate::engine) struct Bus {
     pub(in crate::engine) dirty: bool,
     /// Reads that have begun since another operation requested this bus, up to a limit.
     pub(in crate::engine) calm: u8,
+    /// Reads that have it in advance.
+    pub(in crate::engine) booked: Booked,
+}
+
+/// The booked reads of a channel.
+#[derive(Clone, Debug)]
+pub(in crate::engine) struct Booked {
+    /// In the order of their requests.
+    pub(in crate::engine) reads: Fifo,
+    /// Of the last one, if there is one: time of its request, its age, and the end of its transfer.
+    pub(in crate::engine) asks: Nanos,
+    /// See `asks`.
+    pub(in crate::engine) age: u64,
+    /// See `asks`.
+    pub(in crate::engine) ends: Nanos,
 }
 
 impl Bus {
@@ -55,6 +70,7 @@ impl Bus {
             queue: Fifo::EMPTY,
             dirty: false,
             calm: 0,
+            booked: Booked { reads: Fifo::EMPTY, asks: Nanos::ZERO, age: 0, ends: Nanos::ZERO },
         }
     }
 

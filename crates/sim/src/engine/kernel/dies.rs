@@ -44,13 +44,37 @@ pub(in crate::engine) enum Suspension {
 /// The turn of a host operation.
 pub(in crate::engine) struct Turn {
     /// Total time that GC and write-backs have held the unit.
-    pub(in crate::engine) gc: u64,
+    gc: u64,
     /// See `gc`.
-    pub(in crate::engine) writeback: u64,
+    writeback: u64,
     /// Delay of service against the shadow clock.
     lag: u64,
     /// When the operation begins by the shadow clock.
-    pub(in crate::engine) shadow_start: Nanos,
+    shadow_start: Nanos,
+}
+
+/// Parts of a wait for a unit.
+pub(in crate::engine) struct WaitParts {
+    /// GC and write-backs held the unit.
+    pub(in crate::engine) gc: u64,
+    /// See `gc`.
+    pub(in crate::engine) writeback: u64,
+    /// Host operations held it: by the shadow clock, and longer.
+    pub(in crate::engine) host: u64,
+    /// See `host`.
+    pub(in crate::engine) late: u64,
+}
+
+impl Turn {
+    /// Parts of a wait since `since` that ends now. Before, GC and write-backs had held the unit for `gc` and `writeback`. Without
+    /// GC it would have ended when the operation begins by the shadow clock.
+    #[inline(always)]
+    pub(in crate::engine) fn parts(&self, since: Nanos, now: Nanos, gc: u64, writeback: u64) -> WaitParts {
+        let (gc, writeback) = (self.gc - gc, self.writeback - writeback);
+        let rest = (now - since).0 - gc - writeback;
+        let host = (self.shadow_start.0.saturating_sub(since.0)).min(rest);
+        WaitParts { gc, writeback, host, late: rest - host }
+    }
 }
 
 /// A unit of exclusion: a die (or chip, or channel) with its FIFO and its ledger.
@@ -281,7 +305,16 @@ impl Unit {
     /// only. See `Ssd::turn`.
     #[inline(always)]
     pub(in crate::engine) fn turn(&self, since: Nanos, now: Nanos) -> Turn {
-        let (gc, writeback) = (self.gc(now), self.writeback(now));
+        self.turn_after(self.gc(now), self.writeback(now), since, now)
+    }
+
+    /// The same after such times of GC and of write-backs.
+    #[inline(always)]
+    fn turn_after(&self, gc: u64, writeback: u64, since: Nanos, now: Nanos) -> Turn {
+        if since == now {
+            // No operation is late that does not wait.
+            return Turn { gc, writeback, lag: 0, shadow_start: now };
+        }
         let free = self.released.0.saturating_sub(self.lag);
         let most = self.lag + (gc + writeback - self.lag_gc);
         let lag = now.0.saturating_sub(free.max(since.0)).min(most);
@@ -312,6 +345,13 @@ impl Unit {
     #[inline(always)]
     pub(in crate::engine) fn gc(&self, now: Nanos) -> u64 {
         self.gc + if self.holder == Holder::Gc { (now - self.since).0 } else { 0 }
+    }
+
+    /// The same if GC does not hold it now.
+    #[inline(always)]
+    pub(in crate::engine) fn gc_before(&self) -> u64 {
+        debug_assert!(self.holder != Holder::Gc);
+        self.gc
     }
 
     /// Total time for which write-backs held this unit, until now.
@@ -387,9 +427,11 @@ pub(in crate::engine) struct Dies {
     /// Time up to which `held_gc` and `gc_planes` are reported: the last completion of a measured request.
     pub(in crate::engine) marked_at: Nanos,
     /// By chip: operations in service.
-    pub(in crate::engine) chip_ops: Vec<u32>,
+    chip_ops: Vec<u32>,
     /// Chips with an operation in service.
-    pub(in crate::engine) chips_busy: u32,
+    chips_busy: u32,
+    /// In a round in which reads begin before all requests have arrived: the chips that were in use before.
+    before: Option<u32>,
     planes_per_unit: usize,
     pages_per_entry: u32,
     /// Units without a holder, as bits.
@@ -412,10 +454,17 @@ impl Dies {
             marked_at: Nanos::ZERO,
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
+            before: None,
             planes_per_unit: geometry.planes_per_unit as usize,
             pages_per_entry: geometry.pages_per_entry,
             free: vec![u64::MAX; units.div_ceil(64)],
         }
+    }
+
+    /// Power is cut: no operation is in service on any chip.
+    pub(in crate::engine) fn power_cut(&mut self) {
+        self.chip_ops.fill(0);
+        self.chips_busy = 0;
     }
 
     /// The first unit without a holder among those from `from` on and before `to`.
@@ -500,27 +549,15 @@ impl Dies {
         state.gc_planes = planes;
     }
 
-    /// GC steps of single planes have followed one another on a unit since the last entry in the ledger: those of a `second` plane
-    /// (index in the unit) for so long, those of the `first` the rest of the time. A step of these planes (bits) is in service
-    /// since `since`.
-    pub(in crate::engine) fn pass_in_turns(
-        &mut self,
-        unit: UnitId,
-        op: OpId,
-        planes: u64,
-        since: Nanos,
-        first: u32,
-        second: (u32, Nanos),
-    ) {
-        let ledger = unit.ix() * self.planes_per_unit;
-        let state = &mut self.units[unit.ix()];
-        let elapsed = since - state.since;
+    /// GC steps have followed one another on a unit since the last entry in the ledger, while no operation of the host waited for it.
+    /// One of these planes (bits) is in service since `since`. The ledger by plane needs no entry: it is compared only with what
+    /// it was when an operation began to wait.
+    pub(in crate::engine) fn pass_in_turns(&mut self, unit: UnitId, op: OpId, planes: u64, since: Nanos) {
+        let state = &mut self[unit];
+        state.gc += (since - state.since).0;
         state.array = op;
         state.gc_planes = planes;
-        state.gc += elapsed.0;
         state.since = since;
-        self.gc_by_plane[ledger + first as usize] += (elapsed - second.1).0;
-        self.gc_by_plane[ledger + second.0 as usize] += second.1.0;
     }
 
     /// A collection's own planes hold its unit again, after a program for another collection.
@@ -529,28 +566,66 @@ impl Dies {
         self.set_holder(unit, Holder::Gc, now);
     }
 
-    /// [`Dies::set_holder`] for a host operation that takes a free unit's array.
+    /// Chips with an operation in service when a request arrives.
     #[inline(always)]
-    pub(in crate::engine) fn seize_free(&mut self, unit: UnitId, op: OpId, now: Nanos) {
+    pub(in crate::engine) fn chips_busy(&self) -> u32 {
+        self.before.unwrap_or(self.chips_busy)
+    }
+
+    /// Whether reads begin before all requests have arrived.
+    #[inline(always)]
+    pub(in crate::engine) fn starts_early(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// From now on, or no longer, reads begin before all requests of this time have arrived.
+    #[inline(always)]
+    pub(in crate::engine) fn start_early(&mut self, early: bool) {
+        self.before = early.then_some(self.chips_busy);
+    }
+
+    /// A host operation begins on its free unit: it is at the head of the queue before `next`, or the queue is empty. Returns its
+    /// turn after a wait since `since`.
+    #[inline(always)]
+    pub(in crate::engine) fn begin_host(
+        &mut self,
+        unit: UnitId,
+        op: OpId,
+        next: OpId,
+        chip: u32,
+        since: Nanos,
+        now: Nanos,
+    ) -> Turn {
         let state = &mut self[unit];
+        debug_assert!(state.holder == Holder::Free);
+        let turn = state.turn_after(state.gc, state.writeback, since, now);
+        state.set_lag(&turn);
+        state.queue.advance(next);
         state.array = op;
         state.holder = Holder::Host;
         state.since = now;
         self.held.change(true, now);
         self.turn_free(unit);
+        self.chip_in_use(chip, true);
+        turn
     }
 
-    /// [`Dies::set_holder`] for a unit whose only operation, a host operation, has ended.
+    /// [`Dies::release`] for a unit whose only operation, a host operation, has ended. Returns the next one in its queue, and whether
+    /// anything waits for the unit.
     #[inline(always)]
-    pub(in crate::engine) fn release_host(&mut self, unit: UnitId, bus_gc: u64, now: Nanos) {
+    pub(in crate::engine) fn release_host(&mut self, unit: UnitId, bus_gc: u64, chip: u32, now: Nanos) -> (OpId, bool) {
         let state = &mut self[unit];
         state.lag += bus_gc;
         state.released = now;
         state.array = OpId::NONE;
         state.holder = Holder::Free;
         state.since = now;
+        let next = state.queue.head();
+        let awaited = next.is_some() || !state.due.is_empty();
         self.held.change(false, now);
         self.turn_free(unit);
+        self.chip_in_use(chip, false);
+        (next, awaited)
     }
 
     /// The number of a chip's operations in service rises or falls by one.

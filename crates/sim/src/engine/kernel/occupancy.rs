@@ -6,7 +6,10 @@ use crate::units::Nanos;
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::engine) struct Occupancy {
     busy: u64,
-    total: u128,
+    /// The sum of the times at which resources became idle, less that of those at which they became busy. With the number now this
+    /// is the integral, and a change takes no multiplication.
+    ends: i128,
+    /// Time of the last change made with [`Occupancy::change_beside`].
     since: Nanos,
     /// The integral until the last mark, if the number has changed since.
     marked: u128,
@@ -22,15 +25,21 @@ impl Occupancy {
     /// The number changes by `by`.
     #[inline(always)]
     pub(in crate::engine) fn change_by(&mut self, count: u32, up: bool, now: Nanos) {
-        self.total += u128::from(self.busy) * u128::from((now - self.since).0);
-        self.since = now;
-        if up { self.busy += u64::from(count) } else { self.busy -= u64::from(count) }
+        let times = i128::from(count) * i128::from(now.0);
+        if up {
+            self.busy += u64::from(count);
+            self.ends -= times;
+        } else {
+            self.busy -= u64::from(count);
+            self.ends += times;
+        }
     }
 
     /// The number changes by `count`, and the integral until `mark`, which is not later than now, will be asked for.
     #[inline(always)]
     pub(in crate::engine) fn change_beside(&mut self, mark: Nanos, count: u32, up: bool, now: Nanos) {
         self.marked = self.total_at(mark);
+        self.since = now;
         self.change_by(count, up, now);
     }
 
@@ -47,6 +56,6 @@ impl Occupancy {
     /// The integral until now, in nanoseconds of busy time.
     #[inline(always)]
     pub(in crate::engine) fn total(&self, now: Nanos) -> u128 {
-        self.total + u128::from(self.busy) * u128::from((now - self.since).0)
+        (self.ends + i128::from(self.busy) * i128::from(now.0)) as u128
     }
 }

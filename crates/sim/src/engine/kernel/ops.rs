@@ -2,11 +2,12 @@
 
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-use crate::blame::{Blame, ExtraBlame};
+use super::dies::Turn;
+use crate::blame::{Blame, Cause, Causes, ExtraBlame};
 use crate::config::MOST_QUEUES;
 use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab};
-use crate::units::{Moment, OpId, PlaneId, Ppn, Tag};
+use crate::units::{Moment, Nanos, OpId, PlaneId, Ppn, Tag};
 
 /// No chip: any will do.
 pub(in crate::engine) const NO_CHIP: u32 = u32::MAX;
@@ -64,7 +65,7 @@ impl<T> IndexMut<OpId> for ByOp<T> {
 #[repr(C, align(64))]
 pub(in crate::engine) struct HostPage {
     /// Causes of its time so far.
-    pub(in crate::engine) blame: Blame,
+    pub(in crate::engine) blame: Causes,
     /// Start of its first service.
     pub(in crate::engine) first_start: Option<Moment>,
     /// Ledger of its unit when it joined the queue: GC, GC in its own plane, write-backs.
@@ -99,11 +100,36 @@ pub(in crate::engine) struct HostPage {
 
 const _: () = assert!(size_of::<HostPage>() == 4 * 64, "the part of a host page is four cache lines");
 
+impl HostPage {
+    /// Makes the part of an earlier page of the fast lane that of another one, which has waited outside for so long.
+    #[inline(always)]
+    pub(in crate::engine) fn renew(&mut self, chip: u32, offset: u32, bytes: u32, waited: u64) {
+        self.chip = chip;
+        self.offset = offset;
+        self.bytes = bytes;
+        self.first_start = None;
+        self.blame.begin(waited);
+    }
+
+    /// Charges its wait for its unit since `since`, as its turn has come, without the time for which GC and write-backs held the
+    /// unit. Returns these two.
+    #[inline(always)]
+    pub(in crate::engine) fn charge_turn(&mut self, turn: &Turn, since: Nanos, now: Nanos) -> (u64, u64) {
+        if since == now {
+            return (0, 0);
+        }
+        let parts = turn.parts(since, now, self.ledger_gc, self.ledger_writeback);
+        self.blame.add(Cause::DieHost, parts.host);
+        self.blame.add(Cause::DieLate, parts.late);
+        (parts.gc, parts.writeback)
+    }
+}
+
 impl Blank for HostPage {
     #[inline(always)]
     fn blank() -> Self {
         HostPage {
-            blame: Blame::ZERO,
+            blame: Causes::ZERO,
             first_start: None,
             ledger_gc: 0,
             ledger_gc_own: 0,
@@ -318,6 +344,8 @@ pub(in crate::engine) struct Parts {
 #[derive(Clone)]
 pub(in crate::engine) struct Ops {
     records: Slab<Op>,
+    /// Operations in the fast lane.
+    lane: usize,
     parts: Parts,
     /// Whether the device needs any of `parts`.
     any_part: bool,
@@ -339,6 +367,7 @@ impl Ops {
     pub(super) fn new(capacity: usize, parts: Parts) -> Self {
         Ops {
             records: Slab::with_capacity(capacity),
+            lane: 0,
             parts,
             any_part: parts.parity
                 || parts.buffer
@@ -365,6 +394,7 @@ impl Ops {
     /// Creates an operation with blank side entries.
     #[inline(always)]
     pub(in crate::engine) fn create(&mut self, op: Op) -> OpId {
+        self.lane += usize::from(op.lane);
         let id = OpId(self.records.insert(op));
         self.host.reset(id);
         if self.any_part {
@@ -425,10 +455,24 @@ impl Ops {
         }
     }
 
-    /// The place of the next operation, with its old content, if the old operation fits.
+    /// The place of the next operation, with its old content, if the old operation was in the fast lane, too.
     #[inline(always)]
-    pub(in crate::engine) fn reuse(&mut self, suits: impl Fn(&Op) -> bool) -> Option<OpId> {
-        self.records.reuse(suits).map(OpId)
+    pub(in crate::engine) fn reuse_lane(&mut self) -> Option<OpId> {
+        let id = self.records.reuse(|op| op.lane)?;
+        self.lane += 1;
+        Some(OpId(id))
+    }
+
+    /// Whether all operations are in the fast lane.
+    #[inline(always)]
+    pub(in crate::engine) fn all_in_lane(&self) -> bool {
+        self.lane == self.records.in_use()
+    }
+
+    /// The record of an operation, and its part of a host page.
+    #[inline(always)]
+    pub(in crate::engine) fn both(&mut self, op: OpId) -> (&mut Op, &mut HostPage) {
+        (&mut self.records[op], &mut self.host[op])
     }
 
     /// Creates an operation as a copy of another one.
@@ -442,12 +486,21 @@ impl Ops {
     /// Frees an operation.
     #[inline(always)]
     pub(in crate::engine) fn remove(&mut self, op: OpId) {
+        self.lane -= usize::from(self.records[op].lane);
+        self.records.remove(op.0);
+    }
+
+    /// Frees an operation in the fast lane.
+    #[inline(always)]
+    pub(in crate::engine) fn remove_lane(&mut self, op: OpId) {
+        self.lane -= 1;
         self.records.remove(op.0);
     }
 
     /// Power is cut: frees all operations.
     pub(in crate::engine) fn clear(&mut self) {
         self.records.clear();
+        self.lane = 0;
     }
 }
 

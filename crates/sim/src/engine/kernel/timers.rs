@@ -51,6 +51,12 @@ impl Timers {
         self.chains.set(unit.ix(), Nanos::NEVER);
     }
 
+    /// Number of events without ends of chains.
+    #[inline(always)]
+    pub(in crate::engine) fn count(&self) -> u32 {
+        self.wheel.count()
+    }
+
     /// The next end of a chain, or never.
     #[inline(always)]
     pub(in crate::engine) fn next_chain(&self) -> Nanos {
@@ -91,10 +97,22 @@ impl Timers {
         }
     }
 
+    /// Whether a number in the wheel is that of an array or a bus.
+    #[inline(always)]
+    pub(in crate::engine) fn is_of_leg(&self, number: u32) -> bool {
+        (number as usize) < self.units + self.buses
+    }
+
     /// Sets the time of a timer's event.
     #[inline(always)]
     pub(in crate::engine) fn set(&mut self, timer: Timer, time: Nanos) {
         self.wheel.set(self.number(timer), time);
+    }
+
+    /// Sets the time of the event of a timer that has none.
+    #[inline(always)]
+    pub(in crate::engine) fn begin(&mut self, timer: Timer, time: Nanos) {
+        self.wheel.begin(self.number(timer), time);
     }
 
     /// Removes a timer's event.

@@ -2,7 +2,7 @@
 
 use crate::blame::Cause;
 use crate::device::timing::{LegKind, Legs};
-use crate::device::transaction::{Class, Need, Verb};
+use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::ops::Crossing;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::Hop;
@@ -98,11 +98,9 @@ impl Ssd {
             if op.class == Class::Host {
                 let mut at = id;
                 while at.is_some() {
-                    let page = &self.kernel.ops[at];
-                    let bytes = if page.need == Need::Merge { page_size } else { self.kernel.ops.host[at].bytes };
-                    across += net.traversal(bytes).0;
+                    across += net.traversal(self.bytes_read(at)).0;
                     pages += 1;
-                    at = page.mate;
+                    at = self.kernel.ops[at].mate;
                 }
                 way = Way::HostRead;
             } else {

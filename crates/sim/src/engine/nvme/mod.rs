@@ -10,7 +10,7 @@ mod shares;
 
 use std::collections::VecDeque;
 
-use crate::blame::{Blame, Cause, Extra, ExtraBlame};
+use crate::blame::{Cause, Causes, Extra, ExtraBlame};
 use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Class;
@@ -315,7 +315,7 @@ impl Ssd {
             nvme.queues[queue].inside += 1;
             self.host.give_extents(next.extents);
             let (op, tenant) = (next.waiting.request.op, next.waiting.marks.tenant);
-            self.admit_numbered(next.waiting, next.number);
+            self.admit_numbered(&next.waiting, next.number);
             if op == RequestOp::Trim {
                 // It takes a slot for no time.
                 let nvme = self.nvme_mut();
@@ -346,7 +346,7 @@ impl Ssd {
     pub(super) fn note_tenant(&mut self, op: OpId, id: RequestId, queue: u64) {
         let arbitration = self.nvme().arbitration;
         if arbitration > 0 {
-            self.kernel.ops.host[op].blame.0[Cause::Queue as usize] = queue - arbitration;
+            self.kernel.ops.host[op].blame.begin(queue - arbitration);
             self.charge_extra(op, Extra::Arbitration, arbitration);
         }
         let record = &self.host.requests[id.0];
@@ -387,7 +387,7 @@ impl Ssd {
         &mut self,
         id: RequestId,
         last: OpId,
-        blame: &Blame,
+        blame: &Causes,
         extras: &ExtraBlame,
         latency: u64,
         waits: u64,
@@ -421,7 +421,7 @@ impl Ssd {
         let total: u64 = by.iter().sum();
         law_eq!(
             total,
-            blame.0[Cause::DieHost as usize] + blame.0[Cause::BusHost as usize],
+            blame.get(Cause::DieHost) + blame.get(Cause::BusHost),
             "law: what tenants cost a request sums to its die_host and bus_host"
         );
         let row = &mut nvme.matrix[usize::from(marks.tenant)];

@@ -179,7 +179,7 @@ impl Ssd {
     pub(in crate::engine) fn part_ends(&mut self, id: OpId, failed: bool) {
         let (decode, slot, tag) =
             (self.kernel.ops.parity[id].redirect, self.kernel.ops[id].lpn, self.kernel.ops.host[id].tags[0]);
-        let (blame, start) = (self.kernel.ops.host[id].blame, self.kernel.ops.host[id].first_start);
+        let (blame, start) = (self.kernel.ops.host[id].blame.clone(), self.kernel.ops.host[id].first_start);
         let content = if failed { 0 } else { self.content(tag) };
         if self.checks_content() && !failed {
             law_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");

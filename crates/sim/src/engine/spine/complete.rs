@@ -1,10 +1,12 @@
 //! Completion of requests with their last page: acknowledgement, causes and counters.
 
-use crate::blame::{Blame, Cause, ExtraBlame};
+use crate::blame::{Causes, ExtraBlame};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
+use crate::engine::kernel::dies::Dies;
 use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
+use crate::stats::Stats;
 use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, RequestId};
 
 /// The end of a page of a request.
@@ -15,20 +17,20 @@ pub(super) struct PageEnd {
     pub(super) plane: PlaneId,
     /// Its first service; none if it had none: a page of a failed chip that its parity contains.
     pub(super) start: Option<Moment>,
-    pub(super) blame: Blame,
+    pub(super) blame: Causes,
 }
 
 impl PageEnd {
     /// No page has ended yet.
     #[inline(always)]
     pub(super) fn none() -> Self {
-        PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, plane: PlaneId::NONE, start: None, blame: Blame::ZERO }
+        PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, plane: PlaneId::NONE, start: None, blame: Causes::ZERO }
     }
 
     /// A page whose only time was the wait outside.
     pub(super) fn now(at: Nanos, waited: u64) -> Self {
-        let mut blame = Blame::ZERO;
-        blame.add(Cause::Queue, waited);
+        let mut blame = Causes::ZERO;
+        blame.begin(waited);
         PageEnd { completed: at, lpn: Lpn::NONE, plane: PlaneId::NONE, start: Some(Moment::at(at)), blame }
     }
 }
@@ -54,11 +56,19 @@ pub(super) fn completed(
         completion: now,
         plane: end.plane,
         uncorrectable,
-        blame: end.blame,
+        blame: end.blame.all(),
         extras,
         tenant,
         aggressor,
     }
+}
+
+/// See [`Ssd::note_completion`].
+#[inline(always)]
+pub(in crate::engine) fn note_completion(stats: &mut Stats, dies: &mut Dies, now: Nanos) {
+    stats.last_completion = now;
+    stats.held_at.1 = dies.held.total(now);
+    dies.marked_at = now;
 }
 
 impl Ssd {
@@ -89,7 +99,7 @@ impl Ssd {
             (best.completed, best.lpn, best.plane) = (self.now, page.lpn, page.plane);
             let page = &self.kernel.ops.host[op];
             best.start = page.first_start;
-            best.blame = page.blame;
+            best.blame.copy(&page.blame);
             self.keep_extras(id, op);
             if self.rules.tenants {
                 self.keep_shares(id, op);
@@ -100,7 +110,7 @@ impl Ssd {
     /// How a page of a request ends now.
     fn page_end(&self, op: OpId) -> PageEnd {
         let (lpn, plane, page) = (self.kernel.ops[op].lpn, self.kernel.ops[op].plane, &self.kernel.ops.host[op]);
-        PageEnd { completed: self.now, lpn, plane, start: page.first_start, blame: page.blame }
+        PageEnd { completed: self.now, lpn, plane, start: page.first_start, blame: page.blame.clone() }
     }
 
     /// The record of a request that completes now.
@@ -131,9 +141,7 @@ impl Ssd {
     /// A measured request completes now: integrals over time are taken up to here.
     #[inline(always)]
     pub(in crate::engine) fn note_completion(&mut self) {
-        self.stats.last_completion = self.now;
-        self.stats.held_at.1 = self.kernel.dies.held.total(self.now);
-        self.kernel.dies.marked_at = self.now;
+        note_completion(&mut self.stats, &mut self.kernel.dies, self.now);
     }
 
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
@@ -182,7 +190,8 @@ impl Ssd {
         }
         if self.rules.tenants {
             let blame =
-                if last.is_none() { self.host.requests[id.0].best.blame } else { self.kernel.ops.host[last].blame };
+                if last.is_none() { &self.host.requests[id.0].best.blame } else { &self.kernel.ops.host[last].blame };
+            let blame = blame.clone();
             self.tenant_done(id, last, &blame, &extras, latency, waits);
             self.host.stirred |= self.host.queued > 0;
         }
@@ -194,6 +203,7 @@ impl Ssd {
         self.stats.completed += 1;
         self.host.outstanding -= 1;
         self.host.window_stale |= !self.host.window.is_empty();
+        self.host.requests[id.0].leave_lane();
         self.host.requests.remove(id.0);
     }
 }

@@ -8,7 +8,7 @@ use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::{Nanos, Pause, Ssd};
 use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{Moment, OpId, PlaneId, Ppn, Tag, UnitId};
+use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// Starts operations on every unit that may have become free.
@@ -162,11 +162,12 @@ impl Ssd {
     #[inline(always)]
     fn next_place(&mut self, full: &mut bool, takes: fn(&Self, UnitId) -> bool) -> Option<(UnitId, PlaneId)> {
         let (next, units) = (self.host.last_place + 1, self.dev.geometry.units);
+        let lpn = self.kernel.ops[self.host.anywhere.head()].lpn;
         for (mut from, to) in [(next, units), (0, next)] {
             while let Some(unit) = self.kernel.dies.first_free(from, to) {
                 from = unit.0 + 1;
                 if takes(self, unit) {
-                    match self.next_plane(unit) {
+                    match self.next_plane(unit, lpn) {
                         Some(plane) => return Some((unit, plane)),
                         None => *full = true,
                     }
@@ -203,13 +204,13 @@ impl Ssd {
         back
     }
 
-    /// The next plane of a unit, round robin, with a free page for host data.
-    pub(in crate::engine) fn next_plane(&mut self, unit: UnitId) -> Option<PlaneId> {
+    /// The next plane of a unit, round robin, with a free page at the host's write point that may hold this logical page.
+    pub(in crate::engine) fn next_plane(&mut self, unit: UnitId, lpn: Lpn) -> Option<PlaneId> {
         let planes = self.dev.geometry.planes_per_unit;
         for step in 1..=planes {
             let k = (self.kernel.dies[unit].token + step) % planes;
             let plane = self.dev.geometry.plane_of_unit(unit, k);
-            if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
+            if self.dev.flash.next_offset(plane, Stream::Host).is_some() && self.may_hold(plane, lpn) {
                 self.kernel.dies[unit].token = k;
                 return Some(plane);
             }
@@ -408,12 +409,20 @@ impl Ssd {
         (pages.len() as u64, self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst))
     }
 
-    /// Bus time of a read: the requested bytes, or the whole page for a merge.
+    /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
+    #[inline(always)]
+    pub(in crate::engine) fn bytes_read(&self, op: OpId) -> u32 {
+        if self.rules.whole_reads || self.kernel.ops[op].need == Need::Merge {
+            self.dev.geometry.page_size
+        } else {
+            self.kernel.ops.host[op].bytes
+        }
+    }
+
+    /// Bus time of a read.
     #[inline(always)]
     fn read_burst(&self, op: OpId) -> Nanos {
-        let page = &self.kernel.ops[op];
-        let bytes = if page.need == Need::Merge { self.dev.geometry.page_size } else { self.kernel.ops.host[op].bytes };
-        self.dev.timing.transfer(bytes)
+        self.dev.timing.transfer(self.bytes_read(op))
     }
 
     /// The first page at the head of a unit's queue that belongs to a request and fits into its multi-plane command. During a
@@ -508,10 +517,15 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn hold_tag(&mut self, op: OpId, place: usize, tag: Tag) {
         self.kernel.ops.host[op].tags[place] = tag;
-        // A line of the write cache may hold newer sectors, too.
-        if self.host.runs.any() || self.rules.buffers || self.oracle.tracks_sectors() {
+        if self.notes_reads() {
             self.note_flash_read(op, tag);
         }
+    }
+
+    /// Whether it is noted what reads find on flash. A line of the write cache may hold newer sectors, too.
+    #[inline(always)]
+    pub(in crate::engine) fn notes_reads(&self) -> bool {
+        self.host.runs.any() || self.rules.buffers || self.oracle.tracks_sectors()
     }
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.
@@ -611,7 +625,7 @@ impl Ssd {
                 return;
             }
             // It has waited exactly as long as its lead, for the same dies.
-            self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame;
+            self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame.clone();
             if self.rules.tenants {
                 self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
             }
@@ -708,39 +722,35 @@ impl Ssd {
     /// part of the rest that would exist without GC.
     #[inline(always)]
     pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
-        let turn = self.turn(op, unit);
-        self.charge_from(op, unit, &turn);
+        let (turn, since) = (self.turn(op, unit), self.kernel.ops[op].waits_since);
+        self.charge_from(op, unit, since, &turn);
     }
 
     /// A host operation has reached the head of the queue: charges its wait, and advances the shadow clock.
     #[inline(always)]
     pub(in crate::engine) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
-        let turn = self.turn(op, unit);
-        self.charge_from(op, unit, &turn);
-        self.kernel.dies[unit].set_lag(&turn);
+        let (state, since) = (&mut self.kernel.dies[unit], self.kernel.ops[op].waits_since);
+        let turn = state.turn(since, self.now);
+        state.set_lag(&turn);
+        self.charge_from(op, unit, since, &turn);
     }
 
     /// Charges a wait whose turn has come: without GC it would have ended when the operation begins by the shadow clock.
     #[inline(always)]
-    fn charge_from(&mut self, op: OpId, unit: UnitId, turn: &Turn) {
-        let since = self.kernel.ops[op].waits_since;
-        let wait = (self.now - since).0;
-        if wait == 0 {
+    fn charge_from(&mut self, op: OpId, unit: UnitId, since: Nanos, turn: &Turn) {
+        if since == self.now {
             return;
         }
         let page = &mut self.kernel.ops.host[op];
-        let gc_all = turn.gc - page.ledger_gc;
-        let back = turn.writeback - page.ledger_writeback;
-        let rest = wait - gc_all - back;
-        let host = (turn.shadow_start.0.saturating_sub(since.0)).min(rest);
+        let parts = turn.parts(since, self.now, page.ledger_gc, page.ledger_writeback);
         if self.rules.sorts_waits {
-            self.sort_wait(op, unit, host, rest);
+            self.sort_wait(op, unit, parts.host, parts.host + parts.late);
         } else {
-            page.blame.add(Cause::DieHost, host);
-            page.blame.add(Cause::DieLate, rest - host);
+            page.blame.add(Cause::DieHost, parts.host);
+            page.blame.add(Cause::DieLate, parts.late);
         }
-        if gc_all + back > 0 {
-            self.charge_collections(op, unit, gc_all, back);
+        if parts.gc + parts.writeback > 0 {
+            self.charge_collections(op, unit, parts.gc, parts.writeback);
         }
     }
 
@@ -759,7 +769,8 @@ impl Ssd {
     }
 
     /// Charges the part of a wait in which GC and write-backs held the unit.
-    fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
+    #[inline(never)]
+    pub(in crate::engine) fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
         let (page, state) = (&self.kernel.ops[op], &self.kernel.dies[unit]);
         let k = self.dev.geometry.plane_in_unit(page.plane);
         let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)], k, self.now)

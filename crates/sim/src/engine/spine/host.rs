@@ -11,24 +11,28 @@ use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
+use crate::engine::spine::ring::{RING, Ring};
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::schemes::Place;
-use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup};
+use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup, count};
 
 /// A request outside the device.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::engine) struct Waiting {
     pub(in crate::engine) request: Request,
+    /// The page with its first byte, or any page if it has no bytes.
+    page: Lpn,
     /// Number of its extents in [`Host::extents`]; 0 if its bytes are contiguous.
     extents: u32,
     pub(in crate::engine) marks: Marks,
 }
 
 impl Waiting {
-    /// A contiguous request.
-    pub(in crate::engine) fn together(request: Request) -> Self {
-        Waiting { request, extents: 0, marks: Marks::default() }
+    /// A contiguous request whose first byte is in a page.
+    #[inline(always)]
+    pub(in crate::engine) fn together(request: Request, page: Lpn) -> Self {
+        Waiting { request, page, extents: 0, marks: Marks::default() }
     }
 }
 
@@ -44,6 +48,8 @@ pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) delayed: Nanos,
     /// A read in the window: the route has decided about it.
     pub(in crate::engine) routed: bool,
+    /// One page of a measured request that has stayed in the fast lane: only what [`HostRequest::renew`] sets differs from another.
+    plain: bool,
     pub(in crate::engine) measured: bool,
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
@@ -65,23 +71,29 @@ impl HostRequest {
         self.remaining == 1 && self.best.completed == Nanos::ZERO
     }
 
-    /// Makes an earlier request's record that of a measured request of one page. `best` is empty; what it says beside its time and
-    /// page is read only after a page has set all of it.
+    /// Whether the record is that of a measured request of one page that stayed in the lane to its end.
+    pub(in crate::engine) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// The record of a measured request of one page in the lane.
+    pub(in crate::engine) fn plain(index: u64, next: &Waiting, admitted: Nanos) -> Self {
+        HostRequest { plain: true, ..HostRequest::new(index, *next, admitted, true, 1) }
+    }
+
+    /// Makes the record of an earlier such request that of another one.
     #[inline(always)]
     pub(in crate::engine) fn renew(&mut self, index: u64, next: &Waiting, admitted: Nanos) {
         self.index = index;
         self.request = next.request;
-        self.scattered = false;
         self.admitted = admitted;
-        self.measured = true;
         self.conflicted = false;
         self.marks = next.marks;
-        self.remaining = 1;
-        self.uncorrectable = 0;
-        self.first = OpId::NONE;
-        self.best.completed = Nanos::ZERO;
-        self.best.lpn = Lpn::NONE;
-        // `delayed` and `routed` are of the window, through which no request of the lane passes.
+    }
+
+    /// The request leaves the lane.
+    pub(in crate::engine) fn leave_lane(&mut self) {
+        self.plain = false;
     }
 
     #[inline(always)]
@@ -93,6 +105,7 @@ impl HostRequest {
             admitted,
             delayed: Nanos::NEVER,
             routed: false,
+            plain: false,
             measured,
             conflicted: false,
             marks: next.marks,
@@ -104,17 +117,17 @@ impl HostRequest {
     }
 }
 
-/// Requests submitted in advance: enough that a trace reader works in batches, few enough to stay in the cache.
-const RING: usize = 4096;
-
-/// Number of writes for which map entries are prefetched.
+/// Number of requests before one whose map entry is prefetched. What the entry leads to is prefetched half as far ahead.
 pub(in crate::engine) const LOOK_AHEAD: usize = 16;
+
+/// Requests that are prefetched together.
+pub(in crate::engine) const BATCH: usize = LOOK_AHEAD / 2;
 
 /// The host's queues.
 #[derive(Clone)]
 pub(in crate::engine) struct Host {
     /// Requests submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
-    pub(in crate::engine) ring: VecDeque<Waiting>,
+    pub(in crate::engine) ring: Ring,
     /// Extents of scattered requests in the ring, in the order of the ring.
     extents: VecDeque<Extent>,
     arrived: usize,
@@ -170,7 +183,7 @@ impl Host {
         let eager =
             config.schemes.order.policy_ref().eager() && config.chip_queue().is_none() && !config.delays_writes();
         Host {
-            ring: VecDeque::with_capacity(RING),
+            ring: Ring::new(),
             extents: VecDeque::new(),
             arrived: 0,
             requests: Slab::with_capacity(depth as usize + 1),
@@ -310,8 +323,8 @@ impl Ssd {
         if request.op == RequestOp::Flush {
             return self.submit_marked(request, Marks::default(), std::iter::empty());
         }
-        self.check_extent(request.offset, request.bytes);
-        self.hand_in(Waiting::together(request));
+        let waiting = self.together(request);
+        self.hand_in(waiting);
     }
 
     /// Submits a scattered request: one request with one latency, whose extents may be anywhere. `request.offset` is the start of
@@ -341,15 +354,10 @@ impl Ssd {
     ) -> Waiting {
         if request.op == RequestOp::Flush {
             law!(self.flushes(), "a device without a write cache has nothing to flush");
-            return Waiting { marks, ..Waiting::together(request) };
+            return Waiting { marks, ..Waiting::together(request, Lpn(0)) };
         }
         let mut extents = extents.peekable();
-        let waiting = if extents.peek().is_some() {
-            self.scatter(request, extents)
-        } else {
-            self.check_extent(request.offset, request.bytes);
-            Waiting::together(request)
-        };
+        let waiting = if extents.peek().is_some() { self.scatter(request, extents) } else { self.together(request) };
         Waiting { marks, ..waiting }
     }
 
@@ -372,14 +380,21 @@ impl Ssd {
 
     #[inline(always)]
     pub(in crate::engine) fn count_submitted(&mut self, request: &Request) {
-        self.host.submitted += 1;
+        count(&mut self.host.submitted);
         if self.rules.buffers {
             self.more_arrivals();
         }
         self.host.only_reads &= request.op == RequestOp::Read;
     }
 
-    pub(in crate::engine) fn check_extent(&self, offset: u64, bytes: u64) {
+    /// A contiguous request, which must lie on the device.
+    #[inline(always)]
+    pub(in crate::engine) fn together(&self, request: Request) -> Waiting {
+        self.check_extent(request.offset, request.bytes);
+        Waiting::together(request, self.dev.geometry.page_at(request.offset))
+    }
+
+    fn check_extent(&self, offset: u64, bytes: u64) {
         let end = offset.checked_add(bytes);
         law!(bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()), "a request lies on the device");
     }
@@ -398,10 +413,10 @@ impl Ssd {
         let count = self.host.extents.len() - before;
         if count == 1 {
             self.host.extents.pop_back();
-            return Waiting::together(request);
+            return self.together(request);
         }
         let extents = u32::try_from(count).expect("a request has fewer than 2^32 extents");
-        Waiting { extents, ..Waiting::together(request) }
+        Waiting { extents, ..Waiting::together(request, self.dev.geometry.page_at(request.offset)) }
     }
 
     /// Counts a command that is not simulated, such as a flush.
@@ -438,32 +453,37 @@ impl Ssd {
         self.host.stirred = false;
         if self.host.closed {
             while self.host.outstanding < self.host.depth && self.host.fault.is_none() {
-                let Some(mut next) = self.host.ring.pop_front() else { break };
+                if self.host.ring.is_empty() {
+                    break;
+                }
+                let mut next = self.host.ring.take();
                 self.arrives();
                 next.request.arrival = self.now;
                 self.watch_arrival(self.host.admitted, &next.request);
-                self.admit_one(next);
+                self.admit_one(&next);
             }
             return;
         }
         while self.host.ring.get(self.host.arrived).is_some_and(|next| next.request.arrival <= self.now) {
-            let (ahead, request) = (self.host.arrived as u64, self.host.ring[self.host.arrived].request);
-            self.watch_arrival(self.host.admitted + ahead, &request);
+            let ahead = self.host.arrived as u64;
+            if let Some(next) = self.host.ring.get(self.host.arrived).copied() {
+                self.watch_arrival(self.host.admitted + ahead, &next.request);
+            }
             self.host.arrived += 1;
             self.arrives();
         }
         while self.host.arrived > 0 && self.host.outstanding < self.host.depth && self.host.fault.is_none() {
             let next = self.host.ring.pop_front().expect("as counted");
             self.host.arrived -= 1;
-            self.admit_one(next);
+            self.admit_one(&next);
         }
     }
 
     /// A request has arrived.
     #[inline(always)]
     pub(in crate::engine) fn arrives(&mut self) {
-        self.stats.arrivals += 1;
-        self.stats.chips_busy += u64::from(self.kernel.dies.chips_busy);
+        count(&mut self.stats.arrivals);
+        self.stats.chips_busy += u64::from(self.kernel.dies.chips_busy());
         self.stats.window += self.host.window.len() as u64;
     }
 
@@ -491,19 +511,21 @@ impl Ssd {
         }
     }
 
-    /// Prefetches data that requests further up the ring will use.
-    #[inline(always)]
+    /// Prefetches data that requests further up the ring will use. To be called once every [`BATCH`] requests.
+    #[inline(never)]
     pub(in crate::engine) fn look_ahead(&self) {
-        // A flush may name any place.
-        let place = |request: &Request| if request.op == RequestOp::Flush { 0 } else { request.offset };
-        let page = |next: &Waiting| self.logical(self.dev.geometry.page_at(place(&next.request)));
         let ring = &self.host.ring;
-        if let (Some(far), Some(near)) = (ring.get(LOOK_AHEAD - 1), ring.get(LOOK_AHEAD / 2 - 1)) {
-            self.dev.map.expect(page(far));
-            self.oracle.expect(page(far));
-            match near.request.op {
-                RequestOp::Read => self.expect_read(page(near)),
-                _ => self.expect_write(page(near)),
+        if ring.len() < LOOK_AHEAD + BATCH {
+            return;
+        }
+        for i in 0..BATCH {
+            let (far, near) = (ring.at(LOOK_AHEAD + i), ring.at(LOOK_AHEAD - BATCH + i));
+            let page = self.logical(far.page);
+            self.dev.map.expect(page);
+            self.oracle.expect(page);
+            // Nothing waits for the counter of readers of a block.
+            if near.request.op != RequestOp::Read {
+                self.expect_write(self.logical(near.page));
             }
         }
     }
@@ -514,7 +536,7 @@ impl Ssd {
         if !self.host.measuring {
             self.check_warmup();
         }
-        self.host.admitted += 1;
+        count(&mut self.host.admitted);
         self.host.measuring
     }
 
@@ -583,15 +605,17 @@ impl Ssd {
         self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant, None), ssd.now));
     }
 
-    fn admit_one(&mut self, next: Waiting) {
+    fn admit_one(&mut self, next: &Waiting) {
         self.admit_numbered(next, self.host.admitted);
     }
 
     /// Admits a request, which has this number in the order of arrival.
     #[inline(always)]
-    pub(in crate::engine) fn admit_numbered(&mut self, next: Waiting, index: u64) {
+    pub(in crate::engine) fn admit_numbered(&mut self, next: &Waiting, index: u64) {
         let request = next.request;
-        self.look_ahead();
+        if self.host.admitted.is_multiple_of(BATCH as u64) {
+            self.look_ahead();
+        }
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {
             self.start_measures(request.arrival);
@@ -599,17 +623,17 @@ impl Ssd {
         let together = Extent { offset: request.offset, bytes: request.bytes };
         match request.op {
             RequestOp::Read | RequestOp::Write => {}
-            RequestOp::Trim => return self.admit_trim(&next, index, measured),
-            RequestOp::Flush => return self.admit_flush(next, index, measured),
+            RequestOp::Trim => return self.admit_trim(next, index, measured),
+            RequestOp::Flush => return self.admit_flush(*next, index, measured),
         }
-        let (first, last) = self.span(&together);
-        let single = first == last && next.extents == 0;
-        if self.fast.lane && measured && single && self.admit_to_lane(&next, index, Lpn(first)) {
+        let last = self.dev.geometry.page_at(request.offset + request.bytes - 1);
+        let single = next.page == last && next.extents == 0;
+        if self.fast.lane && measured && single && self.admit_to_lane(next, index, next.page) {
             return;
         }
         self.host.outstanding += 1;
-        let (pages, asked) = self.pages_of(&next);
-        let record = HostRequest::new(index, next, self.now, measured, pages);
+        let (pages, asked) = self.pages_of(next);
+        let record = HostRequest::new(index, *next, self.now, measured, pages);
         let id = RequestId(self.host.requests.insert(record));
         match request.op {
             RequestOp::Write => self.count_written(asked, measured),
@@ -622,7 +646,7 @@ impl Ssd {
         if next.extents == 0 {
             self.admit_pages(id, &request, together, measured, &mut tail);
         } else {
-            self.each_extent(&next, |ssd, extent, _| {
+            self.each_extent(next, |ssd, extent, _| {
                 ssd.admit_pages(id, &request, extent, measured, &mut tail);
             });
         }

@@ -273,7 +273,7 @@ impl Ssd {
         }
         let op = &mut self.kernel.ops[id];
         if op.lane && self.fast.lane && op.need == Need::Read {
-            return self.leaves_lane(id);
+            return self.leaves_lane(id, false);
         }
         op.leg += 1;
         if self.data_in_ends(id) {
@@ -338,7 +338,7 @@ impl Ssd {
                 return self.written_in_lane(id, unit);
             }
             if op.leg == BOOKED {
-                return self.booked_ends(id);
+                return self.leaves_lane(id, true);
             }
             op.leg = 1;
             let bus = op.channel.ix();

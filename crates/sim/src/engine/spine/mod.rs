@@ -10,5 +10,6 @@ pub(super) mod host;
 pub(super) mod legs;
 pub(super) mod memory;
 pub(super) mod merge;
+pub(super) mod ring;
 pub(super) mod timeless;
 pub(super) mod window;

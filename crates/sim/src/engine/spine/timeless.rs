@@ -9,7 +9,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
-use crate::engine::spine::host::{LOOK_AHEAD, Waiting};
+use crate::engine::spine::host::{BATCH, LOOK_AHEAD, Waiting};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Request, RequestOp};
@@ -47,14 +47,6 @@ impl Ssd {
         }
         if self.rules.numbered {
             self.dev.flash.expect_program(self.dev.geometry.static_plane(lpn));
-        }
-    }
-
-    /// Prefetches the data that a read uses after its map entry.
-    #[inline(always)]
-    pub(in crate::engine) fn expect_read(&self, lpn: Lpn) {
-        if let Location::Flash(page) = self.dev.map.get(lpn) {
-            self.dev.flash.expect_read(self.dev.geometry.block_of(page));
         }
     }
 
@@ -195,8 +187,8 @@ impl Ssd {
     /// If a request exceeds the device or is empty.
     #[inline]
     pub fn apply(&mut self, request: Request) {
-        self.check_extent(request.offset, request.bytes);
-        self.keep_for_later(Waiting::together(request));
+        let waiting = self.together(request);
+        self.keep_for_later(waiting);
     }
 
     /// The same for a scattered request; see [`Ssd::submit_scattered`].
@@ -211,10 +203,12 @@ impl Ssd {
     #[inline]
     fn keep_for_later(&mut self, waiting: Waiting) {
         self.host.ring.push_back(waiting);
-        if self.host.ring.len() > LOOK_AHEAD {
+        if self.host.ring.len() == LOOK_AHEAD + BATCH {
             self.look_ahead();
-            let next = self.host.ring.pop_front().expect("more than one waits");
-            self.serve_now(next);
+            for _ in 0..BATCH {
+                let next = self.host.ring.pop_front().expect("more than one waits");
+                self.serve_now(next);
+            }
         }
     }
 
@@ -230,8 +224,8 @@ impl Ssd {
     /// # Panics
     /// If it exceeds the device or is empty.
     pub fn apply_now(&mut self, request: Request) {
-        self.check_extent(request.offset, request.bytes);
-        self.serve_now(Waiting::together(request));
+        let waiting = self.together(request);
+        self.serve_now(waiting);
     }
 
     fn serve_now(&mut self, next: Waiting) {
@@ -362,7 +356,7 @@ impl Ssd {
         let units = self.dev.geometry.units;
         for step in 1..=units {
             let unit = UnitId((self.host.last_place + step) % units);
-            if let Some(plane) = self.next_plane(unit) {
+            if let Some(plane) = self.next_plane(unit, lpn) {
                 self.host.last_place = unit.0;
                 return Some(plane);
             }

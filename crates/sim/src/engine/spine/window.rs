@@ -105,9 +105,15 @@ impl Ssd {
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
             let load = self.features.raid.as_ref().map(|raid| raid.load());
-            let page_size = self.entry_bytes();
-            let view =
-                WindowView { ssd: &self.host, ops: &self.kernel.ops, limit: self.rules.chip_queue, page_size, load };
+            let (page_size, binds) = (self.entry_bytes(), self.rules.binds);
+            let view = WindowView {
+                ssd: &self.host,
+                ops: &self.kernel.ops,
+                limit: self.rules.chip_queue,
+                page_size,
+                load,
+                binds,
+            };
             if std::mem::take(&mut begins) {
                 self.schemes.order.policy().drain(&view);
             }
@@ -139,6 +145,8 @@ struct WindowView<'a> {
     page_size: u64,
     /// With parity: reads and programs queued or in service by chip.
     load: Option<&'a [[u32; 2]]>,
+    /// Writes of one page may have different chips.
+    binds: bool,
 }
 
 impl WindowView<'_> {
@@ -184,6 +192,14 @@ impl crate::policy::Window for WindowView<'_> {
         };
         let (a, b) = (pages(one), pages(other));
         a.start < b.end && b.start < a.end
+    }
+    /// A partial write that takes a place of its chip and waits for the merge read of an earlier write, which waits for a place of
+    /// another chip, could keep others from making room there.
+    fn may_pass(&self, request: RequestId) -> bool {
+        let earlier = || self.pending().iter().take_while(|other| **other != request);
+        !self.binds
+            || self.reads(request)
+            || !earlier().any(|other| !self.reads(*other) && self.overlap(request, *other))
     }
     fn chip_count(&self) -> u32 {
         self.ssd.chip_outstanding.len() as u32

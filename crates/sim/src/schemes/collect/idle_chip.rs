@@ -37,6 +37,17 @@ pub enum To {
     OwnPlane,
 }
 
+/// Whether write-backs of several collections may be in flight at one time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Segments {
+    /// Idle chips take pages of the next segment while some of this one are being written.
+    Overlapping,
+    /// A segment is written back as a unit (section 4.2.1): the next one begins when all of its pages are on flash.
+    OneByOne,
+}
+
 /// When a slot of the buffer becomes free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -70,15 +81,17 @@ scheme! {
     /// that a partial write still has to read is also moved by `inner`.
     ///
     /// Pages of one collection form a segment, which may be written back once its last page is in the buffer. Segments are served
-    /// first in, first out. Their pages go to idle chips in turn, one per chip, to the next plane of the chip with a free page
-    /// for host data. A read of a buffered page is served from the buffer (`device.memory`). A host write of a waiting page
-    /// replaces it in the buffer and is complete; a write of a page whose write-back has begun goes to flash as usual.
+    /// first in, first out; with `segments = "one_by_one"` the next begins when the last page of this one is on flash. Pages go to
+    /// idle chips in turn, one per chip, to the next plane of the chip with a free page for host data. A read of a buffered page is
+    /// served from the buffer (`device.memory`). A host write of a waiting page replaces it in the buffer and is complete; a write of
+    /// a page whose write-back has begun goes to flash as usual.
     ///
     /// It helps where requests are delayed by GC while other chips are idle, and as long as the buffer has room: watch
     /// `idle_chip.buffered_share`. The victim is erased before its pages are durable, so the buffer must survive a power cut
     /// (`device.power_loss_protection`), or use `erase = "after_writeback"`, `absorb = false` and `device.keep_overwritten`.
-    /// Needs `schemes.place = "dynamic"`, which places writes when a chip is idle, so that they wait for no collection while others
-    /// are. With `to = "own_plane"` buffered pages return to their own planes, and places must be static. With `staging.slots = 0` it equals `inner`, event for event, with this scheme's report.
+    /// With `schemes.place = "dynamic"` a write goes to a chip that is idle, so that it waits for no collection while others are; with
+    /// `"round-robin"` it waits for the chip that it got at admission. Static orders need `to = "own_plane"`: buffered pages return to
+    /// their own planes. With `staging.slots = 0` it equals `inner`, event for event, with this scheme's report.
     ///
     /// Gao et al., "Exploiting Chip Idleness for Minimizing Garbage Collection Induced Chip Access Conflict on SSDs", section 4:
     /// rules 1 and 2, Fig. 9 to 11, Algorithm 1.
@@ -89,6 +102,8 @@ scheme! {
         writeback: When = When::ChipIdle,
         /// Where pages are written back: to `"idle_chips"`, or each to its `"own_plane"`.
         [since "0.1.1"] to: To = To::IdleChips,
+        /// Write-backs of several collections: `"overlapping"`, or `"one_by_one"`.
+        [since "0.1.2"] segments: Segments = Segments::Overlapping,
         /// When a slot becomes free: at `"completion"` or at `"issue"` of its write-back.
         release: Release = Release::Completion,
         /// When a victim is erased: `"first"`, or `"after_writeback"`.
@@ -138,6 +153,7 @@ impl Collector for IdleChip {
             free_at_issue: self.release == Release::Issue,
             absorb: self.absorb,
             erase_first: self.erase == Erase::First,
+            by_segment: self.segments == Segments::OneByOne,
         })
     }
     fn reports_conflicts(&self) -> bool {
@@ -163,6 +179,15 @@ impl Collector for IdleChip {
             let why = "idle-chip: dynamic placement may have filled the plane that a buffered page returns to";
             let help = "use a static order, or to = \"idle_chips\"";
             needs.push(Need::new(Requirement::StaticPlaces, "schemes.place", why, help));
+        }
+        if self.to == To::OwnPlane && self.segments == Segments::OneByOne {
+            let why = "idle-chip: pages that return to their own planes form no segments";
+            needs.push(Need::new(
+                Requirement::OtherKnobs,
+                key,
+                why,
+                "use segments = \"overlapping\", or to = \"idle_chips\"",
+            ));
         }
         if self.to == To::OwnPlane && self.erase == Erase::AfterWriteback {
             let why = "idle-chip: a victim that waits for its pages would need room in their own plane";

@@ -134,6 +134,7 @@ impl Collector for PaGc {
             free_at_issue: false,
             absorb: false,
             erase_first: true,
+            by_segment: false,
         })
     }
 

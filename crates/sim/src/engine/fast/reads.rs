@@ -1,0 +1,71 @@
+//! Rounds of reads alone: the round of a device on which every event is the end of a booked read, and only reads have been
+//! submitted so far.
+//!
+//! Then no page moves or becomes stale between the admission of a read and its start. So a read that finds its die free begins when
+//! it is admitted, without a queue, and there are no decisions and no grants. Anything else that turns up is left to the general
+//! round, which follows at the same time.
+
+use crate::engine::Ssd;
+use crate::engine::kernel::dies::Holder;
+use crate::units::{Nanos, UnitId};
+
+impl Ssd {
+    /// Handles the next time if only booked reads end and requests arrive then. Returns whether it did. Equals [`Ssd::round`].
+    #[inline(always)]
+    pub(in crate::engine) fn round_of_reads(&mut self, time: Nanos) -> bool {
+        if !self.fast.quiet || !self.host.only_reads || !self.all_booked() || time >= self.observer.sample_at {
+            return false;
+        }
+        self.read_round(time);
+        true
+    }
+
+    fn read_round(&mut self, time: Nanos) {
+        law!(time >= self.now, "time never goes backwards");
+        self.now = time;
+        if self.kernel.timers.next() == time {
+            self.kernel.batch.clear();
+            self.kernel.timers.take_all(&mut self.kernel.batch);
+            self.kernel.events_since_scan += self.kernel.batch.len() as u64;
+            for i in 0..self.kernel.batch.len() {
+                // Arrays have the first numbers.
+                let unit = UnitId(self.kernel.batch[i] as u32);
+                self.leaves_lane(self.kernel.dies[unit].array(), true);
+            }
+        }
+        self.kernel.dies.start_early(true);
+        // Those that waited begin first, as they are older. What is none of them waits for the general round.
+        let mut left = 0;
+        for i in 0..self.kernel.dies.dirty.len() {
+            let unit = self.kernel.dies.dirty[i];
+            if self.start_in_lane(unit) {
+                self.kernel.dies[unit].dirty = false;
+            } else {
+                self.kernel.dies.dirty[left] = unit;
+                left += 1;
+            }
+        }
+        self.kernel.dies.dirty.truncate(left);
+        self.admit();
+        self.kernel.dies.start_early(false);
+        self.kernel.decided_at = time;
+        self.kernel.granted_at = time;
+        if self.settled() {
+            self.end_round();
+        } else {
+            self.round(time);
+        }
+    }
+
+    /// Whether a read that is admitted now begins now, as it finds its die free.
+    #[inline(always)]
+    pub(super) fn begins_at_once(&self, unit: UnitId) -> bool {
+        let state = &self.kernel.dies[unit];
+        self.kernel.dies.starts_early()
+            && state.holder() == Holder::Free
+            && state.array().is_none()
+            && state.queue.is_empty()
+            && state.job.is_none()
+            && state.due.is_empty()
+    }
+}

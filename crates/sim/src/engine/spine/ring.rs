@@ -1,0 +1,77 @@
+//! Requests submitted in advance, in a ring of fixed size: a place is found by a mask.
+
+use super::host::Waiting;
+use crate::request::{Request, RequestOp};
+use crate::units::{Lpn, Nanos};
+
+/// Requests submitted in advance: enough that a trace reader works in batches, few enough to stay in the cache.
+pub(super) const RING: usize = 4096;
+
+/// A queue of at most [`RING`] requests.
+#[derive(Clone)]
+pub(in crate::engine) struct Ring {
+    places: Box<[Waiting; RING]>,
+    /// Number of requests that have left it.
+    first: usize,
+    len: usize,
+}
+
+impl Ring {
+    pub(super) fn new() -> Self {
+        let blank = Request { arrival: Nanos::ZERO, op: RequestOp::Read, offset: 0, bytes: 0 };
+        let places = vec![Waiting::together(blank, Lpn(0)); RING].into_boxed_slice();
+        Ring { places: places.try_into().expect("as many as it has"), first: 0, len: 0 }
+    }
+
+    #[inline(always)]
+    pub(in crate::engine) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub(in crate::engine) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The `i`-th request, if there are as many.
+    #[inline(always)]
+    pub(in crate::engine) fn get(&self, i: usize) -> Option<&Waiting> {
+        (i < self.len).then(|| self.at(i))
+    }
+
+    /// The `i`-th request. Precondition: there are as many.
+    #[inline(always)]
+    pub(in crate::engine) fn at(&self, i: usize) -> &Waiting {
+        debug_assert!(i < self.len);
+        &self.places[(self.first + i) % RING]
+    }
+
+    /// The first request.
+    #[inline(always)]
+    pub(in crate::engine) fn front(&self) -> Option<&Waiting> {
+        self.get(0)
+    }
+
+    /// Appends a request. Precondition: there is room.
+    #[inline(always)]
+    pub(in crate::engine) fn push_back(&mut self, next: Waiting) {
+        law!(self.len < RING, "the host's ring has room");
+        self.places[(self.first + self.len) % RING] = next;
+        self.len += 1;
+    }
+
+    /// Removes the first request. Precondition: there is one.
+    #[inline(always)]
+    pub(in crate::engine) fn take(&mut self) -> Waiting {
+        let next = self.places[self.first % RING];
+        self.first += 1;
+        self.len -= 1;
+        next
+    }
+
+    /// Removes the first request.
+    #[inline(always)]
+    pub(in crate::engine) fn pop_front(&mut self) -> Option<Waiting> {
+        (!self.is_empty()).then(|| self.take())
+    }
+}
