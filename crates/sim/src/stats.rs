@@ -250,10 +250,10 @@ impl Stats {
         self.pages.written >= self.next_checkpoint
     }
 
-    /// Adds a checkpoint.
+    /// Adds a checkpoint. `more`: programs that have begun and are not counted yet.
     #[cold]
-    pub(crate) fn note_checkpoint(&mut self) {
-        self.checkpoints.push((self.pages.written, self.flash.programs.total + self.flash.copybacks));
+    pub(crate) fn note_checkpoint(&mut self, more: u64) {
+        self.checkpoints.push((self.pages.written, self.flash.programs.total + self.flash.copybacks + more));
         if self.checkpoints.len() == CHECKPOINTS {
             // Keeps every second one.
             for i in 0..CHECKPOINTS / 2 {
@@ -361,6 +361,13 @@ impl Stats {
             self.flash.multi_plane.programs += commands;
             self.operations += 2 * pages;
         }
+    }
+
+    /// GC has read and programmed single pages.
+    pub(crate) fn count_steps(&mut self, reads: u64, programs: u64) {
+        self.count_moves(Journey::EXTERNAL, reads.min(programs));
+        (programs..reads).for_each(|_| self.count_reads(Class::Gc, 1));
+        (reads..programs).for_each(|_| self.count_programs(Class::Gc, 1));
     }
 
     pub(crate) fn count_copybacks(&mut self, pages: u64) {

@@ -482,6 +482,7 @@ impl Ssd {
         if time >= self.observer.sample_at {
             self.take_sample(time);
         }
+        self.meet_turns(time, None);
         self.now = time;
         loop {
             self.kernel.idle_rounds += 1;

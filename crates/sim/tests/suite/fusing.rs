@@ -62,6 +62,8 @@ enum About {
     Parts,
     /// Whole pages that are written at any time while GC moves others over the same channel.
     Whole,
+    /// The same while steps of GC take turns on their dies.
+    Queued,
     /// Reads alone, and then all kinds of requests.
     Reads,
 }
@@ -71,11 +73,13 @@ fn world(seed: u64, about: About) -> (Config, Vec<Request>) {
     let mut rng = stream(seed, "fusing");
     let mut pick = |from: &[&'static str]| from[below(&mut rng, from.len() as u64) as usize];
     let mixed = matches!(about, About::Everything | About::Reads);
-    let (joint, slow, whole) = (about == About::Joint, !mixed, about == About::Whole);
+    let (joint, slow) = (about == About::Joint, !mixed);
+    let whole = matches!(about, About::Whole | About::Queued);
     let collector = match about {
         About::Everything | About::Reads => pick(&ALONE),
         About::Joint => pick(&JOINT),
         About::Parts | About::Whole => "\"serial\"",
+        About::Queued => "\"queued\"",
     };
     let toml = format!(
         "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"{}\" }}
@@ -91,7 +95,7 @@ run = {{ {} }}
         pick(&["1", "1", "2"]),
         match about {
             About::Everything | About::Reads => pick(&["1", "2", "3", "4", "7"]),
-            About::Whole => pick(&["2", "3", "5"]),
+            About::Whole | About::Queued => pick(&["2", "3", "5"]),
             _ => pick(&["1", "2"]),
         },
         if slow { "1" } else { pick(&["1", "2"]) },
@@ -151,11 +155,13 @@ run = {{ {} }}
     };
     // So slow that requests are admitted during collections.
     let gap = if slow { [1024, 4096, 16_384][below(&mut rng, 3) as usize] } else { 1024 };
+    // Arrivals at the time of an event, shortly after it, and at any time.
+    let spread = [1, 1000, 2, 1000][if whole { seed % 4 } else { 1 } as usize];
     let mut arrival = 0;
     let alone = if about == About::Reads { 150 } else { 0 };
     let requests = (0..if slow { 500 } else { 300 + alone })
         .map(|i| {
-            arrival += below(&mut rng, 6).saturating_sub(2) * gap + if whole { below(&mut rng, 1000) } else { 0 };
+            arrival += below(&mut rng, 6).saturating_sub(2) * gap + if whole { below(&mut rng, spread) } else { 0 };
             let op = match below(&mut rng, 20) {
                 kind if i < alone || kind < reads => RequestOp::Read,
                 5 => RequestOp::Trim,
@@ -172,6 +178,8 @@ fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, closed
     let mut ssd = Ssd::new(config, 7, Check::Full).unwrap();
     ssd.set_fusing(fusing);
     ssd.set_closed(closed);
+    // All requests, each with its causes.
+    ssd.collect_slowest(requests.len());
     let pages = ssd.capacity_bytes() / 512;
     for request in requests {
         let bytes = request.bytes.min(pages);
@@ -191,6 +199,11 @@ fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, closed
     }
     ssd.run();
     tell(&ssd);
+    for slowest in ssd.slowest().unwrap() {
+        let mut requests: Vec<_> = slowest.requests().collect();
+        requests.sort_by_key(|request| request.request);
+        told.push(format!("{requests:?}"));
+    }
     told
 }
 
@@ -211,6 +224,11 @@ fn joint_collections_change_no_byte() {
 #[test]
 fn parts_of_pages_on_the_move_change_no_byte() {
     compare_worlds(About::Parts, 100);
+}
+
+#[test]
+fn steps_that_take_turns_change_no_byte() {
+    compare_worlds(About::Queued, 150);
 }
 
 #[test]

@@ -38,12 +38,12 @@ fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Opti
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [
-        ("writes, external", "", 790),
-        ("writes, copyback", "", 1_240),
-        ("writes, queued", "", 2_300),
-        ("writes, pagc", "", 1_430),
-        ("writes, preemptive", "", 2_025),
-        ("writes, idle-chip", "", 2_155),
+        ("writes, external", "", 760),
+        ("writes, copyback", "", 1_100),
+        ("writes, queued", "", 1_950),
+        ("writes, pagc", "", 1_340),
+        ("writes, preemptive", "", 1_600),
+        ("writes, idle-chip", "", 1_480),
         ("reads", "", 1_610),
         ("count-only writes", "", 315),
         ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_895),

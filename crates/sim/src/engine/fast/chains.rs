@@ -14,8 +14,7 @@
 //! the ledger of the bus when it is next used ([`Ssd::catch_up`]). Transfers of two chains never overlap: a chain begins only if
 //! its transfers meet no other chain's, and all periods are equal.
 
-use std::collections::VecDeque;
-
+use super::turns::{Ends, Times};
 use crate::config::Config;
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
@@ -31,26 +30,34 @@ use crate::units::{OpId, Ppn, UnitId};
 /// Leg of an operation whose collection is a chain.
 pub(in crate::engine) const CHAINED: u8 = u8::MAX - 1;
 
+/// Transfers of a chain in a period, at most.
+const PASSAGES: usize = 4;
+
 /// A chain is worth its beginning and end from this number of moves on.
 const SHORTEST: u32 = 2;
 
 /// Times of a move of one page. They are the same for all pages.
 #[derive(Clone, Copy)]
-struct Pace {
+pub(super) struct Pace {
     /// From the start of a move to that of its transfers.
-    read: Nanos,
+    pub(super) read: Nanos,
     /// Time of each of the two transfers; zero if the page stays in its die.
-    transfer: Nanos,
-    program: Nanos,
-    /// From the start of a move to that of the next.
-    period: Nanos,
+    pub(super) transfer: Nanos,
+    pub(super) program: Nanos,
+    /// From the start of a move to that of the next, or of a cycle of turns to that of the next.
+    pub(super) period: Nanos,
+    /// Length of a passage: out and back in, or one of the two where the die serves others between.
+    on_bus: Nanos,
 }
 
-impl Pace {
-    /// Time for which the page is on the bus, out and back in.
-    fn on_bus(&self) -> Nanos {
-        self.transfer + self.transfer
-    }
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Moves of a collection that holds its die.
+    Moves,
+    /// Moves of a collection of two planes ([`Ssd::end_joint`]).
+    Joint,
+    /// Steps of queued collections ([`Ssd::end_turns`]).
+    Turns,
 }
 
 #[derive(Clone, Copy)]
@@ -59,39 +66,101 @@ pub(super) struct Chain {
     pub(super) op: OpId,
     /// Start of its first move.
     pub(super) start: Nanos,
-    /// Number of its moves, if it is not joint.
+    /// Number of its moves, if it is one of moves.
     pub(super) moves: u32,
     /// End of its last move.
     pub(super) until: Nanos,
-    /// Whether it moves pages of two planes ([`Ssd::end_joint`]).
-    pub(super) joint: bool,
+    pub(super) kind: Kind,
 }
 
 impl Chain {
-    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0, until: Nanos::ZERO, joint: false };
+    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0, until: Nanos::ZERO, kind: Kind::Moves };
 }
 
 /// The next transfer of a chain: from the die, and back to it.
 #[derive(Clone, Copy)]
-struct Passage {
-    at: Nanos,
-    unit: UnitId,
+pub(super) struct Passage {
+    pub(super) at: Nanos,
+    pub(super) unit: UnitId,
+}
+
+/// The next transfers of a channel's chains, ordered by time from `first` on, and from the end on to the beginning.
+///
+/// When a transfer has begun, the next one of its chain is later than all others, because all periods are equal and no two
+/// transfers overlap. So it stays in its place, and the one after it becomes the first.
+#[derive(Clone, Default)]
+pub(super) struct Passages {
+    ring: Vec<Passage>,
+    first: usize,
+}
+
+impl Passages {
+    fn front(&self) -> Option<&Passage> {
+        self.ring.get(self.first)
+    }
+
+    /// In order of time.
+    fn iter(&self) -> impl Iterator<Item = &Passage> {
+        let (late, early) = self.ring.split_at(self.first);
+        early.iter().chain(late)
+    }
+
+    /// Adds the transfers of a chain, which do not overlap each other, if they overlap no other one. Returns whether it did.
+    pub(super) fn insert(&mut self, passages: &[Passage], pace: &Pace) -> bool {
+        self.ring.rotate_left(self.first);
+        self.first = 0;
+        let mut places = [0; PASSAGES];
+        if let (Some(first), Some(last)) = (self.ring.first(), self.ring.last()) {
+            for (Passage { at, .. }, place) in passages.iter().zip(&mut places) {
+                let next = self.ring.partition_point(|other| other.at < *at);
+                let before = next.checked_sub(1).map_or(last.at, |before| self.ring[before].at + pace.period);
+                let after = self.ring.get(next).map_or(first.at + pace.period, |after| after.at);
+                if before + pace.on_bus > *at + pace.period || *at + pace.on_bus > after {
+                    return false;
+                }
+                *place = next;
+            }
+        }
+        for (added, (passage, place)) in passages.iter().zip(places).enumerate() {
+            self.ring.insert(place + added, *passage);
+        }
+        true
+    }
+
+    fn remove(&mut self, unit: UnitId) {
+        let before = self.ring[..self.first].iter().filter(|passage| passage.unit == unit).count();
+        self.ring.retain(|passage| passage.unit != unit);
+        self.first = if self.first - before < self.ring.len() { self.first - before } else { 0 };
+    }
+
+    /// The first transfer has begun: the next one of its place in the period is the last of all.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, pace: &Pace) {
+        self.ring[self.first].at = self.ring[self.first].at + pace.period;
+        self.first += 1;
+        if self.first == self.ring.len() {
+            self.first = 0;
+        }
+    }
 }
 
 /// The chains of a device.
 #[derive(Clone)]
 pub(in crate::engine) struct Chains {
-    of_unit: Vec<Chain>,
-    /// By channel: the next transfer of each of its chains, ordered by time.
-    passages: Vec<VecDeque<Passage>>,
+    pub(super) of_unit: Vec<Chain>,
+    /// By channel: the next transfers of its chains.
+    pub(super) passages: Vec<Passages>,
     /// Number of chains.
-    count: u32,
-    pace: Pace,
+    pub(super) count: u32,
+    pub(super) pace: Pace,
+    pub(super) ends: Ends,
+    /// The cycles of turns.
+    pub(super) cycles: [Times; 8],
 }
 
 impl Chains {
-    /// `journey`: that of every page, if all travel alike.
-    pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing, journey: Option<Journey>) -> Self {
+    /// `journey`: that of every page, if all travel alike. `holds`: whether collections hold their dies.
+    pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing, journey: Option<Journey>, holds: bool) -> Self {
         let inside = journey.is_some_and(|journey| journey.out == Hop::Die);
         let transfer = if inside { Nanos::ZERO } else { timing.transfer(geometry.page_size) };
         // Chains are formed only where all pages have these times.
@@ -103,14 +172,19 @@ impl Chains {
             let read = timing.read_one(place, transfer).get(0).map_or(Nanos::ZERO, |leg| leg.time);
             (read, timing.program_time(place))
         };
-        let period = read + transfer + transfer + program;
+        let on_bus = if holds { transfer + transfer } else { transfer };
+        let move_time = read + transfer + transfer + program;
+        let period = if holds { move_time } else { move_time + move_time };
+        let pace = Pace { read, transfer, program, period, on_bus };
         let units = geometry.units as usize;
-        let per_channel = units.div_ceil(geometry.channels as usize);
+        let per_channel = units.div_ceil(geometry.channels as usize) * if holds { 1 } else { PASSAGES };
         Chains {
             of_unit: vec![Chain::NONE; units],
-            passages: vec![VecDeque::with_capacity(per_channel); geometry.channels as usize],
+            passages: vec![Passages { ring: Vec::with_capacity(per_channel), first: 0 }; geometry.channels as usize],
             count: 0,
-            pace: Pace { read, transfer, program, period },
+            cycles: Times::all(&pace),
+            pace,
+            ends: Ends::new(if holds { 0 } else { units }),
         }
     }
 
@@ -121,7 +195,7 @@ impl Chains {
     }
 
     /// Bytes of a unit's chain.
-    pub(in crate::engine) const BYTES: u64 = (size_of::<Chain>() + size_of::<Passage>()) as u64;
+    pub(in crate::engine) const BYTES: u64 = (size_of::<Chain>() + PASSAGES * size_of::<Passage>()) as u64;
 
     /// Whether moves have the same length wherever their pages are.
     pub(in crate::engine) fn fit(config: &Config) -> bool {
@@ -147,15 +221,13 @@ impl Ssd {
         if !inside {
             self.catch_up(bus, start);
             let first = start + pace.read;
-            if !self.way_is_clear(bus, first) {
+            let free = self.way_is_clear(bus, first);
+            if !free || !self.chains.passages[bus].insert(&[Passage { at: first, unit }], &pace) {
                 return false;
             }
-            let passages = &mut self.chains.passages[bus];
-            let place = passages.iter().position(|other| other.at > first).unwrap_or(passages.len());
-            passages.insert(place, Passage { at: first, unit });
         }
         let until = start + Nanos(pace.period.0 * u64::from(moves));
-        self.set_chain(unit, Chain { op: id, start, moves, until, joint: false });
+        self.set_chain(unit, Chain { op: id, start, moves, until, kind: Kind::Moves });
         true
     }
 
@@ -179,17 +251,10 @@ impl Ssd {
         plain && alike && self.continues_alone(op.job, unit) && self.form_chain(id, unit, journey, self.now)
     }
 
-    /// Whether transfers from `first` on, one a period, meet no transfer that is in progress, waits or belongs to another chain.
-    fn way_is_clear(&self, bus: usize, first: Nanos) -> bool {
-        let (pace, state) = (&self.chains.pace, &self.kernel.buses[bus]);
-        let (period, length) = (pace.period.0, pace.on_bus().0);
-        state.queue.is_empty()
-            && !self.has_bookings(bus)
-            && state.until <= first
-            && self.chains.passages[bus].iter().all(|other| {
-                let apart = if other.at > first { other.at - first } else { first - other.at }.0 % period;
-                apart >= length && period - apart >= length
-            })
+    /// Whether a bus is free at `first` if no other operation requests it from now on.
+    pub(super) fn way_is_clear(&self, bus: usize, first: Nanos) -> bool {
+        let state = &self.kernel.buses[bus];
+        state.queue.is_empty() && !self.has_bookings(bus) && state.until <= first
     }
 
     /// Enters transfers of chains that have begun into the ledger of a bus. Those that begin at `now` have begun if buses have
@@ -204,21 +269,13 @@ impl Ssd {
     fn enter_transfers(&mut self, bus: usize, now: Nanos) {
         // Only channels have chains, not ports.
         let Some(passages) = self.chains.passages.get_mut(bus) else { return };
-        // Looked up once, because the loop runs for every transfer of every chain.
-        let (period, length) = (self.chains.pace.period, self.chains.pace.on_bus());
+        let pace = self.chains.pace;
         let (state, last) = (&mut self.kernel.buses[bus], self.stats.last_completion);
-        let granted = self.kernel.granted_at == now;
-        while let Some(Passage { at, unit }) = passages.front().copied() {
-            if at > now || (at == now && !granted) {
-                return;
-            }
-            if passages.len() == 1 {
-                passages[0].at = at + period;
-            } else {
-                passages.pop_front();
-                passages.push_back(Passage { at: at + period, unit });
-            }
-            state.begin(true, at, at + length, last);
+        // Those before this time have begun.
+        let limit = if self.kernel.granted_at == now { now + Nanos(1) } else { now };
+        while let Some(at) = passages.front().map(|passage| passage.at).filter(|at| *at < limit) {
+            state.begin(true, at, at + pace.on_bus, last);
+            passages.pass(&pace);
         }
     }
 
@@ -234,6 +291,10 @@ impl Ssd {
     fn meet_chains_of(&mut self, bus: usize) {
         let now = self.now;
         self.catch_up(bus, now);
+        if self.fast.turns {
+            // A request of one of its own would be an event.
+            return;
+        }
         let Some(passages) = self.chains.passages.get(bus) else { return };
         let Some(first) = passages.front() else { return };
         let met = if first.at == now {
@@ -269,14 +330,14 @@ impl Ssd {
 
     /// The chain whose page is next on a bus, if it is there before `until`.
     fn next_passage(&self, bus: usize, from: Nanos, until: Nanos) -> Option<UnitId> {
-        let met = |passage: &&Passage| passage.at >= from && passage.at < until;
-        self.chains.passages[bus].iter().find(met).map(|passage| passage.unit)
+        let next = self.chains.passages[bus].iter().find(|passage| passage.at >= from);
+        next.filter(|passage| passage.at < until).map(|passage| passage.unit)
     }
 
     /// Whether a chain uses a bus.
     #[inline(always)]
     pub(super) fn has_passages(&self, bus: usize) -> bool {
-        self.chains.count > 0 && self.chains.passages.get(bus).is_some_and(|passages| !passages.is_empty())
+        self.chains.count > 0 && self.chains.passages.get(bus).is_some_and(|passages| !passages.ring.is_empty())
     }
 
     /// Whether the page of a chain requests the bus now.
@@ -309,8 +370,13 @@ impl Ssd {
         let unit = self.dev.geometry.unit_of(self.dev.geometry.plane_of(page));
         let chain = &self.chains.of_unit[unit.ix()];
         if chain.op.is_some() {
-            let job = &self.gc.jobs[self.kernel.ops[chain.op].job.0].job;
-            if job.victims[..usize::from(job.count)].contains(&self.dev.geometry.block_of(page)) {
+            let (block, mut is_victim) = (self.dev.geometry.block_of(page), false);
+            let second = if chain.kind == Kind::Turns { self.kernel.dies[unit].queue.head() } else { OpId::NONE };
+            for id in [chain.op, second].into_iter().filter(|id| id.is_some()) {
+                let job = &self.gc.jobs[self.kernel.ops[id].job.0].job;
+                is_victim |= job.victims[..usize::from(job.count)].contains(&block);
+            }
+            if is_victim {
                 self.dissolve(unit, self.now, true);
             }
         }
@@ -333,6 +399,28 @@ impl Ssd {
         }
     }
 
+    /// Programs of chains that have begun and are not counted yet.
+    pub(super) fn uncounted_of_chains(&self) -> u64 {
+        let (now, pace) = (self.now, &self.chains.pace);
+        let decided = self.kernel.decided_at == now;
+        let chains = self.chains.of_unit.iter().zip(0..).filter(|(chain, _)| chain.op.is_some());
+        let programs = chains.map(|(chain, unit)| {
+            if chain.kind == Kind::Turns {
+                return self.uncounted_of_turns(chain, UnitId(unit));
+            }
+            let elapsed = (now - chain.start).0;
+            let (moves, since) = (elapsed / pace.period.0, elapsed % pace.period.0);
+            if pace.transfer == Nanos::ZERO {
+                // The first copy was counted when it began.
+                moves - u64::from(since == 0 && moves > 0 && !decided)
+            } else {
+                let back = (pace.read + pace.transfer).0;
+                moves + u64::from(since > back || since == back && decided)
+            }
+        });
+        programs.sum()
+    }
+
     /// The last moves of chains end at `time`, which comes next: sets them up, each with an event of its own.
     #[inline(never)]
     pub(in crate::engine) fn end_chains(&mut self, time: Nanos) {
@@ -346,24 +434,22 @@ impl Ssd {
     /// event. What ends now, and has not been handled yet, is handled here if this is `within` a round; otherwise it gets its
     /// event.
     #[inline(never)]
-    fn dissolve(&mut self, unit: UnitId, now: Nanos, within: bool) {
+    pub(super) fn dissolve(&mut self, unit: UnitId, now: Nanos, within: bool) {
         let chain = std::mem::replace(&mut self.chains.of_unit[unit.ix()], Chain::NONE);
         let (id, pace) = (chain.op, self.chains.pace);
-        if chain.joint {
-            self.chains.count -= 1;
-            self.kernel.timers.clear_chain(unit);
-            return self.end_joint(&chain, unit, now, within);
-        }
         let inside = pace.transfer == Nanos::ZERO;
         let bus = self.kernel.ops[id].channel.ix();
         if !inside {
             self.catch_up(bus, now);
-            let passages = &mut self.chains.passages[bus];
-            let place = passages.iter().position(|passage| passage.unit == unit);
-            passages.remove(place.expect("law: a chain's next transfer is known"));
+            self.chains.passages[bus].remove(unit);
         }
         self.chains.count -= 1;
         self.kernel.timers.clear_chain(unit);
+        match chain.kind {
+            Kind::Moves => {}
+            Kind::Joint => return self.end_joint(&chain, unit, now, within),
+            Kind::Turns => return self.end_turns(&chain, unit, now),
+        }
         let elapsed = (now - chain.start).0;
         let (mut ended, mut since) = (elapsed / pace.period.0, elapsed % pace.period.0);
         // A move ends now: if collectors have decided since, the next one has begun.
@@ -420,7 +506,7 @@ impl Ssd {
         let next = self.move_some(plane, victim, first, landing, landed_at);
         let time = if inside { count - 1 } else { count };
         self.stats.gc_time.read += time * pace.read.0;
-        self.stats.gc_time.transfer += count * pace.on_bus().0;
+        self.stats.gc_time.transfer += count * pace.on_bus.0;
         self.stats.gc_time.program += time * pace.program.0;
         self.stats.count_moves(if inside { Journey::COPYBACK } else { Journey::EXTERNAL }, count);
         self.gc.jobs[job.0].job.cursor[0] = next + 1;

@@ -4,7 +4,7 @@
 //! ([`crate::policy::Collector::outlook`]), so their end is known. When the chain ends, the collector is asked for one move after
 //! the other, up to the one in progress; their pages land plane by plane.
 
-use super::chains::Chain;
+use super::chains::{Chain, Kind};
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
@@ -78,7 +78,7 @@ impl Ssd {
         let rest: u64 = (0..KINDS).map(|kind| u64::from(counts[kind]) * joint.time(kind).0).sum();
         let start = self.now;
         let until = start + first.time + Nanos(rest);
-        self.set_chain(unit, Chain { op: id, start, moves: 0, until, joint: true });
+        self.set_chain(unit, Chain { op: id, start, moves: 0, until, kind: Kind::Joint });
         true
     }
 

@@ -9,13 +9,13 @@ use crate::blame::{Cause, ExtraBlame};
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
-use crate::engine::Ssd;
 use crate::engine::fast::BOOKED;
 use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::HostPage;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::spine::complete::note_completion;
 use crate::engine::spine::host::{Host, HostRequest, Waiting};
+use crate::engine::{Pause, Ssd};
 use crate::policy::PageSet;
 use crate::request::{Extent, RequestOp};
 use crate::stats::Stats;
@@ -155,6 +155,9 @@ impl Ssd {
     /// Adds a page to the queue of its die. Equals [`Ssd::enqueue`], without cases that cannot occur here.
     #[inline(always)]
     fn join_queue(&mut self, id: OpId, spot: Spot) {
+        if self.fast.turns {
+            self.touch_unit(spot.unit);
+        }
         let by_plane = self.kernel.dies.gc_by_plane[self.ledger_index(spot.unit, spot.in_unit)];
         let state = &mut self.kernel.dies[spot.unit];
         let page = &mut self.kernel.ops.host[id];
@@ -189,8 +192,8 @@ impl Ssd {
             return true;
         }
         if state.holder() != Holder::Free
-            || state.job.is_some()
-            || (self.rules.collector_holds && !state.due.is_empty())
+            || state.job.is_some() && !(self.rules.pauses && self.gc.jobs[state.job.0].pause != Pause::No)
+            || (self.rules.collector_holds && !state.due.is_empty() && state.job.is_none())
         {
             return false;
         }
@@ -396,6 +399,7 @@ impl Ssd {
         match latency {
             None => self.count_page(id),
             Some(latency) => {
+                self.note_done(request, latency);
                 if self.stats.keeps_slowest {
                     self.keep_slow(request, id, ExtraBlame::default(), latency);
                 }

@@ -13,6 +13,7 @@
 use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::kernel::dies::Unit;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::Journey;
@@ -140,7 +141,16 @@ impl Ssd {
     /// host or GC, or if all events are legs of plain moves, handles them here as the round would. Returns whether it did.
     #[inline]
     pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
-        let unit = match self.kernel.timers.first() {
+        let first = self.kernel.timers.first();
+        if self.fast.turns {
+            let bus = match first {
+                Timer::Array(unit) => self.kernel.ops[self.kernel.dies[unit].array()].channel.ix(),
+                Timer::Bus(bus) => bus,
+                _ => return false,
+            };
+            self.meet_turns(time, Some(bus));
+        }
+        let unit = match first {
             Timer::Array(unit) => unit,
             Timer::Bus(bus) => return self.fast.steps && self.kernel.timers.alone() && self.express_fetched(bus, time),
             _ => return false,
@@ -313,6 +323,23 @@ impl Ssd {
             self.kernel.timers.set(Timer::Array(unit), time + array);
         }
         true
+    }
+
+    /// Programs of GC that have begun in shared events, and are not counted yet. Chains of joint collections, whose moves only the
+    /// collector knows, are dissolved.
+    #[cold]
+    pub(in crate::engine) fn uncounted_programs(&mut self) -> u64 {
+        if self.fast.joint {
+            self.unfuse_now();
+        }
+        let decided = self.kernel.decided_at == self.now;
+        let fused = self.kernel.dies.units.iter().map(Unit::array).filter(|id| id.is_some()).filter(|id| {
+            let op = &self.kernel.ops[*id];
+            let state = &self.kernel.buses[op.channel.ix()];
+            let turned = self.now > state.half || self.now == state.half && decided;
+            op.leg == FUSED && (state.fused != *id || turned)
+        });
+        fused.count() as u64 + self.uncounted_of_chains()
     }
 
     /// Undoes all fusing after the ends of this moment: needed before counters restart.

@@ -9,6 +9,7 @@ mod lane;
 mod legs;
 mod reads;
 mod steps;
+mod turns;
 
 pub(super) use booked::{BOOKED, Bookings};
 pub(super) use chains::Chains;
@@ -39,6 +40,8 @@ pub(super) struct FastPaths {
     pub(super) joint: bool,
     /// A queued GC step that ends alone needs no round.
     pub(super) steps: bool,
+    /// Queued steps that follow one another on a die share an event.
+    pub(super) turns: bool,
     /// Pages that are read take the fast lane.
     pub(super) lane: bool,
     /// So do whole pages that are written.
@@ -58,6 +61,7 @@ impl FastPaths {
         chains: false,
         joint: false,
         steps: false,
+        turns: false,
         lane: false,
         writes: false,
         unordered: false,
@@ -200,10 +204,11 @@ impl FastPaths {
         let plain = alike && collector.undisturbed();
         // The destination page is taken when the read-out begins, not when it ends, so nothing else may take pages from that
         // write point.
-        let held = collector.holds() && *write_points == WritePoints::Separate;
+        let apart = *write_points == WritePoints::Separate;
+        let held = collector.holds() && apart;
         let moves = plain && held;
         let transfer = config.timing.channel().time(u64::from(geometry.page_size));
-        let chained = held
+        let chained = apart
             && chains::Chains::fit(config)
             && transfer != Nanos::ZERO
             && geometry.data_pages == geometry.pages_per_block
@@ -215,6 +220,7 @@ impl FastPaths {
             && !path.keeps_counts();
         let chains = moves && chained;
         let joint = alike
+            && held
             && chained
             && path.always() == Some(Journey::COPYBACK)
             && !collector.undisturbed()
@@ -230,6 +236,7 @@ impl FastPaths {
             && one_queue
             && no_raid
             && no_copies;
+        let turns = steps && chained && path.always() == Some(Journey::EXTERNAL);
         let windowed = !order.policy_ref().eager() || config.chip_queue().is_some() || config.delays_writes();
         let lane = legs
             && one_queue
@@ -244,7 +251,8 @@ impl FastPaths {
             && route.redirect().is_none()
             && !path.separates()
             && !windowed
-            && !config.schemes.reports_conflicts()
+            // Those of the buffer are not counted.
+            && !(config.schemes.reports_conflicts() && config.stages())
             // Operations in the lane are not counted by page type.
             && *page_order == PageOrder::Cyclic
             && steady
@@ -257,7 +265,7 @@ impl FastPaths {
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
         let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
-        FastPaths { legs, moves, chains, joint, steps, lane, writes, unordered, books, quiet }
+        FastPaths { legs, moves, chains, joint, steps, turns, lane, writes, unordered, books, quiet }
     }
 }
 
@@ -272,5 +280,6 @@ impl Ssd {
         let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
         self.fast.chains &= stays_in_plane;
         self.fast.joint &= stays_in_plane;
+        self.fast.turns &= stays_in_plane;
     }
 }

@@ -109,7 +109,9 @@ impl Ssd {
             self.stats.count_reads(Class::Gc, 1);
             self.fetch_one(id, page)
         };
-        self.kernel.timers.set(Timer::Array(unit), now + time);
+        if !(self.fast.turns && self.take_turns(id, unit)) {
+            self.kernel.timers.set(Timer::Array(unit), now + time);
+        }
         true
     }
 }

@@ -439,6 +439,8 @@ pub(in crate::engine) struct Dies {
     before: Option<u32>,
     planes_per_unit: usize,
     pages_per_entry: u32,
+    /// Units without a holder, as bits.
+    free: Vec<u64>,
 }
 
 impl Dies {
@@ -464,6 +466,7 @@ impl Dies {
             before: None,
             planes_per_unit: geometry.planes_per_unit as usize,
             pages_per_entry: geometry.pages_per_entry,
+            free: vec![u64::MAX; units.div_ceil(64)],
         }
     }
 
@@ -485,6 +488,27 @@ impl Dies {
         self.chips_busy = 0;
     }
 
+    /// The first unit without a holder among those from `from` on and before `to`.
+    #[inline(always)]
+    pub(in crate::engine) fn first_free(&self, from: u32, to: u32) -> Option<UnitId> {
+        let (mut word, mut mask) = (from as usize / 64, u64::MAX << (from % 64));
+        while word * 64 < to as usize {
+            let bits = self.free[word] & mask;
+            if bits != 0 {
+                let unit = word as u32 * 64 + bits.trailing_zeros();
+                return (unit < to).then_some(UnitId(unit));
+            }
+            (word, mask) = (word + 1, u64::MAX);
+        }
+        None
+    }
+
+    /// A unit has no holder from now on although it had one, or the reverse.
+    #[inline(always)]
+    fn turn_free(&mut self, unit: UnitId) {
+        self.free[unit.ix() / 64] ^= 1 << (unit.0 % 64);
+    }
+
     /// Records a change of holder in the ledger.
     #[inline(always)]
     pub(in crate::engine) fn set_holder(&mut self, unit: UnitId, holder: Holder, now: Nanos) {
@@ -496,6 +520,7 @@ impl Dies {
         let before = std::mem::replace(&mut state.holder, holder);
         if (before == Holder::Free) != (holder == Holder::Free) {
             self.held.change(before == Holder::Free, now);
+            self.turn_free(unit);
         }
         if (before == Holder::Gc) != (holder == Holder::Gc) {
             let planes = self[unit].gc_planes.count_ones() * self.pages_per_entry;
@@ -545,6 +570,17 @@ impl Dies {
         state.gc_planes = planes;
     }
 
+    /// GC steps have followed one another on a unit since the last entry in the ledger, while no operation of the host waited for it.
+    /// One of these planes (bits) is in service since `since`. The ledger by plane needs no entry: it is compared only with what
+    /// it was when an operation began to wait.
+    pub(in crate::engine) fn pass_in_turns(&mut self, unit: UnitId, op: OpId, planes: u64, since: Nanos) {
+        let state = &mut self[unit];
+        state.gc += (since - state.since).0;
+        state.array = op;
+        state.gc_planes = planes;
+        state.since = since;
+    }
+
     /// A collection's own planes hold its unit again, after a program for another collection.
     pub(in crate::engine) fn return_to_gc(&mut self, unit: UnitId, planes: u64, now: Nanos) {
         self[unit].gc_planes = planes;
@@ -590,6 +626,7 @@ impl Dies {
         state.holder = Holder::Host;
         state.since = now;
         self.held.change(true, now);
+        self.turn_free(unit);
         self.chip_in_use(chip, true);
         turn
     }
@@ -607,6 +644,7 @@ impl Dies {
         let next = state.queue.head();
         let awaited = next.is_some() || !state.due.is_empty();
         self.held.change(false, now);
+        self.turn_free(unit);
         self.chip_in_use(chip, false);
         (next, awaited)
     }

@@ -120,6 +120,7 @@ impl Ssd {
     /// Whether nothing is in service or about to be. A unit in GC is not idle; the bus does not matter.
     pub(in crate::engine) fn is_idle(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
+        debug_assert!(!state.is_free() || state.job.is_some() || state.holder() == Holder::Free);
         state.is_free()
             && if state.job.is_none() {
                 !self.rules.collector_holds || state.due.is_empty()
@@ -132,21 +133,14 @@ impl Ssd {
     /// die is idle, or no idle die has a page for it.
     #[inline(never)]
     fn start_anywhere(&mut self) -> bool {
-        let units = if self.host.none_idle { 0 } else { self.dev.geometry.units };
         let mut full = false;
         // If no die is idle, dies with paused collections come next.
-        let passes = if self.rules.preempts { 2 } else { 1 };
-        for step in 0..passes * units {
-            let unit = UnitId((self.host.last_place + 1 + step) % units);
-            let takes_writes = if step < units { self.is_idle(unit) } else { self.is_paused_for_host(unit) };
-            if !takes_writes {
-                continue;
-            }
-            let lpn = self.kernel.ops[self.host.anywhere.head()].lpn;
-            let Some(plane) = self.next_plane(unit, lpn) else {
-                full = true;
-                continue;
-            };
+        let found = (!self.host.none_idle).then(|| {
+            let paused = |ssd: &mut Self, full: &mut bool| ssd.next_place(full, Self::is_paused_for_host);
+            let idle = self.next_place(&mut full, Self::is_idle);
+            idle.or_else(|| self.rules.preempts.then(|| paused(self, &mut full)).flatten())
+        });
+        if let Some((unit, plane)) = found.flatten() {
             self.host.last_place = unit.0;
             let op = self.host.anywhere.pop(&self.kernel.ops);
             self.go_to(op, unit, plane);
@@ -161,6 +155,25 @@ impl Ssd {
         // If dies are idle but have no free page, full planes are due, whatever the threshold is. GC in no time has freed pages
         // by now.
         full && self.claim_full_planes() && self.start_anywhere()
+    }
+
+    /// The first unit after the last one used that takes writes and has a page, and its plane. `full`: one had no page.
+    #[inline(always)]
+    fn next_place(&mut self, full: &mut bool, takes: fn(&Self, UnitId) -> bool) -> Option<(UnitId, PlaneId)> {
+        let (next, units) = (self.host.last_place + 1, self.dev.geometry.units);
+        let lpn = self.kernel.ops[self.host.anywhere.head()].lpn;
+        for (mut from, to) in [(next, units), (0, next)] {
+            while let Some(unit) = self.kernel.dies.first_free(from, to) {
+                from = unit.0 + 1;
+                if takes(self, unit) {
+                    match self.next_plane(unit, lpn) {
+                        Some(plane) => return Some((unit, plane)),
+                        None => *full = true,
+                    }
+                }
+            }
+        }
+        None
     }
 
     /// A write that any die may serve gets its die and plane.

@@ -412,8 +412,10 @@ impl Ssd {
     /// The step holds the die: takes destination pages, sets up the legs, and runs the first one.
     fn begin_step(&mut self, id: JobId, unit: UnitId) {
         let op = self.gc.jobs[id.0].op;
-        match self.kernel.ops[op].verb {
+        let verb = self.kernel.ops[op].verb;
+        match verb {
             _ if self.kernel.ops[op].class == Class::Metadata => self.begin_metadata_step(op),
+            Verb::Read if (self.fast.moves || self.fast.steps) && self.begins_alone(op) => {}
             Verb::Read => self.begin_move(op),
             Verb::Program => {
                 if self.sends_abroad(id) {
@@ -431,10 +433,35 @@ impl Ssd {
         }
         self.kernel.dies[unit].occupy(op);
         self.kernel.ops[op].leg = 0;
-        let chained = self.fast.chains && self.begin_chain(op, unit) || self.fast.joint && self.join_chain(op, unit);
+        let chained = self.fast.chains && self.begin_chain(op, unit)
+            || self.fast.joint && self.join_chain(op, unit)
+            || self.fast.turns && self.kernel.ops[op].verb == Verb::Read && self.take_turns(op, unit);
         if !chained {
             self.run_leg(op);
         }
+    }
+
+    /// Sets up a move of one page, if it is one, on a device whose pages are treated alike: [`Ssd::begin_move`] without cases that
+    /// cannot occur there. Returns whether it did.
+    #[inline(always)]
+    fn begins_alone(&mut self, id: OpId) -> bool {
+        let op = &self.kernel.ops[id];
+        let running = &mut self.gc.jobs[op.job.0];
+        let Some(journey) = self.rules.plain_moves.filter(|_| op.pages.len() == 1) else { return false };
+        if running.fetches || running.stream != Stream::Gc {
+            return false;
+        }
+        running.journey = journey;
+        let page = op.pages[0];
+        self.dev.flash.read_begins(self.dev.geometry.block_of(page));
+        if journey.out == Hop::Die {
+            self.stats.count_copybacks(1);
+            self.copy_one(id, page);
+        } else {
+            self.stats.count_reads(Class::Gc, 1);
+            self.fetch_one(id, page);
+        }
+        true
     }
 
     pub(in crate::engine) fn begin_move(&mut self, op: OpId) {

@@ -90,6 +90,7 @@ impl HostRequest {
         self.index = index;
         self.request = next.request;
         self.admitted = admitted;
+        self.conflicted = false;
         self.marks = next.marks;
     }
 
@@ -574,8 +575,8 @@ impl Ssd {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
         if self.stats.checkpoint_due() {
-            self.unfuse_now();
-            self.stats.note_checkpoint();
+            let more = self.uncounted_programs();
+            self.stats.note_checkpoint(more);
         }
     }
 
@@ -998,6 +999,9 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
         let unit = self.dev.geometry.unit_of(plane);
+        if self.fast.turns {
+            self.touch_unit(unit);
+        }
         let k = self.dev.geometry.plane_in_unit(plane);
         let ledger = self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)];
         let state = &mut self.kernel.dies[unit];

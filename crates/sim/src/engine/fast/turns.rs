@@ -1,0 +1,366 @@
+//! Turns: steps of queued collections that follow one another on a die share an event.
+//!
+//! While only steps of one or two queued collections are on a die, their order is known: each step that ends queues the next one
+//! of its collection behind the other collection's. Steps alternately read a page and program it, so four steps are a cycle,
+//! which is equally long on all dies.
+//!
+//! Such a chain is dissolved like that of a collection that holds its die ([`super::chains`]), and when an operation joins the
+//! queue of the die. When time comes to the end of one of its legs, it is dissolved before anything else happens
+//! ([`Ssd::meet_turns`]). So no order at one time depends on an event that a chain does without.
+
+use super::chains::{Chain, Kind, Pace, Passage};
+use crate::device::transaction::{Class, Verb};
+use crate::engine::Ssd;
+use crate::engine::kernel::timers::Timer;
+use crate::policy::PageSet;
+use crate::units::{Nanos, OpId, Ppn, UnitId};
+
+/// Steps of a cycle.
+const STEPS: usize = 4;
+
+/// Legs of a cycle that end with an event where there is no chain: both of a read, and the array's of a program.
+const LEGS: usize = 6;
+
+/// Slots of [`Ends`].
+const SLOTS: usize = 1 << 12;
+
+/// A step of a cycle, with its times within the cycle.
+#[derive(Clone, Copy)]
+struct Turn {
+    /// Index of its collection.
+    who: usize,
+    reads: bool,
+    start: Nanos,
+    /// When it requests the channel.
+    requests: Nanos,
+    end: Nanos,
+}
+
+/// A cycle of one or two collections.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    turns: [Turn; STEPS],
+    /// When its legs end.
+    ends: [Nanos; LEGS],
+}
+
+impl Times {
+    /// All cycles, by [`Times::kind`].
+    pub(super) fn all(pace: &Pace) -> [Times; 8] {
+        std::array::from_fn(|kind| Times::new(pace, kind / 4 + 1, [kind & 2 > 0, kind & 1 > 0]))
+    }
+
+    /// The cycle of `count` collections, of which these begin with a read.
+    fn kind(count: usize, reads: [bool; 2]) -> usize {
+        (count - 1) * 4 + usize::from(reads[0]) * 2 + usize::from(reads[1])
+    }
+
+    fn new(pace: &Pace, count: usize, mut reads: [bool; 2]) -> Times {
+        let (mut start, mut ends) = (Nanos::ZERO, Vec::with_capacity(LEGS));
+        let turns = std::array::from_fn(|step| {
+            let who = step % count;
+            let requests = start + if reads[who] { pace.read } else { Nanos::ZERO };
+            let end = requests + pace.transfer + if reads[who] { Nanos::ZERO } else { pace.program };
+            let turn = Turn { who, reads: reads[who], start, requests, end };
+            ends.extend(reads[who].then_some(requests).into_iter().chain([end]));
+            reads[who] = !reads[who];
+            start = end;
+            turn
+        });
+        Times { turns, ends: ends.try_into().expect("law: every second step of a collection is a read") }
+    }
+}
+
+/// When legs of chains end, modulo the length of a cycle.
+#[derive(Clone)]
+pub(super) struct Ends {
+    /// By unit.
+    of_unit: Vec<[u64; LEGS]>,
+    /// By a hash of the time: how many there are, and their units, combined by exclusive or.
+    slots: Vec<(u32, u32)>,
+}
+
+impl Ends {
+    /// `units`: those that may have such chains.
+    pub(super) fn new(units: usize) -> Self {
+        Ends { of_unit: vec![[0; LEGS]; units], slots: vec![(0, 0); if units > 0 { SLOTS } else { 0 }] }
+    }
+
+    #[inline(always)]
+    fn slot(&mut self, time: u64) -> &mut (u32, u32) {
+        let hash = time.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        &mut self.slots[hash as usize >> (64 - SLOTS.trailing_zeros())]
+    }
+
+    fn enter(&mut self, unit: UnitId, ends: [u64; LEGS]) {
+        self.of_unit[unit.ix()] = ends;
+        for time in ends {
+            let (count, units) = self.slot(time);
+            (*count, *units) = (*count + 1, *units ^ unit.0);
+        }
+    }
+
+    fn remove(&mut self, unit: UnitId) {
+        for time in self.of_unit[unit.ix()] {
+            let (count, units) = self.slot(time);
+            (*count, *units) = (*count - 1, *units ^ unit.0);
+        }
+    }
+}
+
+/// The collections of a chain, the one whose step began with the chain first, and the cycle of their steps.
+#[derive(Clone, Copy)]
+struct Cycle {
+    ops: [OpId; 2],
+    count: usize,
+    times: usize,
+}
+
+/// Where a chain is.
+struct Place {
+    /// Number of steps that have ended.
+    ended: usize,
+    /// The step in service, and its start.
+    turn: Turn,
+    begun: Nanos,
+}
+
+impl Ssd {
+    /// The collections of a die on which there are only steps of plain moves: `first` in the array, and at most one that waits.
+    #[inline(always)]
+    fn cycle_of(&self, unit: UnitId, first: OpId) -> Cycle {
+        let ops = [first, self.kernel.dies[unit].queue.head()];
+        let count = if ops[1].is_some() { 2 } else { 1 };
+        let reads = ops.map(|op| op.is_some() && self.kernel.ops[op].verb == Verb::Read);
+        Cycle { ops, count, times: Times::kind(count, reads) }
+    }
+
+    /// Where a chain is at `now`. What ends now still has its event.
+    #[inline(always)]
+    fn place_in(&self, cycle: Cycle, chain: &Chain, now: Nanos) -> Place {
+        let (period, elapsed) = (self.chains.pace.period.0, (now - chain.start).0.saturating_sub(1));
+        let (cycles, since) = (elapsed / period, Nanos(elapsed % period));
+        let turns = &self.chains.cycles[cycle.times].turns;
+        let step = turns.iter().take_while(|turn| turn.end <= since).count();
+        let turn = turns[step];
+        Place { ended: cycles as usize * STEPS + step, turn, begun: chain.start + Nanos(cycles * period) + turn.start }
+    }
+
+    /// A bus has been granted to an operation of GC. If that is a program that takes turns, sets the event that it shares. Returns
+    /// whether it did.
+    #[inline(always)]
+    pub(in crate::engine) fn program_takes_turns(&mut self, id: OpId) -> bool {
+        let op = &self.kernel.ops[id];
+        op.verb == Verb::Program && self.take_turns(id, op.unit)
+    }
+
+    /// A queued read of a plain move begins now, or a program's transfer. If only steps of such moves follow on its die, they share
+    /// an event. Returns whether they do.
+    #[inline(never)]
+    pub(in crate::engine) fn take_turns(&mut self, id: OpId, unit: UnitId) -> bool {
+        let second = self.kernel.dies[unit].queue.head();
+        if second.is_some() && self.kernel.ops[second].next.is_some() {
+            return false;
+        }
+        let cycle = self.cycle_of(unit, id);
+        let mut cycles = u32::MAX;
+        for id in &cycle.ops[..cycle.count] {
+            let op = &self.kernel.ops[*id];
+            let page = match op.verb {
+                Verb::Read if op.class == Class::Gc => op.pages[0],
+                Verb::Program if op.class == Class::Gc => op.from[0],
+                _ => return false,
+            };
+            if !self.dev.flash.is_valid(page) || self.dev.flash.free_blocks(op.plane) == 0 {
+                return false;
+            }
+            // One page is left, so that there is a next step.
+            let moves = u32::from(self.dev.flash.valid(self.gc.jobs[op.job.0].job.victims[0])) - 1;
+            cycles = cycles.min(moves * cycle.count as u32 / 2);
+        }
+        if cycles == 0 {
+            return false;
+        }
+        let (now, pace, bus) = (self.now, self.chains.pace, self.kernel.ops[id].channel.ix());
+        self.catch_up(bus, now);
+        let (state, turns) = (&self.kernel.buses[bus], &self.chains.cycles[cycle.times].turns);
+        let reads = turns[0].reads;
+        if !state.queue.is_empty() || self.has_bookings(bus) || reads && state.until > now + pace.read {
+            return false;
+        }
+        let passages = turns.map(|turn| Passage { at: now + turn.requests, unit });
+        if !self.chains.passages[bus].insert(&passages, &pace) {
+            return false;
+        }
+        if !reads {
+            // Its transfer has begun.
+            self.chains.passages[bus].pass(&pace);
+        }
+        let since = now.0 % pace.period.0;
+        let ends = self.chains.cycles[cycle.times].ends.map(|end| {
+            let at = since + end.0;
+            if at < pace.period.0 { at } else { at - pace.period.0 }
+        });
+        self.chains.ends.enter(unit, ends);
+        let until = now + Nanos(pace.period.0 * u64::from(cycles));
+        self.set_chain(unit, Chain { op: id, start: now, moves: 0, until, kind: Kind::Turns });
+        true
+    }
+
+    /// Something happens at `time`, which comes next, on one channel or on any of them: dissolves the chains there of which a leg
+    /// ends then.
+    #[inline(always)]
+    pub(in crate::engine) fn meet_turns(&mut self, time: Nanos, bus: Option<usize>) {
+        if self.fast.turns && self.chains.count > 0 {
+            let since = time.0 % self.chains.pace.period.0;
+            match *self.chains.ends.slot(since) {
+                (0, _) => {}
+                (1, unit) => self.dissolve_turns_of(UnitId(unit), time, since, bus),
+                _ => self.dissolve_turns_at(time, since, bus),
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn dissolve_turns_at(&mut self, time: Nanos, since: u64, bus: Option<usize>) {
+        for unit in (0..self.chains.of_unit.len() as u32).map(UnitId) {
+            if self.chains.of_unit[unit.ix()].op.is_some() {
+                self.dissolve_turns_of(unit, time, since, bus);
+            }
+        }
+    }
+
+    /// Dissolves the chain of a unit if one of its legs ends at `time`, on this channel if one is given.
+    fn dissolve_turns_of(&mut self, unit: UnitId, time: Nanos, since: u64, bus: Option<usize>) {
+        let id = self.chains.of_unit[unit.ix()].op;
+        if self.chains.ends.of_unit[unit.ix()].contains(&since)
+            && bus.is_none_or(|bus| self.kernel.ops[id].channel.ix() == bus)
+        {
+            self.dissolve(unit, time, false);
+        }
+    }
+
+    /// Programs of a chain that have begun and are not counted yet.
+    pub(super) fn uncounted_of_turns(&self, chain: &Chain, unit: UnitId) -> u64 {
+        let cycle = self.cycle_of(unit, chain.op);
+        let place = self.place_in(cycle, chain, self.now);
+        let turns = &self.chains.cycles[cycle.times].turns;
+        // The program with which it began was counted.
+        (1..=place.ended).filter(|step| !turns[step % STEPS].reads).count() as u64
+    }
+
+    /// Ends a chain at `now`: steps that have ended before are carried out, and the one in service is set up as if each of its
+    /// legs had had an event.
+    #[inline(never)]
+    pub(super) fn end_turns(&mut self, chain: &Chain, unit: UnitId, now: Nanos) {
+        let (cycle, pace) = (self.cycle_of(unit, chain.op), self.chains.pace);
+        self.chains.ends.remove(unit);
+        let place = self.place_in(cycle, chain, now);
+        if place.ended > 0 {
+            self.carry_out_turns(chain, cycle, &place, unit);
+        }
+        let id = self.kernel.dies[unit].array();
+        let asks = place.begun + pace.read;
+        let (leg, timer, time) = if !place.turn.reads {
+            (1, Timer::Array(unit), place.begun + pace.transfer + pace.program)
+        } else if now <= asks {
+            (0, Timer::Array(unit), asks)
+        } else {
+            let bus = self.kernel.ops[id].channel.ix();
+            self.kernel.buses[bus].holder = id;
+            (1, Timer::Bus(bus), asks + pace.transfer)
+        };
+        self.kernel.ops[id].leg = leg;
+        self.kernel.timers.set(timer, time);
+    }
+
+    fn carry_out_turns(&mut self, chain: &Chain, cycle: Cycle, place: &Place, unit: UnitId) {
+        let (pace, turns) = (self.chains.pace, self.chains.cycles[cycle.times].turns);
+        let Place { ended, turn, begun } = *place;
+        let victim = |ssd: &Self, who: usize| ssd.gc.jobs[ssd.kernel.ops[cycle.ops[who]].job.0].job.victims[0];
+        self.date_closings();
+        if turns[0].reads {
+            self.dev.flash.read_ends(victim(self, 0));
+        }
+        let (mut read, mut programmed) = (0, 0);
+        for (who, first) in turns.iter().enumerate().take(cycle.count) {
+            let own = (ended + cycle.count - 1 - who) / cycle.count;
+            let reads_first = first.reads;
+            let landed = if reads_first { own / 2 } else { own.div_ceil(2) };
+            let page = self.land_turns(chain, cycle, who, landed);
+            let reads_next = reads_first == own.is_multiple_of(2);
+            self.set_turn(cycle.ops[who], page, reads_next, who == turn.who);
+            let reads = own - landed;
+            (read, programmed) = (read + reads as u64, programmed + landed as u64);
+        }
+        let time = &mut self.stats.gc_time;
+        time.read += read * pace.read.0;
+        time.transfer += (read + programmed) * pace.transfer.0;
+        time.program += programmed * pace.program.0;
+        // Its first step was counted when it began.
+        let head_reads = u64::from(turns[0].reads);
+        self.stats.count_steps(read + u64::from(turn.reads) - head_reads, programmed - (1 - head_reads));
+        if turn.reads {
+            self.dev.flash.read_begins(victim(self, turn.who));
+        }
+        let id = cycle.ops[turn.who];
+        if turn.who == 1 {
+            let queue = &mut self.kernel.dies[unit].queue;
+            queue.pop(&self.kernel.ops);
+            queue.push(&mut self.kernel.ops, cycle.ops[0]);
+        }
+        let k = self.dev.geometry.plane_in_unit(self.kernel.ops[id].plane);
+        self.kernel.dies.pass_in_turns(unit, id, 1 << k, begun);
+    }
+
+    /// The first pages of a collection have been programmed in turns: they land. Returns the page of its next step.
+    fn land_turns(&mut self, chain: &Chain, cycle: Cycle, who: usize, landed: usize) -> Ppn {
+        let id = cycle.ops[who];
+        let (op, turns) = (&self.kernel.ops[id], &self.chains.cycles[cycle.times].turns);
+        let reads_first = turns[who].reads;
+        let (job, plane, from, to) =
+            (op.job, op.plane, if reads_first { op.pages[0] } else { op.from[0] }, op.pages[0]);
+        if landed == 0 {
+            return from;
+        }
+        let ends = |turn: &&Turn| turn.who == who && !turn.reads;
+        let first_end = chain.start + turns.iter().find(ends).map_or(Nanos::ZERO, |turn| turn.end);
+        let distance = self.chains.pace.period.0 / 2 * cycle.count as u64;
+        let victim = self.gc.jobs[job.0].job.victims[0];
+        let (mut first, mut before) = (self.dev.geometry.offset(from), 0);
+        if who == 0 && !reads_first {
+            // Its page was taken when it began.
+            let tag = self.kernel.ops.host[id].tags[0];
+            self.land_one(from, to, tag, true);
+            (first, before) = (first + 1, 1);
+            if self.dev.flash.has_undated() {
+                self.dev.flash.date_closings(first_end);
+            }
+        }
+        let landed_at = |moved: usize| first_end + Nanos(distance * (before + moved - 1) as u64);
+        let next = self.move_some(plane, victim, first, landed - before, landed_at);
+        self.gc.jobs[job.0].job.cursor[0] = next + 1;
+        self.dev.geometry.page(victim, next)
+    }
+
+    /// A page is the next that a collection reads, or the one that it has read and programs next: now if it `serves` it, which is
+    /// counted by the caller.
+    fn set_turn(&mut self, id: OpId, page: Ppn, reads: bool, serves: bool) {
+        let (job, plane) = (self.kernel.ops[id].job, self.kernel.ops[id].plane);
+        let one = PageSet::one(page);
+        self.gc.jobs[job.0].job.hand = if reads { PageSet::EMPTY } else { one };
+        if reads && serves {
+            self.fetch_one(id, page);
+        } else if reads {
+            let op = &mut self.kernel.ops[id];
+            (op.verb, op.pages) = (Verb::Read, one);
+        } else {
+            self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
+            let op = &mut self.kernel.ops[id];
+            (op.verb, op.from) = (Verb::Program, one);
+            if serves {
+                self.place_one(id, plane);
+            }
+        }
+    }
+}
