@@ -210,7 +210,10 @@ impl Causes {
     #[inline(always)]
     pub(crate) fn charge(&mut self, cause: Cause, ns: u64) {
         if ns > 0 {
-            self.add(cause, ns);
+            if self.has_few() && !Self::is_common(cause) {
+                self.set_others();
+            }
+            self.0.add(cause, ns);
         }
     }
 

@@ -34,8 +34,6 @@ pub struct Events {
     /// Time of the next event (or never), and a resource that has an event at that time.
     next: Nanos,
     first: u32,
-    /// Number of events.
-    count: u32,
 }
 
 impl Events {
@@ -49,19 +47,12 @@ impl Events {
             shift: width.trailing_zeros(),
             next: Nanos::NEVER,
             first: NONE,
-            count: 0,
         }
     }
 
     /// End of the clock: events must be earlier.
     pub fn horizon(&self) -> Nanos {
         Nanos(1 << 62)
-    }
-
-    /// Number of events.
-    #[inline(always)]
-    pub fn count(&self) -> u32 {
-        self.count
     }
 
     /// Time of the next event, or never.
@@ -107,7 +98,6 @@ impl Events {
         law!(time < self.horizon(), "an event at or after the end of the clock");
         debug_assert!(self.entries[resource].time == Nanos::NEVER && self.first as usize != resource);
         self.put(resource, time, self.bucket(time));
-        self.count += 1;
         if time < self.next {
             self.next = time;
             self.first = resource as u32;
@@ -118,7 +108,6 @@ impl Events {
     fn link(&mut self, resource: usize, time: Nanos) {
         let was_first = self.first as usize == resource;
         self.put(resource, time, self.bucket(time));
-        self.count += 1;
         if time < self.next {
             self.next = time;
             self.first = resource as u32;
@@ -141,7 +130,6 @@ impl Events {
     fn unlink(&mut self, resource: usize) {
         let Entry { time, next, previous } = self.entries[resource];
         self.entries[resource].time = Nanos::NEVER;
-        self.count -= 1;
         if next != NONE {
             self.entries[next as usize].previous = previous;
         }
@@ -203,7 +191,6 @@ impl Events {
             let (time, after) = (entry.time, entry.next);
             entry.time = Nanos::NEVER;
             if time == self.next {
-                self.count -= 1;
                 each(at as usize);
             } else {
                 self.put(at as usize, time, bucket);
@@ -297,7 +284,6 @@ mod tests {
                 wheel.set(resource, Nanos(times[resource]));
                 let earliest = *times.iter().min().unwrap();
                 assert_eq!(wheel.next().0, earliest);
-                assert_eq!(wheel.count() as usize, times.iter().filter(|time| **time != u64::MAX).count());
                 if earliest == u64::MAX {
                     continue;
                 }

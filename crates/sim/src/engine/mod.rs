@@ -447,7 +447,7 @@ impl Ssd {
         if chain == time {
             self.end_chains(time);
         }
-        if self.round_of_reads(time) {
+        if self.fast.quiet && self.round_of_reads(time) {
             return true;
         }
         if self.fast.legs && event < arrival && self.express(event) {

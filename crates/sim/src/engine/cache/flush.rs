@@ -7,7 +7,8 @@ use crate::blame::{Cause, Extra};
 use crate::device::transaction::{Need, Op};
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::NO_LINE;
-use crate::engine::spine::host::{HostRequest, Waiting};
+use crate::engine::spine::host::HostRequest;
+use crate::engine::spine::ring::Waiting;
 use crate::units::{Moment, OpId, RequestId};
 
 /// A flush that waits.

@@ -174,10 +174,10 @@ impl Ssd {
         }
     }
 
-    /// Whether every event is the end of a booked read.
+    /// Whether every event is the end of a booked read: each is of a die that is held, if only reads have been submitted.
     #[inline(always)]
     pub(super) fn all_booked(&self) -> bool {
-        self.kernel.timers.count() == self.booked.count && self.kernel.timers.next_chain() == Nanos::NEVER
+        self.kernel.dies.held.busy() == u64::from(self.booked.count) && self.kernel.timers.next_chain() == Nanos::NEVER
     }
 
     /// Undoes all bookings between two rounds.

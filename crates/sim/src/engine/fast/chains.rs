@@ -390,6 +390,12 @@ impl Ssd {
         }
     }
 
+    /// The same, out of line.
+    #[inline(never)]
+    pub(in crate::engine) fn turns_end(&mut self, unit: UnitId) {
+        self.touch_unit(unit);
+    }
+
     /// Dissolves all chains between two rounds.
     pub(super) fn dissolve_all(&mut self) {
         for unit in 0..self.chains.of_unit.len() {

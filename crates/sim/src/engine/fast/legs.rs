@@ -137,18 +137,25 @@ impl Ssd {
         self.kernel.ops[id].leg = self.kernel.ops[id].legs.len() - 1;
     }
 
+    /// Dissolves chains of turns that the first event meets on its channel. Returns whether it is that of a leg.
+    #[inline(never)]
+    fn meet_turns_of(&mut self, first: Timer, time: Nanos) -> bool {
+        let bus = match first {
+            Timer::Array(unit) => self.kernel.ops[self.kernel.dies[unit].array()].channel.ix(),
+            Timer::Bus(bus) => bus,
+            _ => return false,
+        };
+        self.meet_turns(time, Some(bus));
+        true
+    }
+
     /// Precondition: at the next event's time nothing but events happens. If the event is alone and ends an array read for the
     /// host or GC, or if all events are legs of plain moves, handles them here as the round would. Returns whether it did.
     #[inline]
     pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
         let first = self.kernel.timers.first();
-        if self.fast.turns {
-            let bus = match first {
-                Timer::Array(unit) => self.kernel.ops[self.kernel.dies[unit].array()].channel.ix(),
-                Timer::Bus(bus) => bus,
-                _ => return false,
-            };
-            self.meet_turns(time, Some(bus));
+        if self.fast.turns && !self.meet_turns_of(first, time) {
+            return false;
         }
         let unit = match first {
             Timer::Array(unit) => unit,

@@ -236,7 +236,7 @@ impl FastPaths {
             && one_queue
             && no_raid
             && no_copies;
-        let turns = steps && chained && path.always() == Some(Journey::EXTERNAL);
+        let turns = legs && steps && chained && path.always() == Some(Journey::EXTERNAL);
         let windowed = !order.policy_ref().eager() || config.chip_queue().is_some() || config.delays_writes();
         let lane = legs
             && one_queue

@@ -11,9 +11,9 @@ use crate::units::{Nanos, UnitId};
 
 impl Ssd {
     /// Handles the next time if only booked reads end and requests arrive then. Returns whether it did. Equals [`Ssd::round`].
-    #[inline(always)]
+    #[inline(never)]
     pub(in crate::engine) fn round_of_reads(&mut self, time: Nanos) -> bool {
-        if !self.fast.quiet || !self.host.only_reads || !self.all_booked() || time >= self.observer.sample_at {
+        if !self.host.only_reads || !self.all_booked() || time >= self.observer.sample_at {
             return false;
         }
         self.read_round(time);

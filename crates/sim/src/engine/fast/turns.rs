@@ -211,13 +211,18 @@ impl Ssd {
     /// ends then.
     #[inline(always)]
     pub(in crate::engine) fn meet_turns(&mut self, time: Nanos, bus: Option<usize>) {
-        if self.fast.turns && self.chains.count > 0 {
-            let since = time.0 % self.chains.pace.period.0;
-            match *self.chains.ends.slot(since) {
-                (0, _) => {}
-                (1, unit) => self.dissolve_turns_of(UnitId(unit), time, since, bus),
-                _ => self.dissolve_turns_at(time, since, bus),
-            }
+        if self.chains.count > 0 && self.fast.turns {
+            self.dissolve_met_turns(time, bus);
+        }
+    }
+
+    #[inline(never)]
+    fn dissolve_met_turns(&mut self, time: Nanos, bus: Option<usize>) {
+        let since = time.0 % self.chains.pace.period.0;
+        match *self.chains.ends.slot(since) {
+            (0, _) => {}
+            (1, unit) => self.dissolve_turns_of(UnitId(unit), time, since, bus),
+            _ => self.dissolve_turns_at(time, since, bus),
         }
     }
 

@@ -51,12 +51,6 @@ impl Timers {
         self.chains.set(unit.ix(), Nanos::NEVER);
     }
 
-    /// Number of events without ends of chains.
-    #[inline(always)]
-    pub(in crate::engine) fn count(&self) -> u32 {
-        self.wheel.count()
-    }
-
     /// The next end of a chain, or never.
     #[inline(always)]
     pub(in crate::engine) fn next_chain(&self) -> Nanos {

@@ -149,13 +149,21 @@ impl Ssd {
 
     /// Starts a delay that occupies nothing but the operation's own unit.
     pub(in crate::engine) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
-        self.charge(id, cause, time.0);
+        if self.kernel.ops[id].class.like_host() {
+            self.charge_delay(id, cause, time);
+        }
         let first = 2 * self.kernel.ops[id].unit.ix();
         let delays = &mut self.noc_mut().delays;
         let slot = if delays[first].is_none() { first } else { first + 1 };
         law!(delays[slot].is_none(), "law: a unit serves at most two operations");
         delays[slot] = id;
         self.kernel.timers.set(Timer::Delay(slot), self.now + time);
+    }
+
+    /// Out of line, because most delays are those of GC.
+    #[inline(never)]
+    fn charge_delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
+        self.charge(id, cause, time.0);
     }
 
     /// A delay has ended.

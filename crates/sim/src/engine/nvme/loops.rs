@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::engine::Ssd;
-use crate::engine::spine::host::Waiting;
+use crate::engine::spine::ring::Waiting;
 use crate::request::{Extent, Marks, Request};
 use crate::units::Nanos;
 

@@ -15,7 +15,7 @@ use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
-use crate::engine::spine::host::Waiting;
+use crate::engine::spine::ring::Waiting;
 use crate::report::tenants::{Fairness, Interference, Pages, Requests, Tenant, Tenants, jain};
 use crate::report::{Breakdown, ByOp, Distribution, HostBytes, mean};
 use crate::request::{Extent, RequestOp};

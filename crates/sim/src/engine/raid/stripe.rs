@@ -451,7 +451,7 @@ impl Ssd {
         let plane = self.dev.geometry.static_plane(page.lpn);
         let chip = self.dev.geometry.chip_of(plane) as usize;
         self.raid().load[chip][usize::from(writes)] += 1;
-        self.enqueue(op, plane, false);
+        self.join_die(op, plane, false);
     }
 
     /// A write that no parity will ever cover joins the queue of its die, after its page has been read if sectors are missing.

@@ -11,30 +11,11 @@ use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
-use crate::engine::spine::ring::{RING, Ring};
+use crate::engine::spine::ring::{RING, Ring, Waiting};
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::schemes::Place;
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup, count};
-
-/// A request outside the device.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Waiting {
-    pub(in crate::engine) request: Request,
-    /// The page with its first byte, or any page if it has no bytes.
-    page: Lpn,
-    /// Number of its extents in [`Host::extents`]; 0 if its bytes are contiguous.
-    extents: u32,
-    pub(in crate::engine) marks: Marks,
-}
-
-impl Waiting {
-    /// A contiguous request whose first byte is in a page.
-    #[inline(always)]
-    pub(in crate::engine) fn together(request: Request, page: Lpn) -> Self {
-        Waiting { request, page, extents: 0, marks: Marks::default() }
-    }
-}
 
 /// A read or write in service.
 #[derive(Clone, Debug)]
@@ -442,7 +423,7 @@ impl Ssd {
     }
 
     /// Processes arrivals, and admits as many requests as possible.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::engine) fn admit(&mut self) {
         if self.rules.tenants {
             return self.admit_queued();
@@ -451,6 +432,14 @@ impl Ssd {
         if !self.host.closed {
             self.arrivals();
         }
+        // Most rounds admit none.
+        if self.may_admit() {
+            self.admit_waiting();
+        }
+    }
+
+    #[inline(never)]
+    fn admit_waiting(&mut self) {
         while self.may_admit() {
             let mut next = self.host.ring.take();
             if self.host.closed {
@@ -998,10 +987,16 @@ impl Ssd {
     /// Adds an operation to a unit's queue, at its end or by its age.
     #[inline(always)]
     pub(in crate::engine) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
-        let unit = self.dev.geometry.unit_of(plane);
         if self.fast.turns {
-            self.touch_unit(unit);
+            self.turns_end(self.dev.geometry.unit_of(plane));
         }
+        self.join_die(op, plane, by_age);
+    }
+
+    /// The same where steps of collections never take turns.
+    #[inline(always)]
+    pub(in crate::engine) fn join_die(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
+        let unit = self.dev.geometry.unit_of(plane);
         let k = self.dev.geometry.plane_in_unit(plane);
         let ledger = self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)];
         let state = &mut self.kernel.dies[unit];

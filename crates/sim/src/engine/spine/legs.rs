@@ -216,9 +216,11 @@ impl Ssd {
         }
         self.watch_transfer(id, bus, time);
         match after {
-            _ if self.fast.turns && !host && self.program_takes_turns(id) => {}
             // Nothing can come between a transfer into a held die and the array work: one event ends both.
             Some(leg) if self.fast.legs && leg.kind == LegKind::Array => {
+                if self.fast.turns && !host && self.program_takes_turns(id) {
+                    return;
+                }
                 if lane {
                     self.kernel.ops.host[id].blame.add(Cause::Array, leg.time.0);
                 } else {

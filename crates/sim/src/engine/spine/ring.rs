@@ -1,11 +1,29 @@
 //! Requests submitted in advance, in a ring of fixed size: a place is found by a mask.
 
-use super::host::Waiting;
-use crate::request::{Request, RequestOp};
+use crate::request::{Marks, Request, RequestOp};
 use crate::units::{Lpn, Nanos};
 
 /// Requests submitted in advance: enough that a trace reader works in batches, few enough to stay in the cache.
 pub(super) const RING: usize = 4096;
+
+/// A request outside the device.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct Waiting {
+    pub(in crate::engine) request: Request,
+    /// The page with its first byte, or any page if it has no bytes.
+    pub(super) page: Lpn,
+    /// Number of its extents in [`super::host::Host::extents`]; 0 if its bytes are contiguous.
+    pub(super) extents: u32,
+    pub(in crate::engine) marks: Marks,
+}
+
+impl Waiting {
+    /// A contiguous request whose first byte is in a page.
+    #[inline(always)]
+    pub(in crate::engine) fn together(request: Request, page: Lpn) -> Self {
+        Waiting { request, page, extents: 0, marks: Marks::default() }
+    }
+}
 
 /// A queue of at most [`RING`] requests.
 #[derive(Clone)]
