@@ -253,7 +253,8 @@ impl Stats {
     /// Adds a checkpoint. `more`: programs that have begun and are not counted yet.
     #[cold]
     pub(crate) fn note_checkpoint(&mut self, more: u64) {
-        self.checkpoints.push((self.pages.written, self.flash.programs.total + self.flash.copybacks + more * self.per_unit));
+        self.checkpoints
+            .push((self.pages.written, self.flash.programs.total + self.flash.copybacks + more * self.per_unit));
         if self.checkpoints.len() == CHECKPOINTS {
             // Keeps every second one.
             for i in 0..CHECKPOINTS / 2 {
