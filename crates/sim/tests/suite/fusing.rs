@@ -84,7 +84,7 @@ fn world(seed: u64, about: About) -> (Config, Vec<Request>) {
     let toml = format!(
         "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"{}\" }}
 timing = {{ read = {}, program = {}, erase = \"{}ns\", transfer = \"2ns/B\" }}
-device = {{ over_provisioning = {}, queue_depth = {}, multi_plane = {}, keep_overwritten = {} }}
+device = {{ over_provisioning = {}, queue_depth = {}, multi_plane = {}, keep_overwritten = {}, mapping_unit = \"{}\" }}
 gc = {{ threshold = \"{} pages\"{} }}
 ftl = {{ write_points = \"{}\" }}
 schemes = {{ path = \"{}\", place = \"{}\", victim = \"{}\", collector = {} }}
@@ -115,6 +115,7 @@ run = {{ {} }}
         if slow { pick(&["8", "32", "300"]) } else { pick(&["1", "3", "8", "32"]) },
         pick(&["false", "false", "true"]),
         if collector.contains("after_writeback") { "true" } else { "false" },
+        if joint { "page" } else { pick(&["page", "page", "page", "super-page"]) },
         pick(&["2", "4", "6"]),
         if slow { "" } else { pick(&["", "", ", hard_threshold = \"2 pages\""]) },
         pick(&["separate", "separate", "shared"]),
@@ -228,7 +229,7 @@ fn parts_of_pages_on_the_move_change_no_byte() {
 
 #[test]
 fn steps_that_take_turns_change_no_byte() {
-    compare_worlds(About::Queued, 150);
+    compare_worlds(About::Queued, 250);
 }
 
 #[test]
@@ -238,7 +239,7 @@ fn reads_alone_and_before_others_change_no_byte() {
 
 #[test]
 fn whole_pages_between_those_on_the_move_change_no_byte() {
-    compare_worlds(About::Whole, 100);
+    compare_worlds(About::Whole, 200);
 }
 
 /// Every preset on a small device, with every collector and every path that its other keys allow.
