@@ -17,13 +17,13 @@ use crate::request::{Extent, Request, RequestOp};
 use crate::units::{BlockId, JobId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
-const MOVES_AHEAD: usize = 24;
+pub(in crate::engine) const MOVES_AHEAD: usize = 24;
 
 /// Valid pages of a victim that is collected in no time: offsets, and logical pages.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Moving {
-    offsets: Vec<u16>,
-    lpns: Vec<Lpn>,
+    pub(in crate::engine) offsets: Vec<u16>,
+    pub(in crate::engine) lpns: Vec<Lpn>,
 }
 
 impl Moving {
@@ -34,10 +34,10 @@ impl Moving {
 }
 
 /// Pages that are written between two questions whether to go on.
-const ASKED: u64 = 1 << 12;
+pub(in crate::engine) const ASKED: u64 = 1 << 12;
 
 /// Consecutive pages per plane during filling.
-const TILE: u32 = 16;
+pub(in crate::engine) const TILE: u32 = 16;
 
 impl Ssd {
     /// Prefetches the data of the page that a write makes stale.
@@ -57,32 +57,20 @@ impl Ssd {
         }
     }
 
-    /// Preconditions the device. Nothing is measured, except wear. `go_on` may stop it between pages; the device is then of no
-    /// use.
-    pub(in crate::engine) fn precondition(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
-        let (exported, mapped) = (self.dev.geometry.exported, self.dev.geometry.mapped);
+    /// Preconditions the device, with at most so many threads. Nothing is measured, except wear. `go_on` may stop it between pages;
+    /// the device is then of no use.
+    pub(in crate::engine) fn precondition(
+        &mut self,
+        threads: u32,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         match self.config.precondition.mode {
             PreconditionMode::None => {}
             PreconditionMode::Aged => self.age_directly(go_on)?,
-            PreconditionMode::Sequential => self.fill(mapped, go_on)?,
+            PreconditionMode::Sequential => self.fill(0, threads, go_on)?,
             PreconditionMode::Random => {
-                self.fill(mapped, go_on)?;
-                let mut rng = random::stream(self.seed, "precondition");
-                let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
-                let mut draw = || Lpn(random::below(&mut rng, u64::from(exported)) as u32);
-                // Map entries are prefetched a few writes ahead, so that memory latency overlaps other writes.
-                let mut ahead: [Lpn; LOOK_AHEAD] = std::array::from_fn(|_| draw());
-                for i in 0..writes {
-                    if i.is_multiple_of(ASKED) {
-                        go_on()?;
-                    }
-                    let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
-                    let lpn = std::mem::replace(slot, draw());
-                    self.dev.map.expect(*slot);
-                    self.oracle.expect(*slot);
-                    self.expect_write(ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
-                    self.write_now(lpn);
-                }
+                let writes = self.config.precondition.overwrite * f64::from(self.dev.geometry.exported);
+                self.fill(writes as u64, threads, go_on)?;
             }
         }
         self.tell_victim();
@@ -95,16 +83,47 @@ impl Ssd {
         ControlFlow::Continue(())
     }
 
-    /// Writes every logical page once, in order.
-    fn fill(&mut self, mapped: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+    /// Writes every logical page once, in order, then as many as `overwrites`, drawn at random.
+    fn fill(&mut self, overwrites: u64, threads: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+        let parts = threads.min(self.dev.geometry.planes);
+        if parts > 1 && self.fills_in_parts() {
+            return self.fill_parts(parts, overwrites, go_on);
+        }
+        self.fill_in_order(go_on)?;
+        let exported = u64::from(self.dev.geometry.exported);
+        let mut rng = random::stream(self.seed, "precondition");
+        let mut draw = || Lpn(random::below(&mut rng, exported) as u32);
+        // Map entries are prefetched a few writes ahead, so that memory latency overlaps other writes.
+        let mut ahead: [Lpn; LOOK_AHEAD] = std::array::from_fn(|_| draw());
+        for i in 0..overwrites {
+            if i.is_multiple_of(ASKED) {
+                go_on()?;
+            }
+            let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
+            let lpn = std::mem::replace(slot, draw());
+            self.dev.map.expect(*slot);
+            self.oracle.expect(*slot);
+            self.expect_write(ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
+            self.write_now(lpn);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// How many pages a plane takes in order before one is collected, in tiles.
+    pub(in crate::engine) fn tiles(&self) -> u32 {
         let geometry = &self.dev.geometry;
-        let planes = geometry.planes;
+        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
+        let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
+        rows.min(geometry.mapped / geometry.planes) / TILE
+    }
+
+    /// Writes every logical page once, in order.
+    fn fill_in_order(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+        let (planes, mapped) = (self.dev.geometry.planes, self.dev.geometry.mapped);
         let apart = self.rules.numbered && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
         // While no plane is collected, static places are independent. Each plane gets a few consecutive pages, so that its
         // entries of the reverse map stay in the cache. Entries of all planes, a power of two apart, would evict each other.
-        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
-        let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
-        let tiles = if apart { rows.min(mapped / planes) / TILE } else { 0 };
+        let tiles = if apart { self.tiles() } else { 0 };
         let plain = self.dev.errors.is_none() && !self.rules.metadata;
         for tile in 0..tiles {
             for place in 0..planes {
