@@ -42,7 +42,11 @@ fn as_many_threads_as_you_like_leave_the_same_bytes() {
             config.ftl.wear_levelling = WearLevelling::None;
         }
         config.geometry.blocks_per_plane += 8 * spare;
-        config.precondition.mode = if overwrite < 0.5 { PreconditionMode::Sequential } else { PreconditionMode::Random };
+        config.precondition.mode = match overwrite {
+            0.0..0.5 => PreconditionMode::Sequential,
+            0.5..1.0 => PreconditionMode::Aged,
+            _ => PreconditionMode::Random,
+        };
         config.precondition.overwrite = overwrite;
         if config.check().is_err() {
             return Ok(());

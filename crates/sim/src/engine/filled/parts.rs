@@ -16,7 +16,7 @@ use crate::device::transaction::Class;
 use crate::device::wear::Wear;
 use crate::engine::Ssd;
 use crate::engine::spine::host::LOOK_AHEAD;
-use crate::engine::spine::timeless::{ASKED, MOVES_AHEAD, Moving, TILE};
+use crate::engine::spine::timeless::{ASKED, AgedPages, MOVES_AHEAD, Moving, TILE, Work};
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Journey, View};
 use crate::random;
@@ -36,7 +36,7 @@ struct Whole<'a> {
     gc_floor: u32,
     /// See [`Ssd::tiles`].
     tiles: u32,
-    overwrites: u64,
+    work: Work,
 }
 
 /// Consecutive planes that a thread fills. Here they are numbered from 0, and so are their blocks and pages.
@@ -60,11 +60,11 @@ impl Ssd {
         self.fast.parts && self.oracle.check() != Check::Full
     }
 
-    /// Writes every logical page once, then as many as `overwrites`, drawn at random. Each of `parts` threads fills some planes.
+    /// Each of `parts` threads fills some planes.
     pub(in crate::engine) fn fill_parts(
         &mut self,
         parts: u32,
-        overwrites: u64,
+        work: Work,
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let tiles = self.tiles();
@@ -83,7 +83,7 @@ impl Ssd {
             journey: self.rules.plain_moves.expect("checked: all pages travel alike"),
             gc_floor: self.rules.gc_floor,
             tiles,
-            overwrites,
+            work,
         };
         let part = |plane: u32, flash| Part {
             whole: &whole,
@@ -117,8 +117,8 @@ impl Ssd {
         ended?;
         for Filled { stats, watched } in &filled {
             self.stats.add_filling(stats);
-            for lpn in watched {
-                self.oracle.admit(*lpn);
+            if let Work::Written(_) = work {
+                watched.iter().for_each(|lpn| _ = self.oracle.admit(*lpn));
             }
         }
         for lpn in filled.iter().flat_map(|part| &part.watched) {
@@ -140,11 +140,42 @@ struct Filled {
 
 impl Part<'_> {
     fn fill(mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> (ControlFlow<()>, Filled) {
-        let ended = match self.fill_in_order(go_on) {
-            ControlFlow::Continue(()) => self.overwrite(go_on),
-            stopped => stopped,
-        };
+        let ended = self.work(go_on);
         (ended, Filled { stats: self.stats, watched: self.watched })
+    }
+
+    fn work(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+        match self.whole.work {
+            Work::Written(overwrites) => {
+                self.fill_in_order(go_on)?;
+                self.overwrite(overwrites, go_on)
+            }
+            Work::Aged(valid, invalid) => self.age(valid, invalid, go_on),
+        }
+    }
+
+    /// Like `Ssd::age_directly`.
+    fn age(&mut self, valid: u64, invalid: u64, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+        let planes = self.whole.geometry.planes;
+        for residue in (0..planes).map(Lpn).filter(|lpn| self.holds(*lpn)).collect::<Vec<_>>() {
+            let plane = self.place(residue);
+            let mut draws = AgedPages::new(self.whole.seed, PlaneId(plane.0 + self.plane), valid, invalid);
+            let mut lpn = residue;
+            while let Some(stale) = draws.next() {
+                if draws.left().is_multiple_of(ASKED) {
+                    go_on()?;
+                }
+                let page =
+                    self.flash.take_page(plane, Stream::Host, false).expect("checked: ageing leaves the reserve alone");
+                let block = self.whole.geometry.block_of(page);
+                self.flash.land(page, block, if stale { Lpn::NONE } else { lpn });
+                if !stale {
+                    self.put(lpn, page);
+                    lpn.0 += planes;
+                }
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// Like `Ssd::fill_in_order`.
@@ -167,11 +198,11 @@ impl Part<'_> {
     }
 
     /// The random writes that belong here, among all of them.
-    fn overwrite(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+    fn overwrite(&mut self, overwrites: u64, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let mut rng = random::stream(self.whole.seed, "precondition");
         let exported = u64::from(self.whole.geometry.exported);
         let mut mine = [Lpn::NONE; ASKED as usize];
-        let mut left = self.whole.overwrites;
+        let mut left = overwrites;
         while left > 0 {
             go_on()?;
             let drawn = left.min(ASKED);

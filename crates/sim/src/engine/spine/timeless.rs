@@ -4,6 +4,8 @@
 
 use std::ops::ControlFlow;
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
@@ -39,6 +41,47 @@ pub(in crate::engine) const ASKED: u64 = 1 << 12;
 /// Consecutive pages per plane during filling.
 pub(in crate::engine) const TILE: u32 = 16;
 
+/// How threads fill a device together.
+#[derive(Clone, Copy)]
+pub(in crate::engine) enum Work {
+    /// Every logical page is written once, then so many that are drawn at random.
+    Written(u64),
+    /// Planes are aged, with so many valid and invalid pages each.
+    Aged(u64, u64),
+}
+
+/// Draws which pages of an aged plane are invalid, in the order of its pages.
+pub(in crate::engine) struct AgedPages {
+    rng: Xoshiro256PlusPlus,
+    left: u64,
+    stale: u64,
+}
+
+impl AgedPages {
+    pub(in crate::engine) fn new(seed: u64, plane: PlaneId, valid: u64, invalid: u64) -> Self {
+        let rng = random::stream(seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
+        AgedPages { rng, left: valid + invalid, stale: invalid }
+    }
+
+    /// Pages that follow the last one.
+    pub(in crate::engine) fn left(&self) -> u64 {
+        self.left
+    }
+}
+
+impl Iterator for AgedPages {
+    type Item = bool;
+    fn next(&mut self) -> Option<bool> {
+        if self.left == 0 {
+            return None;
+        }
+        let stale = random::below(&mut self.rng, self.left) < self.stale;
+        self.left -= 1;
+        self.stale -= u64::from(stale);
+        Some(stale)
+    }
+}
+
 impl Ssd {
     /// Prefetches the data of the page that a write makes stale.
     #[inline(always)]
@@ -66,7 +109,7 @@ impl Ssd {
     ) -> ControlFlow<()> {
         match self.config.precondition.mode {
             PreconditionMode::None => {}
-            PreconditionMode::Aged => self.age_directly(go_on)?,
+            PreconditionMode::Aged => self.age_planes(threads, go_on)?,
             PreconditionMode::Sequential => self.fill(0, threads, go_on)?,
             PreconditionMode::Random => {
                 let writes = self.config.precondition.overwrite * f64::from(self.dev.geometry.exported);
@@ -87,7 +130,7 @@ impl Ssd {
     fn fill(&mut self, overwrites: u64, threads: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let parts = threads.min(self.dev.geometry.planes);
         if parts > 1 && self.fills_in_parts() {
-            return self.fill_parts(parts, overwrites, go_on);
+            return self.fill_parts(parts, Work::Written(overwrites), go_on);
         }
         self.fill_in_order(go_on)?;
         let exported = u64::from(self.dev.geometry.exported);
@@ -168,18 +211,31 @@ impl Ssd {
 
     /// Ages every plane alike: its first pages are used in order, a uniformly random subset is invalid, and the rest holds the
     /// plane's own logical pages in ascending order.
-    fn age_directly(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+    fn age_planes(&mut self, threads: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let pages = u64::from(self.dev.geometry.pages_per_plane);
         let share = |ppm: u32| (pages * u64::from(ppm) + Ppm::ONE / 2) / Ppm::ONE;
         let (valid, invalid) = (share(self.config.precondition.valid.0), share(self.config.precondition.invalid.0));
+        let parts = threads.min(self.dev.geometry.planes);
+        if parts > 1 && self.fills_in_parts() {
+            return self.fill_parts(parts, Work::Aged(valid, invalid), go_on);
+        }
+        self.age_directly(valid, invalid, go_on)
+    }
+
+    fn age_directly(
+        &mut self,
+        valid: u64,
+        invalid: u64,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let planes = self.dev.geometry.planes;
         for residue in 0..planes {
             // This plane is the static place of logical pages `residue`, `residue + planes`, …
             let plane = self.dev.geometry.static_plane(Lpn(residue));
-            let mut rng = random::stream(self.seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
-            let (mut left, mut stale, mut lpn) = (valid + invalid, invalid, residue);
-            while left > 0 {
-                if left.is_multiple_of(ASKED) {
+            let mut draws = AgedPages::new(self.seed, plane, valid, invalid);
+            let mut lpn = Lpn(residue);
+            while let Some(stale) = draws.next() {
+                if draws.left().is_multiple_of(ASKED) {
                     go_on()?;
                 }
                 let page = self
@@ -188,19 +244,15 @@ impl Ssd {
                     .take_page(plane, Stream::Host, false)
                     .expect("checked: ageing leaves the reserve alone");
                 let block = self.dev.geometry.block_of(page);
-                if random::below(&mut rng, left) < stale {
-                    stale -= 1;
-                    self.dev.flash.land(page, block, Lpn::NONE);
-                } else {
-                    self.dev.flash.land(page, block, Lpn(lpn));
-                    self.dev.map.set(Lpn(lpn), Location::Flash(page));
-                    self.oracle.store(page, Tag { lpn: Lpn(lpn), version: 0 });
-                    self.oracle.acknowledge(Tag { lpn: Lpn(lpn), version: 0 });
-                    lpn += planes;
+                self.dev.flash.land(page, block, if stale { Lpn::NONE } else { lpn });
+                if !stale {
+                    self.dev.map.set(lpn, Location::Flash(page));
+                    self.oracle.store(page, Tag { lpn, version: 0 });
+                    self.oracle.acknowledge(Tag { lpn, version: 0 });
+                    lpn.0 += planes;
                 }
                 self.host_programmed(page, false);
                 self.write_metadata_now(block);
-                left -= 1;
             }
         }
         ControlFlow::Continue(())
