@@ -27,12 +27,13 @@ fn as_many_threads_as_you_like_leave_the_same_bytes() {
     let victims = prop::sample::select(vec!["greedy", "greedy", "fifo", "cost-benefit", "random"]);
     let places = prop::sample::select(vec!["CWDP", "PDWC", "DPCW"]);
     let collectors = prop::sample::select(vec!["serial", "queued", "preemptive", "idle-chip"]);
-    let schemes = prop::option::weighted(0.95, (victims, places, collectors));
+    let paths = prop::sample::select(vec!["external", "copyback"]);
+    let schemes = prop::option::weighted(0.95, (victims, places, collectors, paths));
     let worlds_of = (device(), schemes, check, 0f64..4.0, 0u32..3);
     proptest!(worlds(400), |((toml, schemes, check, overwrite, spare) in worlds_of)| {
         let mut config = plain(&toml);
-        if let Some((victim, place, collector)) = schemes {
-            let words = format!("victim = {victim:?}\nplace = {place:?}\ncollector = {collector:?}\npath = \"external\"");
+        if let Some((victim, place, collector, path)) = schemes {
+            let words = format!("victim = {victim:?}\nplace = {place:?}\ncollector = {collector:?}\npath = {path:?}");
             let drawn: Config = format!("[schemes]\n{words}").parse().unwrap();
             let order = config.schemes.order.clone();
             config.schemes = drawn.schemes;

@@ -312,6 +312,11 @@ impl Ssd {
             return self.skip();
         }
         let measured = self.count_admission();
+        if request.op == RequestOp::Write && self.is_one_page(&next) {
+            self.write_now(next.page);
+            self.count_written(1, measured);
+            return self.count_served(&request, measured);
+        }
         let (units, pages) = self.pages_of(&next);
         match request.op {
             RequestOp::Trim => self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured)),
@@ -326,6 +331,19 @@ impl Ssd {
             }
             RequestOp::Flush => {}
         }
+        self.count_served(&request, measured);
+    }
+
+    /// Whether a request lies in one page of the map, which is one of the flash.
+    #[inline(always)]
+    fn is_one_page(&self, next: &Waiting) -> bool {
+        let last = self.dev.geometry.page_at(next.request.offset + next.request.bytes - 1);
+        next.extents == 0 && last == next.page && self.dev.geometry.pages_per_entry == 1
+    }
+
+    /// Counts a request that has been applied.
+    #[inline(always)]
+    fn count_served(&mut self, request: &Request, measured: bool) {
         let (requests, bytes) = (&mut self.stats.requests, &mut self.stats.bytes);
         match request.op {
             RequestOp::Read if measured => bytes.read += request.bytes,
@@ -565,23 +583,32 @@ impl Ssd {
         landed_at: impl Fn(usize) -> Nanos,
     ) {
         let Moving { offsets, lpns } = moving;
-        lpns[..moved.min(MOVES_AHEAD)].iter().for_each(|lpn| self.dev.map.expect(*lpn));
+        let (offsets, lpns) = (&offsets[..moved], &lpns[..moved]);
+        lpns.iter().take(MOVES_AHEAD).for_each(|lpn| self.dev.map.expect(*lpn));
         let base = self.dev.geometry.page(victim, 0).0;
         let mut next = 0;
         while next < moved {
-            let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..moved]);
+            let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..]);
             self.dev.flash.leave(victim, count);
-            let mut ahead = lpns[..moved].iter().skip(next + MOVES_AHEAD);
-            let pages = lpns[next..next + count].iter().zip(&offsets[next..next + count]);
-            for ((lpn, offset), to) in pages.zip(first.0..first.0 + count as u32) {
+            let (map, oracle) = (&mut self.dev.map, &mut self.oracle);
+            let mut ahead = lpns.iter().skip(next + MOVES_AHEAD);
+            let pages = || lpns[next..next + count].iter().zip(&offsets[next..next + count]).zip(first.0..);
+            let mut redirected = true;
+            for ((lpn, offset), to) in pages() {
                 if let Some(ahead) = ahead.next() {
-                    self.dev.map.expect(*ahead);
+                    map.expect(*ahead);
                 }
-                let (lpn, from, to) = (*lpn, Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to));
-                if !self.dev.map.redirect(lpn, from, to) {
-                    self.republish(lpn, from, to);
+                let (from, to) = (Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to));
+                redirected &= map.redirect(*lpn, from, to);
+                oracle.carry(*lpn, from, to);
+            }
+            if !redirected {
+                // The map points to a newer version of some, in flight.
+                for ((lpn, offset), to) in pages() {
+                    if self.dev.map.get(*lpn) != Location::Flash(Ppn(to)) {
+                        self.republish(*lpn, Ppn(base + u32::from(*offset)), Ppn(to));
+                    }
                 }
-                self.oracle.carry(lpn, from, to);
             }
             next += count;
             if self.dev.flash.has_undated() {
