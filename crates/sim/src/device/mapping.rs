@@ -78,6 +78,32 @@ impl Mapping {
         points
     }
 
+    /// The same for many pages. Returns whether the map pointed to all of them. Entries of the pages `ahead` are prefetched, one a
+    /// page, and `each` is told of each page.
+    #[inline(always)]
+    pub(crate) fn redirect_all(
+        &mut self,
+        pages: impl Iterator<Item = (Lpn, Ppn, Ppn)>,
+        ahead: &[Lpn],
+        mut each: impl FnMut(Lpn, Ppn, Ppn),
+    ) -> bool {
+        let (entries, mut ahead) = (&mut self.entries[..], ahead.iter());
+        let mut all = true;
+        for (lpn, from, to) in pages {
+            if let Some(ahead) = ahead.next() {
+                prefetch(entries, ahead.ix());
+            }
+            let entry = &mut entries[lpn.ix()];
+            if *entry == from.0 {
+                *entry = to.0;
+            } else {
+                all = false;
+            }
+            each(lpn, from, to);
+        }
+        all
+    }
+
     /// The map, for threads that have each their own logical pages.
     pub(crate) fn shared(&mut self) -> SharedMap<'_> {
         SharedMap(self.entries.shared())

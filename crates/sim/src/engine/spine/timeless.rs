@@ -590,23 +590,19 @@ impl Ssd {
         while next < moved {
             let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..]);
             self.dev.flash.leave(victim, count);
-            let (map, oracle) = (&mut self.dev.map, &mut self.oracle);
-            let mut ahead = lpns.iter().skip(next + MOVES_AHEAD);
-            let pages = || lpns[next..next + count].iter().zip(&offsets[next..next + count]).zip(first.0..);
-            let mut redirected = true;
-            for ((lpn, offset), to) in pages() {
-                if let Some(ahead) = ahead.next() {
-                    map.expect(*ahead);
-                }
-                let (from, to) = (Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to));
-                redirected &= map.redirect(*lpn, from, to);
-                oracle.carry(*lpn, from, to);
-            }
+            let ahead = lpns.get(next + MOVES_AHEAD..).unwrap_or_default();
+            let pages = || {
+                let moved = lpns[next..next + count].iter().zip(&offsets[next..next + count]);
+                let from = move |offset: &u16| Ppn(base.wrapping_add(u32::from(*offset)));
+                moved.zip(first.0..first.0 + count as u32).map(move |((lpn, at), to)| (*lpn, from(at), Ppn(to)))
+            };
+            let oracle = &mut self.oracle;
+            let redirected = self.dev.map.redirect_all(pages(), ahead, |lpn, from, to| oracle.carry(lpn, from, to));
             if !redirected {
                 // The map points to a newer version of some, in flight.
-                for ((lpn, offset), to) in pages() {
-                    if self.dev.map.get(*lpn) != Location::Flash(Ppn(to)) {
-                        self.republish(*lpn, Ppn(base + u32::from(*offset)), Ppn(to));
+                for (lpn, from, to) in pages() {
+                    if self.dev.map.get(lpn) != Location::Flash(to) {
+                        self.republish(lpn, from, to);
                     }
                 }
             }
