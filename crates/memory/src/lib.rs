@@ -6,6 +6,8 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// Size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
@@ -14,12 +16,32 @@ const HUGE: usize = 2 << 20;
 pub struct Table<T: Copy> {
     values: NonNull<T>,
     len: usize,
+    /// None if there are no values.
+    memory: Option<Arc<Memory>>,
 }
 
 // SAFETY: a table owns its values alone, like a boxed slice.
 unsafe impl<T: Copy + Send> Send for Table<T> {}
 // SAFETY: a shared table only gives out shared references to its values.
 unsafe impl<T: Copy + Sync> Sync for Table<T> {}
+
+/// Memory of a table, or of the parts of one. It is freed with the last of them.
+struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: nothing is read or written through it.
+unsafe impl Send for Memory {}
+// SAFETY: the same.
+unsafe impl Sync for Memory {}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `Table::allocate` with this very layout. Every table in it holds a count of the `Arc`, so none is left.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
 
 impl<T: Copy> Table<T> {
     fn layout(len: usize) -> Layout {
@@ -32,50 +54,84 @@ impl<T: Copy> Table<T> {
     ///
     /// # Panics
     /// If `T` has no size.
-    fn allocate(len: usize) -> NonNull<T> {
+    fn allocate(len: usize) -> Self {
         assert!(size_of::<T>() > 0, "values have a size");
         if len == 0 {
-            return NonNull::dangling();
+            return Table { values: NonNull::dangling(), len, memory: None };
         }
         let layout = Self::layout(len);
         // SAFETY: the layout has a size, since `len` and the size of `T` are not zero.
         let memory = unsafe { alloc(layout) };
-        let Some(values) = NonNull::new(memory.cast::<T>()) else { handle_alloc_error(layout) };
+        let Some(start) = NonNull::new(memory) else { handle_alloc_error(layout) };
         #[cfg(target_os = "linux")]
         if layout.align() == HUGE {
             // SAFETY: the range is ours and aligned; the advice changes how it is backed, never what it holds. A refusal
             // costs speed only, so the result does not matter.
             unsafe { libc::madvise(memory.cast(), layout.size(), libc::MADV_HUGEPAGE) };
         }
-        values
+        Table { values: start.cast(), len, memory: Some(Arc::new(Memory { start, layout })) }
     }
 
     /// `len` copies of a value.
     pub fn filled(len: usize, value: T) -> Self {
-        let values = Self::allocate(len);
+        let table = Self::allocate(len);
         for i in 0..len {
             // SAFETY: `i` lies in the allocation, which holds `len` values.
-            unsafe { values.add(i).write(value) };
+            unsafe { table.values.add(i).write(value) };
         }
-        Table { values, len }
+        table
+    }
+
+    /// Two tables in the memory of one: the first `len` values, and the rest. [`Table::joined`] undoes it.
+    ///
+    /// # Panics
+    /// If there are fewer values.
+    pub fn split(self, len: usize) -> (Self, Self) {
+        assert!(len <= self.len, "a table of {} values has no first {len}", self.len);
+        // SAFETY: the offset lies in the allocation, or at its end.
+        let values = unsafe { self.values.add(len) };
+        let rest = Table { values, len: self.len - len, memory: self.memory.clone() };
+        (Table { len, ..self }, rest)
+    }
+
+    /// A table again of two that [`Table::split`] has made of one.
+    ///
+    /// # Panics
+    /// If `rest` does not follow this table in its memory.
+    pub fn joined(self, rest: Self) -> Self {
+        let one = match (&self.memory, &rest.memory) {
+            (Some(memory), Some(other)) => Arc::ptr_eq(memory, other),
+            (memory, other) => memory.is_none() && other.is_none(),
+        };
+        // SAFETY: the offset lies in the allocation, or at its end.
+        let end = unsafe { self.values.add(self.len) };
+        assert!(one && end == rest.values, "the tables were one");
+        Table { len: self.len + rest.len, ..self }
+    }
+}
+
+impl Table<u32> {
+    /// The values, for several threads.
+    pub fn shared(&mut self) -> &[AtomicU32] {
+        // SAFETY: an atomic number has the size, alignment and bits of a plain one. The table is borrowed exclusively, so for as long
+        // all access is atomic.
+        unsafe { std::slice::from_raw_parts(self.values.as_ptr().cast(), self.len) }
+    }
+}
+
+impl<T: Copy> Default for Table<T> {
+    /// A table without values.
+    fn default() -> Self {
+        Self::allocate(0)
     }
 }
 
 impl<T: Copy> Clone for Table<T> {
     fn clone(&self) -> Self {
-        let values = Self::allocate(self.len);
+        let table = Self::allocate(self.len);
         // SAFETY: both allocations hold `len` values, and a new one overlaps nothing.
-        unsafe { values.copy_from_nonoverlapping(self.values, self.len) };
-        Table { values, len: self.len }
-    }
-}
-
-impl<T: Copy> Drop for Table<T> {
-    fn drop(&mut self) {
-        if self.len > 0 {
-            // SAFETY: allocated in `allocate` with this very layout, and not freed before.
-            unsafe { dealloc(self.values.as_ptr().cast(), Self::layout(self.len)) };
-        }
+        unsafe { table.values.copy_from_nonoverlapping(self.values, self.len) };
+        table
     }
 }
 
@@ -131,6 +187,32 @@ pub fn prefetch_value<T>(value: &T) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parts_of_a_table_belong_to_threads_of_their_own_and_make_one_again() {
+        use std::sync::atomic::Ordering::Relaxed;
+        for len in [0, 1, 1000, 1 << 20] {
+            for at in [0, len / 3, len] {
+                let mut table = Table::filled(len, 7u32);
+                table.shared().iter().for_each(|value| value.store(8, Relaxed));
+                let (mut first, mut rest) = table.split(at);
+                std::thread::scope(|scope| {
+                    scope.spawn(|| first.fill(1));
+                    scope.spawn(|| rest.fill(2));
+                });
+                let copy = rest.clone();
+                let table = first.joined(rest);
+                assert_eq!(table.len(), len);
+                assert!(table[..at].iter().all(|v| *v == 1) && table[at..].iter().all(|v| *v == 2));
+                assert_eq!(&copy[..], &table[at..]);
+                let (first, rest) = table.split(at);
+                drop(first);
+                assert!(rest.iter().all(|v| *v == 2), "its memory is there without the other part");
+                let other = std::panic::catch_unwind(|| Table::filled(at, 0).joined(rest));
+                assert_eq!(other.is_ok(), len == 0, "tables of their own are not parts of one");
+            }
+        }
+    }
 
     #[test]
     fn a_table_is_a_slice_that_can_be_copied() {

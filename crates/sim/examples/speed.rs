@@ -9,7 +9,7 @@
 //! in the same minutes; the share of it that each case reaches is printed beside it.
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::Nanos;
@@ -105,11 +105,19 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// CPU seconds of this process so far.
+/// CPU seconds of this thread so far.
 fn cpu_s() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let ns = stat.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
     Duration::from_nanos(ns).as_secs_f64()
+}
+
+/// The same for all of its threads, in hundredths.
+fn all_threads_s() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // User and system time follow the eleventh field after the name, which ends with a parenthesis.
+    let fields = stat.rsplit(") ").next().unwrap_or_default();
+    fields.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 struct Run {
@@ -169,8 +177,12 @@ fn runs(case: &Case, more: &str, repeat: usize, scale: u64, how: How) -> Vec<Run
         (ssd, cpu_s() - start)
     };
     if let Work::Ageing = case.work {
+        // Several threads fill it: their CPU time counts, and the wall time is told beside it.
         let aged = |_| {
-            let (ssd, run_s) = build();
+            let (start, wall) = (all_threads_s(), Instant::now());
+            let (ssd, _) = build();
+            let run_s = all_threads_s() - start;
+            println!("{:<23} {:>9.2} s of wall time", "", wall.elapsed().as_secs_f64());
             let pages = u64::from(ssd.geometry().exported);
             let counted = pages + (config.precondition.overwrite * pages as f64) as u64;
             Run { build_s: 0.0, run_s, counted, write_amplification: None }

@@ -129,6 +129,12 @@ impl Oracle {
         }
     }
 
+    /// Whether the writes of a logical page have versions.
+    #[inline(always)]
+    pub(crate) fn watches(&self, lpn: Lpn) -> bool {
+        self.watched(lpn).is_some()
+    }
+
     /// Prefetches for a logical page that will soon be used.
     #[inline(always)]
     pub(crate) fn expect(&self, lpn: Lpn) {

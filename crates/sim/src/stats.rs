@@ -218,6 +218,12 @@ impl Stats {
         carrier.value(&mut self.forgotten_collections)
     }
 
+    /// Adds the work that filling some planes has taken: what [`Stats::start_measuring`] keeps.
+    pub(crate) fn add_filling(&mut self, part: &Stats) {
+        self.flash = self.flash.plus(&part.flash);
+        self.collections += part.collections;
+    }
+
     /// Resets the counters of flash work: measuring starts.
     pub(crate) fn start_measuring(&mut self) {
         self.forgotten = self.forgotten.plus(&std::mem::take(&mut self.flash));

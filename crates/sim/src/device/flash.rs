@@ -4,6 +4,8 @@
 //! of a block are programmed in order and once per erase; a block is erased only without valid pages and without programs or
 //! reads in flight; validity and the reverse map agree.
 
+mod parts;
+
 use std::io;
 
 use ssdlab_memory::{Table, prefetch};
@@ -375,6 +377,11 @@ impl Flash {
     /// The closed blocks of a plane in ascending order.
     pub fn closed_blocks(&self, plane: PlaneId, geometry: &Geometry) -> impl Iterator<Item = BlockId> + '_ {
         geometry.blocks(plane).map(|block| BlockId(block as u32)).filter(|block| self.is_closed(*block))
+    }
+
+    /// Whether a collection of a plane would free a page.
+    pub(crate) fn has_garbage(&self, plane: PlaneId, geometry: &Geometry) -> bool {
+        self.closed_blocks(plane, geometry).any(|block| u32::from(self.valid(block)) < self.data_pages)
     }
 
     /// The plane's `closings` when a closed block was closed.

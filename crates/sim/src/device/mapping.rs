@@ -1,6 +1,8 @@
 //! Page map: location of the newest version of each logical page.
 
 use std::io;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use ssdlab_memory::{Table, prefetch};
 
@@ -76,6 +78,37 @@ impl Mapping {
         points
     }
 
+    /// The same for many pages. Returns whether the map pointed to all of them. Entries of the pages `ahead` are prefetched, one a
+    /// page, and `each` is told of each page.
+    #[inline(always)]
+    pub(crate) fn redirect_all(
+        &mut self,
+        pages: impl Iterator<Item = (Lpn, Ppn, Ppn)>,
+        ahead: &[Lpn],
+        mut each: impl FnMut(Lpn, Ppn, Ppn),
+    ) -> bool {
+        let (entries, mut ahead) = (&mut self.entries[..], ahead.iter());
+        let mut all = true;
+        for (lpn, from, to) in pages {
+            if let Some(ahead) = ahead.next() {
+                prefetch(entries, ahead.ix());
+            }
+            let entry = &mut entries[lpn.ix()];
+            if *entry == from.0 {
+                *entry = to.0;
+            } else {
+                all = false;
+            }
+            each(lpn, from, to);
+        }
+        all
+    }
+
+    /// The map, for threads that have each their own logical pages.
+    pub(crate) fn shared(&mut self) -> SharedMap<'_> {
+        SharedMap(self.entries.shared())
+    }
+
     /// Checks that every mapped page holds the valid copy of its logical page.
     pub(crate) fn recount(&self, flash: &Flash) {
         for lpn in (0..self.entries.len() as u32).map(Lpn) {
@@ -83,5 +116,29 @@ impl Mapping {
                 law_eq!(flash.lpn_of(page), lpn, "the page that logical page {} maps to holds it", lpn.0);
             }
         }
+    }
+}
+
+/// A map that several threads use, where no page is staged. No two threads use the same logical page.
+#[derive(Clone, Copy)]
+pub(crate) struct SharedMap<'a>(&'a [AtomicU32]);
+
+impl SharedMap<'_> {
+    /// The page that holds the newest version of `lpn`; none if it was never written.
+    #[inline(always)]
+    pub(crate) fn get(&self, lpn: Lpn) -> Option<Ppn> {
+        let entry = self.0[lpn.ix()].load(Relaxed);
+        (entry != NOWHERE).then_some(Ppn(entry))
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&self, lpn: Lpn, page: Ppn) {
+        self.0[lpn.ix()].store(page.0, Relaxed);
+    }
+
+    /// See [`Mapping::expect`].
+    #[inline(always)]
+    pub(crate) fn expect(&self, lpn: Lpn) {
+        prefetch(self.0, lpn.ix());
     }
 }

@@ -29,6 +29,12 @@ use crate::schemes::outside::CustomVictim;
 use crate::stats::Stats;
 use crate::units::{Nanos, PlaneId};
 
+/// Pages from which on several threads fill a device.
+const LARGE: u64 = 1 << 20;
+
+/// The most of them. Each draws all random pages, so more would gain little.
+const THREADS: usize = 4;
+
 impl Ssd {
     /// Builds the device of a configuration and preconditions it.
     ///
@@ -48,8 +54,26 @@ impl Ssd {
         check: Check,
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Option<Self>, ConfigError> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self::new_by(cores.clamp(2, THREADS) as u32, LARGE, config, seed, check, go_on)
+    }
+
+    /// Like [`Ssd::new_while`], where at most so many threads fill a device of so many pages or more, if [`Ssd::fills_in_parts`]. The
+    /// device is the same.
+    ///
+    /// # Errors
+    /// If the configuration cannot work: see [`Config::check`].
+    pub fn new_by(
+        threads: u32,
+        large: u64,
+        config: &Config,
+        seed: u64,
+        check: Check,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<Self>, ConfigError> {
         let mut ssd = Self::unfilled(config, seed, check)?;
-        Ok(ssd.precondition(go_on).is_continue().then_some(ssd))
+        let threads = if ssd.dev.flash.free_total() < large { 1 } else { threads };
+        Ok(ssd.precondition(threads, go_on).is_continue().then_some(ssd))
     }
 
     /// Like [`Ssd::new`], with a victim policy from outside instead of the configured one. Results name its type.

@@ -14,6 +14,7 @@ mod die_queue;
 mod dpr;
 mod failures;
 mod fastgc;
+mod filling;
 mod formulas;
 mod fusing;
 mod gc_timing;

@@ -20,11 +20,11 @@ use super::Ssd;
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
     Nvme, OrderKnobs, PageOrder, PartialRead, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope,
-    Staging, Suspendable, Timing, Variation, Wear, WriteAck, WritePoints,
+    Staging, Suspendable, Timing, Variation, Wear, WearLevelling, WriteAck, WritePoints,
 };
 use crate::device::geometry;
 use crate::policy::Journey;
-use crate::schemes::Place;
+use crate::schemes::{AnyVictim, Place};
 use crate::units::Nanos;
 
 /// The shortcuts of a device.
@@ -52,6 +52,8 @@ pub(super) struct FastPaths {
     pub(super) books: bool,
     /// A die that becomes free needs no look if nothing waits for it.
     pub(super) quiet: bool,
+    /// Planes are filled independently, by several threads.
+    pub(super) parts: bool,
 }
 
 impl FastPaths {
@@ -67,6 +69,7 @@ impl FastPaths {
         unordered: false,
         books: false,
         quiet: false,
+        parts: false,
     };
 
     /// The shortcuts that a configuration allows.
@@ -118,7 +121,7 @@ impl FastPaths {
                     memory: _,
                 },
             gc: Gc { threshold: _, hard_threshold: _, scope, reserve: _, time, destination },
-            ftl: Ftl { write_points, free_block: _, wear_levelling: _, wear_spread: _ },
+            ftl: Ftl { write_points, free_block: _, wear_levelling, wear_spread: _ },
             precondition: Precondition { mode: _, valid: _, invalid: _, overwrite: _ },
             run: Run { warmup: _ },
             schemes: Schemes { order, route, place, victim: _, collector, path, trigger },
@@ -265,7 +268,16 @@ impl FastPaths {
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
         let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
-        FastPaths { legs, moves, chains, joint, steps, turns, lane, writes, unordered, books, quiet }
+        let parts = matches!(place, Place::Static(_))
+            && *scope == Scope::Plane
+            && path.always().is_some()
+            && collector.undisturbed()
+            && *wear_levelling == WearLevelling::None
+            && geometry.data_pages == geometry.pages_per_block
+            && no_errors
+            && no_raid
+            && no_copies;
+        FastPaths { legs, moves, chains, joint, steps, turns, lane, writes, unordered, books, quiet, parts }
     }
 }
 
@@ -281,5 +293,8 @@ impl Ssd {
         self.fast.chains &= stays_in_plane;
         self.fast.joint &= stays_in_plane;
         self.fast.turns &= stays_in_plane;
+        // A policy that draws numbers takes them in the order of all planes' collections.
+        let alone = stays_in_plane && self.schemes.victim.generator().is_none();
+        self.fast.parts &= alone && !matches!(self.schemes.victim, AnyVictim::Outside(_));
     }
 }

@@ -4,6 +4,7 @@
 //! these may start from one filling. Results equal those of filling each device.
 
 mod kept;
+mod parts;
 
 use super::noc::Noc;
 use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd};

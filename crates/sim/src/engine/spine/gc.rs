@@ -50,8 +50,7 @@ impl Ssd {
     }
 
     pub(in crate::engine) fn has_garbage(&self, plane: PlaneId) -> bool {
-        let pages = self.dev.geometry.data_pages as u16;
-        self.dev.flash.closed_blocks(plane, &self.dev.geometry).any(|block| self.dev.flash.valid(block) < pages)
+        self.dev.flash.has_garbage(plane, &self.dev.geometry)
     }
 
     /// A plane becomes due for collection.

@@ -11,7 +11,7 @@ pub(super) const RING: usize = 4096;
 pub(in crate::engine) struct Waiting {
     pub(in crate::engine) request: Request,
     /// The page with its first byte, or any page if it has no bytes.
-    pub(super) page: Lpn,
+    pub(in crate::engine) page: Lpn,
     /// Number of its extents in [`super::host::Host::extents`]; 0 if its bytes are contiguous.
     pub(super) extents: u32,
     pub(in crate::engine) marks: Marks,

@@ -4,6 +4,8 @@
 
 use std::ops::ControlFlow;
 
+use rand_xoshiro::Xoshiro256PlusPlus;
+
 use crate::config::{PreconditionMode, Scope};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
@@ -17,13 +19,13 @@ use crate::request::{Extent, Request, RequestOp};
 use crate::units::{BlockId, JobId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
-const MOVES_AHEAD: usize = 24;
+pub(in crate::engine) const MOVES_AHEAD: usize = 24;
 
 /// Valid pages of a victim that is collected in no time: offsets, and logical pages.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Moving {
-    offsets: Vec<u16>,
-    lpns: Vec<Lpn>,
+    pub(in crate::engine) offsets: Vec<u16>,
+    pub(in crate::engine) lpns: Vec<Lpn>,
 }
 
 impl Moving {
@@ -34,10 +36,51 @@ impl Moving {
 }
 
 /// Pages that are written between two questions whether to go on.
-const ASKED: u64 = 1 << 12;
+pub(in crate::engine) const ASKED: u64 = 1 << 12;
 
 /// Consecutive pages per plane during filling.
-const TILE: u32 = 16;
+pub(in crate::engine) const TILE: u32 = 16;
+
+/// How threads fill a device together.
+#[derive(Clone, Copy)]
+pub(in crate::engine) enum Work {
+    /// Every logical page is written once, then so many that are drawn at random.
+    Written(u64),
+    /// Planes are aged, with so many valid and invalid pages each.
+    Aged(u64, u64),
+}
+
+/// Draws which pages of an aged plane are invalid, in the order of its pages.
+pub(in crate::engine) struct AgedPages {
+    rng: Xoshiro256PlusPlus,
+    left: u64,
+    stale: u64,
+}
+
+impl AgedPages {
+    pub(in crate::engine) fn new(seed: u64, plane: PlaneId, valid: u64, invalid: u64) -> Self {
+        let rng = random::stream(seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
+        AgedPages { rng, left: valid + invalid, stale: invalid }
+    }
+
+    /// Pages that follow the last one.
+    pub(in crate::engine) fn left(&self) -> u64 {
+        self.left
+    }
+}
+
+impl Iterator for AgedPages {
+    type Item = bool;
+    fn next(&mut self) -> Option<bool> {
+        if self.left == 0 {
+            return None;
+        }
+        let stale = random::below(&mut self.rng, self.left) < self.stale;
+        self.left -= 1;
+        self.stale -= u64::from(stale);
+        Some(stale)
+    }
+}
 
 impl Ssd {
     /// Prefetches the data of the page that a write makes stale.
@@ -57,32 +100,20 @@ impl Ssd {
         }
     }
 
-    /// Preconditions the device. Nothing is measured, except wear. `go_on` may stop it between pages; the device is then of no
-    /// use.
-    pub(in crate::engine) fn precondition(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
-        let (exported, mapped) = (self.dev.geometry.exported, self.dev.geometry.mapped);
+    /// Preconditions the device, with at most so many threads. Nothing is measured, except wear. `go_on` may stop it between pages;
+    /// the device is then of no use.
+    pub(in crate::engine) fn precondition(
+        &mut self,
+        threads: u32,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         match self.config.precondition.mode {
             PreconditionMode::None => {}
-            PreconditionMode::Aged => self.age_directly(go_on)?,
-            PreconditionMode::Sequential => self.fill(mapped, go_on)?,
+            PreconditionMode::Aged => self.age_planes(threads, go_on)?,
+            PreconditionMode::Sequential => self.fill(0, threads, go_on)?,
             PreconditionMode::Random => {
-                self.fill(mapped, go_on)?;
-                let mut rng = random::stream(self.seed, "precondition");
-                let writes = (self.config.precondition.overwrite * f64::from(exported)) as u64;
-                let mut draw = || Lpn(random::below(&mut rng, u64::from(exported)) as u32);
-                // Map entries are prefetched a few writes ahead, so that memory latency overlaps other writes.
-                let mut ahead: [Lpn; LOOK_AHEAD] = std::array::from_fn(|_| draw());
-                for i in 0..writes {
-                    if i.is_multiple_of(ASKED) {
-                        go_on()?;
-                    }
-                    let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
-                    let lpn = std::mem::replace(slot, draw());
-                    self.dev.map.expect(*slot);
-                    self.oracle.expect(*slot);
-                    self.expect_write(ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
-                    self.write_now(lpn);
-                }
+                let writes = self.config.precondition.overwrite * f64::from(self.dev.geometry.exported);
+                self.fill(writes as u64, threads, go_on)?;
             }
         }
         self.tell_victim();
@@ -95,16 +126,47 @@ impl Ssd {
         ControlFlow::Continue(())
     }
 
-    /// Writes every logical page once, in order.
-    fn fill(&mut self, mapped: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+    /// Writes every logical page once, in order, then as many as `overwrites`, drawn at random.
+    fn fill(&mut self, overwrites: u64, threads: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+        let parts = threads.min(self.dev.geometry.planes);
+        if parts > 1 && self.fills_in_parts() {
+            return self.fill_parts(parts, Work::Written(overwrites), go_on);
+        }
+        self.fill_in_order(go_on)?;
+        let exported = u64::from(self.dev.geometry.exported);
+        let mut rng = random::stream(self.seed, "precondition");
+        let mut draw = || Lpn(random::below(&mut rng, exported) as u32);
+        // Map entries are prefetched a few writes ahead, so that memory latency overlaps other writes.
+        let mut ahead: [Lpn; LOOK_AHEAD] = std::array::from_fn(|_| draw());
+        for i in 0..overwrites {
+            if i.is_multiple_of(ASKED) {
+                go_on()?;
+            }
+            let slot = &mut ahead[(i % LOOK_AHEAD as u64) as usize];
+            let lpn = std::mem::replace(slot, draw());
+            self.dev.map.expect(*slot);
+            self.oracle.expect(*slot);
+            self.expect_write(ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
+            self.write_now(lpn);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// How many pages a plane takes in order before one is collected, in tiles.
+    pub(in crate::engine) fn tiles(&self) -> u32 {
         let geometry = &self.dev.geometry;
-        let planes = geometry.planes;
+        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
+        let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
+        rows.min(geometry.mapped / geometry.planes) / TILE
+    }
+
+    /// Writes every logical page once, in order.
+    fn fill_in_order(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+        let (planes, mapped) = (self.dev.geometry.planes, self.dev.geometry.mapped);
         let apart = self.rules.numbered && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
         // While no plane is collected, static places are independent. Each plane gets a few consecutive pages, so that its
         // entries of the reverse map stay in the cache. Entries of all planes, a power of two apart, would evict each other.
-        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
-        let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
-        let tiles = if apart { rows.min(mapped / planes) / TILE } else { 0 };
+        let tiles = if apart { self.tiles() } else { 0 };
         let plain = self.dev.errors.is_none() && !self.rules.metadata;
         for tile in 0..tiles {
             for place in 0..planes {
@@ -149,18 +211,31 @@ impl Ssd {
 
     /// Ages every plane alike: its first pages are used in order, a uniformly random subset is invalid, and the rest holds the
     /// plane's own logical pages in ascending order.
-    fn age_directly(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
+    fn age_planes(&mut self, threads: u32, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let pages = u64::from(self.dev.geometry.pages_per_plane);
         let share = |ppm: u32| (pages * u64::from(ppm) + Ppm::ONE / 2) / Ppm::ONE;
         let (valid, invalid) = (share(self.config.precondition.valid.0), share(self.config.precondition.invalid.0));
+        let parts = threads.min(self.dev.geometry.planes);
+        if parts > 1 && self.fills_in_parts() {
+            return self.fill_parts(parts, Work::Aged(valid, invalid), go_on);
+        }
+        self.age_directly(valid, invalid, go_on)
+    }
+
+    fn age_directly(
+        &mut self,
+        valid: u64,
+        invalid: u64,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let planes = self.dev.geometry.planes;
         for residue in 0..planes {
             // This plane is the static place of logical pages `residue`, `residue + planes`, …
             let plane = self.dev.geometry.static_plane(Lpn(residue));
-            let mut rng = random::stream(self.seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
-            let (mut left, mut stale, mut lpn) = (valid + invalid, invalid, residue);
-            while left > 0 {
-                if left.is_multiple_of(ASKED) {
+            let mut draws = AgedPages::new(self.seed, plane, valid, invalid);
+            let mut lpn = Lpn(residue);
+            while let Some(stale) = draws.next() {
+                if draws.left().is_multiple_of(ASKED) {
                     go_on()?;
                 }
                 let page = self
@@ -169,19 +244,15 @@ impl Ssd {
                     .take_page(plane, Stream::Host, false)
                     .expect("checked: ageing leaves the reserve alone");
                 let block = self.dev.geometry.block_of(page);
-                if random::below(&mut rng, left) < stale {
-                    stale -= 1;
-                    self.dev.flash.land(page, block, Lpn::NONE);
-                } else {
-                    self.dev.flash.land(page, block, Lpn(lpn));
-                    self.dev.map.set(Lpn(lpn), Location::Flash(page));
-                    self.oracle.store(page, Tag { lpn: Lpn(lpn), version: 0 });
-                    self.oracle.acknowledge(Tag { lpn: Lpn(lpn), version: 0 });
-                    lpn += planes;
+                self.dev.flash.land(page, block, if stale { Lpn::NONE } else { lpn });
+                if !stale {
+                    self.dev.map.set(lpn, Location::Flash(page));
+                    self.oracle.store(page, Tag { lpn, version: 0 });
+                    self.oracle.acknowledge(Tag { lpn, version: 0 });
+                    lpn.0 += planes;
                 }
                 self.host_programmed(page, false);
                 self.write_metadata_now(block);
-                left -= 1;
             }
         }
         ControlFlow::Continue(())
@@ -241,6 +312,11 @@ impl Ssd {
             return self.skip();
         }
         let measured = self.count_admission();
+        if request.op == RequestOp::Write && self.is_one_page(&next) {
+            self.write_now(next.page);
+            self.count_written(1, measured);
+            return self.count_served(&request, measured);
+        }
         let (units, pages) = self.pages_of(&next);
         match request.op {
             RequestOp::Trim => self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured)),
@@ -255,6 +331,19 @@ impl Ssd {
             }
             RequestOp::Flush => {}
         }
+        self.count_served(&request, measured);
+    }
+
+    /// Whether a request lies in one page of the map, which is one of the flash.
+    #[inline(always)]
+    fn is_one_page(&self, next: &Waiting) -> bool {
+        let last = self.dev.geometry.page_at(next.request.offset + next.request.bytes - 1);
+        next.extents == 0 && last == next.page && self.dev.geometry.pages_per_entry == 1
+    }
+
+    /// Counts a request that has been applied.
+    #[inline(always)]
+    fn count_served(&mut self, request: &Request, measured: bool) {
         let (requests, bytes) = (&mut self.stats.requests, &mut self.stats.bytes);
         match request.op {
             RequestOp::Read if measured => bytes.read += request.bytes,
@@ -494,23 +583,28 @@ impl Ssd {
         landed_at: impl Fn(usize) -> Nanos,
     ) {
         let Moving { offsets, lpns } = moving;
-        lpns[..moved.min(MOVES_AHEAD)].iter().for_each(|lpn| self.dev.map.expect(*lpn));
+        let (offsets, lpns) = (&offsets[..moved], &lpns[..moved]);
+        lpns.iter().take(MOVES_AHEAD).for_each(|lpn| self.dev.map.expect(*lpn));
         let base = self.dev.geometry.page(victim, 0).0;
         let mut next = 0;
         while next < moved {
-            let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..moved]);
+            let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..]);
             self.dev.flash.leave(victim, count);
-            let mut ahead = lpns[..moved].iter().skip(next + MOVES_AHEAD);
-            let pages = lpns[next..next + count].iter().zip(&offsets[next..next + count]);
-            for ((lpn, offset), to) in pages.zip(first.0..first.0 + count as u32) {
-                if let Some(ahead) = ahead.next() {
-                    self.dev.map.expect(*ahead);
+            let ahead = lpns.get(next + MOVES_AHEAD..).unwrap_or_default();
+            let pages = || {
+                let moved = lpns[next..next + count].iter().zip(&offsets[next..next + count]);
+                let from = move |offset: &u16| Ppn(base.wrapping_add(u32::from(*offset)));
+                moved.zip(first.0..first.0 + count as u32).map(move |((lpn, at), to)| (*lpn, from(at), Ppn(to)))
+            };
+            let oracle = &mut self.oracle;
+            let redirected = self.dev.map.redirect_all(pages(), ahead, |lpn, from, to| oracle.carry(lpn, from, to));
+            if !redirected {
+                // The map points to a newer version of some, in flight.
+                for (lpn, from, to) in pages() {
+                    if self.dev.map.get(lpn) != Location::Flash(to) {
+                        self.republish(lpn, from, to);
+                    }
                 }
-                let (lpn, from, to) = (*lpn, Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to));
-                if !self.dev.map.redirect(lpn, from, to) {
-                    self.republish(lpn, from, to);
-                }
-                self.oracle.carry(lpn, from, to);
             }
             next += count;
             if self.dev.flash.has_undated() {
