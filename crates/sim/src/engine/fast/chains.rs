@@ -66,15 +66,13 @@ pub(super) struct Chain {
     pub(super) op: OpId,
     /// Start of its first move.
     pub(super) start: Nanos,
-    /// Number of its moves, if it is one of moves.
-    pub(super) moves: u32,
     /// End of its last move.
     pub(super) until: Nanos,
     pub(super) kind: Kind,
 }
 
 impl Chain {
-    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0, until: Nanos::ZERO, kind: Kind::Moves };
+    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, until: Nanos::ZERO, kind: Kind::Moves };
 }
 
 /// The next transfer of a chain: from the die, and back to it.
@@ -210,11 +208,11 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn form_chain(&mut self, id: OpId, unit: UnitId, journey: Journey, start: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (plane, bus) = (op.plane, op.channel.ix());
+        let bus = op.channel.ix();
         let victim = self.gc.jobs[op.job.0].job.victims[0];
         let inside = journey.out == Hop::Die;
         let moves = u32::from(self.dev.flash.valid(victim));
-        if moves < SHORTEST || self.dev.flash.free_blocks(plane) == 0 {
+        if moves < SHORTEST {
             return false;
         }
         let pace = self.chains.pace;
@@ -227,7 +225,7 @@ impl Ssd {
             }
         }
         let until = start + Nanos(pace.period.0 * u64::from(moves));
-        self.set_chain(unit, Chain { op: id, start, moves, until, kind: Kind::Moves });
+        self.set_chain(unit, Chain { op: id, start, until, kind: Kind::Moves });
         true
     }
 
@@ -459,7 +457,7 @@ impl Ssd {
         let elapsed = (now - chain.start).0;
         let (mut ended, mut since) = (elapsed / pace.period.0, elapsed % pace.period.0);
         // A move ends now: if collectors have decided since, the next one has begun.
-        if since == 0 && ended > 0 && (self.kernel.decided_at != now || ended == u64::from(chain.moves)) {
+        if since == 0 && ended > 0 && self.kernel.decided_at != now {
             (ended, since) = (ended - 1, pace.period.0);
         }
         self.land_chain(id, chain.start, ended as u32, inside);

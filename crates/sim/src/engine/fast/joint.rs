@@ -78,7 +78,7 @@ impl Ssd {
         let rest: u64 = (0..KINDS).map(|kind| u64::from(counts[kind]) * joint.time(kind).0).sum();
         let start = self.now;
         let until = start + first.time + Nanos(rest);
-        self.set_chain(unit, Chain { op: id, start, moves: 0, until, kind: Kind::Joint });
+        self.set_chain(unit, Chain { op: id, start, until, kind: Kind::Joint });
         true
     }
 
@@ -90,7 +90,7 @@ impl Ssd {
         self.date_closings();
         // A move ends now: if collectors have decided since, the next one has begun.
         let decided = self.kernel.decided_at == now;
-        let over = |ends: Nanos| ends < now || ends == now && decided && ends != chain.until;
+        let over = |ends: Nanos| ends < now || ends == now && decided;
         let mut ends = chain.start + self.kernel.ops[id].legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
         if over(ends) {
             self.end_reads(id);

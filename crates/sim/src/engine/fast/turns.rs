@@ -171,7 +171,7 @@ impl Ssd {
                 Verb::Program if op.class == Class::Gc => op.from[0],
                 _ => return false,
             };
-            if !self.dev.flash.is_valid(page) || self.dev.flash.free_blocks(op.plane) == 0 {
+            if !self.dev.flash.is_valid(page) {
                 return false;
             }
             // One page is left, so that there is a next step.
@@ -203,7 +203,7 @@ impl Ssd {
         });
         self.chains.ends.enter(unit, ends);
         let until = now + Nanos(pace.period.0 * u64::from(cycles));
-        self.set_chain(unit, Chain { op: id, start: now, moves: 0, until, kind: Kind::Turns });
+        self.set_chain(unit, Chain { op: id, start: now, until, kind: Kind::Turns });
         true
     }
 
