@@ -194,7 +194,7 @@ impl Ssd {
         }
         if !reads {
             // Its transfer has begun.
-            self.chains.passages[bus].pass(&pace);
+            self.chains.passages[bus].pass(now + Nanos(1), &pace);
         }
         let since = now.0 % pace.period.0;
         let ends = self.chains.cycles[cycle.times].ends.map(|end| {

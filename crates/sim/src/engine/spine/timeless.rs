@@ -442,6 +442,16 @@ impl Ssd {
         }
     }
 
+    /// Prefetches the map entries of a victim's pages, which the moves will need one after the other.
+    fn expect_moves(&self, victim: BlockId) {
+        for offset in 0..self.dev.geometry.pages_per_block {
+            let lpn = self.dev.flash.lpn_of(self.dev.geometry.page(victim, offset));
+            if lpn.is_some() {
+                self.dev.map.expect(lpn);
+            }
+        }
+    }
+
     /// Moves all valid pages of a victim, in ascending order, if collector and path treat all pages alike. Equals
     /// [`Ssd::move_now`] page by page.
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
@@ -500,23 +510,38 @@ impl Ssd {
         while next < moved {
             let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..moved]);
             self.dev.flash.leave(victim, count);
-            let mut ahead = lpns[..moved].iter().skip(next + MOVES_AHEAD);
-            let pages = lpns[next..next + count].iter().zip(&offsets[next..next + count]);
-            for ((lpn, offset), to) in pages.zip(first.0..first.0 + count as u32) {
-                if let Some(ahead) = ahead.next() {
-                    self.dev.map.expect(*ahead);
-                }
-                let (lpn, from, to) = (*lpn, Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to));
-                if !self.dev.map.redirect(lpn, from, to) {
-                    self.republish(lpn, from, to);
-                }
-                self.oracle.carry(lpn, from, to);
-            }
+            let pages =
+                lpns[next..next + count].iter().zip(&offsets[next..next + count]).zip(first.0..first.0 + count as u32);
+            let moves = pages.map(|((lpn, offset), to)| (*lpn, Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to)));
+            self.follow_moves(moves, &lpns[moved.min(next + MOVES_AHEAD)..moved]);
             next += count;
             if self.dev.flash.has_undated() {
                 self.dev.flash.date_closings(landed_at(next));
             }
         }
+    }
+
+    /// Pages have moved unchanged, each from one page to another: the map and the oracle follow. `ahead`: pages whose entries in
+    /// the map will be needed soon.
+    #[inline(always)]
+    pub(in crate::engine) fn follow_moves(
+        &mut self,
+        moves: impl Iterator<Item = (Lpn, Ppn, Ppn)> + Clone,
+        ahead: &[Lpn],
+    ) {
+        let (mut left, mut ahead) = (moves.clone(), ahead.iter());
+        loop {
+            let map = &mut self.dev.map;
+            let other = left.find(|(lpn, from, to)| {
+                if let Some(ahead) = ahead.next() {
+                    map.expect(*ahead);
+                }
+                !map.redirect(*lpn, *from, *to)
+            });
+            let Some((lpn, from, to)) = other else { break };
+            self.republish(lpn, from, to);
+        }
+        self.oracle.carry(moves);
     }
 
     /// Moves a page in no time. Returns its new place.
