@@ -124,7 +124,7 @@ impl Oracle {
     fn watched(&self, lpn: Lpn) -> Option<usize> {
         match self.check {
             Check::Off => None,
-            Check::Sampled => (lpn.0.wrapping_mul(HASH) < u32::MAX / 64).then_some(lpn.ix() / GROUP),
+            Check::Sampled => sampled(lpn).then_some(lpn.ix() / GROUP),
             Check::Full => Some(lpn.ix()),
         }
     }
@@ -214,19 +214,17 @@ impl Oracle {
         }
     }
 
-    /// A page is moved unchanged, in no time: [`Oracle::load`] and [`Oracle::store`] in one.
+    /// Pages are moved unchanged, each from one page to another: [`Oracle::load`] and [`Oracle::store`] in one.
     #[inline(always)]
-    pub fn carry(&mut self, lpn: Lpn, from: Ppn, to: Ppn) {
+    pub(crate) fn carry(&mut self, moves: impl Iterator<Item = (Lpn, Ppn, Ppn)>) {
         match self.check {
             Check::Off => {}
-            Check::Full => self.stored[to.ix()] = self.stored[from.ix()],
-            Check::Sampled => {
-                if let Some(i) = self.watched(lpn) {
-                    let at = &mut self.stored[i].0;
-                    law_eq!(*at, from.0, "oracle: logical page {} is read where it was last stored", lpn.0);
-                    *at = to.0;
-                }
-            }
+            Check::Full => moves.for_each(|(_, from, to)| self.stored[to.ix()] = self.stored[from.ix()]),
+            Check::Sampled => moves.filter(|(lpn, ..)| sampled(*lpn)).for_each(|(lpn, from, to)| {
+                let at = &mut self.stored[lpn.ix() / GROUP].0;
+                law_eq!(*at, from.0, "oracle: logical page {} is read where it was last stored", lpn.0);
+                *at = to.0;
+            }),
         }
     }
 
@@ -492,6 +490,12 @@ impl Oracle {
             by.keep(stored.iter().copied().chain(in_flight.map(|tag| (tag.lpn.0, tag.version))));
         }
     }
+}
+
+/// Whether a logical page is among the one in 64 that are watched.
+#[inline(always)]
+fn sampled(lpn: Lpn) -> bool {
+    lpn.0.wrapping_mul(HASH) < u32::MAX / 64
 }
 
 #[cfg(test)]

@@ -724,18 +724,11 @@ impl Flash {
     /// block's pages. Returns the number of valid pages.
     #[inline]
     pub(crate) fn list_valid(&self, block: BlockId, offsets: &mut [u16], lpns: &mut [Lpn]) -> usize {
-        let pages = self.pages_per_block as usize;
-        let held = &self.lpn_of[block.ix() * pages..][..pages];
-        let mut count = 0;
-        // Branchless: which pages are valid is unpredictable.
-        for (offset, lpn) in held.iter().enumerate() {
-            (offsets[count], lpns[count]) = (offset as u16, *lpn);
-            count += usize::from(lpn.is_some());
-        }
-        count
+        self.list_some(block, 0, self.pages_per_block as usize, offsets, lpns)
     }
 
     /// The same for the first `most` valid pages from offset `first` on.
+    #[inline]
     pub(crate) fn list_some(
         &self,
         block: BlockId,
@@ -744,15 +737,20 @@ impl Flash {
         offsets: &mut [u16],
         lpns: &mut [Lpn],
     ) -> usize {
-        let held = &self.lpn_of[(block.0 * self.pages_per_block + first) as usize..];
-        let left = (self.pages_per_block - first) as usize;
-        let mut count = 0;
-        for (offset, lpn) in (first..).zip(&held[..left]) {
-            (offsets[count], lpns[count]) = (offset as u16, *lpn);
-            count += usize::from(lpn.is_some());
-            if count == most {
-                break;
+        let pages = self.pages_per_block as usize;
+        let held = &self.lpn_of[block.ix() * pages..][..pages];
+        // Equally long, so that one test of the index is enough for both.
+        let (offsets, lpns) = (&mut offsets[..pages], &mut lpns[..pages]);
+        let (mut count, mut next) = (0, first as usize);
+        // As many pages as are missing do not hold more, so the number is tested only behind them.
+        while count < most && next < pages {
+            let end = pages.min(next + most - count);
+            // Branchless: which pages are valid is unpredictable.
+            for (offset, lpn) in (next..).zip(&held[next..end]) {
+                (offsets[count], lpns[count]) = (offset as u16, *lpn);
+                count += usize::from(lpn.is_some());
             }
+            next = end;
         }
         count
     }

@@ -67,29 +67,13 @@ impl Mapping {
         };
     }
 
-    /// The page at `from` has moved to `to`. Returns false, without a change, if the map does not point to it.
+    /// Pages have moved, each from one page to another. Returns whether the map pointed to all of them; where it points elsewhere,
+    /// nothing changes. Entries of the pages `ahead` are prefetched, one a page.
     #[inline(always)]
-    pub(crate) fn redirect(&mut self, lpn: Lpn, from: Ppn, to: Ppn) -> bool {
-        let entry = &mut self.entries[lpn.ix()];
-        let points = *entry == from.0;
-        if points {
-            *entry = to.0;
-        }
-        points
-    }
-
-    /// The same for many pages. Returns whether the map pointed to all of them. Entries of the pages `ahead` are prefetched, one a
-    /// page, and `each` is told of each page.
-    #[inline(always)]
-    pub(crate) fn redirect_all(
-        &mut self,
-        pages: impl Iterator<Item = (Lpn, Ppn, Ppn)>,
-        ahead: &[Lpn],
-        mut each: impl FnMut(Lpn, Ppn, Ppn),
-    ) -> bool {
+    pub(crate) fn redirect(&mut self, moves: impl Iterator<Item = (Lpn, Ppn, Ppn)>, ahead: &[Lpn]) -> bool {
         let (entries, mut ahead) = (&mut self.entries[..], ahead.iter());
         let mut all = true;
-        for (lpn, from, to) in pages {
+        for (lpn, from, to) in moves {
             if let Some(ahead) = ahead.next() {
                 prefetch(entries, ahead.ix());
             }
@@ -99,7 +83,6 @@ impl Mapping {
             } else {
                 all = false;
             }
-            each(lpn, from, to);
         }
         all
     }

@@ -351,10 +351,7 @@ impl Timing {
     pub fn copyback(&self, from: &[PagePlace], to: &[PagePlace]) -> (Legs, Nanos, Nanos) {
         let mut legs = Legs::NONE;
         let first = Self::slowest(&self.program, to[0].offset, to);
-        let (read, mut program) = match self.copyback {
-            Some(whole) => (whole - whole.min(first), whole.min(first)),
-            None => (Self::together(&self.read, from), first),
-        };
+        let (read, mut program) = self.parts_of_copyback(|| Self::together(&self.read, from), first);
         let mut programs = self.command;
         for (i, page) in to.iter().enumerate().skip(1) {
             if !to[..i].iter().any(|other| other.offset == page.offset) {
@@ -371,6 +368,21 @@ impl Timing {
             legs.push(LegKind::Array, program);
         }
         (legs, read, program)
+    }
+
+    /// Array times of the read and of the program of one page of steady blocks, by its offsets, if it is copied inside its plane.
+    #[inline(always)]
+    pub fn steady_copyback(&self, from: impl FnOnce() -> u32, to: impl FnOnce() -> u32) -> (Nanos, Nanos) {
+        self.parts_of_copyback(|| self.steady_read(from), self.steady_program(to))
+    }
+
+    /// How long a copyback reads and programs if pages that are moved by the external path take these times.
+    #[inline(always)]
+    fn parts_of_copyback(&self, read: impl FnOnce() -> Nanos, program: Nanos) -> (Nanos, Nanos) {
+        match self.copyback {
+            Some(whole) => (whole - whole.min(program), whole.min(program)),
+            None => (read(), program),
+        }
     }
 }
 

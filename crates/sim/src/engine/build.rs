@@ -172,7 +172,8 @@ impl Ssd {
         };
         let (rules_extras, homes) = (rules.extras, rules.binds.then(|| Box::new(Homes::new(config, &geometry))));
         let timing = Timing::new(&config.timing_spec(), &array, seed);
-        let chains = Chains::new(&geometry, &timing, rules.plain_moves, rules.collector_holds);
+        let journey = config.schemes.path.policy_ref().always();
+        let chains = Chains::new(&geometry, &timing, journey, rules.collector_holds);
         let joint = Joint::new(&geometry, &timing);
         let mut ssd = Ssd {
             seed,

@@ -538,8 +538,18 @@ impl Ssd {
     }
 
     /// Ends the legs that end now, oldest operation first.
-    #[inline]
+    #[inline(always)]
     fn completions(&mut self) {
+        if self.kernel.timers.next() == self.now {
+            self.end_legs();
+        }
+        if self.host.runs.any_released() {
+            self.place_merged();
+        }
+    }
+
+    #[inline(never)]
+    fn end_legs(&mut self) {
         while self.kernel.timers.next() == self.now {
             if self.kernel.timers.alone() {
                 let timer = self.kernel.timers.pop();
@@ -563,9 +573,6 @@ impl Ssd {
             for i in 0..self.kernel.batch.len() {
                 self.leg_ends(self.kernel.timers.timer(self.kernel.batch[i] as u32));
             }
-        }
-        if self.host.runs.any_released() {
-            self.place_merged();
         }
     }
 

@@ -52,13 +52,11 @@ impl Ssd {
         free < u64::from(self.rules.hard_floor)
     }
 
-    /// A paused collection of this unit resumes if the collector decides so, or if the pages for which it waited are on flash.
+    /// The collection of a free unit resumes if it is paused and the collector decides so, or if the pages for which it waited are
+    /// on flash.
     #[inline(never)]
     pub(super) fn try_resume(&mut self, unit: UnitId) {
         let id = self.kernel.dies[unit].job;
-        if id.is_none() || !self.kernel.dies[unit].is_free() {
-            return;
-        }
         let running = &self.gc.jobs[id.0];
         let (plane, planes) = (running.plane, running.planes);
         match running.pause {

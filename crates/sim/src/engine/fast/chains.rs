@@ -66,15 +66,13 @@ pub(super) struct Chain {
     pub(super) op: OpId,
     /// Start of its first move.
     pub(super) start: Nanos,
-    /// Number of its moves, if it is one of moves.
-    pub(super) moves: u32,
     /// End of its last move.
     pub(super) until: Nanos,
     pub(super) kind: Kind,
 }
 
 impl Chain {
-    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, moves: 0, until: Nanos::ZERO, kind: Kind::Moves };
+    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, until: Nanos::ZERO, kind: Kind::Moves };
 }
 
 /// The next transfer of a chain: from the die, and back to it.
@@ -133,14 +131,18 @@ impl Passages {
         self.first = if self.first - before < self.ring.len() { self.first - before } else { 0 };
     }
 
-    /// The first transfer has begun: the next one of its place in the period is the last of all.
+    /// The start of the first transfer, if it is before `limit`. It has begun, and the next one of its place in the period is the
+    /// last of all.
     #[inline(always)]
-    pub(super) fn pass(&mut self, pace: &Pace) {
-        self.ring[self.first].at = self.ring[self.first].at + pace.period;
+    pub(super) fn pass(&mut self, limit: Nanos, pace: &Pace) -> Option<Nanos> {
+        let next = self.ring.get_mut(self.first).filter(|passage| passage.at < limit)?;
+        let at = next.at;
+        next.at = at + pace.period;
         self.first += 1;
         if self.first == self.ring.len() {
             self.first = 0;
         }
+        Some(at)
     }
 }
 
@@ -152,6 +154,8 @@ pub(in crate::engine) struct Chains {
     pub(super) passages: Vec<Passages>,
     /// Number of chains.
     pub(super) count: u32,
+    /// Number of those whose pages cross a channel.
+    crossing: u32,
     pub(super) pace: Pace,
     pub(super) ends: Ends,
     /// The cycles of turns.
@@ -182,6 +186,7 @@ impl Chains {
             of_unit: vec![Chain::NONE; units],
             passages: vec![Passages { ring: Vec::with_capacity(per_channel), first: 0 }; geometry.channels as usize],
             count: 0,
+            crossing: 0,
             cycles: Times::all(&pace),
             pace,
             ends: Ends::new(if holds { 0 } else { units }),
@@ -192,6 +197,12 @@ impl Chains {
     #[inline(always)]
     pub(super) fn exist(&self) -> bool {
         self.count > 0
+    }
+
+    /// Whether there are any whose pages cross a channel.
+    #[inline(always)]
+    pub(super) fn cross(&self) -> bool {
+        self.crossing > 0
     }
 
     /// Bytes of a unit's chain.
@@ -210,11 +221,11 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn form_chain(&mut self, id: OpId, unit: UnitId, journey: Journey, start: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (plane, bus) = (op.plane, op.channel.ix());
+        let bus = op.channel.ix();
         let victim = self.gc.jobs[op.job.0].job.victims[0];
         let inside = journey.out == Hop::Die;
         let moves = u32::from(self.dev.flash.valid(victim));
-        if moves < SHORTEST || self.dev.flash.free_blocks(plane) == 0 {
+        if moves < SHORTEST {
             return false;
         }
         let pace = self.chains.pace;
@@ -227,16 +238,17 @@ impl Ssd {
             }
         }
         let until = start + Nanos(pace.period.0 * u64::from(moves));
-        self.set_chain(unit, Chain { op: id, start, moves, until, kind: Kind::Moves });
+        self.set_chain(unit, Chain { op: id, start, until, kind: Kind::Moves });
         true
     }
 
+    /// A unit has a chain from now on instead of an event of its array.
     pub(super) fn set_chain(&mut self, unit: UnitId, chain: Chain) {
         self.chains.of_unit[unit.ix()] = chain;
         self.chains.count += 1;
+        self.chains.crossing += u32::from(self.chains.pace.transfer > Nanos::ZERO);
         self.kernel.ops[chain.op].leg = CHAINED;
-        self.kernel.timers.clear(Timer::Array(unit));
-        self.kernel.timers.set_chain(unit, chain.until);
+        self.kernel.timers.begin_chain(unit, chain.until);
     }
 
     /// A collector's step begins now. If it is the first of several plain moves, they share an event. Returns whether they do.
@@ -261,7 +273,7 @@ impl Ssd {
     /// been granted since.
     #[inline(always)]
     pub(in crate::engine) fn catch_up(&mut self, bus: usize, now: Nanos) {
-        if self.chains.count > 0 {
+        if self.chains.cross() {
             self.enter_transfers(bus, now);
         }
     }
@@ -273,9 +285,8 @@ impl Ssd {
         let (state, last) = (&mut self.kernel.buses[bus], self.stats.last_completion);
         // Those before this time have begun.
         let limit = if self.kernel.granted_at == now { now + Nanos(1) } else { now };
-        while let Some(at) = passages.front().map(|passage| passage.at).filter(|at| *at < limit) {
+        while let Some(at) = passages.pass(limit, &pace) {
             state.begin(true, at, at + pace.on_bus, last);
-            passages.pass(&pace);
         }
     }
 
@@ -283,7 +294,7 @@ impl Ssd {
     /// way back comes later.
     #[inline(always)]
     pub(in crate::engine) fn meet_chains(&mut self, bus: usize) {
-        if self.chains.count > 0 {
+        if self.chains.cross() {
             self.meet_chains_of(bus);
         }
     }
@@ -317,7 +328,7 @@ impl Ssd {
     /// The bus is taken from `from` to `until`: dissolves chains whose pages would be on it.
     #[inline(always)]
     pub(in crate::engine) fn clear_way(&mut self, bus: usize, from: Nanos, until: Nanos) {
-        if self.chains.count > 0 && bus < self.chains.passages.len() {
+        if self.chains.cross() && bus < self.chains.passages.len() {
             self.dissolve_between(bus, from, until);
         }
     }
@@ -337,13 +348,13 @@ impl Ssd {
     /// Whether a chain uses a bus.
     #[inline(always)]
     pub(super) fn has_passages(&self, bus: usize) -> bool {
-        self.chains.count > 0 && self.chains.passages.get(bus).is_some_and(|passages| !passages.ring.is_empty())
+        self.chains.cross() && self.chains.passages.get(bus).is_some_and(|passages| !passages.ring.is_empty())
     }
 
     /// Whether the page of a chain requests the bus now.
     #[inline(always)]
     pub(super) fn passage_begins(&self, bus: usize, now: Nanos) -> bool {
-        self.chains.count > 0 && self.chains.passages[bus].front().is_some_and(|first| first.at == now)
+        self.chains.cross() && self.chains.passages[bus].front().is_some_and(|first| first.at == now)
     }
 
     /// A logical page is about to become stale where it is: its collection must not be ahead of its events.
@@ -448,6 +459,7 @@ impl Ssd {
         if !inside {
             self.catch_up(bus, now);
             self.chains.passages[bus].remove(unit);
+            self.chains.crossing -= 1;
         }
         self.chains.count -= 1;
         self.kernel.timers.clear_chain(unit);
@@ -459,7 +471,7 @@ impl Ssd {
         let elapsed = (now - chain.start).0;
         let (mut ended, mut since) = (elapsed / pace.period.0, elapsed % pace.period.0);
         // A move ends now: if collectors have decided since, the next one has begun.
-        if since == 0 && ended > 0 && (self.kernel.decided_at != now || ended == u64::from(chain.moves)) {
+        if since == 0 && ended > 0 && self.kernel.decided_at != now {
             (ended, since) = (ended - 1, pace.period.0);
         }
         self.land_chain(id, chain.start, ended as u32, inside);
@@ -482,7 +494,7 @@ impl Ssd {
         if within && due == now {
             self.array_ends(unit);
         } else {
-            self.kernel.timers.set(Timer::Array(unit), due);
+            self.kernel.timers.begin(Timer::Array(unit), due);
         }
     }
 

@@ -78,7 +78,7 @@ impl Ssd {
         let rest: u64 = (0..KINDS).map(|kind| u64::from(counts[kind]) * joint.time(kind).0).sum();
         let start = self.now;
         let until = start + first.time + Nanos(rest);
-        self.set_chain(unit, Chain { op: id, start, moves: 0, until, kind: Kind::Joint });
+        self.set_chain(unit, Chain { op: id, start, until, kind: Kind::Joint });
         true
     }
 
@@ -90,7 +90,7 @@ impl Ssd {
         self.date_closings();
         // A move ends now: if collectors have decided since, the next one has begun.
         let decided = self.kernel.decided_at == now;
-        let over = |ends: Nanos| ends < now || ends == now && decided && ends != chain.until;
+        let over = |ends: Nanos| ends < now || ends == now && decided;
         let mut ends = chain.start + self.kernel.ops[id].legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
         if over(ends) {
             self.end_reads(id);
@@ -119,7 +119,7 @@ impl Ssd {
         if within && ends == now {
             self.array_ends(unit);
         } else {
-            self.kernel.timers.set(Timer::Array(unit), ends);
+            self.kernel.timers.begin(Timer::Array(unit), ends);
         }
     }
 
@@ -186,12 +186,8 @@ impl Ssd {
             let point = self.write_point(plane, first.stream, true);
             let alike = moves[next..].iter().take_while(|other| other.stream == first.stream).count();
             let (to, count) = self.dev.flash.program_run(plane, point, true, &lpns[next..next + alike]);
-            for ((lpn, moved), to) in lpns[next..next + count].iter().zip(&moves[next..]).zip(to.0..) {
-                if !self.dev.map.redirect(*lpn, moved.from, Ppn(to)) {
-                    self.republish(*lpn, moved.from, Ppn(to));
-                }
-                self.oracle.carry(*lpn, moved.from, Ppn(to));
-            }
+            let pages = lpns[next..next + count].iter().zip(&moves[next..next + count]).zip(to.0..to.0 + count as u32);
+            self.follow_moves(pages.map(|((lpn, moved), to)| (*lpn, moved.from, Ppn(to))), &[]);
             next += count;
             if self.dev.flash.has_undated() {
                 self.dev.flash.date_closings(moves[next - 1].at);

@@ -279,7 +279,7 @@ impl Ssd {
         let (next, request, bus) = (op.next, op.request, op.channel.ix());
         let contested = self.kernel.buses.is_contested(bus);
         let state = &mut self.kernel.buses[bus];
-        let alone = !contested && state.is_free(now) && !self.booked.exist() && !self.chains.exist();
+        let alone = !contested && state.is_free(now) && !self.booked.exist() && !self.chains.cross();
         if transfer == Nanos::ZERO || array == Nanos::ZERO {
             self.run_leg(id);
         } else if alone {
@@ -306,7 +306,7 @@ impl Ssd {
     /// cases that cannot occur here.
     #[inline(never)]
     fn send_to_die(&mut self, id: OpId, unit: UnitId, bus: usize, transfer: Nanos, array: Nanos) {
-        let shared = self.booked.exist() || self.chains.exist() || self.kernel.buses[bus].fused.is_some();
+        let shared = self.booked.exist() || self.chains.cross() || self.kernel.buses[bus].fused.is_some();
         if shared {
             self.approach(id, bus);
         }

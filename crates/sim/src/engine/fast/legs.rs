@@ -121,10 +121,33 @@ impl Ssd {
         self.kernel.timers.set(Timer::Bus(bus), half);
     }
 
-    /// A fused move has ended.
+    /// A fused move has ended: its collector decides what follows. Equals [`Ssd::page_is_back`] and [`Ssd::gc_step_ends`], without
+    /// cases that cannot occur here.
     pub(in crate::engine) fn fused_move_ends(&mut self, id: OpId) {
-        self.page_is_back(id);
-        self.gc_step_ends(id);
+        self.land_fused(id);
+        self.end_reads(id);
+        let op = &mut self.kernel.ops[id];
+        // The last step was a program.
+        (op.verb, op.leg) = (Verb::Program, 1);
+        let (job, unit) = (op.job, op.unit);
+        self.kernel.dies[unit].vacate();
+        self.gc.jobs[job.0].busy = false;
+        self.gc.ready.push(job);
+    }
+
+    /// The page of a fused move, whose read was counted when it began, has been programmed.
+    #[inline(always)]
+    fn land_fused(&mut self, id: OpId) {
+        let op = &self.kernel.ops[id];
+        let (from, tag, plane, read) = (op.from[0], self.kernel.ops.host[id].tags[0], op.plane, op.legs.get(0));
+        let to = self.gc_page(plane, Stream::Gc, false);
+        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let program = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
+        self.stats.gc_time.read += read.map_or(0, |leg| leg.time.0);
+        self.stats.gc_time.transfer += 2 * transfer.0;
+        self.stats.gc_time.program += program.0;
+        self.land_one(from, to, tag, true);
+        self.stats.count_programs(Class::Gc, 1);
     }
 
     /// Applies the end of a fused move's read-out and the start of its way back. From then on it is a program.
@@ -289,26 +312,19 @@ impl Ssd {
     #[inline(never)]
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (job, from, tag, plane, unit, read) =
-            (op.job, op.from[0], self.kernel.ops.host[id].tags[0], op.plane, op.unit, op.legs);
+        let (job, unit) = (op.job, op.unit);
         if !self.continues_alone(job, unit) {
             return false;
         }
         let view = self.dev.view(time);
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
-        let to = self.gc_page(plane, Stream::Gc, false);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        self.stats.gc_time.read += read.get(0).map_or(0, |leg| leg.time.0);
-        self.stats.gc_time.transfer += 2 * transfer.0;
-        self.stats.gc_time.program += self.dev.timing.program_time(self.dev.place(to)).0;
-        self.land_one(from, to, tag, true);
-        self.stats.count_moves(Journey::EXTERNAL, 1);
+        self.land_fused(id);
+        self.stats.count_reads(Class::Gc, 1);
         // The block keeps its reader, since the next page is in the same block.
         let array = self.fetch_one(id, page);
-        if !(self.fast.chains && self.form_chain(id, unit, Journey::EXTERNAL, time)) {
-            self.kernel.timers.set(Timer::Array(unit), time + array);
-        }
+        let chained = self.fast.chains && self.form_chain(id, unit, Journey::EXTERNAL, time);
+        self.kernel.timers.set(Timer::Array(unit), if chained { Nanos::NEVER } else { time + array });
         true
     }
 
@@ -326,9 +342,8 @@ impl Ssd {
         self.land_one(from, to, tag, false);
         self.stats.count_moves(Journey::COPYBACK, 1);
         let array = self.copy_one(id, page);
-        if !(self.fast.chains && self.form_chain(id, unit, Journey::COPYBACK, time)) {
-            self.kernel.timers.set(Timer::Array(unit), time + array);
-        }
+        let chained = self.fast.chains && self.form_chain(id, unit, Journey::COPYBACK, time);
+        self.kernel.timers.set(Timer::Array(unit), if chained { Nanos::NEVER } else { time + array });
         true
     }
 

@@ -171,7 +171,7 @@ impl Ssd {
                 Verb::Program if op.class == Class::Gc => op.from[0],
                 _ => return false,
             };
-            if !self.dev.flash.is_valid(page) || self.dev.flash.free_blocks(op.plane) == 0 {
+            if !self.dev.flash.is_valid(page) {
                 return false;
             }
             // One page is left, so that there is a next step.
@@ -194,7 +194,7 @@ impl Ssd {
         }
         if !reads {
             // Its transfer has begun.
-            self.chains.passages[bus].pass(&pace);
+            self.chains.passages[bus].pass(now + Nanos(1), &pace);
         }
         let since = now.0 % pace.period.0;
         let ends = self.chains.cycles[cycle.times].ends.map(|end| {
@@ -203,7 +203,7 @@ impl Ssd {
         });
         self.chains.ends.enter(unit, ends);
         let until = now + Nanos(pace.period.0 * u64::from(cycles));
-        self.set_chain(unit, Chain { op: id, start: now, moves: 0, until, kind: Kind::Turns });
+        self.set_chain(unit, Chain { op: id, start: now, until, kind: Kind::Turns });
         true
     }
 

@@ -39,10 +39,10 @@ impl Timers {
         Timers { wheel, chains: Events::new(units, chain), units, buses }
     }
 
-    /// Sets the end of a unit's chain.
+    /// Sets the end of the chain of a unit that has none.
     #[inline(always)]
-    pub(in crate::engine) fn set_chain(&mut self, unit: UnitId, end: Nanos) {
-        self.chains.set(unit.ix(), end);
+    pub(in crate::engine) fn begin_chain(&mut self, unit: UnitId, end: Nanos) {
+        self.chains.begin(unit.ix(), end);
     }
 
     /// Removes the end of a unit's chain.

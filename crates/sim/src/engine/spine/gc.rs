@@ -4,7 +4,7 @@ use crate::config::{Destination, GcTime, Scope, WearLevelling};
 use crate::device::flash::{Change, Stream};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
-use crate::engine::kernel::dies::{Holder, Unit};
+use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::NO_SEGMENT;
 use crate::engine::report::load;
 use crate::engine::{Pause, Running, Ssd};
@@ -107,7 +107,7 @@ impl Ssd {
                 if self.rules.looks {
                     self.look_before_collections(unit);
                 }
-                if !self.kernel.dies[unit].due.is_empty() {
+                if self.may_start(unit) {
                     self.kernel.dies.due.push(unit);
                 }
                 i += 1;
@@ -122,14 +122,17 @@ impl Ssd {
     /// Before collections start on a unit: a paused one may resume, and an idle die may be collected.
     #[inline(always)]
     fn look_before_collections(&mut self, unit: UnitId) {
-        self.try_resume(unit);
+        let state = &self.kernel.dies[unit];
+        if state.job.is_some() && state.is_free() {
+            self.try_resume(unit);
+        }
         if self.rules.idles {
             self.collect_in_idle_time(unit);
         }
     }
 
     /// Takes the next steps of collections whose last step has ended, oldest first.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn decide_ready(&mut self) {
         while !self.gc.ready.is_empty() {
             let job = self.oldest_ready();
@@ -160,6 +163,13 @@ impl Ssd {
         self.kernel.dies.due.clear();
     }
 
+    /// Whether a collection is due on a unit and may start.
+    #[inline(always)]
+    fn may_start(&self, unit: UnitId) -> bool {
+        let state = &self.kernel.dies[unit];
+        !state.due.is_empty() && (!self.rules.collector_holds || state.is_free() && state.job.is_none())
+    }
+
     #[inline(never)]
     fn start_due(&mut self, unit: UnitId) {
         if !self.rules.collector_holds {
@@ -169,8 +179,7 @@ impl Ssd {
             }
             return;
         }
-        let free = |unit: &Unit| unit.is_free() && unit.job.is_none();
-        while free(&self.kernel.dies[unit]) && !self.kernel.dies[unit].due.is_empty() {
+        while self.may_start(unit) {
             let plane = self.kernel.dies[unit].due.remove(0);
             self.start_collection(plane, unit);
         }
@@ -189,7 +198,6 @@ impl Ssd {
         let planes = self.join_planes(plane, unit, &mut job);
         for victim in &job.victims[..usize::from(job.count)] {
             self.dev.flash.begin_collection(*victim);
-            self.expect_moves(*victim);
         }
         let age = self.age();
         let op = Op { class: Class::Gc, unit, plane, age, ..Op::blank() };
@@ -311,17 +319,8 @@ impl Ssd {
         (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
     }
 
-    /// Prefetches the map entries of a victim's pages, which the moves will need one after the other.
-    pub(in crate::engine) fn expect_moves(&self, victim: BlockId) {
-        for offset in 0..self.dev.geometry.pages_per_block {
-            let lpn = self.dev.flash.lpn_of(self.dev.geometry.page(victim, offset));
-            if lpn.is_some() {
-                self.dev.map.expect(lpn);
-            }
-        }
-    }
-
     /// Asks the collector for a job's next step, and begins it or queues it on the die.
+    #[inline(never)]
     fn step(&mut self, id: JobId) {
         let running = &mut self.gc.jobs[id.0];
         debug_assert!(!running.busy);
@@ -416,6 +415,7 @@ impl Ssd {
             _ if self.kernel.ops[op].class == Class::Metadata => self.begin_metadata_step(op),
             Verb::Read if (self.fast.moves || self.fast.steps) && self.begins_alone(op) => {}
             Verb::Read => self.begin_move(op),
+            Verb::Program if (self.fast.moves || self.fast.steps) && self.places_alone(op) => {}
             Verb::Program => {
                 if self.sends_abroad(id) {
                     return;
@@ -463,6 +463,21 @@ impl Ssd {
         true
     }
 
+    /// Sets up the program of the only page in hand on a device whose pages are treated alike: [`Ssd::begin_place`] without cases
+    /// that cannot occur there. Returns whether it did.
+    #[inline(always)]
+    fn places_alone(&mut self, id: OpId) -> bool {
+        let op = &self.kernel.ops[id];
+        let (running, plane) = (&self.gc.jobs[op.job.0], op.plane);
+        let hand = running.job.hand;
+        if hand.len() != 1 || running.stream != Stream::Gc {
+            return false;
+        }
+        self.kernel.ops[id].from = hand;
+        self.place_one(id, plane);
+        true
+    }
+
     pub(in crate::engine) fn begin_move(&mut self, op: OpId) {
         let pages = self.kernel.ops[op].pages;
         let job = self.kernel.ops[op].job;
@@ -473,6 +488,8 @@ impl Ssd {
             let block = self.dev.geometry.block_of(*page);
             self.array_reads(block);
             let lpn = self.dev.flash.lpn_of(*page);
+            // The entry is needed when the page lands.
+            self.dev.map.expect(lpn);
             self.kernel.ops.host[op].tags[i] = self.oracle.load(*page, lpn);
         }
         if self.rules.tenants {
@@ -511,45 +528,55 @@ impl Ssd {
     /// Sets up the read of a one-page move: [`Ssd::begin_move`] if all pages are treated alike. Returns its array time.
     #[inline(always)]
     pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
-        self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
+        self.load_moving(id, page);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let legs = self.dev.timing.read_one(self.dev.place(page), transfer);
+        let array = self.dev.timing.steady_read(|| self.dev.geometry.offset(page));
         let op = &mut self.kernel.ops[id];
         op.verb = Verb::Read;
         op.pages = PageSet::one(page);
         op.from = op.pages;
-        op.legs = legs;
+        op.legs.set_read(array, transfer);
         op.leg = 0;
-        legs.get(0).map_or(Nanos::ZERO, |leg| leg.time)
+        array
     }
 
     /// The same for the copyback of a page to a newly taken page.
     #[inline(always)]
     pub(in crate::engine) fn copy_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         let to = self.gc_page(self.kernel.ops[id].plane, Stream::Gc, true);
-        self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
-        let (legs, read, program) = self.dev.timing.copyback(&[self.dev.place(page)], &[self.dev.place(to)]);
+        self.load_moving(id, page);
+        let offset = |page| self.dev.geometry.offset(page);
+        let (read, program) = self.dev.timing.steady_copyback(|| offset(page), || offset(to));
         self.stats.gc_time.read += read.0;
         self.stats.gc_time.program += program.0;
         let op = &mut self.kernel.ops[id];
         op.verb = Verb::Copyback;
         op.from = PageSet::one(page);
         op.pages = PageSet::one(to);
-        op.legs = legs;
+        // Nothing can come between the two.
+        op.legs.set_read(read + program, Nanos::ZERO);
         op.leg = 0;
         read + program
     }
 
-    /// Sets up the program of a moved page to a newly taken page of a plane.
+    /// The only page of a move is read: its tag is loaded. Its map entry is needed when it lands.
+    #[inline(always)]
+    fn load_moving(&mut self, id: OpId, page: Ppn) {
+        let lpn = self.dev.flash.lpn_of(page);
+        self.dev.map.expect(lpn);
+        self.kernel.ops.host[id].tags[0] = self.oracle.load(page, lpn);
+    }
+
+    /// Sets up the program of a moved page to a newly taken page of a plane, if all pages are treated alike.
     #[inline(always)]
     pub(in crate::engine) fn place_one(&mut self, id: OpId, plane: PlaneId) {
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let legs = self.dev.timing.program(self.dev.place(to), transfer);
+        let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
         let op = &mut self.kernel.ops[id];
         op.pages = PageSet::one(to);
-        op.legs = legs;
+        op.legs.set_program(transfer, array);
         op.leg = 0;
     }
 
@@ -690,7 +717,12 @@ impl Ssd {
             let from = self.kernel.ops[id].from;
             self.tenants_moved(&from);
         }
-        self.place_one(id, plane);
+        let to = self.gc_page(plane, Stream::Gc, false);
+        self.stats.count_programs(Class::Gc, 1);
+        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        self.kernel.ops[id].pages = PageSet::one(to);
+        self.kernel.ops[id].legs = self.dev.timing.program(self.dev.place(to), transfer);
+        self.kernel.ops[id].leg = 0;
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);
         self.seize_for_gc(unit, 1 << k, plane);

@@ -531,6 +531,16 @@ impl Ssd {
         }
     }
 
+    /// Prefetches the map entries of a victim's pages, which the moves will need one after the other.
+    fn expect_moves(&self, victim: BlockId) {
+        for offset in 0..self.dev.geometry.pages_per_block {
+            let lpn = self.dev.flash.lpn_of(self.dev.geometry.page(victim, offset));
+            if lpn.is_some() {
+                self.dev.map.expect(lpn);
+            }
+        }
+    }
+
     /// Moves all valid pages of a victim, in ascending order, if collector and path treat all pages alike. Equals
     /// [`Ssd::move_now`] page by page.
     fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
@@ -590,27 +600,34 @@ impl Ssd {
         while next < moved {
             let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..]);
             self.dev.flash.leave(victim, count);
-            let ahead = lpns.get(next + MOVES_AHEAD..).unwrap_or_default();
-            let pages = || {
-                let moved = lpns[next..next + count].iter().zip(&offsets[next..next + count]);
-                let from = move |offset: &u16| Ppn(base.wrapping_add(u32::from(*offset)));
-                moved.zip(first.0..first.0 + count as u32).map(move |((lpn, at), to)| (*lpn, from(at), Ppn(to)))
-            };
-            let oracle = &mut self.oracle;
-            let redirected = self.dev.map.redirect_all(pages(), ahead, |lpn, from, to| oracle.carry(lpn, from, to));
-            if !redirected {
-                // The map points to a newer version of some, in flight.
-                for (lpn, from, to) in pages() {
-                    if self.dev.map.get(lpn) != Location::Flash(to) {
-                        self.republish(lpn, from, to);
-                    }
-                }
-            }
+            let pages =
+                lpns[next..next + count].iter().zip(&offsets[next..next + count]).zip(first.0..first.0 + count as u32);
+            let moves = pages.map(|((lpn, offset), to)| (*lpn, Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to)));
+            self.follow_moves(moves, lpns.get(next + MOVES_AHEAD..).unwrap_or_default());
             next += count;
             if self.dev.flash.has_undated() {
                 self.dev.flash.date_closings(landed_at(next));
             }
         }
+    }
+
+    /// Pages have moved unchanged, each from one page to another: the map and the oracle follow. `ahead`: pages whose entries in
+    /// the map will be needed soon.
+    #[inline(always)]
+    pub(in crate::engine) fn follow_moves(
+        &mut self,
+        moves: impl Iterator<Item = (Lpn, Ppn, Ppn)> + Clone,
+        ahead: &[Lpn],
+    ) {
+        if !self.dev.map.redirect(moves.clone(), ahead) {
+            // The map points to newer versions of some, in flight.
+            for (lpn, from, to) in moves.clone() {
+                if self.dev.map.get(lpn) != Location::Flash(to) {
+                    self.republish(lpn, from, to);
+                }
+            }
+        }
+        self.oracle.carry(moves);
     }
 
     /// Moves a page in no time. Returns its new place.
