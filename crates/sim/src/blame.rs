@@ -192,6 +192,13 @@ impl Causes {
         self.0.0[cause as usize]
     }
 
+    /// Sets a cause that every page may have, and that this one has had no time of.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, cause: Cause, ns: u64) {
+        debug_assert_eq!(self.get(cause), 0);
+        self.0.0[cause as usize] = ns;
+    }
+
     /// Adds time to a cause.
     #[inline(always)]
     pub(crate) fn add(&mut self, cause: Cause, ns: u64) {
@@ -263,15 +270,15 @@ impl Causes {
         if self.has_few() { Blame::sum(&[self.get(Cause::Array), self.get(Cause::Bus)]) } else { self.0.service() }
     }
 
-    /// Whether some of the waits would not exist without GC.
+    /// Sums of the waits and of the service times.
     #[inline(always)]
-    pub(crate) fn has_gc(&self) -> bool {
-        if self.has_few() { self.get(Cause::DieLate) > 0 } else { self.0.by_gc() > 0 }
+    pub(crate) fn sums(&self) -> (u64, u64) {
+        if self.has_few() { (self.waits(), self.service()) } else { (self.0.waits(), self.0.service()) }
     }
 
-    /// Adds these causes to sums that have room for them.
+    /// Adds these causes to sums that have room for them. Returns whether some of the waits would not exist without GC.
     #[inline(always)]
-    pub(crate) fn add_to(&self, sum: &mut Blame) {
+    pub(crate) fn add_to(&self, sum: &mut Blame) -> bool {
         let mut add = |cause: Cause| {
             let (sum, ns) = (&mut sum.0[cause as usize], self.get(cause));
             *sum = sum.wrapping_add(ns);
@@ -283,8 +290,10 @@ impl Causes {
             add(Cause::BusHost);
             add(Cause::Array);
             add(Cause::Bus);
+            self.get(Cause::DieLate) > 0
         } else {
             sum.0.iter_mut().zip(self.0.0).for_each(|(sum, ns)| *sum = sum.wrapping_add(ns));
+            self.0.by_gc() > 0
         }
     }
 
@@ -320,11 +329,11 @@ mod tests {
             }
             let (mut copy, mut sum) = (Causes::ZERO, Blame([1; Cause::COUNT]));
             copy.copy(&page);
-            page.add_to(&mut sum);
+            let by_gc = page.add_to(&mut sum);
             let raised = Blame(expected.0.map(|ns| ns + 1));
             assert_eq!((page.all(), copy.all(), sum), (expected, expected, raised));
             assert_eq!((page.waits(), page.service()), (expected.waits(), expected.service()));
-            assert_eq!(page.has_gc(), expected.by_gc() > 0);
+            assert_eq!(by_gc, expected.by_gc() > 0);
         }
     }
 }

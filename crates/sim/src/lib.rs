@@ -22,10 +22,17 @@
 macro_rules! law {
     ($($law:tt)*) => { assert!($($law)*) };
 }
-/// Asserts that two values are equal: see `law`.
+/// Asserts that two values are equal: see `law`. Only where they are not does it need references to them, which would keep both in
+/// memory.
 #[cfg(not(ssdlab_without_laws))]
 macro_rules! law_eq {
-    ($($law:tt)*) => { assert_eq!($($law)*) };
+    ($left:expr, $right:expr $(, $($message:tt)*)?) => {{
+        let (left, right) = ($left, $right);
+        if left != right {
+            let (left, right) = (left, right);
+            assert_eq!(left, right $(, $($message)*)?);
+        }
+    }};
 }
 #[cfg(ssdlab_without_laws)]
 macro_rules! law {

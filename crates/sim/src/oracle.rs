@@ -61,6 +61,8 @@ const GROUP: usize = 32;
 #[derive(Clone, Debug)]
 pub struct Oracle {
     check: Check,
+    /// Logical pages with a hash below this are watched: none, one in 64, or all.
+    watches: u64,
     /// Newest admitted version by watched logical page.
     latest: Vec<u32>,
     /// `Full`: the tag stored in each page. `Sampled`: by group of 32 logical pages, the physical page and version that was last
@@ -85,6 +87,11 @@ impl Oracle {
         };
         Oracle {
             check,
+            watches: match check {
+                Check::Off => 0,
+                Check::Sampled => u64::from(u32::MAX / 64),
+                Check::Full => 1 << 32,
+            },
             latest: vec![0; latest],
             stored: vec![(u32::MAX, 0); stored],
             parity: Vec::new(),
@@ -96,7 +103,7 @@ impl Oracle {
 
     /// Carries versions and tags. Filling writes whole pages and completes no flush.
     pub(crate) fn carry_tags(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
-        let Oracle { check: _, latest, stored, acknowledged, parity, sectors: _, flushed: _ } = self;
+        let Oracle { check: _, watches: _, latest, stored, acknowledged, parity, sectors: _, flushed: _ } = self;
         carrier.table(latest)?;
         carrier.table(stored)?;
         carrier.table(acknowledged)?;
@@ -122,16 +129,15 @@ impl Oracle {
     /// group.
     #[inline(always)]
     fn watched(&self, lpn: Lpn) -> Option<usize> {
-        match self.check {
-            Check::Off => None,
-            Check::Sampled => sampled(lpn).then_some(lpn.ix() / GROUP),
-            Check::Full => Some(lpn.ix()),
+        if u64::from(lpn.0.wrapping_mul(HASH)) >= self.watches {
+            return None;
         }
+        Some(if self.check == Check::Full { lpn.ix() } else { lpn.ix() / GROUP })
     }
 
     /// Whether the writes of a logical page have versions.
     #[inline(always)]
-    pub(crate) fn watches(&self, lpn: Lpn) -> bool {
+    pub(crate) fn is_watched(&self, lpn: Lpn) -> bool {
         self.watched(lpn).is_some()
     }
 
@@ -168,20 +174,19 @@ impl Oracle {
     /// A program ended: the page now holds `tag`.
     #[inline(always)]
     pub fn store(&mut self, page: Ppn, tag: Tag) {
-        match self.check {
-            Check::Off => {}
-            Check::Full => self.stored[page.ix()] = (tag.lpn.0, tag.version),
-            Check::Sampled => {
-                // A page put on flash in no time has a tag even if it is not watched. It must not use the entry of a watched page
-                // in its group.
-                let watched = if tag.lpn.is_some() { self.watched(tag.lpn) } else { None };
-                if let Some(i) = watched {
-                    let entry = &mut self.stored[i];
-                    if tag.version >= entry.1 {
-                        *entry = (page.0, tag.version);
-                    }
-                }
-            }
+        // A page put on flash in no time has a tag even if it is not watched. It must not use the entry of a watched page in its
+        // group.
+        if let Some(i) = self.watched(tag.lpn) {
+            self.store_watched(page, tag, i);
+        }
+    }
+
+    #[cold]
+    fn store_watched(&mut self, page: Ppn, tag: Tag, i: usize) {
+        if self.check == Check::Full {
+            self.stored[page.ix()] = (tag.lpn.0, tag.version);
+        } else if tag.version >= self.stored[i].1 {
+            self.stored[i] = (page.0, tag.version);
         }
     }
 
@@ -197,50 +202,59 @@ impl Oracle {
     /// An array read begins. Returns the page's tag, if it is watched. `lpn` only locates the entry; it is not what is returned.
     #[inline(always)]
     pub fn load(&self, page: Ppn, lpn: Lpn) -> Tag {
-        match self.check {
-            Check::Off => Tag::NONE,
-            Check::Full => {
-                let (lpn, version) = self.stored[page.ix()];
-                Tag { lpn: Lpn(lpn), version }
-            }
-            Check::Sampled => match self.watched(lpn) {
-                None => Tag::NONE,
-                Some(i) => {
-                    let (at, version) = self.stored[i];
-                    law_eq!(at, page.0, "oracle: logical page {} is read where it was last stored", lpn.0);
-                    Tag { lpn, version }
-                }
-            },
+        self.watched(lpn).map_or(Tag::NONE, |i| self.load_watched(page, lpn, i))
+    }
+
+    #[cold]
+    fn load_watched(&self, page: Ppn, lpn: Lpn, i: usize) -> Tag {
+        if self.check == Check::Full {
+            let (lpn, version) = self.stored[page.ix()];
+            return Tag { lpn: Lpn(lpn), version };
         }
+        let (at, version) = self.stored[i];
+        law_eq!(at, page.0, "oracle: logical page {} is read where it was last stored", lpn.0);
+        Tag { lpn, version }
     }
 
     /// Pages are moved unchanged, each from one page to another: [`Oracle::load`] and [`Oracle::store`] in one.
     #[inline(always)]
     pub(crate) fn carry(&mut self, moves: impl Iterator<Item = (Lpn, Ppn, Ppn)>) {
-        match self.check {
-            Check::Off => {}
-            Check::Full => moves.for_each(|(_, from, to)| self.stored[to.ix()] = self.stored[from.ix()]),
-            Check::Sampled => moves.filter(|(lpn, ..)| sampled(*lpn)).for_each(|(lpn, from, to)| {
-                let at = &mut self.stored[lpn.ix() / GROUP].0;
-                law_eq!(*at, from.0, "oracle: logical page {} is read where it was last stored", lpn.0);
-                *at = to.0;
-            }),
+        for (lpn, from, to) in moves {
+            if let Some(i) = self.watched(lpn) {
+                self.carry_watched(lpn, from, to, i);
+            }
         }
+    }
+
+    #[cold]
+    fn carry_watched(&mut self, lpn: Lpn, from: Ppn, to: Ppn, i: usize) {
+        if self.check == Check::Full {
+            self.stored[to.ix()] = self.stored[from.ix()];
+            return;
+        }
+        let at = &mut self.stored[i].0;
+        law_eq!(*at, from.0, "oracle: logical page {} is read where it was last stored", lpn.0);
+        *at = to.0;
     }
 
     /// A read of `lpn` delivers `tag`. When it was admitted, the newest version was `expected`.
     #[inline(always)]
     pub fn delivered(&self, lpn: Lpn, tag: Tag, expected: u32) {
         if let Some(i) = self.watched(lpn) {
-            law_eq!(tag.lpn, lpn, "oracle: a read delivers its own logical page");
-            let newest = self.latest[i];
-            let version = tag.version;
-            law!(
-                (expected..=newest).contains(&version),
-                "oracle: a read of logical page {} delivers version {version}, not one from {expected} to {newest}",
-                lpn.0
-            );
+            self.delivered_watched(lpn, tag, expected, i);
         }
+    }
+
+    #[cold]
+    fn delivered_watched(&self, lpn: Lpn, tag: Tag, expected: u32, i: usize) {
+        law_eq!(tag.lpn, lpn, "oracle: a read delivers its own logical page");
+        let newest = self.latest[i];
+        let version = tag.version;
+        law!(
+            (expected..=newest).contains(&version),
+            "oracle: a read of logical page {} delivers version {version}, not one from {expected} to {newest}",
+            lpn.0
+        );
     }
 
     /// A version is acknowledged to the host, or existed from the start.
@@ -490,12 +504,6 @@ impl Oracle {
             by.keep(stored.iter().copied().chain(in_flight.map(|tag| (tag.lpn.0, tag.version))));
         }
     }
-}
-
-/// Whether a logical page is among the one in 64 that are watched.
-#[inline(always)]
-fn sampled(lpn: Lpn) -> bool {
-    lpn.0.wrapping_mul(HASH) < u32::MAX / 64
 }
 
 #[cfg(test)]

@@ -23,9 +23,8 @@ pub(crate) struct OpStats {
     pub latency: Distribution,
     pub waiting: Distribution,
     breakdown: Breakdown,
-    /// Amounts not yet added to the sums. They are machine words as long as their total fits one, because the total bounds each.
+    /// Amounts not yet added to the sums. They are machine words until the sum of latencies exceeds one, because that bounds each.
     recent: Blame,
-    recent_total: u64,
     /// Total time by cause of optional features.
     extras: [u128; Extra::COUNT],
     /// Requests that GC delayed.
@@ -43,7 +42,6 @@ impl OpStats {
             waiting: Distribution::new(),
             breakdown: Breakdown::ZERO,
             recent: Blame::ZERO,
-            recent_total: 0,
             extras: [0; Extra::COUNT],
             delayed_by_gc: 0,
             histogram: None,
@@ -54,27 +52,31 @@ impl OpStats {
     /// Records a request's latency, of which `waits` are waits, and its causes.
     #[inline(always)]
     pub(crate) fn complete(&mut self, blame: &Causes, latency: u64, waits: u64) {
-        self.latency.record(latency);
-        self.waiting.record(waits);
-        self.spend(blame, latency);
+        let delayed = self.spend(blame, latency, waits);
         if let Some(histogram) = &mut self.histogram {
             histogram.record_causes(blame, latency, waits);
         }
-        self.delayed_by_gc += u64::from(blame.has_gc());
+        count_few(&mut self.delayed_by_gc, delayed.into());
     }
 
-    /// Adds a request's latency and its causes.
+    /// Adds a request's latency, of which `waits` are waits, and its causes. Returns whether some of the waits would not exist
+    /// without GC.
     #[inline(always)]
-    pub(crate) fn spend(&mut self, blame: &Causes, latency: u64) {
-        match self.recent_total.checked_add(latency) {
-            Some(total) => self.recent_total = total,
-            None => {
-                self.breakdown.add(&std::mem::replace(&mut self.recent, Blame::ZERO));
-                self.recent_total = latency;
-            }
+    pub(crate) fn spend(&mut self, blame: &Causes, latency: u64, waits: u64) -> bool {
+        self.waiting.record(waits);
+        if self.latency.add(latency) {
+            // No cause exceeds the sum of latencies since its last carry, which fits.
+            return self.carry(blame);
         }
-        // No cause exceeds the total, and the total fits.
-        blame.add_to(&mut self.recent);
+        blame.add_to(&mut self.recent)
+    }
+
+    #[cold]
+    fn carry(&mut self, blame: &Causes) -> bool {
+        self.breakdown.add(&std::mem::replace(&mut self.recent, Blame::ZERO));
+        let blame = blame.all();
+        self.breakdown.add(&blame);
+        blame.by_gc() > 0
     }
 
     /// Adds a request's causes of optional features.
@@ -107,6 +109,8 @@ pub(crate) struct Stats {
     pub keeps_slowest: bool,
     /// Flash pages per page: see `Geometry`.
     per_unit: u64,
+    /// Multi-plane commands of an operation that is not part of a larger one: 1 if a page has several flash pages.
+    joint: u64,
     pub requests: Requests,
     pub pages: Pages,
     pub bytes: HostBytes,
@@ -171,6 +175,7 @@ impl Stats {
         Stats {
             keeps_slowest: false,
             per_unit: per_unit.into(),
+            joint: (per_unit > 1).into(),
             requests: Requests::default(),
             pages: Pages::default(),
             bytes: HostBytes::default(),
@@ -325,7 +330,7 @@ impl Stats {
     #[inline(always)]
     pub(crate) fn count_host_read(&mut self) {
         self.flash.reads.add_of_host(self.per_unit);
-        self.flash.multi_plane.reads += u64::from(self.per_unit > 1);
+        count_few(&mut self.flash.multi_plane.reads, self.joint);
         count_few(&mut self.operations, self.per_unit);
     }
 
@@ -333,7 +338,7 @@ impl Stats {
     #[inline(always)]
     pub(crate) fn count_host_program(&mut self) {
         self.flash.programs.add_of_host(self.per_unit);
-        self.flash.multi_plane.programs += u64::from(self.per_unit > 1);
+        count_few(&mut self.flash.multi_plane.programs, self.joint);
         count_few(&mut self.operations, self.per_unit);
     }
 

@@ -75,7 +75,8 @@ pub(crate) fn count_few(counter: &mut u64, few: u64) {
     *counter = counter.wrapping_add(few);
 }
 
-/// Time of an event that may not have happened. Its `Option` is as small as a time, and has no arithmetic without a check.
+/// Time of an event that may not have happened. Its `Option` is as small as a time, and has no arithmetic without a check. The
+/// lowest bit is set, and the clock ends before the highest is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(NonZeroU64);
 
@@ -83,13 +84,13 @@ impl Moment {
     /// The moment of a time.
     #[inline(always)]
     pub fn at(time: Nanos) -> Self {
-        Moment(NonZeroU64::MIN.saturating_add(time.0))
+        Moment(NonZeroU64::MIN | (time.0 << 1))
     }
 
     /// The time of the moment.
     #[inline(always)]
     pub fn time(self) -> Nanos {
-        Nanos(self.0.get() - 1)
+        Nanos(self.0.get() >> 1)
     }
 }
 

@@ -75,7 +75,7 @@ impl Events {
 
     #[inline(always)]
     fn bucket(&self, time: Nanos) -> usize {
-        (time.0 >> self.shift) as usize % BUCKETS
+        (time.0 >> (self.shift % u64::BITS)) as usize % BUCKETS
     }
 
     /// Sets the time of a resource's event.

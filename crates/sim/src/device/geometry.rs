@@ -4,7 +4,7 @@
 //! of a plane are plain remainders, the default placement is `lpn mod planes`, and "lowest index" has one meaning. Chips are
 //! numbered channel first: `chip = way * channels + channel`.
 
-use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
+use strength_reduce::StrengthReducedU64;
 
 use super::spec::ArraySpec;
 use crate::units::{BlockId, ChannelId, Lpn, PlaneId, Ppn, UnitId};
@@ -47,17 +47,44 @@ pub struct Geometry {
     page_shift: Option<u32>,
     /// By plane: its place.
     spots: Vec<Spot>,
-    /// Static placement: plane of a logical page, by its number modulo `planes`.
-    stripe: Vec<PlaneId>,
+    /// Static placement: plane of a logical page and its place, by its number modulo `planes`.
+    stripe: Vec<(PlaneId, Spot)>,
 }
 
 #[derive(Clone, Debug)]
 struct Divisors {
     page_size: StrengthReducedU64,
-    pages_per_block: StrengthReducedU32,
-    pages_per_plane: StrengthReducedU32,
-    blocks_per_plane: StrengthReducedU32,
-    planes: StrengthReducedU32,
+    pages_per_block: Divisor,
+    pages_per_plane: Divisor,
+    blocks_per_plane: Divisor,
+    planes: Divisor,
+}
+
+/// A constant divisor. A division is one multiplication, without a branch for powers of two.
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    by: u32,
+    /// `2^64 - 1` divided by it.
+    inverse: u64,
+}
+
+impl Divisor {
+    fn new(by: u32) -> Self {
+        Divisor { by, inverse: u64::MAX / u64::from(by) }
+    }
+
+    /// The quotient, rounded down. The inverse is less than exact by at most a part in `2^64 / by`, which for a number of 32 bits is
+    /// less than the one that is added to it.
+    #[inline(always)]
+    fn of(self, number: u32) -> u32 {
+        (u128::from(u64::from(number) + 1).wrapping_mul(u128::from(self.inverse)) >> 64) as u32
+    }
+
+    /// The remainder.
+    #[inline(always)]
+    fn rest(self, number: u32) -> u32 {
+        number.wrapping_sub(self.of(number).wrapping_mul(self.by))
+    }
 }
 
 /// Place of a plane, precomputed instead of divided.
@@ -67,6 +94,8 @@ pub struct Spot {
     pub unit: UnitId,
     /// Index of the plane in its unit.
     pub in_unit: u32,
+    /// Its index among planes by unit.
+    pub ledger: u32,
     die: u32,
     /// Its chip.
     pub chip: u32,
@@ -96,9 +125,18 @@ impl Geometry {
         let place = if layout.is_some() { spec.order.within_chip() } else { spec.order };
         let mapped = spec.exported_per_plane * planes;
         let radix = [spec.channels, spec.chips_per_channel, spec.dies_per_chip, spec.planes_per_die];
-        let stripe = (0..planes).map(|n| PlaneId(place.plane(n, radix))).collect();
+        let spot = |plane| Spot {
+            unit: UnitId(plane % units),
+            in_unit: plane / units,
+            ledger: plane % units * (planes / units) + plane / units,
+            die: plane % dies,
+            chip: plane % chips,
+            channel: ChannelId(plane % spec.channels),
+        };
+        let striped = (0..planes).map(|n| place.plane(n, radix));
+        let stripe = striped.map(|plane| (PlaneId(plane), spot(plane))).collect();
         let page_size = spec.flash_page * spec.pages_per_entry;
-        let by = StrengthReducedU32::new;
+        let by = Divisor::new;
         Geometry {
             by: Divisors {
                 page_size: StrengthReducedU64::new(page_size.into()),
@@ -108,15 +146,7 @@ impl Geometry {
                 planes: by(planes),
             },
             page_shift: page_size.is_power_of_two().then(|| page_size.trailing_zeros()),
-            spots: (0..planes)
-                .map(|plane| Spot {
-                    unit: UnitId(plane % units),
-                    in_unit: plane / units,
-                    die: plane % dies,
-                    chip: plane % chips,
-                    channel: ChannelId(plane % spec.channels),
-                })
-                .collect(),
+            spots: (0..planes).map(spot).collect(),
             channels: spec.channels,
             chips,
             dies,
@@ -144,7 +174,7 @@ impl Geometry {
     #[inline(always)]
     pub fn page_at(&self, byte: u64) -> Lpn {
         Lpn(match self.page_shift {
-            Some(shift) => byte >> shift,
+            Some(shift) => byte >> (shift % u64::BITS),
             None => byte / self.by.page_size,
         } as u32)
     }
@@ -152,7 +182,13 @@ impl Geometry {
     /// The plane of a logical page by static placement.
     #[inline(always)]
     pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
-        self.stripe[(lpn.0 % self.by.planes) as usize]
+        self.static_place(lpn).0
+    }
+
+    /// The same with its place.
+    #[inline(always)]
+    pub fn static_place(&self, lpn: Lpn) -> (PlaneId, Spot) {
+        self.stripe[self.by.planes.rest(lpn.0) as usize]
     }
 
     /// The place of a plane.
@@ -200,7 +236,7 @@ impl Geometry {
     /// The block of a page.
     #[inline(always)]
     pub fn block_of(&self, ppn: Ppn) -> BlockId {
-        BlockId(ppn.0 / self.by.pages_per_block)
+        BlockId(self.by.pages_per_block.of(ppn.0))
     }
 
     /// The page of a block at an offset.
@@ -212,19 +248,19 @@ impl Geometry {
     /// The offset of a page in its block.
     #[inline(always)]
     pub fn offset(&self, ppn: Ppn) -> u32 {
-        ppn.0 % self.by.pages_per_block
+        self.by.pages_per_block.rest(ppn.0)
     }
 
     /// The plane of a block.
     #[inline(always)]
     pub fn plane_of_block(&self, block: BlockId) -> PlaneId {
-        PlaneId(block.0 / self.by.blocks_per_plane)
+        PlaneId(self.by.blocks_per_plane.of(block.0))
     }
 
     /// The plane of a page.
     #[inline(always)]
     pub fn plane_of(&self, ppn: Ppn) -> PlaneId {
-        PlaneId(ppn.0 / self.by.pages_per_plane)
+        PlaneId(self.by.pages_per_plane.of(ppn.0))
     }
 
     /// The blocks of a plane, as indices into arrays by block.
@@ -232,5 +268,26 @@ impl Geometry {
     pub fn blocks(&self, plane: PlaneId) -> std::ops::Range<usize> {
         let first = plane.ix() * self.blocks_per_plane as usize;
         first..first + self.blocks_per_plane as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{below, stream};
+
+    #[test]
+    fn a_divisor_divides_exactly() {
+        let mut rng = stream(5, "divisors");
+        let fixed = [1, 2, 3, 255, 256, 257, 1 << 16, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX];
+        let mut random = || (below(&mut rng, 1 << 32) >> below(&mut rng, 32)) as u32;
+        let divisors: Vec<u32> = fixed.into_iter().chain((0..1000).map(|_| random().max(1))).collect();
+        for by in divisors {
+            let divisor = Divisor::new(by);
+            let numbers: Vec<u32> = (0..20).map(|_| random()).chain(fixed).chain([0]).collect();
+            for number in numbers.into_iter().flat_map(|n| [n, n / by * by, (n / by * by).wrapping_sub(1)]) {
+                assert_eq!((divisor.of(number), divisor.rest(number)), (number / by, number % by), "{number} by {by}");
+            }
+        }
     }
 }

@@ -52,6 +52,27 @@ impl Mapping {
         }
     }
 
+    /// The page that holds the newest version of `lpn`, if it is on flash.
+    #[inline(always)]
+    pub(crate) fn on_flash(&self, lpn: Lpn) -> Option<Ppn> {
+        let entry = self.entries[lpn.ix()];
+        (entry & STAGED == 0).then_some(Ppn(entry))
+    }
+
+    /// Whether the newest version of `lpn` is in controller memory.
+    #[inline(always)]
+    pub(crate) fn is_staged(&self, lpn: Lpn) -> bool {
+        let entry = self.entries[lpn.ix()];
+        entry & STAGED != 0 && entry != NOWHERE
+    }
+
+    /// An operation carries the newest version of `lpn` to flash from now on. Returns the page with the one before, if it is there.
+    #[inline(always)]
+    pub(crate) fn stage(&mut self, lpn: Lpn, op: OpId) -> Option<Ppn> {
+        let before = std::mem::replace(&mut self.entries[lpn.ix()], op.0 | STAGED);
+        (before & STAGED == 0).then_some(Ppn(before))
+    }
+
     /// Prefetches the entry of a page that will soon be looked up.
     #[inline(always)]
     pub(crate) fn expect(&self, lpn: Lpn) {

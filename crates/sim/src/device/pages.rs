@@ -23,6 +23,13 @@ impl PageSet {
         set
     }
 
+    /// Makes it a single page.
+    #[inline(always)]
+    pub fn set(&mut self, page: Ppn) {
+        self.pages[0] = page;
+        self.len = 1;
+    }
+
     /// The first page, or none.
     #[inline(always)]
     pub fn head(&self) -> Ppn {

@@ -54,14 +54,10 @@ impl Legs {
         self.len = 1 + u8::from(transfer > Nanos::ZERO);
     }
 
-    /// Makes these the legs of a page program without a command: transfer if that takes time, and array.
+    /// Makes these the legs of a page program without a command, whose transfer and array take time.
     #[inline(always)]
     pub(crate) fn set_program(&mut self, transfer: Nanos, array: Nanos) {
-        if transfer == Nanos::ZERO || array == Nanos::ZERO {
-            self.len = 0;
-            self.push(LegKind::Bus, transfer);
-            return self.push(LegKind::Array, array);
-        }
+        debug_assert!(transfer > Nanos::ZERO && array > Nanos::ZERO);
         self.legs[0] = transfer.0 << 3 | LegKind::Bus as u64;
         self.legs[1] = array.0 << 3 | LegKind::Array as u64;
         self.len = 2;

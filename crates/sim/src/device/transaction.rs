@@ -217,14 +217,16 @@ impl<T: Clone> Slab<T> {
         (self.items.len() - 1) as u32
     }
 
-    /// The place of the next item, with its old content, if a place is free.
+    /// The place of the next item, with its old content, if a place is free and its content suits.
     #[inline(always)]
-    pub fn reuse(&mut self, suits: impl Fn(&T) -> bool) -> Option<u32> {
+    pub fn reuse(&mut self, suits: impl Fn(&T) -> bool) -> Option<(u32, &mut T)> {
         let id = *self.free.last()?;
-        if !suits(&self.items[id as usize]) {
+        let item = &mut self.items[id as usize];
+        if !suits(item) {
             return None;
         }
-        self.free.pop()
+        self.free.pop();
+        Some((id, item))
     }
 
     /// Frees a place.
@@ -320,6 +322,13 @@ impl Fifo {
     #[inline(always)]
     pub fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
         ops[op].next = OpId::NONE;
+        self.push_new(ops, op);
+    }
+
+    /// The same for one that is in no list and has been in none.
+    #[inline(always)]
+    pub fn push_new(&mut self, ops: &mut Slab<Op>, op: OpId) {
+        debug_assert!(ops[op].next.is_none());
         if self.tail.is_some() {
             ops[self.tail].next = op;
         } else {

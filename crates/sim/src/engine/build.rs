@@ -226,6 +226,7 @@ impl Ssd {
             schemes,
             config: config.clone(),
         };
+        ssd.kernel.dies.list_free(ssd.rules.dynamic);
         ssd.await_copies();
         ssd.prepare_page_types();
         ssd.set_fusing(true);

@@ -72,6 +72,7 @@ impl Ssd {
         ssd.take_policies(&mut new);
         ssd.take_buffer(&mut new);
         ssd.rules = new.rules;
+        ssd.kernel.dies.list_free(ssd.rules.dynamic);
         ssd.dev.timing = new.dev.timing;
         ssd.chains = new.chains;
         ssd.joint = new.joint;

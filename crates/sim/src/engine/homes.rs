@@ -135,6 +135,6 @@ impl Ssd {
                 pages[home.ix()] += 1;
             }
         }
-        law_eq!(pages, homes.pages, "the pages of each plane");
+        law_eq!(pages, &homes.pages[..], "the pages of each plane");
     }
 }

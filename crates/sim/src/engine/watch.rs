@@ -71,9 +71,14 @@ impl Ssd {
     }
 
     #[inline(always)]
-    pub(super) fn watch_arrival(&mut self, number: u64, request: &Request) {
+    pub(super) fn is_observed(&self) -> bool {
+        self.observer.observer.is_some()
+    }
+
+    #[inline(always)]
+    pub(super) fn watch_arrival(&mut self, number: u64, request: Request) {
         if let Some(observer) = &mut self.observer.observer {
-            observer.arrived(number, request);
+            observer.arrived(number, &request);
         }
     }
 

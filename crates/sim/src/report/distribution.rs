@@ -25,7 +25,8 @@ const DIGITS: u32 = 10;
 #[inline(always)]
 pub(super) fn bucket(value: u64) -> usize {
     let doublings = (63 - (value | 1 << DIGITS).leading_zeros()) - DIGITS;
-    ((doublings << DIGITS) as u64 + (value >> doublings)) as usize
+    // A number of buckets, so that no overflow is possible.
+    u64::from(doublings << DIGITS).wrapping_add(value >> doublings) as usize
 }
 
 /// The largest value of a bucket.
@@ -48,6 +49,12 @@ impl Distribution {
     /// Records a value.
     #[inline(always)]
     pub fn record(&mut self, value: u64) {
+        self.add(value);
+    }
+
+    /// The same. Returns whether the lower half of the sum has overflowed.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, value: u64) -> bool {
         count(&mut self.buckets[bucket(value)]);
         count(&mut self.count);
         let (sum, carries) = self.sum.overflowing_add(value);
@@ -62,6 +69,7 @@ impl Distribution {
         if value > self.max {
             self.max = value;
         }
+        carries
     }
 
     /// Removes all values.

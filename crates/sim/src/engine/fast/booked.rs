@@ -48,8 +48,8 @@ impl Bookings {
         op.leg = 1;
         let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
         let begun = Nanos(now.0 - time.0);
-        page.blame.add(Cause::BusHost, (begun - op.bus_since).0);
-        page.blame.add(Cause::Bus, time.0);
+        page.blame.set(Cause::BusHost, (begun - op.bus_since).0);
+        page.blame.set(Cause::Bus, time.0);
         law_eq!(bus.booked.reads.head(), id, "law: booked reads end in the order of their requests");
         bus.booked.reads.advance(op.next);
         bus.begin(false, begun, now, last);

@@ -17,7 +17,6 @@ use crate::engine::spine::complete::note_completion;
 use crate::engine::spine::host::{Host, HostRequest};
 use crate::engine::spine::ring::Waiting;
 use crate::engine::{Pause, Ssd};
-use crate::policy::PageSet;
 use crate::request::{Extent, RequestOp};
 use crate::stats::Stats;
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId, count};
@@ -29,9 +28,9 @@ impl Ssd {
     pub(in crate::engine) fn admit_to_lane(&mut self, next: &Waiting, index: u64, lpn: Lpn) -> bool {
         let request = &next.request;
         let bytes = request.bytes as u32;
-        let place = self.dev.map.get(lpn);
-        match (request.op, place) {
-            (RequestOp::Read, Location::Flash(page)) => {
+        match request.op {
+            RequestOp::Read => {
+                let Some(page) = self.dev.map.on_flash(lpn) else { return false };
                 let asked = self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
                 let id = self.lane_request(next, index);
                 self.stats.pages.read += asked;
@@ -39,9 +38,9 @@ impl Ssd {
                 self.read_in_lane(id, lpn, page, offset, bytes, self.now - request.arrival);
                 true
             }
-            (RequestOp::Write, Location::Flash(_) | Location::Nowhere) if self.writes_in_lane(bytes) => {
+            RequestOp::Write if self.writes_in_lane(bytes, lpn) => {
                 let id = self.lane_request(next, index);
-                self.write_in_lane(id, lpn, place, self.now - request.arrival);
+                self.write_in_lane(id, lpn, self.now - request.arrival);
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
                 true
             }
@@ -53,18 +52,29 @@ impl Ssd {
     #[inline(always)]
     fn lane_request(&mut self, next: &Waiting, index: u64) -> RequestId {
         self.host.outstanding += 1;
-        // Most places were used by such a request before, so that only what tells it apart is set.
-        let Some(id) = self.host.requests.reuse(HostRequest::is_plain) else {
-            return RequestId(self.host.requests.insert(HostRequest::plain(index, next, self.now)));
+        // The place was used by such a request before, so that only what tells it apart is set.
+        let (id, record) = loop {
+            match self.host.requests.reuse(HostRequest::is_plain) {
+                Some(place) => break place,
+                None => self.add_lane_request(),
+            }
         };
-        self.host.requests[id].renew(index, next, self.now);
+        record.renew(index, next, self.now);
         RequestId(id)
     }
 
-    /// Whether a write of so many bytes of a page that is not in flight is for the lane.
+    /// Makes the next free place of a request one of the lane.
+    #[cold]
+    fn add_lane_request(&mut self) {
+        let id = self.host.requests.insert(HostRequest::plain());
+        self.host.requests.remove(id);
+    }
+
+    /// Whether a write of so many bytes of a page is for the lane: of all of it, and it is not in flight.
     #[inline(always)]
-    fn writes_in_lane(&self, bytes: u32) -> bool {
+    fn writes_in_lane(&self, bytes: u32, lpn: Lpn) -> bool {
         self.fast.writes
+            && !self.dev.map.is_staged(lpn)
             && bytes == self.dev.geometry.page_size
             && !self.host.runs.any_linger()
             && !self.oracle.tracks_sectors()
@@ -82,104 +92,93 @@ impl Ssd {
         bytes: u32,
         waited: Nanos,
     ) -> bool {
-        let place = self.dev.map.get(lpn);
-        match (op, place) {
-            (RequestOp::Read, Location::Flash(page)) => {
+        match op {
+            RequestOp::Read => {
+                let Some(page) = self.dev.map.on_flash(lpn) else { return false };
                 self.read_in_lane(id, lpn, page, offset, bytes, waited);
                 true
             }
-            (RequestOp::Write, Location::Flash(_) | Location::Nowhere) if self.writes_in_lane(bytes) => {
-                self.write_in_lane(id, lpn, place, waited);
+            RequestOp::Write if self.writes_in_lane(bytes, lpn) => {
+                self.write_in_lane(id, lpn, waited);
                 true
             }
             _ => false,
         }
     }
 
-    /// The place of a new operation in the lane. Most places were used by one before, so only what such an operation changes is set
-    /// again.
-    #[inline(always)]
-    fn lane_place(&mut self) -> OpId {
-        self.kernel.ops.reuse_lane().unwrap_or_else(|| self.new_lane_place())
-    }
-
-    #[inline(never)]
-    fn new_lane_place(&mut self) -> OpId {
-        self.kernel.ops.create(Op { lane: true, ..Op::blank() })
-    }
-
     #[inline(always)]
     fn read_in_lane(&mut self, request: RequestId, lpn: Lpn, at: Ppn, offset: u32, bytes: u32, waited: Nanos) {
-        let (now, age, id) = (self.now, self.age(), self.lane_place());
+        let (now, age) = (self.now, self.age());
+        let (id, op, page) = loop {
+            match self.kernel.ops.reuse_lane() {
+                Some(place) => break place,
+                None => self.kernel.ops.add_to_lane(),
+            }
+        };
+        op.renew(Verb::Read, Need::Read, request, lpn, age, now);
+        op.pages.set(at);
+        page.expected = self.oracle.latest(lpn);
         let plane = self.dev.geometry.plane_of(at);
         let spot = self.dev.geometry.spot(plane);
-        let expected = self.oracle.latest(lpn);
-        let (op, page) = self.kernel.ops.both(id);
-        op.renew(Verb::Read, Need::Read, request, lpn, age, now);
         op.go_to(plane, spot);
-        op.pages = PageSet::one(at);
         page.renew(spot.chip, offset, bytes, waited.0);
-        page.expected = expected;
         if self.oracle.tracks_sectors() {
             self.oracle.expects(id, lpn);
         }
         if self.begins_at_once(spot.unit) {
-            self.begin_read_in_lane(id, spot.unit, at, spot.chip);
+            self.begin_read_in_lane(id, spot.unit, at);
         } else {
-            self.join_queue(id, spot);
+            if self.fast.turns {
+                self.touch_unit(spot.unit);
+            }
+            await_die(&mut self.kernel.ops.host[id], &self.kernel.dies, spot, now);
+            self.join_queue(id, spot.unit);
         }
     }
 
     /// A whole page is written: it is the newest version from now on, and the old page is stale.
     #[inline(always)]
-    fn write_in_lane(&mut self, request: RequestId, lpn: Lpn, mut place: Location, waited: Nanos) {
+    fn write_in_lane(&mut self, request: RequestId, lpn: Lpn, waited: Nanos) {
         if self.chains.exist() {
-            self.before_stale(place);
-            // Its page may have moved.
-            place = self.dev.map.get(lpn);
+            self.before_stale(self.dev.map.get(lpn));
         }
-        let (now, age, id) = (self.now, self.age(), self.lane_place());
-        let plane = self.dev.geometry.static_plane(lpn);
-        let spot = self.dev.geometry.spot(plane);
-        let (op, page) = self.kernel.ops.both(id);
+        let (now, age) = (self.now, self.age());
+        let (id, op, page) = loop {
+            match self.kernel.ops.reuse_lane() {
+                Some(place) => break place,
+                None => self.kernel.ops.add_to_lane(),
+            }
+        };
         op.renew(Verb::Program, Need::Write, request, lpn, age, now);
+        page.tags[0] = self.oracle.admit(lpn);
+        let (plane, spot) = self.dev.geometry.static_place(lpn);
         op.go_to(plane, spot);
         page.renew(spot.chip, 0, self.dev.geometry.page_size, waited.0);
-        page.tags[0] = self.oracle.admit(lpn);
-        if let Location::Flash(old) = place {
+        if !self.fast.turns {
+            await_die(page, &self.kernel.dies, spot, now);
+        }
+        if let Some(old) = self.dev.map.stage(lpn, id) {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
         }
-        self.dev.map.set(lpn, Location::Staged(id));
-        self.join_queue(id, spot);
-    }
-
-    /// Adds a page to the queue of its die. Equals [`Ssd::enqueue`], without cases that cannot occur here.
-    #[inline(always)]
-    fn join_queue(&mut self, id: OpId, spot: Spot) {
         if self.fast.turns {
             self.touch_unit(spot.unit);
+            await_die(&mut self.kernel.ops.host[id], &self.kernel.dies, spot, now);
         }
-        let by_plane = self.kernel.dies.gc_by_plane[self.ledger_index(spot.unit, spot.in_unit)];
-        let state = &mut self.kernel.dies[spot.unit];
-        let page = &mut self.kernel.ops.host[id];
-        if state.holder() == Holder::Gc {
-            page.ledger_gc = state.gc(self.now);
-            page.ledger_gc_own = state.gc_own(by_plane, spot.in_unit, self.now);
-            page.collections = state.collections.saturating_sub(1);
-        } else {
-            // As no collection holds it, these stand still.
-            page.ledger_gc = state.gc_before();
-            page.ledger_gc_own = by_plane;
-            page.collections = state.collections;
-        }
-        page.ledger_writeback = state.writeback(self.now);
-        state.queue.push(&mut self.kernel.ops, id);
+        self.join_queue(id, spot.unit);
+    }
+
+    /// Adds a page to the queue of its die. With [`await_die`] this equals [`Ssd::enqueue`], without cases that cannot occur here.
+    #[inline(always)]
+    fn join_queue(&mut self, id: OpId, unit: UnitId) {
+        let state = &mut self.kernel.dies.units[unit.ix()];
+        state.queue.push_new(&mut self.kernel.ops, id);
         // A busy die looks at its queue when it becomes free.
-        if state.array().is_none() {
-            self.mark_unit(spot.unit);
+        if state.array().is_none() && !state.dirty {
+            state.dirty = true;
+            self.kernel.dies.dirty.push(unit);
         }
         if self.rules.heeds {
-            self.disturb_unit(spot.unit);
+            self.disturb_unit(unit);
         }
     }
 
@@ -206,15 +205,15 @@ impl Ssd {
     #[inline(always)]
     fn start_read(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &mut self.kernel.ops[id];
-        let Location::Flash(at) = self.dev.map.get(op.lpn) else { return false };
+        let Some(at) = self.dev.map.on_flash(op.lpn) else { return false };
         if at != op.pages.head() {
             if self.dev.geometry.plane_of(at) != op.plane {
                 return false;
             }
-            op.pages = PageSet::one(at);
+            op.pages.set(at);
         }
-        let (next, request, chip) = (op.next, op.request, self.dev.geometry.chip_of(op.plane));
-        self.begin_read_in_lane(id, unit, at, chip);
+        let (next, request) = (op.next, op.request);
+        self.begin_read_in_lane(id, unit, at);
         if self.rules.deep {
             self.expect_next(next, request);
         }
@@ -222,18 +221,18 @@ impl Ssd {
     }
 
     /// A read in the lane begins on its free die.
-    #[inline(never)]
-    fn begin_read_in_lane(&mut self, id: OpId, unit: UnitId, at: Ppn, chip: u32) {
+    #[inline(always)]
+    fn begin_read_in_lane(&mut self, id: OpId, unit: UnitId, at: Ppn) {
         let now = self.now;
         let (op, page) = self.kernel.ops.both(id);
-        let turn = self.kernel.dies.begin_host(unit, id, op.next, chip, op.waits_since, now);
+        let turn = self.kernel.dies.begin_host(unit, id, op.next, page.chip, op.waits_since, now);
         let (gc, writeback) = page.charge_turn(&turn, op.waits_since, now);
         let transfer = self.dev.timing.transfer(page.bytes);
         let array = self.dev.timing.steady_read(|| self.dev.geometry.offset(at));
         op.legs.set_read(array, transfer);
         op.bus_gc = 0;
-        page.first_start.get_or_insert(Moment::at(now));
-        page.blame.add(Cause::Array, array.0);
+        page.first_start = Some(Moment::at(now));
+        page.blame.set(Cause::Array, array.0);
         self.dev.flash.read_begins(self.dev.geometry.block_of(at));
         let tag = self.oracle.load(at, op.lpn);
         page.tags[0] = tag;
@@ -242,7 +241,8 @@ impl Ssd {
         if !(self.fast.books && self.book(id, unit, bus, (now + array, age), transfer)) {
             self.kernel.timers.begin(Timer::Array(unit), now + array);
         }
-        if self.notes_reads() {
+        // There is no write cache.
+        if self.host.runs.any() || self.oracle.tracks_sectors() {
             self.note_flash_read(id, tag);
         }
         if gc + writeback > 0 {
@@ -272,17 +272,15 @@ impl Ssd {
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(at));
         op.legs.set_program(transfer, array);
-        op.pages = PageSet::one(at);
+        op.pages.set(at);
         op.bus_gc = 0;
-        page.first_start.get_or_insert(Moment::at(now));
+        page.first_start = Some(Moment::at(now));
         self.stats.count_host_program();
         let (next, request, bus) = (op.next, op.request, op.channel.ix());
         let contested = self.kernel.buses.is_contested(bus);
         let state = &mut self.kernel.buses[bus];
         let alone = !contested && state.is_free(now) && !self.booked.exist() && !self.chains.cross();
-        if transfer == Nanos::ZERO || array == Nanos::ZERO {
-            self.run_leg(id);
-        } else if alone {
+        if alone {
             // Its data crosses the channel at once, and its program is the next event. Equals `Ssd::send_to_die`.
             let until = now + transfer;
             state.calm = 0;
@@ -376,7 +374,8 @@ impl Ssd {
         self.oracle.land(at, tag, true);
         self.dev.map.set(lpn, Location::Flash(at));
         self.oracle.acknowledge(tag);
-        let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, self.now);
+        let latency =
+            complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, false), page, self.now);
         self.page_leaves(id, request, latency);
         self.leave_die(unit, chip, bus_gc);
         self.test_trigger(plane);
@@ -471,29 +470,48 @@ impl Ssd {
         // As `end_read`: there are no errors.
         self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages.head()));
         self.oracle.delivered(op.lpn, page.tags[0], page.expected);
-        let (unit, plane, bus_gc, request) = (op.unit, op.plane, op.bus_gc, op.request);
-        let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, request, page, now);
+        debug_assert_eq!(page.chip, self.dev.geometry.chip_of(op.plane));
+        let (unit, chip, bus_gc, request) = (op.unit, page.chip, op.bus_gc, op.request);
+        let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, true), page, now);
         self.page_leaves(id, request, latency);
-        self.leave_die(unit, self.dev.geometry.chip_of(plane), bus_gc);
+        self.leave_die(unit, chip, bus_gc);
     }
+}
+
+/// A page begins to wait for its die: notes for how long collections and write-backs had held that before.
+#[inline(always)]
+fn await_die(page: &mut HostPage, dies: &Dies, spot: Spot, now: Nanos) {
+    let by_plane = dies.gc_by_plane[spot.ledger as usize];
+    let state = &dies[spot.unit];
+    if state.holder() == Holder::Gc {
+        page.ledger_gc = state.gc(now);
+        page.ledger_gc_own = state.gc_own(by_plane, spot.in_unit, now);
+        page.collections = state.collections.saturating_sub(1);
+    } else {
+        // As no collection holds it, these stand still.
+        page.ledger_gc = state.gc_before();
+        page.ledger_gc_own = by_plane;
+        page.collections = state.collections;
+    }
+    page.ledger_writeback = state.writeback(now);
 }
 
 /// A write's data crosses its channel without a wait, and is programmed.
 #[inline(always)]
 fn charge_program(op: &mut Op, page: &mut HostPage, transfer: Nanos, array: Nanos) {
-    page.blame.add(Cause::Bus, transfer.0);
-    page.blame.add(Cause::Array, array.0);
+    page.blame.set(Cause::Bus, transfer.0);
+    page.blame.set(Cause::Array, array.0);
     op.leg = 1;
 }
 
-/// A page has been served: if it is the only one of its request, which is measured, the request has completed. Returns its latency
+/// A page has been read or written: if it is the only one of its request, which is measured, the request has completed. Returns its latency
 /// then. Equals [`Ssd::request_done`] without features that close the lane.
 #[inline(always)]
 fn complete(
     host: &mut Host,
     stats: &mut Stats,
     dies: &mut Dies,
-    id: RequestId,
+    (id, reads): (RequestId, bool),
     page: &HostPage,
     now: Nanos,
 ) -> Option<u64> {
@@ -501,9 +519,10 @@ fn complete(
     if !record.is_single() {
         return None;
     }
-    let (latency, waits) = ((now - record.request.arrival).0, page.blame.waits());
-    law_eq!(waits + page.blame.service(), latency, "causes sum to the latency of request {}", record.index);
-    let of = if record.request.op == RequestOp::Read {
+    let (latency, (waits, service)) = ((now - record.request.arrival).0, page.blame.sums());
+    law_eq!(waits + service, latency, "causes sum to the latency of request {}", record.index);
+    debug_assert_eq!(reads, record.request.op == RequestOp::Read);
+    let of = if reads {
         count(&mut stats.requests.read);
         stats.bytes.read += record.request.bytes;
         &mut stats.read

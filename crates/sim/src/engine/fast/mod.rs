@@ -264,6 +264,8 @@ impl FastPaths {
             && matches!(place, Place::Static(_))
             && !config.stages()
             && !keep_overwritten
+            && transfer != Nanos::ZERO
+            && takes_time(program)
             && geometry.data_pages == geometry.pages_per_block;
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;

@@ -168,7 +168,7 @@ impl Ssd {
     /// # Panics
     /// If this configuration fills a device differently: see [`Filled::key`].
     pub fn from_filled(config: &Config, filled: &Filled) -> Result<Self, ConfigError> {
-        law_eq!(filled.key, Filled::key(config), "configurations that fill alike");
+        law_eq!(&filled.key, &Filled::key(config), "configurations that fill alike");
         let mut ssd = Ssd::unfilled(config, filled.seed, filled.oracle.check())?;
         let Filled {
             key: _,

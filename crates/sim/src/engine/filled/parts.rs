@@ -256,7 +256,7 @@ impl Part<'_> {
     #[inline(always)]
     fn put(&mut self, lpn: Lpn, page: Ppn) {
         self.whole.map.set(lpn, Ppn(page.0 + self.page));
-        if self.whole.oracle.watches(lpn) {
+        if self.whole.oracle.is_watched(lpn) {
             self.watched.push(lpn);
         }
     }

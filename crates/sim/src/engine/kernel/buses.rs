@@ -102,8 +102,10 @@ impl Bus {
     #[inline(always)]
     pub(in crate::engine) fn begin(&mut self, gc: bool, now: Nanos, until: Nanos, last: Nanos) {
         self.marked = self.busy_at_mark(last);
-        self.gc = self.gc(now);
-        self.gc_transfer = gc;
+        if self.gc_transfer || gc {
+            self.gc = self.gc(now);
+            self.gc_transfer = gc;
+        }
         self.since = now;
         self.until = until;
         self.total += (until - now).0;

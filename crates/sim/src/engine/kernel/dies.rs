@@ -72,6 +72,10 @@ impl Turn {
     pub(in crate::engine) fn parts(&self, since: Nanos, now: Nanos, gc: u64, writeback: u64) -> WaitParts {
         let (gc, writeback) = (self.gc - gc, self.writeback - writeback);
         let rest = (now - since).0 - gc - writeback;
+        if self.lag == 0 {
+            // It begins when it would by the shadow clock.
+            return WaitParts { gc, writeback, host: rest, late: 0 };
+        }
         let host = (self.shadow_start.0.saturating_sub(since.0)).min(rest);
         WaitParts { gc, writeback, host, late: rest - host }
     }
@@ -318,8 +322,12 @@ impl Unit {
             // No operation is late that does not wait.
             return Turn { gc, writeback, lag: 0, shadow_start: now };
         }
-        let free = self.released.0.saturating_sub(self.lag);
         let most = self.lag + (gc + writeback - self.lag_gc);
+        if most == 0 {
+            // Nothing has delayed it.
+            return Turn { gc, writeback, lag: 0, shadow_start: now };
+        }
+        let free = self.released.0.saturating_sub(self.lag);
         let lag = now.0.saturating_sub(free.max(since.0)).min(most);
         Turn { gc, writeback, lag, shadow_start: Nanos(now.0 - lag) }
     }
@@ -407,6 +415,9 @@ impl Unit {
     }
 }
 
+/// No number of chips.
+const NO_CHIPS: u32 = u32::MAX;
+
 /// All units.
 #[derive(Clone)]
 pub(in crate::engine) struct Dies {
@@ -435,12 +446,13 @@ pub(in crate::engine) struct Dies {
     chip_ops: Vec<u32>,
     /// Chips with an operation in service.
     chips_busy: u32,
-    /// In a round in which reads begin before all requests have arrived: the chips that were in use before.
-    before: Option<u32>,
+    /// In a round in which reads begin before all requests have arrived: the chips that were in use before; otherwise none.
+    before: u32,
     planes_per_unit: usize,
     pages_per_entry: u32,
-    /// Units without a holder, as bits.
+    /// Units without a holder, as bits, where writes look for one.
     free: Vec<u64>,
+    lists_free: bool,
 }
 
 impl Dies {
@@ -463,10 +475,20 @@ impl Dies {
             held_at_mark: Level::default(),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
-            before: None,
+            before: NO_CHIPS,
             planes_per_unit: geometry.planes_per_unit as usize,
             pages_per_entry: geometry.pages_per_entry,
-            free: vec![u64::MAX; units.div_ceil(64)],
+            free: vec![0; units.div_ceil(64)],
+            lists_free: false,
+        }
+    }
+
+    /// Whether [`Dies::first_free`] is asked from now on.
+    pub(in crate::engine) fn list_free(&mut self, wanted: bool) {
+        self.lists_free = wanted;
+        self.free.fill(0);
+        for (unit, _) in self.units.iter().enumerate().filter(|(_, unit)| unit.holder == Holder::Free) {
+            self.free[unit / 64] |= 1 << (unit % 64);
         }
     }
 
@@ -488,9 +510,10 @@ impl Dies {
         self.chips_busy = 0;
     }
 
-    /// The first unit without a holder among those from `from` on and before `to`.
+    /// The first unit without a holder among those from `from` on and before `to`, if they are listed.
     #[inline(always)]
     pub(in crate::engine) fn first_free(&self, from: u32, to: u32) -> Option<UnitId> {
+        debug_assert!(self.lists_free);
         let (mut word, mut mask) = (from as usize / 64, u64::MAX << (from % 64));
         while word * 64 < to as usize {
             let bits = self.free[word] & mask;
@@ -506,7 +529,9 @@ impl Dies {
     /// A unit has no holder from now on although it had one, or the reverse.
     #[inline(always)]
     fn turn_free(&mut self, unit: UnitId) {
-        self.free[unit.ix() / 64] ^= 1 << (unit.0 % 64);
+        if self.lists_free {
+            self.free[unit.ix() / 64] ^= 1 << (unit.0 % 64);
+        }
     }
 
     /// Records a change of holder in the ledger.
@@ -590,19 +615,19 @@ impl Dies {
     /// Chips with an operation in service when a request arrives.
     #[inline(always)]
     pub(in crate::engine) fn chips_busy(&self) -> u32 {
-        self.before.unwrap_or(self.chips_busy)
+        if self.before == NO_CHIPS { self.chips_busy } else { self.before }
     }
 
     /// Whether reads begin before all requests have arrived.
     #[inline(always)]
     pub(in crate::engine) fn starts_early(&self) -> bool {
-        self.before.is_some()
+        self.before != NO_CHIPS
     }
 
     /// From now on, or no longer, reads begin before all requests of this time have arrived.
     #[inline(always)]
     pub(in crate::engine) fn start_early(&mut self, early: bool) {
-        self.before = early.then_some(self.chips_busy);
+        self.before = if early { self.chips_busy } else { NO_CHIPS };
     }
 
     /// A host operation begins on its free unit: it is at the head of the queue before `next`, or the queue is empty. Returns its
@@ -655,8 +680,9 @@ impl Dies {
         let ops = &mut self.chip_ops[chip as usize];
         // Branchless: the direction is unpredictable.
         if up {
-            self.chips_busy += select_unpredictable(*ops == 0, 1, 0);
-            *ops += 1;
+            // There are fewer operations than 2^32.
+            self.chips_busy = self.chips_busy.wrapping_add(select_unpredictable(*ops == 0, 1, 0));
+            *ops = ops.wrapping_add(1);
         } else {
             *ops -= 1;
             self.chips_busy -= select_unpredictable(*ops == 0, 1, 0);

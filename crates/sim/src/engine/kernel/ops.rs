@@ -120,7 +120,9 @@ impl HostPage {
         }
         let parts = turn.parts(since, now, self.ledger_gc, self.ledger_writeback);
         self.blame.add(Cause::DieHost, parts.host);
-        self.blame.add(Cause::DieLate, parts.late);
+        if parts.late > 0 {
+            self.blame.add(Cause::DieLate, parts.late);
+        }
         (parts.gc, parts.writeback)
     }
 }
@@ -457,8 +459,16 @@ impl Ops {
 
     /// The place of the next operation, with its old content, if the old operation was in the fast lane, too.
     #[inline(always)]
-    pub(in crate::engine) fn reuse_lane(&mut self) -> Option<OpId> {
-        self.records.reuse(|op| op.lane).map(OpId)
+    pub(in crate::engine) fn reuse_lane(&mut self) -> Option<(OpId, &mut Op, &mut HostPage)> {
+        let (id, op) = self.records.reuse(|op| op.lane)?;
+        Some((OpId(id), op, &mut self.host[OpId(id)]))
+    }
+
+    /// Makes the place of the next operation one that [`Ops::reuse_lane`] returns.
+    #[cold]
+    pub(in crate::engine) fn add_to_lane(&mut self) {
+        let id = self.create(Op { lane: true, ..Op::blank() });
+        self.remove_lane(id);
     }
 
     /// Whether all operations are in the fast lane.

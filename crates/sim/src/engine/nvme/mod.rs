@@ -286,7 +286,7 @@ impl Ssd {
     /// A request has arrived.
     fn joins_queue(&mut self, waiting: Waiting, extents: Vec<Extent>) {
         let number = self.nvme().next_number;
-        self.watch_arrival(number, &waiting.request);
+        self.watch_arrival(number, waiting.request);
         self.arrives();
         self.host.queued += 1;
         let now = self.now;
@@ -315,7 +315,7 @@ impl Ssd {
             nvme.queues[queue].inside += 1;
             self.host.give_extents(next.extents);
             let (op, tenant) = (next.waiting.request.op, next.waiting.marks.tenant);
-            self.admit_numbered(&next.waiting, next.number);
+            self.admit_numbered(next.waiting, next.number);
             if op == RequestOp::Trim {
                 // It takes a slot for no time.
                 let nvme = self.nvme_mut();
@@ -414,9 +414,7 @@ impl Ssd {
             _ => &mut counts.write,
         };
         counts.bytes[usize::from(op == RequestOp::Write)] += bytes;
-        stats.latency.record(latency);
-        stats.waiting.record(waits);
-        stats.spend(blame, latency);
+        stats.spend(blame, latency, waits);
         stats.spend_extras(extras, latency);
         let total: u64 = by.iter().sum();
         law_eq!(

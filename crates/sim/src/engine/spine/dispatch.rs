@@ -2,6 +2,7 @@
 
 use crate::blame::Cause;
 use crate::device::flash::Stream;
+use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
@@ -357,12 +358,14 @@ impl Ssd {
         let plane = self.dev.geometry.plane_of(at);
         if self.dev.geometry.unit_of(plane) != unit {
             // The page has moved: the read queues at its new die, with its own age.
+            self.kernel.ops.leave_lane(op);
             self.charge_wait(op, unit);
             self.kernel.ops[op].waits_since = self.now;
             return self.enqueue(op, plane, true);
         }
         if self.kernel.ops[op].plane != plane {
             // So far it has waited for another plane of this unit.
+            self.kernel.ops.leave_lane(op);
             self.charge_wait(op, unit);
             self.kernel.ops[op].waits_since = self.now;
             self.kernel.ops[op].plane = plane;
@@ -771,8 +774,9 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
         let (page, state) = (&self.kernel.ops[op], &self.kernel.dies[unit]);
-        let k = self.dev.geometry.plane_in_unit(page.plane);
-        let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)], k, self.now)
+        let Spot { in_unit, ledger, .. } = self.dev.geometry.spot(page.plane);
+        debug_assert_eq!(self.dev.geometry.unit_of(page.plane), unit);
+        let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[ledger as usize], in_unit, self.now)
             - self.kernel.ops.host[op].ledger_gc_own;
         self.note_conflict(op, unit, gc_all, back);
         let blame = &mut self.kernel.ops.host[op].blame;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::blame::Cause;
 use crate::config::{Config, UnwrittenRead};
-use crate::device::geometry::Geometry;
+use crate::device::geometry::{Geometry, Spot};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
 use crate::engine::kernel::dies::Holder;
@@ -60,16 +60,18 @@ impl HostRequest {
         self.plain && self.remaining == 1
     }
 
-    /// The record of a measured request of one page in the lane.
-    pub(in crate::engine) fn plain(index: u64, next: &Waiting, admitted: Nanos) -> Self {
-        HostRequest { plain: true, ..HostRequest::new(index, *next, admitted, true, 1) }
+    /// The record of a measured request of one page in the lane, before [`HostRequest::renew`].
+    pub(in crate::engine) fn plain() -> Self {
+        HostRequest { plain: true, ..HostRequest::new(0, Waiting::BLANK, Nanos::ZERO, true, 1) }
     }
 
     /// Makes the record of an earlier such request that of another one.
     #[inline(always)]
     pub(in crate::engine) fn renew(&mut self, index: u64, next: &Waiting, admitted: Nanos) {
         self.index = index;
-        self.request = next.request;
+        // By field: the rest of its bytes need not be copied.
+        let Request { arrival, op, offset, bytes } = next.request;
+        self.request = Request { arrival, op, offset, bytes };
         self.admitted = admitted;
         self.conflicted = false;
         self.marks = next.marks;
@@ -373,8 +375,8 @@ impl Ssd {
     }
 
     fn check_extent(&self, offset: u64, bytes: u64) {
-        let end = offset.checked_add(bytes);
-        law!(bytes > 0 && end.is_some_and(|end| end <= self.capacity_bytes()), "a request lies on the device");
+        let capacity = self.capacity_bytes();
+        law!(bytes > 0 && bytes <= capacity && offset <= capacity - bytes, "a request lies on the device");
     }
 
     /// Keeps the extents of a request until it is admitted.
@@ -445,11 +447,13 @@ impl Ssd {
             if self.host.closed {
                 self.arrives();
                 next.request.arrival = self.now;
-                self.watch_arrival(self.host.admitted, &next.request);
+                if self.is_observed() {
+                    self.watch_arrival(self.host.admitted, next.request);
+                }
             } else {
                 self.host.arrived -= 1;
             }
-            self.admit_numbered(&next, self.host.admitted);
+            self.admit_numbered(next, self.host.admitted);
         }
     }
 
@@ -459,7 +463,7 @@ impl Ssd {
         while self.host.ring.get(self.host.arrived).is_some_and(|next| next.request.arrival <= self.now) {
             let ahead = self.host.arrived as u64;
             if let Some(next) = self.host.ring.get(self.host.arrived).copied() {
-                self.watch_arrival(self.host.admitted + ahead, &next.request);
+                self.watch_arrival(self.host.admitted + ahead, next.request);
             }
             self.host.arrived += 1;
             self.arrives();
@@ -593,9 +597,9 @@ impl Ssd {
 
     /// A TRIM completes at admission.
     #[inline(never)]
-    fn admit_trim(&mut self, next: &Waiting, index: u64, measured: bool) {
+    fn admit_trim(&mut self, next: Waiting, index: u64, measured: bool) {
         let request = next.request;
-        self.each_extent(next, |ssd, extent, _| ssd.trim_range(extent, measured));
+        self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured));
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.stats.requests.trim += u64::from(measured);
@@ -609,8 +613,8 @@ impl Ssd {
 
     /// Admits a request, which has this number in the order of arrival.
     #[inline(always)]
-    pub(in crate::engine) fn admit_numbered(&mut self, next: &Waiting, index: u64) {
-        let request = next.request;
+    pub(in crate::engine) fn admit_numbered(&mut self, next: Waiting, index: u64) {
+        let request = &next.request;
         if self.host.admitted.is_multiple_of(BATCH as u64) {
             self.look_ahead_in_time();
         }
@@ -618,17 +622,26 @@ impl Ssd {
         if measured && self.stats.first_arrival.is_none() {
             self.start_measures(request.arrival);
         }
-        let together = Extent { offset: request.offset, bytes: request.bytes };
         match request.op {
             RequestOp::Read | RequestOp::Write => {}
             RequestOp::Trim => return self.admit_trim(next, index, measured),
-            RequestOp::Flush => return self.admit_flush(*next, index, measured),
+            RequestOp::Flush => return self.admit_flush(next, index, measured),
         }
         let last = self.dev.geometry.page_at(request.offset + request.bytes - 1);
         let single = next.page == last && next.extents == 0;
-        if self.fast.lane && measured && single && self.admit_to_lane(next, index, next.page) {
+        if self.fast.lane && measured && single && self.admit_to_lane(&next, index, next.page) {
             return;
         }
+        // A copy, so that the lane keeps its own in registers.
+        let copy = next;
+        self.admit_wide(&copy, index, measured);
+    }
+
+    /// Admits a request that is not of one page in the lane.
+    #[inline(always)]
+    fn admit_wide(&mut self, next: &Waiting, index: u64, measured: bool) {
+        let request = next.request;
+        let together = Extent { offset: request.offset, bytes: request.bytes };
         self.host.outstanding += 1;
         let (pages, asked) = self.pages_of(next);
         let record = HostRequest::new(index, *next, self.now, measured, pages);
@@ -996,14 +1009,13 @@ impl Ssd {
     /// The same where steps of collections never take turns.
     #[inline(always)]
     pub(in crate::engine) fn join_die(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
-        let unit = self.dev.geometry.unit_of(plane);
-        let k = self.dev.geometry.plane_in_unit(plane);
-        let ledger = self.kernel.dies.gc_by_plane[self.ledger_index(unit, k)];
+        let Spot { unit, in_unit: k, ledger, channel, .. } = self.dev.geometry.spot(plane);
+        let ledger = self.kernel.dies.gc_by_plane[ledger as usize];
         let state = &mut self.kernel.dies[unit];
         let page = &mut self.kernel.ops[op];
         page.plane = plane;
         page.unit = unit;
-        page.channel = self.dev.geometry.channel_of(plane);
+        page.channel = channel;
         let age = page.age;
         let page = &mut self.kernel.ops.host[op];
         page.ledger_gc = state.gc(self.now);
@@ -1037,11 +1049,6 @@ impl Ssd {
         if self.rules.tenants {
             self.shares_at_queue(op, unit);
         }
-    }
-
-    #[inline(always)]
-    pub(in crate::engine) fn ledger_index(&self, unit: UnitId, k: u32) -> usize {
-        (unit.0 * self.dev.geometry.planes_per_unit + k) as usize
     }
 
     /// Frees an operation.

@@ -18,9 +18,20 @@ pub(in crate::engine) struct Waiting {
 }
 
 impl Waiting {
+    /// No particular request.
+    pub(super) const BLANK: Self = Waiting {
+        request: Request { arrival: Nanos::ZERO, op: RequestOp::Read, offset: 0, bytes: 0 },
+        page: Lpn(0),
+        extents: 0,
+        marks: Marks { fua: false, queue: 0, tenant: 0 },
+    };
+
     /// A contiguous request whose first byte is in a page.
     #[inline(always)]
     pub(in crate::engine) fn together(request: Request, page: Lpn) -> Self {
+        // By field: the rest of its bytes need not be copied.
+        let Request { arrival, op, offset, bytes } = request;
+        let request = Request { arrival, op, offset, bytes };
         Waiting { request, page, extents: 0, marks: Marks::default() }
     }
 }
@@ -29,15 +40,14 @@ impl Waiting {
 #[derive(Clone)]
 pub(in crate::engine) struct Ring {
     places: Box<[Waiting; RING]>,
-    /// Number of requests that have left it.
+    /// Number of requests that have left it. Only its remainder by [`RING`] matters.
     first: usize,
     len: usize,
 }
 
 impl Ring {
     pub(super) fn new() -> Self {
-        let blank = Request { arrival: Nanos::ZERO, op: RequestOp::Read, offset: 0, bytes: 0 };
-        let places = vec![Waiting::together(blank, Lpn(0)); RING].into_boxed_slice();
+        let places = vec![Waiting::BLANK; RING].into_boxed_slice();
         Ring { places: places.try_into().expect("as many as it has"), first: 0, len: 0 }
     }
 
@@ -61,7 +71,7 @@ impl Ring {
     #[inline(always)]
     pub(in crate::engine) fn at(&self, i: usize) -> &Waiting {
         debug_assert!(i < self.len);
-        &self.places[(self.first + i) % RING]
+        &self.places[self.first.wrapping_add(i) % RING]
     }
 
     /// The first request.
@@ -74,7 +84,7 @@ impl Ring {
     #[inline(always)]
     pub(in crate::engine) fn push_back(&mut self, next: Waiting) {
         law!(self.len < RING, "the host's ring has room");
-        self.places[(self.first + self.len) % RING] = next;
+        self.places[self.first.wrapping_add(self.len) % RING] = next;
         self.len += 1;
     }
 
@@ -82,7 +92,7 @@ impl Ring {
     #[inline(always)]
     pub(in crate::engine) fn take(&mut self) -> Waiting {
         let next = self.places[self.first % RING];
-        self.first += 1;
+        self.first = self.first.wrapping_add(1);
         self.len -= 1;
         next
     }
