@@ -359,6 +359,7 @@ impl Stats {
     }
 
     /// Pages that GC moves one by one.
+    #[inline(always)]
     pub(crate) fn count_moves(&mut self, journey: Journey, pages: u64) {
         let commands = if self.per_unit > 1 { pages } else { 0 };
         let pages = pages * self.per_unit;

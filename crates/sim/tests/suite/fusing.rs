@@ -341,3 +341,35 @@ fn compare_worlds(about: About, seeds: u64) {
     }
     assert!(ran * 2 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
 }
+
+/// Checkpoints of the write amplification count copybacks that share an event. A read whose page is overwritten while it waits is
+/// served from memory in no time, so the next request arrives when copybacks that begin now have begun. The checkpoint in the
+/// middle is reported, and each number of requests has another one.
+#[test]
+fn copybacks_that_share_an_event_are_counted_at_each_write() {
+    let config: Config = "geometry = { channels = 1, chips_per_channel = 3, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 16, page_size = \"512B\" }
+timing = { read = \"1024ns\", program = \"2048ns\", erase = \"2048ns\", transfer = \"2ns/B\" }
+device = { over_provisioning = 0.3, queue_depth = 8 }
+gc = { threshold = \"4 pages\" }
+schemes = { path = \"copyback\", victim = \"fifo\" }
+precondition = { mode = \"random\" }"
+        .parse()
+        .unwrap();
+    let mut rng = stream(1, "checkpoints");
+    let mut request = |_| Request {
+        arrival: Nanos::ZERO,
+        op: if below(&mut rng, 2) == 0 { RequestOp::Read } else { RequestOp::Write },
+        // Some pages are often in flight.
+        offset: ([1 << 20, 1 << 14, 1 << 14][below(&mut rng, 3) as usize] * below(&mut rng, 1 << 10)) >> 10,
+        bytes: 1,
+    };
+    let requests: Vec<_> = (0..400).map(&mut request).collect();
+    let mut known = 0;
+    for count in 60..requests.len() {
+        let told = |fusing| run(&config, &requests[..count], fusing, false, true).swap_remove(0);
+        let (apart, fused) = (told(false), told(true));
+        assert_eq!(fields(&fused), fields(&apart), "{count} requests");
+        known += usize::from(apart.contains("write_amplification_halves: Some"));
+    }
+    assert!(known > 200, "{known} runs with two halves");
+}

@@ -38,15 +38,15 @@ fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Opti
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [
-        ("writes, external", "", 760),
-        ("writes, copyback", "", 1_100),
-        ("writes, queued", "", 1_950),
-        ("writes, pagc", "", 1_340),
-        ("writes, preemptive", "", 1_600),
-        ("writes, idle-chip", "", 1_480),
+        ("writes, external", "", 700),
+        ("writes, copyback", "", 950),
+        ("writes, queued", "", 1_900),
+        ("writes, pagc", "", 1_220),
+        ("writes, preemptive", "", 1_440),
+        ("writes, idle-chip", "", 1_430),
         ("reads", "", 1_610),
-        ("count-only writes", "", 315),
-        ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_895),
+        ("count-only writes", "", 310),
+        ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_875),
         ("writes, external", "noc = { model = \"formula\" }", 5_890),
         ("reads", "ecc = { errors = \"model\" }", 3_895),
     ] {

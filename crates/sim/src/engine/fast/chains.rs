@@ -93,6 +93,7 @@ pub(super) struct Passages {
 }
 
 impl Passages {
+    #[inline(always)]
     fn front(&self) -> Option<&Passage> {
         self.ring.get(self.first)
     }
@@ -205,6 +206,12 @@ impl Chains {
         self.crossing > 0
     }
 
+    /// The start of the next transfer on a bus, or never. Only channels have chains, not ports.
+    #[inline(always)]
+    fn next_at(&self, bus: usize) -> Nanos {
+        self.passages.get(bus).and_then(Passages::front).map_or(Nanos::NEVER, |first| first.at)
+    }
+
     /// Bytes of a unit's chain.
     pub(in crate::engine) const BYTES: u64 = (size_of::<Chain>() + PASSAGES * size_of::<Passage>()) as u64;
 
@@ -273,15 +280,13 @@ impl Ssd {
     /// been granted since.
     #[inline(always)]
     pub(in crate::engine) fn catch_up(&mut self, bus: usize, now: Nanos) {
-        if self.chains.cross() {
+        if self.chains.cross() && self.chains.next_at(bus) <= now {
             self.enter_transfers(bus, now);
         }
     }
 
     fn enter_transfers(&mut self, bus: usize, now: Nanos) {
-        // Only channels have chains, not ports.
-        let Some(passages) = self.chains.passages.get_mut(bus) else { return };
-        let pace = self.chains.pace;
+        let (pace, passages) = (self.chains.pace, &mut self.chains.passages[bus]);
         let (state, last) = (&mut self.kernel.buses[bus], self.stats.last_completion);
         // Those before this time have begun.
         let limit = if self.kernel.granted_at == now { now + Nanos(1) } else { now };
@@ -354,7 +359,7 @@ impl Ssd {
     /// Whether the page of a chain requests the bus now.
     #[inline(always)]
     pub(super) fn passage_begins(&self, bus: usize, now: Nanos) -> bool {
-        self.chains.cross() && self.chains.passages[bus].front().is_some_and(|first| first.at == now)
+        self.chains.cross() && self.chains.next_at(bus) == now
     }
 
     /// A logical page is about to become stale where it is: its collection must not be ahead of its events.

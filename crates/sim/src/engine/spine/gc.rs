@@ -376,6 +376,7 @@ impl Ssd {
     }
 
     /// Begins the step for which a job's operation is set up, or queues it.
+    #[inline(always)]
     pub(in crate::engine) fn carry_out(&mut self, id: JobId) {
         let running = &mut self.gc.jobs[id.0];
         running.busy = true;
@@ -440,44 +441,6 @@ impl Ssd {
         }
     }
 
-    /// Sets up a move of one page, if it is one, on a device whose pages are treated alike: [`Ssd::begin_move`] without cases that
-    /// cannot occur there. Returns whether it did.
-    #[inline(always)]
-    fn begins_alone(&mut self, id: OpId) -> bool {
-        let op = &self.kernel.ops[id];
-        let running = &mut self.gc.jobs[op.job.0];
-        let Some(journey) = self.rules.plain_moves.filter(|_| op.pages.len() == 1) else { return false };
-        if running.fetches || running.stream != Stream::Gc {
-            return false;
-        }
-        running.journey = journey;
-        let page = op.pages[0];
-        self.dev.flash.read_begins(self.dev.geometry.block_of(page));
-        if journey.out == Hop::Die {
-            self.stats.count_copybacks(1);
-            self.copy_one(id, page);
-        } else {
-            self.stats.count_reads(Class::Gc, 1);
-            self.fetch_one(id, page);
-        }
-        true
-    }
-
-    /// Sets up the program of the only page in hand on a device whose pages are treated alike: [`Ssd::begin_place`] without cases
-    /// that cannot occur there. Returns whether it did.
-    #[inline(always)]
-    fn places_alone(&mut self, id: OpId) -> bool {
-        let op = &self.kernel.ops[id];
-        let (running, plane) = (&self.gc.jobs[op.job.0], op.plane);
-        let hand = running.job.hand;
-        if hand.len() != 1 || running.stream != Stream::Gc {
-            return false;
-        }
-        self.kernel.ops[id].from = hand;
-        self.place_one(id, plane);
-        true
-    }
-
     pub(in crate::engine) fn begin_move(&mut self, op: OpId) {
         let pages = self.kernel.ops[op].pages;
         let job = self.kernel.ops[op].job;
@@ -523,68 +486,6 @@ impl Ssd {
             let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
             self.kernel.ops[op].legs = self.dev.timing.read_and_decode(from, burst);
         }
-    }
-
-    /// Sets up the read of a one-page move: [`Ssd::begin_move`] if all pages are treated alike. Returns its array time.
-    #[inline(always)]
-    pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
-        self.load_moving(id, page);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let array = self.dev.timing.steady_read(|| self.dev.geometry.offset(page));
-        let op = &mut self.kernel.ops[id];
-        op.verb = Verb::Read;
-        op.pages = PageSet::one(page);
-        op.from = op.pages;
-        op.legs.set_read(array, transfer);
-        op.leg = 0;
-        array
-    }
-
-    /// The same for the copyback of a page to a newly taken page.
-    #[inline(always)]
-    pub(in crate::engine) fn copy_one(&mut self, id: OpId, page: Ppn) -> Nanos {
-        let to = self.gc_page(self.kernel.ops[id].plane, Stream::Gc, true);
-        self.load_moving(id, page);
-        let offset = |page| self.dev.geometry.offset(page);
-        let (read, program) = self.dev.timing.steady_copyback(|| offset(page), || offset(to));
-        self.stats.gc_time.read += read.0;
-        self.stats.gc_time.program += program.0;
-        let op = &mut self.kernel.ops[id];
-        op.verb = Verb::Copyback;
-        op.from = PageSet::one(page);
-        op.pages = PageSet::one(to);
-        // Nothing can come between the two.
-        op.legs.set_read(read + program, Nanos::ZERO);
-        op.leg = 0;
-        read + program
-    }
-
-    /// The only page of a move is read: its tag is loaded. Its map entry is needed when it lands.
-    #[inline(always)]
-    fn load_moving(&mut self, id: OpId, page: Ppn) {
-        let lpn = self.dev.flash.lpn_of(page);
-        self.dev.map.expect(lpn);
-        self.kernel.ops.host[id].tags[0] = self.oracle.load(page, lpn);
-    }
-
-    /// Sets up the program of a moved page to a newly taken page of a plane, if all pages are treated alike.
-    #[inline(always)]
-    pub(in crate::engine) fn place_one(&mut self, id: OpId, plane: PlaneId) {
-        let to = self.gc_page(plane, Stream::Gc, false);
-        self.stats.count_programs(Class::Gc, 1);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
-        let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
-        let op = &mut self.kernel.ops[id];
-        op.pages = PageSet::one(to);
-        op.legs.set_program(transfer, array);
-        op.leg = 0;
-    }
-
-    /// A move of one page has been programmed: it lands ([`Ssd::land`]).
-    #[inline(always)]
-    pub(in crate::engine) fn land_one(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
-        self.land_moved(from, to, tag, corrected);
-        self.stats.sort_lone(1);
     }
 
     /// Takes a page for moved data. The reserve guarantees that there is one.
@@ -754,7 +655,9 @@ impl Ssd {
                 let placed = self.kernel.ops[id].from.len();
                 let hand = &mut self.gc.jobs[job.0].job.hand;
                 *hand = hand.after(placed);
-                self.kernel.ops.host[id].tags.rotate_left(placed);
+                if !hand.is_empty() {
+                    self.kernel.ops.host[id].tags.rotate_left(placed);
+                }
             }
             Verb::Erase => self.erased(job),
         }
@@ -813,13 +716,13 @@ impl Ssd {
     /// Moved pages are programmed: each is published if the map still points to its source.
     pub(in crate::engine) fn land(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (from, to, tags, own, home) = (op.from, op.pages, self.kernel.ops.host[id].tags, op.job, op.home);
+        let (from, to, own, home) = (op.from, op.pages, op.job, op.home);
         let corrected = op.verb == Verb::Program;
         let job = if own.is_some() { own } else { home };
         let (demanding, joint) = (self.gc.jobs[job.0].plane, self.gc.jobs[job.0].job.count > 1);
         self.sort_moves(&from, &to, demanding, joint);
         for i in 0..from.len() {
-            self.land_moved(from[i], to[i], tags[i], corrected);
+            self.land_moved(from[i], to[i], self.kernel.ops.host[id].tags[i], corrected);
             self.note_filled(self.dev.geometry.block_of(to[i]), own, home);
         }
     }

@@ -1,6 +1,6 @@
 //! The spine: the part that every device uses. Requests are admitted (`host`), wait (`window`) and are dispatched to dies
-//! (`dispatch`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `copies`). Operations in no time are
-//! in `timeless`.
+//! (`dispatch`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `single`, `copies`). Operations in no
+//! time are in `timeless`.
 
 pub(super) mod complete;
 pub(super) mod copies;
@@ -11,5 +11,6 @@ pub(super) mod legs;
 pub(super) mod memory;
 pub(super) mod merge;
 pub(super) mod ring;
+mod single;
 pub(super) mod timeless;
 pub(super) mod window;
