@@ -38,17 +38,17 @@ fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Opti
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [
-        ("writes, external", "", 700),
+        ("writes, external", "", 695),
         ("writes, copyback", "", 950),
         ("writes, queued", "", 1_900),
-        ("writes, pagc", "", 1_220),
+        ("writes, pagc", "", 1_215),
         ("writes, preemptive", "", 1_440),
         ("writes, idle-chip", "", 1_430),
-        ("reads", "", 1_610),
-        ("count-only writes", "", 310),
+        ("reads", "", 1_440),
+        ("count-only writes", "", 294),
         ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_875),
         ("writes, external", "noc = { model = \"formula\" }", 5_890),
-        ("reads", "ecc = { errors = \"model\" }", 3_895),
+        ("reads", "ecc = { errors = \"model\" }", 3_735),
     ] {
         let Some((once, few)) = instructions(case, more, &[], 1) else {
             absent("valgrind is not here: instructions are not counted");

@@ -504,8 +504,8 @@ fn charge_program(op: &mut Op, page: &mut HostPage, transfer: Nanos, array: Nano
     op.leg = 1;
 }
 
-/// A page has been read or written: if it is the only one of its request, which is measured, the request has completed. Returns its latency
-/// then. Equals [`Ssd::request_done`] without features that close the lane.
+/// A page has been read, or written: if it is the only one of its request, which is measured, the request has completed. Returns
+/// its latency then. Equals [`Ssd::request_done`] without features that close the lane.
 #[inline(always)]
 fn complete(
     host: &mut Host,
