@@ -5,6 +5,8 @@
 //! does not have, and looks each value up once. If it meets anything else, such as a page that has moved or an overlapping write,
 //! it falls back to the general path. Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
+use ssdlab_memory::prefetch_value;
+
 use crate::blame::{Cause, ExtraBlame};
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
@@ -250,13 +252,22 @@ impl Ssd {
         }
     }
 
-    /// Prefetches what is used soon: the next operation in the queue, and the request of the one that begins.
+    /// An operation of a long queue begins: prefetches its request, which its end needs, the map's entry of the next one, whose record
+    /// is in the cache by now, and the record of the one after that.
     #[inline(never)]
-    fn expect_next(&self, next: OpId, request: RequestId) {
-        if next.is_some() {
-            self.kernel.ops.expect(next.0);
+    pub(in crate::engine) fn expect_next(&self, next: OpId, request: RequestId) {
+        if request.is_some() {
+            self.host.requests.expect(request.0);
         }
-        self.host.requests.expect(request.0);
+        if next.is_none() {
+            return;
+        }
+        let op = &self.kernel.ops[next];
+        self.dev.map.expect(op.lpn);
+        if op.next.is_some() {
+            self.kernel.ops.expect(op.next.0);
+            prefetch_value(&self.kernel.ops.host[op.next]);
+        }
     }
 
     /// Starts the write at the head of a free unit's queue, if its plane has a page for it.

@@ -256,15 +256,8 @@ impl Ssd {
             queue.pop(&self.kernel.ops);
         }
         if self.rules.deep {
-            // The next operation and its request have left the cache since they joined.
             let next = queue.head();
-            if next.is_some() {
-                self.kernel.ops.expect(next.0);
-            }
-            let request = self.kernel.ops[first].request;
-            if request.is_some() {
-                self.host.requests.expect(request.0);
-            }
+            self.expect_next(next, self.kernel.ops[first].request);
         }
         self.select(first, unit);
         self.note_burst(first, unit);

@@ -17,16 +17,18 @@ use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::schemes::Place;
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup, count};
 
-/// A read or write in service.
+/// A read or write in service. What a page in the fast lane needs of it is in the first cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) index: u64,
     pub(in crate::engine) request: Request,
+    pub(in crate::engine) admitted: Nanos,
+    pub(super) remaining: u32,
+    /// Pages that wait for dispatch, linked by `HostPage::link`.
+    pub(in crate::engine) first: OpId,
     /// Whether its pages are scattered, so that `request` does not locate them.
     pub(in crate::engine) scattered: bool,
-    pub(in crate::engine) admitted: Nanos,
-    /// In the window: when a read first went before it to one of its chips, or never.
-    pub(in crate::engine) delayed: Nanos,
     /// A read in the window: the route has decided about it.
     pub(in crate::engine) routed: bool,
     /// A measured request of one page that began in the fast lane. If it stayed there, only what [`HostRequest::renew`] sets differs
@@ -35,15 +37,14 @@ pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) measured: bool,
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
-    pub(super) remaining: u32,
-    /// What it asks for beside its data.
-    pub(in crate::engine) marks: Marks,
-    /// Number of uncorrectable pages.
-    pub(in crate::engine) uncorrectable: u32,
-    /// Pages that wait for dispatch, linked by `HostPage::link`.
-    pub(in crate::engine) first: OpId,
     /// Of the completed pages, the one that finished last (tie: lowest logical page).
     pub(super) best: PageEnd,
+    /// In the window: when a read first went before it to one of its chips, or never.
+    pub(in crate::engine) delayed: Nanos,
+    /// Number of uncorrectable pages.
+    pub(in crate::engine) uncorrectable: u32,
+    /// What it asks for beside its data.
+    pub(in crate::engine) marks: Marks,
 }
 
 impl HostRequest {
