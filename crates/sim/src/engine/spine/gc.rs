@@ -198,6 +198,7 @@ impl Ssd {
         let planes = self.join_planes(plane, unit, &mut job);
         for victim in &job.victims[..usize::from(job.count)] {
             self.dev.flash.begin_collection(*victim);
+            self.dev.flash.expect_run(self.dev.geometry.plane_of_block(*victim), *victim);
         }
         let age = self.age();
         let op = Op { class: Class::Gc, unit, plane, age, ..Op::blank() };

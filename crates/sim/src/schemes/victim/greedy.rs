@@ -13,7 +13,7 @@ scheme! {
 }
 
 /// Number of counts that are searched together.
-const GROUP: usize = 64;
+const GROUP: usize = 256;
 
 impl Victim for Greedy {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
