@@ -209,8 +209,8 @@ impl FastPaths {
         // write point.
         let apart = *write_points == WritePoints::Separate;
         let held = collector.holds() && apart;
-        let moves = plain && held;
         let transfer = config.timing.channel().time(u64::from(geometry.page_size));
+        let moves = plain && held && transfer != Nanos::ZERO;
         let chained = apart
             && chains::Chains::fit(config)
             && transfer != Nanos::ZERO
