@@ -177,7 +177,7 @@ fn runs(case: &Case, more: &str, repeat: usize, scale: u64, how: How) -> Vec<Run
         (ssd, cpu_s() - start)
     };
     if let Work::Ageing = case.work {
-        // Several threads fill it: their CPU time counts, and the wall time is told beside it.
+        // Several threads fill it: their CPU time counts, and the wall time is printed beside it.
         let aged = |_| {
             let (start, wall) = (all_threads_s(), Instant::now());
             let (ssd, _) = build();
