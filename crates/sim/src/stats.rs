@@ -261,11 +261,12 @@ impl Stats {
         self.pages.written >= self.next_checkpoint
     }
 
-    /// Adds a checkpoint. `more`: programs that have begun and are not counted yet.
+    /// Adds a checkpoint. `more`: programs that have begun and are not counted yet. `fewer`: pages that are counted already,
+    /// although their programs begin only later at this time.
     #[cold]
-    pub(crate) fn note_checkpoint(&mut self, more: u64) {
-        self.checkpoints
-            .push((self.pages.written, self.flash.programs.total + self.flash.copybacks + more * self.per_unit));
+    pub(crate) fn note_checkpoint(&mut self, more: u64, fewer: u64) {
+        let programs = self.flash.programs.total + self.flash.copybacks + more * self.per_unit - fewer;
+        self.checkpoints.push((self.pages.written, programs));
         if self.checkpoints.len() == CHECKPOINTS {
             // Keeps every second one.
             for i in 0..CHECKPOINTS / 2 {

@@ -535,13 +535,16 @@ impl Flash {
     #[inline(always)]
     fn take(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
         let point = self.stream(stream);
-        let open = self.planes[plane.ix()].open[point];
-        let open = if open.is_some() && !self.shared { open } else { self.find_open(plane, stream, collects)? };
+        let mut state = &mut self.planes[plane.ix()];
+        let mut open = state.open[point];
+        if open.is_none() || self.shared {
+            open = self.find_open(plane, stream, collects)?;
+            state = &mut self.planes[plane.ix()];
+        }
         let block = &mut self.use_of[open.ix()];
         let page = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
         block.written += 1;
         block.unlanded += 1;
-        let state = &mut self.planes[plane.ix()];
         if u32::from(block.written) == self.data_pages {
             state.open[point] = BlockId::NONE;
         }
@@ -649,32 +652,39 @@ impl Flash {
     #[inline(always)]
     pub(crate) fn land(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
         let b = block.ix();
-        law!(
-            self.use_of[b].unlanded > 0 && self.lpn_of[page.ix()].is_none(),
-            "law: a page is programmed once per erase"
-        );
-        self.use_of[b].unlanded -= 1;
+        let (used, entry) = (&mut self.use_of[b], &mut self.lpn_of[page.ix()]);
+        law!(used.unlanded > 0 && entry.is_none(), "law: a page is programmed once per erase");
+        used.unlanded -= 1;
+        let full = u32::from(used.written) == self.pages_per_block && used.unlanded == 0;
         if lpn.is_some() {
-            self.lpn_of[page.ix()] = lpn;
+            *entry = lpn;
             self.valid[b] += 1;
         }
         if self.records {
             self.record(page, Change::Written(page, lpn));
         }
-        self.close_if_full(b);
+        if full {
+            self.close(b);
+        }
     }
 
     /// Makes a block that is full and landed a possible victim.
     #[inline(always)]
     fn close_if_full(&mut self, b: usize) {
         if u32::from(self.use_of[b].written) == self.pages_per_block && self.use_of[b].unlanded == 0 {
-            self.valid[b] &= !NOT_CLOSED;
-            let plane = &mut self.planes[b / self.blocks_per_plane as usize];
-            self.closed_at[b] = plane.closings;
-            plane.closings += 1;
-            if !self.closed.is_empty() {
-                self.undated.push(BlockId(b as u32));
-            }
+            self.close(b);
+        }
+    }
+
+    /// Makes a block a possible victim.
+    #[inline]
+    fn close(&mut self, b: usize) {
+        self.valid[b] &= !NOT_CLOSED;
+        let plane = &mut self.planes[b / self.blocks_per_plane as usize];
+        self.closed_at[b] = plane.closings;
+        plane.closings += 1;
+        if !self.closed.is_empty() {
+            self.undated.push(BlockId(b as u32));
         }
     }
 

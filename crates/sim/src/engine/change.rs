@@ -195,7 +195,7 @@ impl Ssd {
     /// Collections that are due and have not begun take no time from now on.
     fn collect_due_now(&mut self) {
         for unit in (0..self.dev.geometry.units).map(UnitId) {
-            for plane in std::mem::take(&mut self.kernel.dies[unit].due) {
+            for plane in self.kernel.dies.take_dues(unit) {
                 self.gc.planes[plane.ix()].claimed = false;
                 self.claim(plane);
             }

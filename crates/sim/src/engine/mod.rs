@@ -516,6 +516,7 @@ impl Ssd {
     /// A round has ended.
     #[inline(always)]
     fn end_round(&mut self) {
+        self.kernel.dies.time_passes(self.now);
         self.tell_victim();
         if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
             self.kernel.events_since_scan = 0;
@@ -579,14 +580,14 @@ impl Ssd {
     /// Wait relations of operations, for the message of a run without progress.
     fn describe_waiting(&self) -> String {
         let waiting = |unit: &Unit| {
-            unit.array().is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due.is_empty()
+            unit.array().is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due().is_empty()
         };
         let units: Vec<String> = (self.kernel.dies.units.iter().enumerate())
             .filter(|(_, unit)| waiting(unit))
             .map(|(u, unit)| {
                 let head = unit.queue.head();
                 let head = head.is_some().then(|| (self.kernel.ops[head].class, self.kernel.ops[head].need));
-                format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array(), unit.job, unit.due)
+                format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array(), unit.job, unit.due())
             })
             .collect();
         let planes: Vec<String> = (0..self.dev.geometry.planes)

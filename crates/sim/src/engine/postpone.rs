@@ -87,7 +87,7 @@ impl Ssd {
 
     fn is_due_again(&mut self, plane: PlaneId) {
         let unit = self.dev.geometry.unit_of(plane);
-        self.kernel.dies[unit].due.push(plane);
+        self.kernel.dies.push_due(unit, plane);
         self.mark_unit(unit);
     }
 

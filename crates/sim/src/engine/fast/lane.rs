@@ -42,8 +42,8 @@ impl Ssd {
             }
             RequestOp::Write if self.writes_in_lane(bytes, lpn) => {
                 let id = self.lane_request(next, index);
-                self.write_in_lane(id, lpn, self.now - request.arrival);
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
+                self.write_in_lane(id, lpn, self.now - request.arrival);
                 true
             }
             _ => false,
@@ -134,7 +134,7 @@ impl Ssd {
                 self.touch_unit(spot.unit);
             }
             await_die(&mut self.kernel.ops.host[id], &self.kernel.dies, spot, now);
-            self.join_queue(id, spot.unit);
+            self.join_queue::<true>(id, spot.unit);
         }
     }
 
@@ -156,28 +156,48 @@ impl Ssd {
         let (plane, spot) = self.dev.geometry.static_place(lpn);
         op.go_to(plane, spot);
         page.renew(spot.chip, 0, self.dev.geometry.page_size, waited.0);
-        if !self.fast.turns {
-            await_die(page, &self.kernel.dies, spot, now);
-        }
         if let Some(old) = self.dev.map.stage(lpn, id) {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
         }
+        if self.writes_at_once(spot.unit) && self.begin_write_in_lane(id, spot.unit).is_some() {
+            return;
+        }
         if self.fast.turns {
             self.touch_unit(spot.unit);
-            await_die(&mut self.kernel.ops.host[id], &self.kernel.dies, spot, now);
         }
-        self.join_queue(id, spot.unit);
+        await_die(&mut self.kernel.ops.host[id], &self.kernel.dies, spot, now);
+        self.join_queue::<false>(id, spot.unit);
+    }
+
+    /// Whether a write that is admitted now begins now, as it finds its die free: until this round dispatches, nothing else begins
+    /// that could request its channel or take a page of its plane.
+    #[inline(always)]
+    fn writes_at_once(&self, unit: UnitId) -> bool {
+        let (host, state) = (&self.host, &self.kernel.dies[unit]);
+        state.array().is_none()
+            && self.fast.starts
+            && self.kernel.dies.dirty.is_empty()
+            && state.holder() == Holder::Free
+            && state.queue.is_empty()
+            && state.due().is_empty()
+            && self.gc.jobs.in_use() == 0
+            && !self.booked.exist()
+            // Requests other than writes that are admitted after it may put pages on flash in no time.
+            && (self.kernel.dies.starts_early() || host.outstanding == host.depth || !self.may_admit())
     }
 
     /// Adds a page to the queue of its die. With [`await_die`] this equals [`Ssd::enqueue`], without cases that cannot occur here.
     #[inline(always)]
-    fn join_queue(&mut self, id: OpId, unit: UnitId) {
+    fn join_queue<const READ: bool>(&mut self, id: OpId, unit: UnitId) {
         let state = &mut self.kernel.dies.units[unit.ix()];
         state.queue.push_new(&mut self.kernel.ops, id);
         // A busy die looks at its queue when it becomes free.
-        if state.array().is_none() && !state.dirty {
-            state.dirty = true;
-            self.kernel.dies.dirty.push(unit);
+        if state.array().is_none() {
+            if READ {
+                self.kernel.dies.mark_for_read(unit);
+            } else {
+                self.mark_unit(unit);
+            }
         }
         if self.rules.heeds {
             self.disturb_unit(unit);
@@ -195,7 +215,7 @@ impl Ssd {
         }
         if state.holder() != Holder::Free
             || state.job.is_some() && !(self.rules.pauses && self.gc.jobs[state.job.0].pause != Pause::No)
-            || (self.rules.collector_holds && !state.due.is_empty() && state.job.is_none())
+            || (self.rules.collector_holds && !state.due().is_empty() && state.job.is_none())
         {
             return false;
         }
@@ -273,13 +293,27 @@ impl Ssd {
     /// Starts the write at the head of a free unit's queue, if its plane has a page for it.
     #[inline(always)]
     fn start_write(&mut self, id: OpId, unit: UnitId) -> bool {
+        let Some((next, request, (gc, writeback))) = self.begin_write_in_lane(id, unit) else { return false };
+        if self.rules.deep {
+            self.expect_next(next, request);
+        }
+        if gc + writeback > 0 {
+            self.charge_collections(id, unit, gc, writeback);
+        }
+        true
+    }
+
+    /// A write in the lane begins on its free die, if its plane has a page for it. Returns the next operation in the queue of the
+    /// die, its request, and for how long it has waited for collections and write-backs.
+    #[inline(always)]
+    fn begin_write_in_lane(&mut self, id: OpId, unit: UnitId) -> Option<(OpId, RequestId, (u64, u64))> {
         let now = self.now;
         let (op, page) = self.kernel.ops.both(id);
-        let Some(at) = self.dev.flash.take_host_page(op.plane) else { return false };
+        let at = self.dev.flash.take_host_page(op.plane)?;
         // Unlike a read, it never leaves the plane of its admission.
         debug_assert_eq!(page.chip, self.dev.geometry.chip_of(op.plane));
         let turn = self.kernel.dies.begin_host(unit, id, op.next, page.chip, op.waits_since, now);
-        let (gc, writeback) = page.charge_turn(&turn, op.waits_since, now);
+        let waits = page.charge_turn(&turn, op.waits_since, now);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(at));
         op.legs.set_program(transfer, array);
@@ -301,13 +335,7 @@ impl Ssd {
         } else {
             self.send_to_die(id, unit, bus, transfer, array);
         }
-        if self.rules.deep {
-            self.expect_next(next, request);
-        }
-        if gc + writeback > 0 {
-            self.charge_collections(id, unit, gc, writeback);
-        }
-        true
+        Some((next, request, waits))
     }
 
     /// A write begins on its die: its data crosses the channel at once if that is free and no other die may request it now, and
@@ -388,19 +416,23 @@ impl Ssd {
         let latency =
             complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, false), page, self.now);
         self.page_leaves(id, request, latency);
-        self.leave_die(unit, chip, bus_gc);
+        self.leave_die::<false>(unit, chip, bus_gc);
         self.test_trigger(plane);
     }
 
-    /// A page in the lane has ended on its die.
+    /// A page in the lane has ended on its die. `READS`: only reads have been submitted.
     #[inline(always)]
-    fn leave_die(&mut self, unit: UnitId, chip: u32, bus_gc: u64) {
+    fn leave_die<const READS: bool>(&mut self, unit: UnitId, chip: u32, bus_gc: u64) {
         let (next, awaited) = self.kernel.dies.release_host(unit, bus_gc, chip, self.now);
         if next.is_some() {
             self.dev.map.expect(self.kernel.ops[next].lpn);
         }
         if awaited || !self.fast.quiet {
-            self.mark_unit(unit);
+            if READS {
+                self.kernel.dies.mark_for_read(unit);
+            } else {
+                self.mark_unit(unit);
+            }
         }
     }
 
@@ -441,7 +473,7 @@ impl Ssd {
             return self.written_in_lane(id, unit);
         }
         if op.leg == BOOKED {
-            return self.leaves_lane(id, true);
+            return self.leaves_lane::<false>(id, true);
         }
         op.leg = 1;
         let bus = op.channel.ix();
@@ -468,9 +500,10 @@ impl Ssd {
         })
     }
 
-    /// The page of a read in the lane has reached the controller; `booked`: over a channel that it had in advance.
+    /// The page of a read in the lane has reached the controller; `booked`: over a channel that it had in advance; `READS`: only
+    /// reads have been submitted.
     #[inline(always)]
-    pub(in crate::engine) fn leaves_lane(&mut self, id: OpId, booked: bool) {
+    pub(in crate::engine) fn leaves_lane<const READS: bool>(&mut self, id: OpId, booked: bool) {
         let now = self.now;
         let (op, page) = self.kernel.ops.both(id);
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
@@ -485,7 +518,7 @@ impl Ssd {
         let (unit, chip, bus_gc, request) = (op.unit, page.chip, op.bus_gc, op.request);
         let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, true), page, now);
         self.page_leaves(id, request, latency);
-        self.leave_die(unit, chip, bus_gc);
+        self.leave_die::<READS>(unit, chip, bus_gc);
     }
 }
 

@@ -52,6 +52,8 @@ pub(super) struct FastPaths {
     pub(super) books: bool,
     /// A die that becomes free needs no look if nothing waits for it.
     pub(super) quiet: bool,
+    /// A write begins when it is admitted if its die is free.
+    pub(super) starts: bool,
     /// Planes are filled independently, by several threads.
     pub(super) parts: bool,
 }
@@ -69,6 +71,7 @@ impl FastPaths {
         unordered: false,
         books: false,
         quiet: false,
+        starts: false,
         parts: false,
     };
 
@@ -270,6 +273,7 @@ impl FastPaths {
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
         let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
+        let starts = quiet && unordered;
         let parts = matches!(place, Place::Static(_))
             && *scope == Scope::Plane
             && path.always().is_some()
@@ -279,7 +283,7 @@ impl FastPaths {
             && no_errors
             && no_raid
             && no_copies;
-        FastPaths { legs, moves, chains, joint, steps, turns, lane, writes, unordered, books, quiet, parts }
+        FastPaths { legs, moves, chains, joint, steps, turns, lane, writes, unordered, books, quiet, starts, parts }
     }
 }
 

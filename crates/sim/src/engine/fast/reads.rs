@@ -30,7 +30,7 @@ impl Ssd {
             for i in 0..self.kernel.batch.len() {
                 // Arrays have the first numbers.
                 let unit = UnitId(self.kernel.batch[i] as u32);
-                self.leaves_lane(self.kernel.dies[unit].array(), true);
+                self.leaves_lane::<true>(self.kernel.dies[unit].array(), true);
             }
         }
         self.kernel.dies.start_early(true);
@@ -39,13 +39,16 @@ impl Ssd {
         for i in 0..self.kernel.dies.dirty.len() {
             let unit = self.kernel.dies.dirty[i];
             if self.start_in_lane(unit) {
-                self.kernel.dies[unit].dirty = false;
+                self.kernel.dies.unmark(unit);
             } else {
                 self.kernel.dies.dirty[left] = unit;
                 left += 1;
             }
         }
         self.kernel.dies.dirty.truncate(left);
+        if left == 0 {
+            self.kernel.dies.looked();
+        }
         self.admit();
         self.kernel.dies.start_early(false);
         self.kernel.decided_at = time;
@@ -66,6 +69,6 @@ impl Ssd {
             && state.array().is_none()
             && state.queue.is_empty()
             && state.job.is_none()
-            && state.due.is_empty()
+            && state.due().is_empty()
     }
 }

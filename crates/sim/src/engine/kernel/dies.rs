@@ -122,13 +122,15 @@ pub(in crate::engine) struct Unit {
     /// Number of collections begun.
     pub(in crate::engine) collections: u32,
     /// Planes due for GC, oldest first.
-    pub(in crate::engine) due: Vec<PlaneId>,
+    due: Vec<PlaneId>,
     /// The plane of the last dynamic write, by index in the unit.
     pub(in crate::engine) token: u32,
     /// Whether the unit is on the `dirty` list.
     pub(in crate::engine) dirty: bool,
+    /// Whether its operations are among those of `Dies::wanted`.
+    wants: bool,
     /// Its channel, as in `Buses::contested`.
-    pub(in crate::engine) bus: u64,
+    bus: u64,
 }
 
 impl Unit {
@@ -157,6 +159,7 @@ impl Unit {
             due: Vec::with_capacity(planes as usize),
             token: planes - 1,
             dirty: false,
+            wants: false,
             bus,
         }
     }
@@ -164,6 +167,12 @@ impl Unit {
     /// Carries what filling leaves: it takes no time, so no operation is in service or waits.
     pub(in crate::engine) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
         carrier.value(&mut self.token)
+    }
+
+    /// Planes due for GC, oldest first.
+    #[inline(always)]
+    pub(in crate::engine) fn due(&self) -> &[PlaneId] {
+        &self.due
     }
 
     /// The operation that occupies the array, or none.
@@ -349,6 +358,7 @@ impl Unit {
         self.queue = Fifo::EMPTY;
         self.job = JobId::NONE;
         self.dirty = false;
+        self.wants = false;
         self.due.clear();
     }
 
@@ -428,6 +438,11 @@ pub(in crate::engine) struct Dies {
     pub(in crate::engine) dirty: Vec<UnitId>,
     /// Units that `dispatch` considers in this round.
     pub(in crate::engine) looking: Vec<UnitId>,
+    /// Channels that operations of marked units may request, as bits like `Buses::contested`; and those that several may request.
+    wanted: u64,
+    contested: u64,
+    /// Number of due planes of all units.
+    dues: u32,
     /// Units with due planes, among those that `decide` considers.
     pub(in crate::engine) due: Vec<UnitId>,
     /// Number of held units, integrated over time.
@@ -440,8 +455,8 @@ pub(in crate::engine) struct Dies {
     pub(in crate::engine) gc_planes: Occupancy,
     /// Time up to which `held_gc` and `gc_planes` are reported: the last completion of a measured request.
     pub(in crate::engine) marked_at: Nanos,
-    /// `held` at that time.
-    held_at_mark: Level,
+    /// That time, and `held` then.
+    held_at_mark: (Nanos, Level),
     /// By chip: operations in service.
     chip_ops: Vec<u32>,
     /// Chips with an operation in service.
@@ -466,13 +481,16 @@ impl Dies {
             gc_by_plane: vec![0; geometry.planes as usize],
             dirty: Vec::with_capacity(units),
             looking: Vec::with_capacity(units),
+            wanted: 0,
+            contested: 0,
+            dues: 0,
             due: Vec::with_capacity(units),
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
             held_writeback: Occupancy::default(),
             gc_planes: Occupancy::default(),
             marked_at: Nanos::ZERO,
-            held_at_mark: Level::default(),
+            held_at_mark: (Nanos::ZERO, Level::default()),
             chip_ops: vec![0; geometry.chips as usize],
             chips_busy: 0,
             before: NO_CHIPS,
@@ -496,18 +514,61 @@ impl Dies {
     #[inline(always)]
     pub(in crate::engine) fn completes(&mut self, now: Nanos) {
         self.marked_at = now;
-        self.held_at_mark = self.held.level();
+    }
+
+    /// Time leaves `now`. How many units are held until the next change of their number is the same for all completions of one time.
+    #[inline(always)]
+    pub(in crate::engine) fn time_passes(&mut self, now: Nanos) {
+        if self.marked_at == now {
+            self.held_at_mark = (now, self.held.level());
+        }
     }
 
     /// The integral of held units up to the last completion of a measured request.
     pub(in crate::engine) fn held_at_mark(&self) -> u128 {
-        self.held_at_mark.total(self.marked_at)
+        let (at, level) = self.held_at_mark;
+        law_eq!(at, self.marked_at, "requests complete in rounds");
+        level.total(at)
     }
 
     /// Power is cut: no operation is in service on any chip.
     pub(in crate::engine) fn power_cut(&mut self) {
         self.chip_ops.fill(0);
         self.chips_busy = 0;
+        (self.wanted, self.contested, self.dues) = (0, 0, 0);
+    }
+
+    /// Whether a plane of any unit is due.
+    #[inline(always)]
+    pub(in crate::engine) fn any_due(&self) -> bool {
+        self.dues > 0
+    }
+
+    /// A plane becomes due, after those of its unit that are.
+    pub(in crate::engine) fn push_due(&mut self, unit: UnitId, plane: PlaneId) {
+        self.dues += 1;
+        self[unit].due.push(plane);
+    }
+
+    /// The oldest due plane of a unit is due no longer.
+    pub(in crate::engine) fn pop_due(&mut self, unit: UnitId) -> PlaneId {
+        self.dues -= 1;
+        self[unit].due.remove(0)
+    }
+
+    /// A plane is due no longer, if it was.
+    pub(in crate::engine) fn drop_due(&mut self, unit: UnitId, plane: PlaneId) {
+        let due = &mut self.units[unit.ix()].due;
+        let before = due.len();
+        due.retain(|other| *other != plane);
+        self.dues -= (before - due.len()) as u32;
+    }
+
+    /// No plane of a unit is due any longer. Returns those that were.
+    pub(in crate::engine) fn take_dues(&mut self, unit: UnitId) -> Vec<PlaneId> {
+        let due = std::mem::take(&mut self[unit].due);
+        self.dues -= due.len() as u32;
+        due
     }
 
     /// The first unit without a holder among those from `from` on and before `to`, if they are listed.
@@ -692,9 +753,42 @@ impl Dies {
     /// `dispatch` considers a unit in this round, or in the next one if it is running.
     #[inline(always)]
     pub(in crate::engine) fn mark(&mut self, unit: UnitId) {
+        self.mark_for_read(unit);
+        let state = &mut self.units[unit.ix()];
+        if !state.wants && !state.queue.is_empty() {
+            state.wants = true;
+            self.contested |= self.wanted & state.bus;
+            self.wanted |= state.bus;
+        }
+    }
+
+    /// The same if no write waits for the unit that did not before: a read does not request its channel at once.
+    #[inline(always)]
+    pub(in crate::engine) fn mark_for_read(&mut self, unit: UnitId) {
         if !std::mem::replace(&mut self[unit].dirty, true) {
             self.dirty.push(unit);
         }
+    }
+
+    /// A marked unit is considered.
+    #[inline(always)]
+    pub(in crate::engine) fn unmark(&mut self, unit: UnitId) {
+        let state = &mut self[unit];
+        state.dirty = false;
+        state.wants = false;
+    }
+
+    /// The units marked so far are those that `dispatch` considers. Returns the channels that several of them may request.
+    #[inline(always)]
+    pub(in crate::engine) fn look(&mut self) -> u64 {
+        std::mem::swap(&mut self.dirty, &mut self.looking);
+        self.wanted = 0;
+        std::mem::take(&mut self.contested)
+    }
+
+    /// No unit is marked any longer.
+    pub(in crate::engine) fn looked(&mut self) {
+        (self.wanted, self.contested) = (0, 0);
     }
 }
 

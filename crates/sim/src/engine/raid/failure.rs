@@ -205,8 +205,8 @@ impl Ssd {
         let mut stalled = Vec::new();
         for plane in self.planes_of(chip) {
             let unit = self.dev.geometry.unit_of(plane);
+            self.kernel.dies.take_dues(unit);
             let state = &mut self.kernel.dies[unit];
-            state.due.clear();
             for op in state.in_service() {
                 let mut at = op;
                 while at.is_some() {

@@ -32,20 +32,12 @@ impl Ssd {
 
     fn dispatch_units(&mut self) {
         // Units marked during this round are considered in the next one, after its collector decisions.
-        std::mem::swap(&mut self.kernel.dies.dirty, &mut self.kernel.dies.looking);
+        let contested = self.kernel.dies.look();
         // A write that need not be merged any more may join a queue meanwhile.
-        let more_join = self.host.runs.any();
-        let (mut wanted, mut contested) = (0u64, 0);
+        self.kernel.buses.contested = if self.host.runs.any() { u64::MAX } else { contested };
         for i in 0..self.kernel.dies.looking.len() {
-            let unit = self.kernel.dies.looking[i];
-            let state = &mut self.kernel.dies[unit];
-            state.dirty = false;
-            if self.fast.writes && state.array().is_none() && (more_join || !state.queue.is_empty()) {
-                contested |= wanted & state.bus;
-                wanted |= state.bus;
-            }
+            self.kernel.dies.unmark(self.kernel.dies.looking[i]);
         }
-        self.kernel.buses.contested = contested;
         if self.rules.dynamic {
             self.dispatch_oldest_first();
         }
@@ -124,7 +116,7 @@ impl Ssd {
         debug_assert!(!state.is_free() || state.job.is_some() || state.holder() == Holder::Free);
         state.is_free()
             && if state.job.is_none() {
-                !self.rules.collector_holds || state.due.is_empty()
+                !self.rules.collector_holds || state.due().is_empty()
             } else {
                 self.rules.pauses && self.awaits_durability(state.job)
             }
@@ -241,7 +233,7 @@ impl Ssd {
         if state.job.is_some() && !(self.rules.pauses && self.gc.jobs[state.job.0].pause != Pause::No) {
             return state.array().is_none() && self.gc.jobs[state.job.0].waiting && self.admit_foreign(unit);
         }
-        if self.rules.collector_holds && !state.due.is_empty() && state.job.is_none() {
+        if self.rules.collector_holds && !state.due().is_empty() && state.job.is_none() {
             // A collection that holds its die goes first, even if the next operation could overlap the running one.
             return false;
         }

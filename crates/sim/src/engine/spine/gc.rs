@@ -72,7 +72,7 @@ impl Ssd {
             return;
         }
         let unit = self.dev.geometry.unit_of(plane);
-        self.kernel.dies[unit].due.push(plane);
+        self.kernel.dies.push_due(unit, plane);
         self.mark_unit(unit);
     }
 
@@ -96,7 +96,8 @@ impl Ssd {
     /// Collector decisions: steps of collections whose last step has ended, and starts of due collections.
     #[inline]
     pub(in crate::engine) fn decide(&mut self) {
-        if self.kernel.dies.dirty.is_empty() && self.gc.ready.is_empty() {
+        let none_starts = self.kernel.dies.dirty.is_empty() || !self.kernel.dies.any_due() && !self.rules.looks;
+        if none_starts && self.gc.ready.is_empty() {
             return;
         }
         loop {
@@ -167,20 +168,20 @@ impl Ssd {
     #[inline(always)]
     fn may_start(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
-        !state.due.is_empty() && (!self.rules.collector_holds || state.is_free() && state.job.is_none())
+        !state.due().is_empty() && (!self.rules.collector_holds || state.is_free() && state.job.is_none())
     }
 
     #[inline(never)]
     fn start_due(&mut self, unit: UnitId) {
         if !self.rules.collector_holds {
-            while !self.kernel.dies[unit].due.is_empty() {
-                let plane = self.kernel.dies[unit].due.remove(0);
+            while !self.kernel.dies[unit].due().is_empty() {
+                let plane = self.kernel.dies.pop_due(unit);
                 self.start_collection(plane, unit);
             }
             return;
         }
         while self.may_start(unit) {
-            let plane = self.kernel.dies[unit].due.remove(0);
+            let plane = self.kernel.dies.pop_due(unit);
             self.start_collection(plane, unit);
         }
     }
@@ -256,7 +257,7 @@ impl Ssd {
             self.stats.parties.without_partner += u64::from(victim.is_none());
             if let Some(victim) = victim {
                 // If it was due itself, that is done now.
-                self.kernel.dies[unit].due.retain(|due| *due != other);
+                self.kernel.dies.drop_due(unit, other);
                 self.gc.planes[other.ix()].claimed = true;
                 job.join(victim);
                 planes |= 1 << k;

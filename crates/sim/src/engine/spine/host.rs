@@ -133,11 +133,15 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) stirred: bool,
     /// Outstanding flushes, which no order dispatches.
     pub(in crate::engine) flushing: u32,
-    depth: u32,
+    pub(in crate::engine) depth: u32,
     closed: bool,
     submitted: u64,
     /// Whether only reads have been submitted so far.
     pub(in crate::engine) only_reads: bool,
+    /// The same for writes.
+    only_writes: bool,
+    /// If only writes have been submitted: flash operations begun before the requests of this time are admitted.
+    begun_before: u64,
     admitted: u64,
     last_arrival: Nanos,
     measuring: bool,
@@ -183,6 +187,8 @@ impl Host {
             closed: false,
             submitted: 0,
             only_reads: true,
+            only_writes: true,
+            begun_before: 0,
             admitted: 0,
             last_arrival: Nanos::ZERO,
             measuring: config.run.warmup.is_none(),
@@ -366,6 +372,7 @@ impl Ssd {
             self.more_arrivals();
         }
         self.host.only_reads &= request.op == RequestOp::Read;
+        self.host.only_writes &= request.op == RequestOp::Write;
     }
 
     /// A contiguous request, which must lie on the device.
@@ -443,6 +450,11 @@ impl Ssd {
 
     #[inline(never)]
     fn admit_waiting(&mut self) {
+        let early = self.fast.starts && self.host.only_writes;
+        if early {
+            self.host.begun_before = self.stats.operations;
+            self.kernel.dies.start_early(true);
+        }
         while self.may_admit() {
             let mut next = self.host.ring.take();
             if self.host.closed {
@@ -455,6 +467,9 @@ impl Ssd {
                 self.host.arrived -= 1;
             }
             self.admit_numbered(next, self.host.admitted);
+        }
+        if early {
+            self.kernel.dies.start_early(false);
         }
     }
 
@@ -473,7 +488,7 @@ impl Ssd {
 
     /// Whether the next request in the ring may be admitted. In a closed loop it arrives when it is.
     #[inline(always)]
-    fn may_admit(&self) -> bool {
+    pub(in crate::engine) fn may_admit(&self) -> bool {
         let waits = if self.host.closed { !self.host.ring.is_empty() } else { self.host.arrived > 0 };
         waits && self.host.outstanding < self.host.depth && self.host.fault.is_none()
     }
@@ -569,8 +584,11 @@ impl Ssd {
         self.host.pages_written += pages;
         self.stats.pages.written += if measured { pages } else { 0 };
         if self.stats.checkpoint_due() {
+            // Programs begin after all requests of their time have been admitted.
+            let early = self.fast.starts && self.kernel.dies.starts_early();
+            let fewer = if early { self.stats.operations - self.host.begun_before } else { 0 };
             let more = self.uncounted_programs();
-            self.stats.note_checkpoint(more);
+            self.stats.note_checkpoint(more, fewer);
         }
     }
 

@@ -275,7 +275,7 @@ impl Ssd {
         }
         let op = &mut self.kernel.ops[id];
         if op.lane && self.fast.lane && op.need == Need::Read {
-            return self.leaves_lane(id, false);
+            return self.leaves_lane::<false>(id, false);
         }
         op.leg += 1;
         if self.data_in_ends(id) {
