@@ -1,5 +1,7 @@
 //! Operations in flight.
 
+use std::ops::IndexMut;
+
 use ssdlab_memory::prefetch_value;
 
 use super::geometry::Spot;
@@ -280,20 +282,10 @@ impl<T> std::ops::IndexMut<u32> for Slab<T> {
     }
 }
 
-impl std::ops::Index<OpId> for Slab<Op> {
-    type Output = Op;
-    #[inline(always)]
-    fn index(&self, id: OpId) -> &Op {
-        &self.items[id.ix()]
-    }
-}
+/// Operations by id.
+pub trait Operations: IndexMut<OpId, Output = Op> {}
 
-impl std::ops::IndexMut<OpId> for Slab<Op> {
-    #[inline(always)]
-    fn index_mut(&mut self, id: OpId) -> &mut Op {
-        &mut self.items[id.ix()]
-    }
-}
+impl<T: IndexMut<OpId, Output = Op>> Operations for T {}
 
 /// A FIFO of operations, linked through [`Op::next`].
 #[derive(Clone, Copy, Debug)]
@@ -320,14 +312,14 @@ impl Fifo {
 
     /// Appends an operation.
     #[inline(always)]
-    pub fn push(&mut self, ops: &mut Slab<Op>, op: OpId) {
+    pub fn push(&mut self, ops: &mut impl Operations, op: OpId) {
         ops[op].next = OpId::NONE;
         self.push_new(ops, op);
     }
 
     /// The same for one that is in no list and has been in none.
     #[inline(always)]
-    pub fn push_new(&mut self, ops: &mut Slab<Op>, op: OpId) {
+    pub fn push_new(&mut self, ops: &mut impl Operations, op: OpId) {
         debug_assert!(ops[op].next.is_none());
         if self.tail.is_some() {
             ops[self.tail].next = op;
@@ -338,7 +330,7 @@ impl Fifo {
     }
 
     /// Inserts an operation before the first one for which `after` holds.
-    pub fn insert_before(&mut self, ops: &mut Slab<Op>, op: OpId, after: impl Fn(&Op) -> bool) {
+    pub fn insert_before(&mut self, ops: &mut impl Operations, op: OpId, after: impl Fn(&Op) -> bool) {
         if self.tail.is_none() || !after(&ops[self.tail]) {
             let mut scan = self.head;
             let mut any = false;
@@ -366,7 +358,7 @@ impl Fifo {
 
     /// Removes the first operation.
     #[inline(always)]
-    pub fn pop(&mut self, ops: &Slab<Op>) -> OpId {
+    pub fn pop(&mut self, ops: &impl Operations) -> OpId {
         let op = self.head;
         if op.is_some() {
             self.head = ops[op].next;
@@ -387,7 +379,7 @@ impl Fifo {
     }
 
     /// Removes an operation at any position.
-    pub fn remove(&mut self, ops: &mut Slab<Op>, op: OpId) {
+    pub fn remove(&mut self, ops: &mut impl Operations, op: OpId) {
         let (mut previous, mut at) = (OpId::NONE, self.head);
         while at != op {
             (previous, at) = (at, ops[at].next);
@@ -396,7 +388,7 @@ impl Fifo {
     }
 
     /// Removes the first operation for which `wanted` holds.
-    pub fn take(&mut self, ops: &mut Slab<Op>, wanted: impl Fn(&Op) -> bool) -> OpId {
+    pub fn take(&mut self, ops: &mut impl Operations, wanted: impl Fn(&Op) -> bool) -> OpId {
         let (mut previous, mut at) = (OpId::NONE, self.head);
         while at.is_some() && !wanted(&ops[at]) {
             (previous, at) = (at, ops[at].next);
@@ -408,7 +400,7 @@ impl Fifo {
     }
 
     /// Unlinks the operation after `previous`, or the first if that is none.
-    fn unlink(&mut self, ops: &mut Slab<Op>, previous: OpId, op: OpId) {
+    fn unlink(&mut self, ops: &mut impl Operations, previous: OpId, op: OpId) {
         let next = ops[op].next;
         if previous.is_some() {
             ops[previous].next = next;

@@ -2,6 +2,7 @@
 
 use super::{Nanos, Ssd};
 use crate::device::transaction::Need;
+use crate::engine::kernel::ops::Page;
 use crate::report::idle_chip::{
     Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns,
 };
@@ -87,7 +88,7 @@ impl Ssd {
 
     #[cold]
     fn meets(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
-        let met = self.kernel.dies[unit].collections - self.kernel.ops.host[op].collections;
+        let met = self.kernel.dies[unit].collections - self.kernel.ops[Page(op)].collections;
         let request = self.kernel.ops[op].request;
         let Some(conflict) = self.features.conflict.as_mut().filter(|_| request.is_some()) else { return };
         let record = &mut self.host.requests[request.0];

@@ -6,6 +6,7 @@
 
 use super::Ssd;
 use crate::device::mapping::Location;
+use crate::engine::kernel::ops::Page;
 use crate::units::{OpId, Ppn};
 
 impl Ssd {
@@ -13,10 +14,10 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn keep_old(&mut self, op: OpId) {
         let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
-        (self.kernel.ops.host[op].old, self.kernel.ops.host[op].old_age) = match self.dev.map.get(lpn) {
+        (self.kernel.ops[Page(op)].old, self.kernel.ops[Page(op)].old_age) = match self.dev.map.get(lpn) {
             Location::Flash(page) => (page, age),
             Location::Staged(before) => {
-                let before = &mut self.kernel.ops.host[before];
+                let before = &mut self.kernel.ops[Page(before)];
                 (std::mem::replace(&mut before.old, Ppn::NONE), before.old_age)
             }
             Location::Nowhere => (Ppn::NONE, age),
@@ -25,9 +26,9 @@ impl Ssd {
 
     /// A write is admitted to a run that still has to read the old page: the newest write keeps it.
     pub(super) fn hand_on(&mut self, op: OpId, before: Location) {
-        self.kernel.ops.host[op].old = match before {
+        self.kernel.ops[Page(op)].old = match before {
             Location::Flash(page) => page,
-            Location::Staged(before) => std::mem::replace(&mut self.kernel.ops.host[before].old, Ppn::NONE),
+            Location::Staged(before) => std::mem::replace(&mut self.kernel.ops[Page(before)].old, Ppn::NONE),
             Location::Nowhere => Ppn::NONE,
         };
     }
@@ -46,11 +47,11 @@ impl Ssd {
             return false;
         }
         let Location::Staged(newest) = self.dev.map.get(lpn) else { return false };
-        if age < self.kernel.ops.host[newest].old_age {
+        if age < self.kernel.ops[Page(newest)].old_age {
             return false;
         }
         self.discard_old(newest);
-        let newest = &mut self.kernel.ops.host[newest];
+        let newest = &mut self.kernel.ops[Page(newest)];
         newest.old = page;
         newest.old_age = age;
         true
@@ -59,8 +60,8 @@ impl Ssd {
     /// A write no longer needs its old page.
     #[inline(always)]
     pub(super) fn discard_old(&mut self, op: OpId) {
-        self.touch_page(self.kernel.ops.host[op].old);
-        let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
+        self.touch_page(self.kernel.ops[Page(op)].old);
+        let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
             self.stirs_buffer(self.dev.geometry.plane_of(old));

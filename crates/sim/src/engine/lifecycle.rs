@@ -4,6 +4,7 @@ use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;
+use crate::engine::kernel::ops::Page;
 use crate::engine::power::{Brings, Torn};
 use crate::units::{OpId, UnitId};
 
@@ -57,10 +58,10 @@ impl Ssd {
                 let corrected = record.verb != Verb::Copyback;
                 let own = Brings::Own { lost: self.kernel.ops[op].lost };
                 let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
-                (*page, self.kernel.ops.host[op].tags[i], brings)
+                (*page, self.kernel.ops[Page(op)].tags[i], brings)
             })),
             (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica | Class::Cache, _) => {
-                let tags = &self.kernel.ops.host[op].tags;
+                let tags = &self.kernel.ops[Page(op)].tags;
                 let command = &self.kernel.ops[lead];
                 let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
                 torn.ahead += u64::from(record.class == Class::Cache && !arrived);

@@ -8,6 +8,7 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo};
 use crate::engine::kernel::dies::Holder;
+use crate::engine::kernel::ops::Page;
 use crate::oracle::Check;
 use crate::report::power::PowerCut;
 use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -234,7 +235,7 @@ impl Ssd {
             };
             let op = &self.kernel.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
-            let (tag, lost) = (self.kernel.ops.host[id].tags[0], self.kernel.ops[id].lost);
+            let (tag, lost) = (self.kernel.ops[Page(id)].tags[0], self.kernel.ops[id].lost);
             (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
         });
         let in_memory = in_memory.collect();
@@ -246,7 +247,7 @@ impl Ssd {
     fn superseded(&self) -> u64 {
         let under_way = |lpn: &Lpn| match (self.dev.map.get(*lpn), self.oracle.known(*lpn)) {
             (Location::Staged(op), Some(known)) if self.kernel.ops[op].class == Class::Host => {
-                let old = self.kernel.ops.host[op].old;
+                let old = self.kernel.ops[Page(op)].old;
                 // With parity, old pages stay valid until their update has begun.
                 !((self.rules.keeps || self.features.raid.is_some())
                     && old.is_some()

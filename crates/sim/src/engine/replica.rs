@@ -15,6 +15,7 @@ use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::engine::kernel::dies::Holder;
+use crate::engine::kernel::ops::Page;
 use crate::oracle::Check;
 use crate::policy::{CopyNow, PageSet};
 use crate::report::dpr::{Dpr, Totals};
@@ -414,8 +415,8 @@ impl Ssd {
         };
         op.legs = if reads { self.dev.timing.read_one(place, burst) } else { self.dev.timing.program(place, burst) };
         let id = self.kernel.ops.create(op);
-        self.kernel.ops.host[id].bytes = self.dev.geometry.page_size;
-        self.kernel.ops.host[id].tags[0] = tag;
+        self.kernel.ops[Page(id)].bytes = self.dev.geometry.page_size;
+        self.kernel.ops[Page(id)].tags[0] = tag;
         self.start(id, unit, Holder::Writeback, plane);
     }
 
@@ -424,7 +425,7 @@ impl Ssd {
     pub(super) fn copy_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (unit, plane, page, lpn, tag, verb) =
-            (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops.host[id].tags[0], op.verb);
+            (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops[Page(id)].tags[0], op.verb);
         let block = self.dev.geometry.block_of(page);
         self.kernel.ops.remove(id);
         self.stop(unit, plane);

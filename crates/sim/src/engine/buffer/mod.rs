@@ -6,7 +6,7 @@ use super::{Pause, Ssd};
 use crate::device::mapping::Location;
 use crate::device::staging::Segment;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
-use crate::engine::kernel::ops::NO_SEGMENT;
+use crate::engine::kernel::ops::{NO_SEGMENT, Page};
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
 use crate::units::{JobId, Lpn, OpId};
 
@@ -108,7 +108,7 @@ impl Ssd {
     fn stage_hand(&mut self, id: JobId) {
         let hand = std::mem::replace(&mut self.gc.jobs[id.0].job.hand, PageSet::EMPTY);
         self.take_slots(id, hand.len() as u32);
-        let tags = self.kernel.ops.host[self.gc.jobs[id.0].op].tags;
+        let tags = self.kernel.ops[Page(self.gc.jobs[id.0].op)].tags;
         for (i, page) in hand.iter().enumerate() {
             let lpn = self.dev.flash.lpn_of(*page);
             if self.rules.tenants {
@@ -137,7 +137,7 @@ impl Ssd {
             };
             let (age, segment) = (op.age, self.segment_of(id));
             let op = self.kernel.ops.create(op);
-            let written = &mut self.kernel.ops.host[op];
+            let written = &mut self.kernel.ops[Page(op)];
             written.bytes = self.dev.geometry.page_size;
             written.old_age = age;
             written.tags[0] = tags[i];
@@ -269,10 +269,10 @@ impl Ssd {
             return false;
         }
         self.kernel.ops[op].need = Need::Absorb;
-        let tag = self.kernel.ops.host[op].tags[0];
+        let tag = self.kernel.ops[Page(op)].tags[0];
         self.count_conflict(|counters| counters.absorbed += u64::from(measured));
-        self.overlay(op, self.kernel.ops.host[page].tags[0]);
-        self.kernel.ops.host[page].tags[0] = tag;
+        self.overlay(op, self.kernel.ops[Page(page)].tags[0]);
+        self.kernel.ops[Page(page)].tags[0] = tag;
         self.kernel.ops[page].lost = false;
         let buffered = &mut self.kernel.ops.buffer[page];
         let segment = buffered.segment;

@@ -6,7 +6,7 @@
 use crate::blame::{Cause, Extra};
 use crate::device::transaction::{Need, Op};
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::NO_LINE;
+use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::engine::spine::host::HostRequest;
 use crate::engine::spine::ring::Waiting;
 use crate::units::{Moment, OpId, RequestId};
@@ -40,11 +40,11 @@ impl Ssd {
         let age = self.age();
         let op =
             self.kernel.ops.create(Op { request: id, age, need: Need::Absorb, waits_since: self.now, ..Op::blank() });
-        self.kernel.ops.host[op].blame.add(Cause::Queue, waited);
+        self.kernel.ops[Page(op)].blame.add(Cause::Queue, waited);
         if self.rules.tenants {
             self.note_tenant(op, id, waited);
         }
-        self.kernel.ops.host[op].first_start = Some(Moment::at(self.now));
+        self.kernel.ops[Page(op)].first_start = Some(Moment::at(self.now));
         let place = self.cache_mut().next_place();
         let at_once = self.flushes_at_once();
         self.oracle.flush_begins(place, at_once);

@@ -19,7 +19,7 @@ use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::NO_LINE;
+use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::report::{self, Distribution, Figures};
 use crate::sectors::Under;
 use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
@@ -183,7 +183,7 @@ impl Ssd {
     /// The old page on flash that a page's newest version, which is not there yet, keeps; or none.
     fn kept_page(&self, lpn: Lpn) -> Ppn {
         match self.dev.map.get(lpn) {
-            Location::Staged(newest) => self.kernel.ops.host[newest].old,
+            Location::Staged(newest) => self.kernel.ops[Page(newest)].old,
             _ => Ppn::NONE,
         }
     }
@@ -207,7 +207,7 @@ impl Ssd {
         }
         self.cache_mut().outside += 1;
         self.kernel.ops.cached[op].fua = fua;
-        let partial = self.kernel.ops.host[op].bytes < self.dev.geometry.page_size;
+        let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.page_size;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {
             self.note_write(op, merges);
@@ -215,7 +215,7 @@ impl Ssd {
         self.stats.pages.partial_writes += u64::from(partial && measured);
         let before = self.dev.map.get(lpn);
         if self.oracle.tracks_sectors() {
-            let (tag, own) = (self.kernel.ops.host[op].tags[0], self.sectors_of_write(op));
+            let (tag, own) = (self.kernel.ops[Page(op)].tags[0], self.sectors_of_write(op));
             let under = self.under(lpn, before);
             self.oracle.pile(WAITING | op.0, &under, tag, own);
         }
@@ -232,7 +232,7 @@ impl Ssd {
     /// What lies under a write of a page that is at `before` (oracle).
     fn under(&self, lpn: Lpn, before: Location) -> Under {
         match before {
-            Location::Staged(newest) => Under::Memory(self.memory_of(newest), self.kernel.ops.host[newest].tags[0]),
+            Location::Staged(newest) => Under::Memory(self.memory_of(newest), self.kernel.ops[Page(newest)].tags[0]),
             Location::Flash(page) if self.cache().lines.of(lpn) != NONE => Under::Held(self.oracle.load(page, lpn)),
             Location::Flash(_) => Under::Flash,
             Location::Nowhere => Under::Nothing,
@@ -319,7 +319,7 @@ impl Ssd {
         let cache = self.cache_mut();
         cache.outside -= 1;
         let urged = cache.flushes.iter().any(|flush| flush.comes_after(place));
-        let (tag, old) = (self.kernel.ops.host[op].tags[0], self.kept_page(lpn));
+        let (tag, old) = (self.kernel.ops[Page(op)].tags[0], self.kept_page(lpn));
         let before = self.cache().lines.of(lpn);
         let state = if before == NONE { State::Free } else { self.cache().lines.all[before as usize].state };
         let older = if before == NONE { 0 } else { self.cache().lines.all[before as usize].oldest };
@@ -327,7 +327,7 @@ impl Ssd {
         let line = match state {
             State::Dirty | State::Issued => {
                 if self.oracle.tracks_sectors() {
-                    let held = self.kernel.ops.host[self.cache().lines.all[before as usize].op].tags[0];
+                    let held = self.kernel.ops[Page(self.cache().lines.all[before as usize].op)].tags[0];
                     under = Some(Under::Memory(LINES | before, held));
                 }
                 let home = self.home_of_line(lpn);
@@ -356,7 +356,7 @@ impl Ssd {
                 if self.oracle.tracks_sectors() {
                     under = Some(match state {
                         State::Programming => {
-                            let held = self.kernel.ops.host[self.cache().lines.all[before as usize].op].tags[0];
+                            let held = self.kernel.ops[Page(self.cache().lines.all[before as usize].op)].tags[0];
                             Under::Memory(LINES | before, held)
                         }
                         _ if old.is_some() => Under::Flash,
@@ -388,7 +388,7 @@ impl Ssd {
             self.oracle.pile(LINES | line, &under, tag, own);
             self.oracle.run_ends(WAITING | op.0);
         }
-        self.kernel.ops.host[carrier].tags[0] = tag;
+        self.kernel.ops[Page(carrier)].tags[0] = tag;
         self.hand_over_page(op, carrier);
         if complete && self.cache().protected {
             self.discard_kept(lpn);
@@ -409,9 +409,9 @@ impl Ssd {
             panic!("law: a write that is not on flash yet is in the map")
         };
         if newest == op {
-            let (old, age) = (self.kernel.ops.host[op].old, self.kernel.ops.host[op].old_age);
-            self.kernel.ops.host[op].old = Ppn::NONE;
-            (self.kernel.ops.host[carrier].old, self.kernel.ops.host[carrier].old_age) = (old, age);
+            let (old, age) = (self.kernel.ops[Page(op)].old, self.kernel.ops[Page(op)].old_age);
+            self.kernel.ops[Page(op)].old = Ppn::NONE;
+            (self.kernel.ops[Page(carrier)].old, self.kernel.ops[Page(carrier)].old_age) = (old, age);
             return self.dev.map.set(lpn, Location::Staged(carrier));
         }
         let mut at = newest;
@@ -439,7 +439,7 @@ impl Ssd {
             waits_since: now,
             ..Op::blank()
         });
-        self.kernel.ops.host[carrier].bytes = self.dev.geometry.page_size;
+        self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.page_size;
         self.kernel.ops.cached[carrier].line = line;
         let place = self.kernel.ops.cached[by].place;
         let cache = self.cache_mut();

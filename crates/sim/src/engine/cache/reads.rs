@@ -6,7 +6,7 @@ use crate::config::CacheRead;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::NO_LINE;
+use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::units::{Lpn, OpId, Ppn, UnitId};
 
 /// Where a read is served now.
@@ -26,7 +26,7 @@ impl Ssd {
         let lines = &self.cache().lines;
         match self.dev.map.get(lpn) {
             Location::Staged(newest) if self.rules.buffers => {
-                let old = self.kernel.ops.host[newest].old;
+                let old = self.kernel.ops[Page(newest)].old;
                 if old.is_none() || self.is_in_memory(op, newest) { Served::Memory } else { Served::Flash(old) }
             }
             Location::Flash(page) => match lines.of(lpn) {
@@ -80,11 +80,11 @@ impl Ssd {
     fn hits(&mut self, op: OpId, lpn: Lpn) {
         let now = self.now;
         let (tag, memory) = match self.dev.map.get(lpn) {
-            Location::Staged(newest) => (self.kernel.ops.host[newest].tags[0], self.memory_of(newest)),
+            Location::Staged(newest) => (self.kernel.ops[Page(newest)].tags[0], self.memory_of(newest)),
             Location::Flash(page) => (self.oracle.load(page, lpn), u32::MAX),
             Location::Nowhere => unreachable!("it is somewhere"),
         };
-        let expected = self.kernel.ops.host[op].expected;
+        let expected = self.kernel.ops[Page(op)].expected;
         self.oracle.delivered(lpn, tag, expected);
         let sectors = self.sectors(op);
         self.oracle.read_memory(op, sectors, expected, tag, memory);
@@ -129,7 +129,7 @@ impl Ssd {
                 }
                 place => {
                     if let Location::Staged(newest) = place {
-                        self.note_memory_read(op, self.kernel.ops.host[newest].tags[0]);
+                        self.note_memory_read(op, self.kernel.ops[Page(newest)].tags[0]);
                     }
                     self.select_in_memory(op, unit);
                 }
@@ -193,7 +193,7 @@ impl Ssd {
         let lpn = self.kernel.ops[op].lpn;
         self.cache_mut().lines.add(line, sectors.clone());
         if self.oracle.tracks_sectors() {
-            let found = self.kernel.ops.host[op].tags[1];
+            let found = self.kernel.ops[Page(op)].tags[1];
             let mut bits = vec![0u64; self.cache().lines.sectors.div_ceil(64) as usize];
             sectors.for_each(|sector| bits[sector as usize / 64] |= 1 << (sector % 64));
             for memory in self.memories_of(lpn, line) {

@@ -10,6 +10,7 @@ use crate::device::mapping::Location;
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;
+use crate::engine::kernel::ops::Page;
 use crate::units::{Lpn, OpId, Ppn, UnitId};
 
 /// Why a line is written back.
@@ -203,9 +204,9 @@ impl Ssd {
     pub(in crate::engine) fn line_selected(&mut self, op: OpId) {
         let line = self.kernel.ops.cached[op].line;
         if self.oracle.tracks_sectors() {
-            self.oracle.compose_line(LINES | line, self.kernel.ops.host[op].tags[0]);
+            self.oracle.compose_line(LINES | line, self.kernel.ops[Page(op)].tags[0]);
         }
-        self.kernel.ops.cached[op].before = self.kernel.ops.host[op].blame.all();
+        self.kernel.ops.cached[op].before = self.kernel.ops[Page(op)].blame.all();
         self.kernel.ops.cached[op].serving = true;
         self.cache_mut().lines.all[line as usize].state = State::Programming;
     }
@@ -267,7 +268,7 @@ impl Ssd {
             return self.kernel.ops.remove(op);
         }
         self.kernel.ops.cached[op].serving = false;
-        let found = self.kernel.ops.host[op].tags[1];
+        let found = self.kernel.ops[Page(op)].tags[1];
         self.memories_of(lpn, line).into_iter().for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
         self.cache_mut().lines.complete(line);
         if self.cache().protected {
@@ -293,14 +294,14 @@ impl Ssd {
 
     /// Charges the last `left` nanoseconds of a write-back's causes to a write. Returns what is not explained by them.
     fn charge_like(&mut self, write: OpId, op: OpId, mut left: u64) -> u64 {
-        let (all, before) = (self.kernel.ops.host[op].blame.all(), self.kernel.ops.cached[op].before);
+        let (all, before) = (self.kernel.ops[Page(op)].blame.all(), self.kernel.ops.cached[op].before);
         let mut service = Blame(std::array::from_fn(|i| all.0[i] - before.0[i]));
         let mut host = 0;
         let mut charge = |part: &mut Blame, cause: Cause| {
             let ns = part.0[cause as usize].min(left);
             part.0[cause as usize] -= ns;
             left -= ns;
-            self.kernel.ops.host[write].blame.add(cause, ns);
+            self.kernel.ops[Page(write)].blame.add(cause, ns);
             if matches!(cause, Cause::DieHost | Cause::BusHost) {
                 host += ns;
             }

@@ -10,7 +10,7 @@
 use crate::blame::Cause;
 use crate::device::transaction::{Fifo, Need, Op};
 use crate::engine::kernel::buses::Bus;
-use crate::engine::kernel::ops::HostPage;
+use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{OpId, UnitId};
@@ -235,7 +235,7 @@ impl Ssd {
                 state.begin(false, begins, ends, self.stats.last_completion);
                 state.holder = id;
                 self.kernel.timers.set(Timer::Bus(bus), ends);
-                let blame = &mut self.kernel.ops.host[id].blame;
+                let blame = &mut self.kernel.ops[Page(id)].blame;
                 blame.add(Cause::BusHost, (begins - asks).0);
                 blame.add(Cause::Bus, time.0);
             } else if asks < now || asks == now && (within || granted) {

@@ -22,6 +22,7 @@ use crate::device::mapping::Location;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::FUSED;
+use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::{Hop, Journey};
@@ -368,7 +369,7 @@ impl Ssd {
         if self.chains.count > 0 {
             match place {
                 Location::Flash(page) => self.touch_page(page),
-                Location::Staged(write) => self.touch_page(self.kernel.ops.host[write].old),
+                Location::Staged(write) => self.touch_page(self.kernel.ops[Page(write)].old),
                 Location::Nowhere => {}
             }
         }
@@ -511,7 +512,8 @@ impl Ssd {
         }
         let (pace, count) = (self.chains.pace, u64::from(ended));
         let op = &self.kernel.ops[id];
-        let (job, from, to, tag, plane) = (op.job, op.from[0], op.pages[0], self.kernel.ops.host[id].tags[0], op.plane);
+        let (job, from, to, tag, plane) =
+            (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.plane);
         let mut first = self.dev.geometry.offset(from);
         let mut landing = ended as usize;
         let victim = self.gc.jobs[job.0].job.victims[0];

@@ -5,15 +5,13 @@
 //! does not have, and looks each value up once. If it meets anything else, such as a page that has moved or an overlapping write,
 //! it falls back to the general path. Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
-use ssdlab_memory::prefetch_value;
-
 use crate::blame::{Cause, ExtraBlame};
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
 use crate::engine::fast::BOOKED;
 use crate::engine::kernel::dies::{Dies, Holder};
-use crate::engine::kernel::ops::HostPage;
+use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::spine::complete::note_completion;
 use crate::engine::spine::host::{Host, HostRequest};
@@ -133,7 +131,7 @@ impl Ssd {
             if self.fast.turns {
                 self.touch_unit(spot.unit);
             }
-            await_die(&mut self.kernel.ops.host[id], &self.kernel.dies, spot, now);
+            await_die(&mut self.kernel.ops[Page(id)], &self.kernel.dies, spot, now);
             self.join_queue::<true>(id, spot.unit);
         }
     }
@@ -165,7 +163,7 @@ impl Ssd {
         if self.fast.turns {
             self.touch_unit(spot.unit);
         }
-        await_die(&mut self.kernel.ops.host[id], &self.kernel.dies, spot, now);
+        await_die(&mut self.kernel.ops[Page(id)], &self.kernel.dies, spot, now);
         self.join_queue::<false>(id, spot.unit);
     }
 
@@ -285,8 +283,7 @@ impl Ssd {
         let op = &self.kernel.ops[next];
         self.dev.map.expect(op.lpn);
         if op.next.is_some() {
-            self.kernel.ops.expect(op.next.0);
-            prefetch_value(&self.kernel.ops.host[op.next]);
+            self.kernel.ops.expect(op.next);
         }
     }
 
@@ -386,7 +383,7 @@ impl Ssd {
         op.bus_gc += gc_wait;
         let id = state.queue.pop(&self.kernel.ops);
         let waits = !state.queue.is_empty();
-        let blame = &mut self.kernel.ops.host[id].blame;
+        let blame = &mut self.kernel.ops[Page(id)].blame;
         blame.add(Cause::BusGc, gc_wait);
         blame.add(Cause::BusHost, wait - gc_wait);
         self.cross_to_die(id, unit, bus, transfer.time, array.time);

@@ -14,6 +14,7 @@ use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::dies::Unit;
+use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::Journey;
@@ -139,7 +140,7 @@ impl Ssd {
     #[inline(always)]
     fn land_fused(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        let (from, tag, plane, read) = (op.from[0], self.kernel.ops.host[id].tags[0], op.plane, op.legs.get(0));
+        let (from, tag, plane, read) = (op.from[0], self.kernel.ops[Page(id)].tags[0], op.plane, op.legs.get(0));
         let to = self.gc_page(plane, Stream::Gc, false);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         let program = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
@@ -332,7 +333,7 @@ impl Ssd {
     #[inline(never)]
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (job, from, to, tag, unit) = (op.job, op.from[0], op.pages[0], self.kernel.ops.host[id].tags[0], op.unit);
+        let (job, from, to, tag, unit) = (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.unit);
         if !self.continues_alone(job, unit) {
             return false;
         }

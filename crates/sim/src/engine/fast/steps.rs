@@ -6,6 +6,7 @@
 
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::policy::{Journey, PageSet};
 use crate::units::{Nanos, OpId, UnitId};
@@ -37,7 +38,7 @@ impl Ssd {
     pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, from, to, tag, unit, program) =
-            (op.job, op.from[0], op.pages[0], self.kernel.ops.host[id].tags[0], op.unit, op.verb == Verb::Program);
+            (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.unit, op.verb == Verb::Program);
         let view = self.dev.view(time);
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;

@@ -11,6 +11,7 @@
 use super::chains::{Chain, Kind, Pace, Passage};
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::policy::PageSet;
 use crate::units::{Nanos, OpId, Ppn, UnitId};
@@ -335,7 +336,7 @@ impl Ssd {
         let (mut first, mut before) = (self.dev.geometry.offset(from), 0);
         if who == 0 && !reads_first {
             // Its page was taken when it began.
-            let tag = self.kernel.ops.host[id].tags[0];
+            let tag = self.kernel.ops[Page(id)].tags[0];
             self.land_one(from, to, tag, true);
             (first, before) = (first + 1, 1);
             if self.dev.flash.has_undated() {
@@ -360,7 +361,7 @@ impl Ssd {
             let op = &mut self.kernel.ops[id];
             (op.verb, op.pages) = (Verb::Read, one);
         } else {
-            self.kernel.ops.host[id].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
+            self.kernel.ops[Page(id)].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
             let op = &mut self.kernel.ops[id];
             (op.verb, op.from) = (Verb::Program, one);
             if serves {

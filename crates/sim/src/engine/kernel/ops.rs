@@ -1,6 +1,8 @@
 //! Operations in flight: a record that every event of an operation uses, and side tables for data that only some operations need.
 
-use std::ops::{Deref, DerefMut, Index, IndexMut};
+use std::ops::{Index, IndexMut};
+
+use ssdlab_memory::prefetch_value;
 
 use super::dies::Turn;
 use crate::blame::{Blame, Cause, Causes, ExtraBlame};
@@ -37,11 +39,6 @@ impl<T: Blank> ByOp<T> {
             Some(part) => *part = T::blank(),
             None => self.0.push(T::blank()),
         }
-    }
-
-    /// All entries, including the old content of free places.
-    pub(in crate::engine) fn all(&self) -> impl Iterator<Item = &T> {
-        self.0.iter()
     }
 }
 
@@ -342,16 +339,22 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) tenant: bool,
 }
 
-/// Operations that wait or are in service. Dereferences to the slab of their records.
+/// An operation, and its part of a host page. One lookup finds both.
+#[derive(Clone)]
+struct Record {
+    op: Op,
+    page: HostPage,
+}
+
+/// Operations that wait or are in service.
 #[derive(Clone)]
 pub(in crate::engine) struct Ops {
-    records: Slab<Op>,
+    records: Slab<Record>,
     /// Operations outside the fast lane: those without [`Op::lane`], which only this file changes.
     others: usize,
     parts: Parts,
     /// Whether the device needs any of `parts`.
     any_part: bool,
-    pub(in crate::engine) host: ByOp<HostPage>,
     pub(in crate::engine) parity: ByOp<Chunk>,
     pub(in crate::engine) buffer: ByOp<Buffered>,
     pub(in crate::engine) crossing: ByOp<Crosser>,
@@ -380,7 +383,6 @@ impl Ops {
                 || parts.cached
                 || parts.extras
                 || parts.tenant,
-            host: ByOp(Vec::with_capacity(capacity)),
             parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
             buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
             crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
@@ -397,8 +399,7 @@ impl Ops {
     #[inline(always)]
     pub(in crate::engine) fn create(&mut self, op: Op) -> OpId {
         self.others += usize::from(!op.lane);
-        let id = OpId(self.records.insert(op));
-        self.host.reset(id);
+        let id = OpId(self.records.insert(Record { op, page: HostPage::blank() }));
         if self.any_part {
             self.reset_parts(id);
         }
@@ -460,8 +461,8 @@ impl Ops {
     /// The place of the next operation, with its old content, if the old operation was in the fast lane, too.
     #[inline(always)]
     pub(in crate::engine) fn reuse_lane(&mut self) -> Option<(OpId, &mut Op, &mut HostPage)> {
-        let (id, op) = self.records.reuse(|op| op.lane)?;
-        Some((OpId(id), op, &mut self.host[OpId(id)]))
+        let (id, record) = self.records.reuse(|record| record.op.lane)?;
+        Some((OpId(id), &mut record.op, &mut record.page))
     }
 
     /// Makes the place of the next operation one that [`Ops::reuse_lane`] returns.
@@ -480,34 +481,58 @@ impl Ops {
     /// The record of an operation, and its part of a host page.
     #[inline(always)]
     pub(in crate::engine) fn both(&mut self, op: OpId) -> (&mut Op, &mut HostPage) {
-        (&mut self.records[op], &mut self.host[op])
+        let record = &mut self.records[op.0];
+        (&mut record.op, &mut record.page)
     }
 
     /// Creates an operation as a copy of another one.
     pub(in crate::engine) fn create_like(&mut self, other: OpId) -> OpId {
-        let id = self.create(self.records[other].clone());
-        self.host[id] = self.host[other].clone();
+        let id = self.create(self[other].clone());
+        self[Page(id)] = self[Page(other)].clone();
         self.parity[id] = self.parity[other].clone();
         id
     }
 
     /// An operation leaves the fast lane, if it is there.
     pub(in crate::engine) fn leave_lane(&mut self, op: OpId) {
-        self.others += usize::from(std::mem::replace(&mut self.records[op].lane, false));
+        self.others += usize::from(std::mem::replace(&mut self[op].lane, false));
     }
 
     /// Frees an operation.
     #[inline(always)]
     pub(in crate::engine) fn remove(&mut self, op: OpId) {
-        self.others -= usize::from(!self.records[op].lane);
+        self.others -= usize::from(!self[op].lane);
         self.records.remove(op.0);
     }
 
     /// Frees an operation in the fast lane.
     #[inline(always)]
     pub(in crate::engine) fn remove_lane(&mut self, op: OpId) {
-        debug_assert!(self.records[op].lane);
+        debug_assert!(self[op].lane);
         self.records.remove(op.0);
+    }
+
+    /// Number of operations.
+    pub(in crate::engine) fn in_use(&self) -> usize {
+        self.records.in_use()
+    }
+
+    /// Ids of all operations.
+    pub(in crate::engine) fn live(&self) -> impl Iterator<Item = OpId> {
+        self.records.live().map(OpId)
+    }
+
+    /// The parts of host pages, including the old content of free places.
+    pub(in crate::engine) fn pages(&self) -> impl Iterator<Item = &HostPage> {
+        self.records.all().map(|record| &record.page)
+    }
+
+    /// Prefetches an operation that will soon be used.
+    #[inline(always)]
+    pub(in crate::engine) fn expect(&self, op: OpId) {
+        let record = &self.records[op.0];
+        prefetch_value(&record.op);
+        prefetch_value(&record.page);
     }
 
     /// Power is cut: frees all operations.
@@ -517,17 +542,36 @@ impl Ops {
     }
 }
 
-impl Deref for Ops {
-    type Target = Slab<Op>;
+impl Index<OpId> for Ops {
+    type Output = Op;
     #[inline(always)]
-    fn deref(&self) -> &Slab<Op> {
-        &self.records
+    fn index(&self, op: OpId) -> &Op {
+        &self.records[op.0].op
     }
 }
 
-impl DerefMut for Ops {
+impl IndexMut<OpId> for Ops {
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Slab<Op> {
-        &mut self.records
+    fn index_mut(&mut self, op: OpId) -> &mut Op {
+        &mut self.records[op.0].op
+    }
+}
+
+/// An operation's part of a host page, as an index.
+#[derive(Clone, Copy)]
+pub(in crate::engine) struct Page(pub(in crate::engine) OpId);
+
+impl Index<Page> for Ops {
+    type Output = HostPage;
+    #[inline(always)]
+    fn index(&self, page: Page) -> &HostPage {
+        &self.records[page.0.0].page
+    }
+}
+
+impl IndexMut<Page> for Ops {
+    #[inline(always)]
+    fn index_mut(&mut self, page: Page) -> &mut HostPage {
+        &mut self.records[page.0.0].page
     }
 }

@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::Page;
 use crate::engine::spine::ring::Waiting;
 use crate::report::tenants::{Fairness, Interference, Pages, Requests, Tenant, Tenants, jain};
 use crate::report::{Breakdown, ByOp, Distribution, HostBytes, mean};
@@ -346,7 +347,7 @@ impl Ssd {
     pub(super) fn note_tenant(&mut self, op: OpId, id: RequestId, queue: u64) {
         let arbitration = self.nvme().arbitration;
         if arbitration > 0 {
-            self.kernel.ops.host[op].blame.begin(queue - arbitration);
+            self.kernel.ops[Page(op)].blame.begin(queue - arbitration);
             self.charge_extra(op, Extra::Arbitration, arbitration);
         }
         let record = &self.host.requests[id.0];

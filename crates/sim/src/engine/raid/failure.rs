@@ -13,7 +13,7 @@
 use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need};
-use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE};
+use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Page};
 use crate::engine::raid::stripe::{Chain, Phase, Plan};
 use crate::engine::{Nanos, Ssd};
 use crate::random;
@@ -232,7 +232,7 @@ impl Ssd {
                 let op = waiting.pop(&self.kernel.ops);
                 self.kernel.ops[op].stalled = false;
                 let since = self.kernel.ops[op].waits_since;
-                self.kernel.ops.host[op].blame.add(crate::blame::Cause::Space, (self.now - since).0);
+                self.kernel.ops[Page(op)].blame.add(crate::blame::Cause::Space, (self.now - since).0);
                 self.leaves_chip(op);
                 stalled.push(op);
             }
@@ -260,8 +260,8 @@ impl Ssd {
             Location::Staged(write) => {
                 // The old page belongs to the newest write, or to an older one whose update has begun.
                 let older = self.kernel.ops.parity[write].behind;
-                let holder = if self.kernel.ops.host[write].old.is_none() && older.is_some() { older } else { write };
-                (Some(self.kernel.ops.host[holder].old).filter(|old| old.is_some()), holder)
+                let holder = if self.kernel.ops[Page(write)].old.is_none() && older.is_some() { older } else { write };
+                (Some(self.kernel.ops[Page(holder)].old).filter(|old| old.is_some()), holder)
             }
             Location::Nowhere => (None, OpId::NONE),
         }
@@ -272,7 +272,7 @@ impl Ssd {
         let (page, holder) = self.chunk_page(slot);
         let Some(page) = page else { return false };
         if holder.is_some() {
-            self.kernel.ops.host[holder].old = Ppn::NONE;
+            self.kernel.ops[Page(holder)].old = Ppn::NONE;
         } else {
             self.dev.map.set(slot, Location::Nowhere);
         }
@@ -396,7 +396,7 @@ impl Ssd {
         let away = match op.need {
             Need::Read if self.reads_group(id) => self.covered(op.lpn).is_none(),
             Need::Read => self.is_missing(op.lpn) && self.is_nowhere_for(id),
-            Need::Merge => self.kernel.ops.host[id].old.is_none(),
+            Need::Merge => self.kernel.ops[Page(id)].old.is_none(),
             Need::Write => self.is_dead(op.lpn),
             Need::Absorb => false,
         };
@@ -481,7 +481,7 @@ impl Ssd {
         // The update must not end while they begin.
         record.readers += 1;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops.host[op].link, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
             self.held(op);
             if self.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
                 self.raid().records[update].readers += 1;
@@ -503,11 +503,11 @@ impl Ssd {
         let mut all = false;
         while op.is_some() {
             let page = &self.kernel.ops[op];
-            let (next, lpn) = (self.kernel.ops.host[op].link, page.lpn);
+            let (next, lpn) = (self.kernel.ops[Page(op)].link, page.lpn);
             if !self.lacks(op) {
                 // It was read for its parity, under a plan that no longer holds.
                 self.kernel.ops[op].need = Need::Write;
-            } else if self.kernel.ops.host[op].old.is_none() {
+            } else if self.kernel.ops[Page(op)].old.is_none() {
                 match self.chunk(lpn) {
                     Chunk::Missing => all = true,
                     chunk => {
@@ -571,7 +571,7 @@ impl Ssd {
         }
         let raid = self.features.raid.as_mut().expect("only devices with parity get here");
         raid.records[update].kept.push(&mut self.kernel.ops, op);
-        let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].tags[0]);
+        let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].tags[0]);
         // Until then, the group restores the previous version.
         let before = (self.chunk(lpn) == Chunk::Missing).then(|| self.last_tag(lpn).version);
         self.kernel.ops.parity[op].before = before;
@@ -610,7 +610,7 @@ impl Ssd {
         let record = &mut self.raid().records[update];
         let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops.host[op].link, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
             self.held(op);
             match self.dev.map.get(lpn) {
                 Location::Staged(newest) if newest == op => self.dev.map.set(lpn, Location::Nowhere),

@@ -7,6 +7,7 @@
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::Page;
 use crate::engine::raid::failure::Chunk;
 use crate::engine::raid::stripe::Phase;
 use crate::units::Lpn;
@@ -85,7 +86,7 @@ impl Ssd {
             tag
         };
         let op = self.chunk_op(update, slot, Verb::Program, Need::Write);
-        self.kernel.ops.host[op].tags[0] = tag;
+        self.kernel.ops[Page(op)].tags[0] = tag;
         self.set_chunk(slot, Chunk::Sound);
         match self.dev.map.get(slot) {
             // A waiting write: the page becomes its old page.

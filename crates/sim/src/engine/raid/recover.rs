@@ -15,6 +15,7 @@ use crate::config::RaidLayout;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::Page;
 use crate::engine::raid::failure::Chunk;
 use crate::engine::raid::stripe::Phase;
 use crate::report::power::PowerCut;
@@ -47,8 +48,8 @@ impl Ssd {
                 return None;
             }
             let slots = (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member));
-            let chunks =
-                slots.filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.kernel.ops.host[op].tags[0])));
+            let chunks = slots
+                .filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.kernel.ops[Page(op)].tags[0])));
             let chunks = chunks.collect();
             let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
             let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)

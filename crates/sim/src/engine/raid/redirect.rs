@@ -4,7 +4,7 @@ use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE};
+use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Page};
 use crate::engine::raid::stripe::{Raid, Redirected};
 use crate::policy::Queues;
 use crate::request::RequestOp;
@@ -85,14 +85,14 @@ impl Ssd {
         let mut op = std::mem::replace(&mut self.host.requests[id.0].first, OpId::NONE);
         let mut last = OpId::NONE;
         while op.is_some() {
-            let next = std::mem::replace(&mut self.kernel.ops.host[op].link, OpId::NONE);
+            let next = std::mem::replace(&mut self.kernel.ops[Page(op)].link, OpId::NONE);
             let (may, goes) = self.asks_route(op);
             any |= goes;
             if goes {
                 self.count_read(op, may, true);
                 self.goes_around(op);
             } else if last.is_some() {
-                self.kernel.ops.host[last].link = op;
+                self.kernel.ops[Page(last)].link = op;
                 last = op;
             } else {
                 self.host.requests[id.0].first = op;
@@ -144,7 +144,7 @@ impl Ssd {
 
     /// Redirects a page read.
     fn goes_around(&mut self, op: OpId) {
-        self.host.chip_outstanding[self.kernel.ops.host[op].chip as usize] += 1;
+        self.host.chip_outstanding[self.kernel.ops[Page(op)].chip as usize] += 1;
         let (lpn, now) = (self.kernel.ops[op].lpn, self.now);
         let update = self.raid().pin(lpn, now);
         self.read_around(op, update);
@@ -166,7 +166,7 @@ impl Ssd {
             let part = self.kernel.ops.create_like(op);
             self.kernel.ops[part].lpn = slot;
             self.kernel.ops[part].age = age;
-            self.kernel.ops.host[part].link = OpId::NONE;
+            self.kernel.ops[Page(part)].link = OpId::NONE;
             self.kernel.ops.parity[part].redirect = decode;
             self.queue_on_chip(part);
             left += 1;
@@ -178,8 +178,8 @@ impl Ssd {
     /// One of the reads has ended. The last one completes the page, and its waits are charged to the page.
     pub(in crate::engine) fn part_ends(&mut self, id: OpId, failed: bool) {
         let (decode, slot, tag) =
-            (self.kernel.ops.parity[id].redirect, self.kernel.ops[id].lpn, self.kernel.ops.host[id].tags[0]);
-        let (blame, start) = (self.kernel.ops.host[id].blame.clone(), self.kernel.ops.host[id].first_start);
+            (self.kernel.ops.parity[id].redirect, self.kernel.ops[id].lpn, self.kernel.ops[Page(id)].tags[0]);
+        let (blame, start) = (self.kernel.ops[Page(id)].blame.clone(), self.kernel.ops[Page(id)].first_start);
         let content = if failed { 0 } else { self.content(tag) };
         if self.checks_content() && !failed {
             law_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
@@ -194,7 +194,7 @@ impl Ssd {
         }
         let (op, update, content, failed) = (state.op, state.update, state.content, state.failed);
         self.raid().redirects.remove(decode);
-        let page = &mut self.kernel.ops.host[op];
+        let page = &mut self.kernel.ops[Page(op)];
         page.blame = blame;
         page.first_start = start;
         if failed {
@@ -205,7 +205,7 @@ impl Ssd {
         }
         if self.checks_content() {
             // The stripe has not changed since the reads began: their sum is the content of the page.
-            let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].expected);
+            let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected);
             let page = self.covered(lpn);
             let tag = page.map_or_else(|| self.last_tag(lpn), |page| self.oracle.load(page, lpn));
             law_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");

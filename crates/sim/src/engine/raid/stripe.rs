@@ -13,7 +13,7 @@ use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::spec::ArraySpec;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
-use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Ops};
+use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Ops, Page};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{Lpn, OpId, Ppn};
@@ -33,9 +33,9 @@ impl Chain {
     pub(in crate::engine) const EMPTY: Self = Chain { head: OpId::NONE, tail: OpId::NONE };
 
     pub(in crate::engine) fn push(&mut self, ops: &mut Ops, op: OpId) {
-        ops.host[op].link = OpId::NONE;
+        ops[Page(op)].link = OpId::NONE;
         if self.tail.is_some() {
-            ops.host[self.tail].link = op;
+            ops[Page(self.tail)].link = op;
         } else {
             self.head = op;
         }
@@ -311,7 +311,7 @@ impl Ssd {
     pub(in crate::engine) fn covered(&self, lpn: Lpn) -> Option<Ppn> {
         match self.dev.map.get(lpn) {
             Location::Flash(page) => Some(page),
-            Location::Staged(write) => Some(self.kernel.ops.host[write].old).filter(|old| old.is_some()),
+            Location::Staged(write) => Some(self.kernel.ops[Page(write)].old).filter(|old| old.is_some()),
             Location::Nowhere => None,
         }
     }
@@ -321,16 +321,16 @@ impl Ssd {
     pub(in crate::engine) fn admit_chunk(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
         match self.dev.map.get(lpn) {
-            Location::Flash(page) => self.kernel.ops.host[op].old = page,
+            Location::Flash(page) => self.kernel.ops[Page(op)].old = page,
             Location::Staged(before) => {
                 if self.kernel.ops.parity[before].update != NO_UPDATE {
                     self.kernel.ops.parity[op].behind = before;
                 } else {
-                    let (behind, old) = (self.kernel.ops.parity[before].behind, self.kernel.ops.host[before].old);
+                    let (behind, old) = (self.kernel.ops.parity[before].behind, self.kernel.ops[Page(before)].old);
                     self.kernel.ops.parity[before].behind = OpId::NONE;
-                    self.kernel.ops.host[before].old = Ppn::NONE;
+                    self.kernel.ops[Page(before)].old = Ppn::NONE;
                     self.kernel.ops.parity[op].behind = behind;
-                    self.kernel.ops.host[op].old = old;
+                    self.kernel.ops[Page(op)].old = old;
                 }
             }
             Location::Nowhere => {}
@@ -399,7 +399,7 @@ impl Ssd {
             if self.kernel.ops[other].lpn == lpn && self.kernel.ops[other].age > age {
                 return false;
             }
-            other = self.kernel.ops.host[other].link;
+            other = self.kernel.ops[Page(other)].link;
         }
         true
     }
@@ -476,12 +476,12 @@ impl Ssd {
     /// Charges the wait of a page for its group.
     pub(in crate::engine) fn held(&mut self, op: OpId) {
         let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
-        self.kernel.ops.host[op].blame.add(Cause::Held, (self.now - since).0);
+        self.kernel.ops[Page(op)].blame.add(Cause::Held, (self.now - since).0);
     }
 
     /// An old page is no longer needed.
     pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
-        let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
+        let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
         }
@@ -505,19 +505,20 @@ impl Ssd {
             if self.newest_in(waiting, op) && self.may_cover(op) {
                 self.kernel.ops.parity[op].update = update;
             }
-            op = self.kernel.ops.host[op].link;
+            op = self.kernel.ops[Page(op)].link;
         }
         let (mut members, mut chunks, mut mask) = (Chain::EMPTY, 0, 0u64);
         op = waiting.head;
         while op.is_some() {
-            let (next, lpn) = (self.kernel.ops.host[op].link, self.kernel.ops[op].lpn);
+            let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
             self.held(op);
             if self.kernel.ops.parity[op].update == update {
                 if let Location::Staged(newest) = self.dev.map.get(lpn)
                     && newest != op
                 {
                     // A newer write has not joined yet: it replaces this write's page, and this write replaces the old page.
-                    self.kernel.ops.host[op].old = std::mem::replace(&mut self.kernel.ops.host[newest].old, Ppn::NONE);
+                    self.kernel.ops[Page(op)].old =
+                        std::mem::replace(&mut self.kernel.ops[Page(newest)].old, Ppn::NONE);
                     self.kernel.ops.parity[newest].behind = op;
                 }
                 members.push(&mut self.kernel.ops, op);
@@ -573,11 +574,11 @@ impl Ssd {
         let mut reads = 0;
         let mut op = members.head;
         while op.is_some() {
-            let next = self.kernel.ops.host[op].link;
-            let content = self.content(self.kernel.ops.host[op].tags[0]);
+            let next = self.kernel.ops[Page(op)].link;
+            let content = self.content(self.kernel.ops[Page(op)].tags[0]);
             self.raid().records[update].content ^= content;
             let lacks = self.lacks(op);
-            if self.kernel.ops.host[op].old.is_some() && (plan.rmw || plan.all || lacks) {
+            if self.kernel.ops[Page(op)].old.is_some() && (plan.rmw || plan.all || lacks) {
                 self.kernel.ops[op].need = Need::Merge;
                 reads += 1;
                 // After a restart, it has waited for the others.
@@ -619,7 +620,7 @@ impl Ssd {
     pub(in crate::engine) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
         let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::blank() };
         let op = self.kernel.ops.create(op);
-        self.kernel.ops.host[op].bytes = self.dev.geometry.page_size;
+        self.kernel.ops[Page(op)].bytes = self.dev.geometry.page_size;
         self.kernel.ops.parity[op].update = update;
         op
     }
@@ -647,7 +648,7 @@ impl Ssd {
         let encodes = !may_fail || self.begin_parity(parity);
         let mut programs = 0;
         while op.is_some() {
-            let next = self.kernel.ops.host[op].link;
+            let next = self.kernel.ops[Page(op)].link;
             self.held(op);
             // Missing sectors have been computed.
             let found = Some(self.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
@@ -664,7 +665,7 @@ impl Ssd {
             self.oracle.set_parity(index, tag, content);
             self.forget(parity);
             let op = self.chunk_op(update, parity, Verb::Program, Need::Write);
-            self.kernel.ops.host[op].tags[0] = tag;
+            self.kernel.ops[Page(op)].tags[0] = tag;
             self.dev.map.set(parity, Location::Staged(op));
             self.queue_on_chip(op);
             programs += 1;
@@ -759,14 +760,14 @@ impl Ssd {
                     self.kernel.ops.remove(id);
                     return self.part_of_update_ends(update);
                 }
-                self.oracle.delivered(lpn, self.kernel.ops.host[id].tags[0], self.kernel.ops.host[id].expected);
+                self.oracle.delivered(lpn, self.kernel.ops[Page(id)].tags[0], self.kernel.ops[Page(id)].expected);
                 self.leaves(id);
             }
             Need::Absorb => unreachable!("it is in no die"),
             Need::Merge => {
                 self.dev.flash.read_ends(block);
                 self.kernel.ops[id].waits_since = self.now;
-                let found = Some(self.kernel.ops.host[id].tags[1]);
+                let found = Some(self.kernel.ops[Page(id)].tags[1]);
                 self.chunk_is_merged(id, found);
                 // If a chip may fail, old chunks stay valid until all reads have ended.
                 if self.features.failures.is_none() {
@@ -786,9 +787,9 @@ impl Ssd {
                 let newest = now_at == Location::Staged(id);
                 self.land_written(id, newest, newest || newer.is_some());
                 if newest {
-                    self.newest_lands(self.kernel.ops.host[id].run);
+                    self.newest_lands(self.kernel.ops[Page(id)].run);
                 } else if let Some(write) = newer {
-                    self.kernel.ops.host[write].old = page;
+                    self.kernel.ops[Page(write)].old = page;
                     self.kernel.ops.parity[write].behind = OpId::NONE;
                 }
                 if class == Class::Host {

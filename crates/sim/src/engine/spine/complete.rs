@@ -4,6 +4,7 @@ use crate::blame::{Causes, ExtraBlame};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Dies;
+use crate::engine::kernel::ops::Page;
 use crate::observe::Completed;
 use crate::request::{Request, RequestOp};
 use crate::stats::Stats;
@@ -76,7 +77,7 @@ impl Ssd {
     pub(in crate::engine) fn page_done(&mut self, op: OpId) {
         self.kernel.ops[op].acknowledged = true;
         if self.kernel.ops[op].need != Need::Read {
-            self.oracle.acknowledge(self.kernel.ops.host[op].tags[0]);
+            self.oracle.acknowledge(self.kernel.ops[Page(op)].tags[0]);
         }
         self.count_page(op);
     }
@@ -96,7 +97,7 @@ impl Ssd {
             // In place, because it is large.
             let (page, best) = (&self.kernel.ops[op], &mut self.host.requests[id.0].best);
             (best.completed, best.lpn, best.plane) = (self.now, page.lpn, page.plane);
-            let page = &self.kernel.ops.host[op];
+            let page = &self.kernel.ops[Page(op)];
             best.start = page.first_start;
             best.blame.copy(&page.blame);
             self.keep_extras(id, op);
@@ -108,7 +109,7 @@ impl Ssd {
 
     /// How a page of a request ends now.
     fn page_end(&self, op: OpId) -> PageEnd {
-        let (lpn, plane, page) = (self.kernel.ops[op].lpn, self.kernel.ops[op].plane, &self.kernel.ops.host[op]);
+        let (lpn, plane, page) = (self.kernel.ops[op].lpn, self.kernel.ops[op].plane, &self.kernel.ops[Page(op)]);
         PageEnd { completed: self.now, lpn, plane, start: page.first_start, blame: page.blame.clone() }
     }
 
@@ -151,7 +152,7 @@ impl Ssd {
         let (blame, start) = if last.is_none() {
             (&best.blame, best.start)
         } else {
-            (&self.kernel.ops.host[last].blame, self.kernel.ops.host[last].first_start)
+            (&self.kernel.ops[Page(last)].blame, self.kernel.ops[Page(last)].first_start)
         };
         let latency = (self.now - record.request.arrival).0;
         let extras = self.extras_of(id, last);
@@ -189,7 +190,7 @@ impl Ssd {
         }
         if self.rules.tenants {
             let blame =
-                if last.is_none() { &self.host.requests[id.0].best.blame } else { &self.kernel.ops.host[last].blame };
+                if last.is_none() { &self.host.requests[id.0].best.blame } else { &self.kernel.ops[Page(last)].blame };
             let blame = blame.clone();
             self.tenant_done(id, last, &blame, &extras, latency, waits);
             self.host.stirred |= self.host.queued > 0;

@@ -6,6 +6,7 @@ use crate::device::mapping::Location;
 use crate::device::timing::WORD_LINE;
 use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::Page;
 use crate::policy::{Hop, Journey, PageSet};
 use crate::report::fastgc::{Facts, FastGc};
 use crate::units::{BlockId, JobId, OpId, PlaneId, Ppn, RequestId, UnitId};
@@ -261,7 +262,7 @@ impl Ssd {
         if page.need == Need::Read {
             return self.serve_from_memory(op);
         }
-        self.kernel.ops.host[op].tags[1] = self.oracle.load(self.merge_source(op), self.kernel.ops[op].lpn);
+        self.kernel.ops[Page(op)].tags[1] = self.oracle.load(self.merge_source(op), self.kernel.ops[op].lpn);
         self.merge_ends(op);
         self.place_merged();
     }

@@ -7,6 +7,7 @@ use crate::device::mapping::Location;
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
+use crate::engine::kernel::ops::Page;
 use crate::engine::{Nanos, Pause, Ssd};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -187,9 +188,9 @@ impl Ssd {
         let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
         let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - before.held_writeback;
         let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
-        self.kernel.ops.host[op].blame.add(Cause::DieGcOther, gc);
-        self.kernel.ops.host[op].blame.add(Cause::DieWriteback, back);
-        self.kernel.ops.host[op].blame.add(Cause::DieHost, wait - gc - back);
+        self.kernel.ops[Page(op)].blame.add(Cause::DieGcOther, gc);
+        self.kernel.ops[Page(op)].blame.add(Cause::DieWriteback, back);
+        self.kernel.ops[Page(op)].blame.add(Cause::DieHost, wait - gc - back);
         if self.rules.tenants {
             self.share_anywhere(op, wait - gc - back);
         }
@@ -310,7 +311,7 @@ impl Ssd {
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or there is none.
                 Location::Staged(_) | Location::Nowhere => {
                     if let Location::Staged(newest) = self.dev.map.get(page.lpn) {
-                        self.note_memory_read(op, self.kernel.ops.host[newest].tags[0]);
+                        self.note_memory_read(op, self.kernel.ops[Page(newest)].tags[0]);
                     }
                     self.select_in_memory(op, unit);
                 }
@@ -402,7 +403,7 @@ impl Ssd {
         if self.rules.whole_reads || self.kernel.ops[op].need == Need::Merge {
             self.dev.geometry.page_size
         } else {
-            self.kernel.ops.host[op].bytes
+            self.kernel.ops[Page(op)].bytes
         }
     }
 
@@ -495,7 +496,7 @@ impl Ssd {
         self.hold_tag(op, place, tag);
         if self.rules.caches {
             // What a read brings into a line is what it found: GC in no time may erase the page before its data is out.
-            self.kernel.ops.host[op].tags[1] = tag;
+            self.kernel.ops[Page(op)].tags[1] = tag;
         }
         self.load_chunk(op, at);
     }
@@ -503,7 +504,7 @@ impl Ssd {
     /// The tag of a page that is being read travels with its operation.
     #[inline(always)]
     pub(in crate::engine) fn hold_tag(&mut self, op: OpId, place: usize, tag: Tag) {
-        self.kernel.ops.host[op].tags[place] = tag;
+        self.kernel.ops[Page(op)].tags[place] = tag;
         if self.notes_reads() {
             self.note_flash_read(op, tag);
         }
@@ -612,7 +613,7 @@ impl Ssd {
                 return;
             }
             // It has waited exactly as long as its lead, for the same dies.
-            self.kernel.ops.host[next].blame = self.kernel.ops.host[lead].blame.clone();
+            self.kernel.ops[Page(next)].blame = self.kernel.ops[Page(lead)].blame.clone();
             if self.rules.tenants {
                 self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
             }
@@ -684,7 +685,7 @@ impl Ssd {
         let plane = page.plane;
         let mut mate = op;
         while mate.is_some() {
-            self.kernel.ops.host[mate].first_start.get_or_insert(Moment::at(now));
+            self.kernel.ops[Page(mate)].first_start.get_or_insert(Moment::at(now));
             mate = self.kernel.ops[mate].mate;
         }
         if self.rules.page_types {
@@ -728,7 +729,7 @@ impl Ssd {
         if since == self.now {
             return;
         }
-        let page = &mut self.kernel.ops.host[op];
+        let page = &mut self.kernel.ops[Page(op)];
         let parts = turn.parts(since, self.now, page.ledger_gc, page.ledger_writeback);
         if self.rules.sorts_waits {
             self.sort_wait(op, unit, parts.host, parts.host + parts.late);
@@ -746,7 +747,7 @@ impl Ssd {
     fn sort_wait(&mut self, op: OpId, unit: UnitId, host: u64, rest: u64) {
         let host = if self.rules.by_class { rest } else { host };
         let lines = if self.rules.buffers { self.behind_lines(op, unit).min(host) } else { 0 };
-        let page = &mut self.kernel.ops.host[op];
+        let page = &mut self.kernel.ops[Page(op)];
         page.blame.add(Cause::DieLate, rest - host);
         page.blame.add(Cause::DieHost, host - lines);
         page.blame.add(Cause::DieWriteback, lines);
@@ -762,9 +763,9 @@ impl Ssd {
         let Spot { in_unit, ledger, .. } = self.dev.geometry.spot(page.plane);
         debug_assert_eq!(self.dev.geometry.unit_of(page.plane), unit);
         let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[ledger as usize], in_unit, self.now)
-            - self.kernel.ops.host[op].ledger_gc_own;
+            - self.kernel.ops[Page(op)].ledger_gc_own;
         self.note_conflict(op, unit, gc_all, back);
-        let blame = &mut self.kernel.ops.host[op].blame;
+        let blame = &mut self.kernel.ops[Page(op)].blame;
         blame.add(Cause::DieGcOwn, gc_own);
         blame.add(Cause::DieGcOther, gc_all - gc_own);
         blame.add(Cause::DieWriteback, back);

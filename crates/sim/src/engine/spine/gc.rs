@@ -5,7 +5,7 @@ use crate::device::flash::{Change, Stream};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
 use crate::engine::kernel::dies::Holder;
-use crate::engine::kernel::ops::NO_SEGMENT;
+use crate::engine::kernel::ops::{NO_SEGMENT, Page};
 use crate::engine::report::load;
 use crate::engine::{Pause, Running, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
@@ -455,7 +455,7 @@ impl Ssd {
             let lpn = self.dev.flash.lpn_of(*page);
             // The entry is needed when the page lands.
             self.dev.map.expect(lpn);
-            self.kernel.ops.host[op].tags[i] = self.oracle.load(*page, lpn);
+            self.kernel.ops[Page(op)].tags[i] = self.oracle.load(*page, lpn);
         }
         if self.rules.tenants {
             if journey.out == Hop::Die { self.tenants_moved(&pages) } else { self.tenants_read(&pages) }
@@ -595,7 +595,7 @@ impl Ssd {
             ..Op::blank()
         };
         let (source, op) = (running.op, self.kernel.ops.create(op));
-        self.kernel.ops.host[op].tags = self.kernel.ops.host[source].tags;
+        self.kernel.ops[Page(op)].tags = self.kernel.ops[Page(source)].tags;
         self.crosses_abroad(id, op);
         let running = &mut self.gc.jobs[id.0];
         running.abroad += 1;
@@ -658,7 +658,7 @@ impl Ssd {
                 let hand = &mut self.gc.jobs[job.0].job.hand;
                 *hand = hand.after(placed);
                 if !hand.is_empty() {
-                    self.kernel.ops.host[id].tags.rotate_left(placed);
+                    self.kernel.ops[Page(id)].tags.rotate_left(placed);
                 }
             }
             Verb::Erase => self.erased(job),
@@ -724,7 +724,7 @@ impl Ssd {
         let (demanding, joint) = (self.gc.jobs[job.0].plane, self.gc.jobs[job.0].job.count > 1);
         self.sort_moves(&from, &to, demanding, joint);
         for i in 0..from.len() {
-            self.land_moved(from[i], to[i], self.kernel.ops.host[id].tags[i], corrected);
+            self.land_moved(from[i], to[i], self.kernel.ops[Page(id)].tags[i], corrected);
             self.note_filled(self.dev.geometry.block_of(to[i]), own, home);
         }
     }
@@ -752,14 +752,16 @@ impl Ssd {
         match self.dev.map.get(lpn) {
             Location::Flash(page) if page == from => self.dev.map.set(lpn, Location::Flash(to)),
             // The old page of a partial write that still has to read it.
-            Location::Staged(write) if self.kernel.ops.host[write].old == from => self.kernel.ops.host[write].old = to,
+            Location::Staged(write) if self.kernel.ops[Page(write)].old == from => {
+                self.kernel.ops[Page(write)].old = to
+            }
             // The old page of an update that has begun, under a newer write.
             Location::Staged(write)
                 if self.features.raid.is_some() && self.kernel.ops.parity[write].behind.is_some() =>
             {
                 let write = self.kernel.ops.parity[write].behind;
-                law_eq!(self.kernel.ops.host[write].old, from, "law: map and reverse map agree");
-                self.kernel.ops.host[write].old = to;
+                law_eq!(self.kernel.ops[Page(write)].old, from, "law: map and reverse map agree");
+                self.kernel.ops[Page(write)].old = to;
             }
             other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
         }
@@ -787,7 +789,7 @@ impl Ssd {
             }
             self.kernel.ops[op].stalled = false;
             let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
-            self.kernel.ops.host[op].blame.add(crate::blame::Cause::Space, (self.now - since).0);
+            self.kernel.ops[Page(op)].blame.add(crate::blame::Cause::Space, (self.now - since).0);
             self.enqueue(op, plane, true);
         }
     }

@@ -8,7 +8,7 @@ use crate::device::geometry::{Geometry, Spot};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
 use crate::engine::kernel::dies::Holder;
-use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN};
+use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
 use crate::engine::spine::ring::{RING, Ring, Waiting};
@@ -752,7 +752,7 @@ impl Ssd {
             }
             let age = self.age();
             let op = self.kernel.ops.create(Op { request: id, lpn, age, waits_since: self.now, ..Op::blank() });
-            let record = &mut self.kernel.ops.host[op];
+            let record = &mut self.kernel.ops[Page(op)];
             record.offset = (from - u64::from(page) * size) as u32;
             record.bytes = (to - from) as u32;
             record.blame.add(Cause::Queue, waited);
@@ -772,7 +772,7 @@ impl Ssd {
                 self.host.requests[id.0].first = op;
                 *tail = op;
             } else {
-                self.kernel.ops.host[*tail].link = op;
+                self.kernel.ops[Page(*tail)].link = op;
                 *tail = op;
             }
         }
@@ -783,7 +783,7 @@ impl Ssd {
     fn admit_read(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
         let expected = self.oracle.latest(lpn);
         self.kernel.ops[op].need = Need::Read;
-        self.kernel.ops.host[op].expected = expected;
+        self.kernel.ops[Page(op)].expected = expected;
         if self.oracle.tracks_sectors() {
             self.oracle.expects(op, lpn);
         }
@@ -804,7 +804,7 @@ impl Ssd {
             place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
                 let tag = match place {
-                    Location::Staged(newest) => self.kernel.ops.host[newest].tags[0],
+                    Location::Staged(newest) => self.kernel.ops[Page(newest)].tags[0],
                     Location::Flash(page) => self.oracle.load(page, lpn),
                     Location::Nowhere => unreachable!("it is somewhere"),
                 };
@@ -849,7 +849,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn aim(&mut self, op: OpId, plane: PlaneId) {
         self.kernel.ops[op].plane = plane;
-        self.kernel.ops.host[op].chip = self.dev.geometry.chip_of(plane);
+        self.kernel.ops[Page(op)].chip = self.dev.geometry.chip_of(plane);
     }
 
     /// Admits a page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
@@ -861,11 +861,11 @@ impl Ssd {
         let page = &mut self.kernel.ops[op];
         page.verb = Verb::Program;
         page.need = Need::Write;
-        self.kernel.ops.host[op].tags[0] = tag;
+        self.kernel.ops[Page(op)].tags[0] = tag;
         if self.rules.caches && self.write_cached(op, measured) {
             return true;
         }
-        let partial = self.kernel.ops.host[op].bytes < self.dev.geometry.page_size;
+        let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.page_size;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {
             self.note_write(op, merges);
@@ -913,7 +913,7 @@ impl Ssd {
             }
             Location::Staged(op) => {
                 // The page that it would be merged with is no longer needed.
-                let old = std::mem::replace(&mut self.kernel.ops.host[op].old, Ppn::NONE);
+                let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
                 if old.is_some() {
                     self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
                     self.stirs_buffer(self.dev.geometry.plane_of(old));
@@ -968,8 +968,8 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn send(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
-        if self.host.windowed && self.kernel.ops.host[op].chip != NO_CHIP {
-            self.host.chip_outstanding[self.kernel.ops.host[op].chip as usize] += 1;
+        if self.host.windowed && self.kernel.ops[Page(op)].chip != NO_CHIP {
+            self.host.chip_outstanding[self.kernel.ops[Page(op)].chip as usize] += 1;
         }
         if page.need != Need::Read && self.rules.ports > self.dev.geometry.channels as usize {
             return self.link(op, true);
@@ -986,7 +986,7 @@ impl Ssd {
             return self.place_chunk(op);
         }
         let host = page.class == Class::Host;
-        let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, self.kernel.ops.host[op].run);
+        let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, self.kernel.ops[Page(op)].run);
         let plane = match need {
             Need::Absorb => return self.serve_from_memory(op),
             Need::Read if self.features.replicas.is_some() => self.route_read(op),
@@ -1036,7 +1036,7 @@ impl Ssd {
         page.unit = unit;
         page.channel = channel;
         let age = page.age;
-        let page = &mut self.kernel.ops.host[op];
+        let page = &mut self.kernel.ops[Page(op)];
         page.ledger_gc = state.gc(self.now);
         page.ledger_gc_own = state.gc_own(ledger, k, self.now);
         page.ledger_writeback = state.writeback(self.now);
@@ -1073,7 +1073,7 @@ impl Ssd {
     /// Frees an operation.
     #[inline(always)]
     pub(in crate::engine) fn release(&mut self, op: OpId) {
-        let page = &self.kernel.ops.host[op];
+        let page = &self.kernel.ops[Page(op)];
         if self.host.windowed && page.chip != NO_CHIP {
             self.host.chip_outstanding[page.chip as usize] -= 1;
             self.host.window_stale = !self.host.window.is_empty();

@@ -7,6 +7,7 @@ use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::fast::FUSED;
 use crate::engine::kernel::dies::{Holder, Suspension};
+use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
@@ -63,7 +64,7 @@ impl Ssd {
             }
             let (acknowledged, mate) = (op.acknowledged, op.mate);
             if !acknowledged {
-                let blame = &mut self.kernel.ops.host[at].blame;
+                let blame = &mut self.kernel.ops[Page(at)].blame;
                 causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
             }
             at = mate;
@@ -192,7 +193,7 @@ impl Ssd {
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
         } else {
-            let bytes = u64::from(self.kernel.ops.host[id].bytes);
+            let bytes = u64::from(self.kernel.ops[Page(id)].bytes);
             (self.dev.timing.host_link(bytes).expect("a host link"), None)
         };
         state.begin(gc, now, now + time, self.stats.last_completion);
@@ -205,7 +206,7 @@ impl Ssd {
             };
             let causes = [(behind_gc, gc_wait), (behind_host, wait - gc_wait), (own, time.0)];
             if lane {
-                let blame = &mut self.kernel.ops.host[id].blame;
+                let blame = &mut self.kernel.ops[Page(id)].blame;
                 causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
             } else {
                 self.charge_all(id, &causes);
@@ -222,7 +223,7 @@ impl Ssd {
                     return;
                 }
                 if lane {
-                    self.kernel.ops.host[id].blame.add(Cause::Array, leg.time.0);
+                    self.kernel.ops[Page(id)].blame.add(Cause::Array, leg.time.0);
                 } else {
                     self.charge(id, Cause::Array, leg.time.0);
                 }
@@ -458,7 +459,7 @@ impl Ssd {
                 self.land_written(id, newest, wanted);
                 if newest {
                     self.discard_old(id);
-                    self.newest_lands(self.kernel.ops.host[id].run);
+                    self.newest_lands(self.kernel.ops[Page(id)].run);
                 }
                 if self.rules.caches {
                     self.written_through(id, newest);
@@ -479,7 +480,7 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages[0]));
         if good {
-            self.oracle.delivered(op.lpn, self.kernel.ops.host[id].tags[0], self.kernel.ops.host[id].expected);
+            self.oracle.delivered(op.lpn, self.kernel.ops[Page(id)].tags[0], self.kernel.ops[Page(id)].expected);
         } else {
             self.report_uncorrectable(id);
         }
@@ -493,7 +494,7 @@ impl Ssd {
         let (lpn, page) = (op.lpn, op.pages[0]);
         let block = self.dev.geometry.block_of(page);
         self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
-        self.oracle.land(page, self.kernel.ops.host[id].tags[0], wanted);
+        self.oracle.land(page, self.kernel.ops[Page(id)].tags[0], wanted);
         self.host_programmed(page, self.kernel.ops[id].lost);
         self.note_filled(block, JobId::NONE, JobId::NONE);
         if newest {

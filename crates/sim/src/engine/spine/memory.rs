@@ -2,6 +2,7 @@
 
 use crate::blame::Cause;
 use crate::device::transaction::{Class, Need};
+use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::PageSet;
@@ -11,7 +12,7 @@ impl Ssd {
     /// Serves a page from controller memory.
     pub(in crate::engine) fn serve_from_memory(&mut self, op: OpId) {
         let time = self.rules.memory;
-        let page = &mut self.kernel.ops.host[op];
+        let page = &mut self.kernel.ops[Page(op)];
         page.first_start.get_or_insert(Moment::at(self.now));
         page.blame.add(Cause::Memory, time.0);
         self.kernel.ops[op].pages = PageSet::EMPTY;
@@ -56,7 +57,7 @@ impl Ssd {
         if time == Nanos::ZERO {
             return self.decoded(op);
         }
-        self.kernel.ops.host[op].blame.add(Cause::Decode, time.0);
+        self.kernel.ops[Page(op)].blame.add(Cause::Decode, time.0);
         self.host.decoding.push_back((self.now + time, op));
         if self.host.decoding.len() == 1 {
             self.kernel.timers.set(Timer::Decoder, self.now + time);

@@ -12,7 +12,7 @@ use crate::config::PartialWrite;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Slab};
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::NO_RUN;
+use crate::engine::kernel::ops::{NO_RUN, Page};
 use crate::engine::raid::stripe::Chain;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
@@ -158,13 +158,13 @@ impl Ssd {
     /// Whether a write replaces only a part of its page.
     #[inline(always)]
     pub(in crate::engine) fn merges(&self, op: OpId) -> bool {
-        self.kernel.ops.host[op].bytes < self.dev.geometry.page_size
+        self.kernel.ops[Page(op)].bytes < self.dev.geometry.page_size
             && self.config.device.partial_write == PartialWrite::ReadModifyWrite
     }
 
     /// The sectors of its page that an operation covers.
     pub(in crate::engine) fn sectors(&self, op: OpId) -> Range<u32> {
-        let page = &self.kernel.ops.host[op];
+        let page = &self.kernel.ops[Page(op)];
         let sector = SECTOR as u32;
         page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
     }
@@ -177,11 +177,11 @@ impl Ssd {
         let earlier = match before {
             // The buffer's pages are complete.
             Location::Staged(write) if self.kernel.ops[write].class == Class::Host => {
-                if self.kernel.ops.host[write].run == NO_RUN {
-                    self.kernel.ops.host[write].run = self.host.runs.begin(lpn, 1);
+                if self.kernel.ops[Page(write)].run == NO_RUN {
+                    self.kernel.ops[Page(write)].run = self.host.runs.begin(lpn, 1);
                     self.kernel.ops.leave_lane(write);
                 }
-                Some(self.kernel.ops.host[write].run)
+                Some(self.kernel.ops[Page(write)].run)
             }
             Location::Flash(_) => self.host.runs.take_lingering(lpn),
             Location::Staged(_) | Location::Nowhere => None,
@@ -190,7 +190,7 @@ impl Ssd {
             return false;
         }
         let run = earlier.unwrap_or_else(|| self.host.runs.begin(lpn, 0));
-        self.kernel.ops.host[op].run = run;
+        self.kernel.ops[Page(op)].run = run;
         self.host.runs.runs[run].writes += 1;
         let on_flash = matches!(before, Location::Flash(_)) || before == Location::Nowhere && self.is_missing(lpn);
         let reads = earlier.is_none() && on_flash;
@@ -201,11 +201,11 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             let held = match before {
                 _ if reads => None,
-                Location::Staged(write) => Some(self.kernel.ops.host[write].tags[0]),
+                Location::Staged(write) => Some(self.kernel.ops[Page(write)].tags[0]),
                 Location::Flash(page) => Some(self.oracle.load(page, lpn)),
                 Location::Nowhere => None,
             };
-            self.oracle.buffer(run, self.kernel.ops.host[op].tags[0], sectors.clone(), held);
+            self.oracle.buffer(run, self.kernel.ops[Page(op)].tags[0], sectors.clone(), held);
             if before == Location::Nowhere && !reads {
                 self.oracle.merged(run, lpn, None);
             }
@@ -242,7 +242,7 @@ impl Ssd {
     /// Whether a part of a write's page must still be read from flash.
     #[inline(always)]
     pub(in crate::engine) fn lacks(&self, op: OpId) -> bool {
-        self.host.runs.is_pending(self.kernel.ops.host[op].run)
+        self.host.runs.is_pending(self.kernel.ops[Page(op)].run)
     }
 
     /// Whether a read asks for sectors that neither `newest`, the newest write of its page, nor earlier writes have.
@@ -253,14 +253,14 @@ impl Ssd {
 
     #[inline(never)]
     fn asks_for_old(&self, op: OpId, newest: OpId) -> bool {
-        let waits = self.page_waits(self.kernel.ops.host[newest].old);
-        !waits && self.host.runs.lacks_any(self.kernel.ops.host[newest].run, self.sectors(op))
+        let waits = self.page_waits(self.kernel.ops[Page(newest)].old);
+        !waits && self.host.runs.lacks_any(self.kernel.ops[Page(newest)].run, self.sectors(op))
     }
 
     /// The page on flash that a write in flight replaces; none if it was on a failed chip.
     pub(in crate::engine) fn old_page(&self, newest: OpId) -> Ppn {
         if self.features.raid.is_none() {
-            return self.kernel.ops.host[newest].old;
+            return self.kernel.ops[Page(newest)].old;
         }
         self.chunk_page(self.kernel.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
     }
@@ -269,11 +269,11 @@ impl Ssd {
     pub(in crate::engine) fn merge_source(&self, op: OpId) -> Ppn {
         let page = &self.kernel.ops[op];
         match self.dev.map.get(page.lpn) {
-            _ if self.features.raid.is_some() => self.kernel.ops.host[op].old,
+            _ if self.features.raid.is_some() => self.kernel.ops[Page(op)].old,
             Location::Staged(newest)
-                if self.lacks(op) && self.kernel.ops.host[newest].run == self.kernel.ops.host[op].run =>
+                if self.lacks(op) && self.kernel.ops[Page(newest)].run == self.kernel.ops[Page(op)].run =>
             {
-                self.kernel.ops.host[newest].old
+                self.kernel.ops[Page(newest)].old
             }
             _ => Ppn::NONE,
         }
@@ -285,7 +285,7 @@ impl Ssd {
         let waits = self.lacks(op);
         if waits {
             self.kernel.ops[op].waits_since = self.now;
-            let run = self.kernel.ops.host[op].run;
+            let run = self.kernel.ops[Page(op)].run;
             self.host.runs.runs[run].waiting.push(&mut self.kernel.ops, op);
         }
         waits
@@ -303,14 +303,14 @@ impl Ssd {
     /// A merge read has ended: the whole page is in controller memory, and the programs that need it may be queued.
     #[inline(never)]
     pub(in crate::engine) fn merge_ends(&mut self, op: OpId) {
-        let (run, lpn, lost) = (self.kernel.ops.host[op].run, self.kernel.ops[op].lpn, self.kernel.ops[op].lost);
+        let (run, lpn, lost) = (self.kernel.ops[Page(op)].run, self.kernel.ops[op].lpn, self.kernel.ops[op].lost);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
-            && self.kernel.ops.host[newest].run == run
+            && self.kernel.ops[Page(newest)].run == run
             && !self.rules.keeps
         {
             self.discard_old(newest);
         }
-        let found = Some(self.kernel.ops.host[op].tags[1]);
+        let found = Some(self.kernel.ops[Page(op)].tags[1]);
         self.run_is_read(op, found, lost);
         let page = &mut self.kernel.ops[op];
         page.need = Need::Write;
@@ -320,7 +320,7 @@ impl Ssd {
 
     /// The missing sectors of a write's run have been read or computed, from a page with the tag `found`, or do not exist.
     pub(in crate::engine) fn run_is_read(&mut self, op: OpId, found: Option<Tag>, lost: bool) {
-        let (run, lpn) = (self.kernel.ops.host[op].run, self.kernel.ops[op].lpn);
+        let (run, lpn) = (self.kernel.ops[Page(op)].run, self.kernel.ops[op].lpn);
         self.host.runs.runs[run].read = true;
         if !lost {
             self.host.runs.runs[run].lacking = 0;
@@ -335,18 +335,18 @@ impl Ssd {
     pub(in crate::engine) fn chunk_is_merged(&mut self, op: OpId, found: Option<Tag>) {
         if self.lacks(op) {
             self.run_is_read(op, found, false);
-        } else if self.kernel.ops.host[op].run != NO_RUN {
+        } else if self.kernel.ops[Page(op)].run != NO_RUN {
             self.release_waiting(op);
         }
     }
 
     /// Releases the programs that wait for a write's run.
     fn release_waiting(&mut self, op: OpId) {
-        let run = self.kernel.ops.host[op].run;
+        let run = self.kernel.ops[Page(op)].run;
         let mut at = std::mem::replace(&mut self.host.runs.runs[run].waiting, Chain::EMPTY).head;
         while at.is_some() {
             let since = self.kernel.ops[at].waits_since;
-            let page = &mut self.kernel.ops.host[at];
+            let page = &mut self.kernel.ops[Page(at)];
             page.blame.add(Cause::DieHost, (self.now - since).0);
             let next = page.link;
             if self.rules.tenants {
@@ -397,7 +397,7 @@ impl Ssd {
     /// A page is trimmed: its run has ended, and needs nothing from flash.
     pub(in crate::engine) fn trim_run(&mut self, lpn: Lpn) {
         let run = match self.dev.map.get(lpn) {
-            Location::Staged(write) => Some(self.kernel.ops.host[write].run).filter(|run| *run != NO_RUN),
+            Location::Staged(write) => Some(self.kernel.ops[Page(write)].run).filter(|run| *run != NO_RUN),
             _ => self.host.runs.take_lingering(lpn),
         };
         if let Some(run) = run {
@@ -416,7 +416,7 @@ impl Ssd {
         }
         if self.oracle.tracks_sectors() {
             let sectors = merges.then(|| self.sectors(op));
-            self.oracle.admit_sectors(self.kernel.ops.host[op].tags[0], sectors);
+            self.oracle.admit_sectors(self.kernel.ops[Page(op)].tags[0], sectors);
         }
     }
 
@@ -425,7 +425,7 @@ impl Ssd {
     pub(in crate::engine) fn compose(&mut self, op: OpId) {
         if self.kernel.ops[op].class == Class::Host {
             let own = self.merges(op).then(|| self.sectors(op));
-            self.oracle.compose(self.kernel.ops.host[op].tags[0], self.kernel.ops.host[op].run, own);
+            self.oracle.compose(self.kernel.ops[Page(op)].tags[0], self.kernel.ops[Page(op)].run, own);
         }
     }
 
@@ -437,14 +437,14 @@ impl Ssd {
         }
         let page = &self.kernel.ops[op];
         (page.class == Class::Host && !page.acknowledged && self.merges(op))
-            .then(|| (self.kernel.ops.host[op].run, self.sectors(op)))
+            .then(|| (self.kernel.ops[Page(op)].run, self.sectors(op)))
     }
 
     /// A host write replaces a page, or a part of it, that waits in the buffer and has the tag `before`.
     pub(in crate::engine) fn overlay(&mut self, op: OpId, before: Tag) {
         if self.oracle.tracks_sectors() {
             let own = self.merges(op).then(|| self.sectors(op));
-            self.oracle.overlay(self.kernel.ops.host[op].tags[0], before, own);
+            self.oracle.overlay(self.kernel.ops[Page(op)].tags[0], before, own);
         }
     }
 
@@ -458,14 +458,14 @@ impl Ssd {
 
     #[inline(never)]
     fn check_memory_read(&mut self, op: OpId, tag: Tag) {
-        let (lpn, expected, sectors) = (self.kernel.ops[op].lpn, self.kernel.ops.host[op].expected, self.sectors(op));
+        let (lpn, expected, sectors) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected, self.sectors(op));
         let run = match self.dev.map.get(lpn) {
-            Location::Staged(newest) if self.lacks(newest) && self.page_waits(self.kernel.ops.host[newest].old) => {
+            Location::Staged(newest) if self.lacks(newest) && self.page_waits(self.kernel.ops[Page(newest)].old) => {
                 // The rest is in the buffer, with the old page's word line.
-                let old = self.oracle.load(self.kernel.ops.host[newest].old, lpn);
-                return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops.host[newest].run);
+                let old = self.oracle.load(self.kernel.ops[Page(newest)].old, lpn);
+                return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops[Page(newest)].run);
             }
-            Location::Staged(newest) => self.kernel.ops.host[newest].run,
+            Location::Staged(newest) => self.kernel.ops[Page(newest)].run,
             _ => NO_RUN,
         };
         self.oracle.read_memory(op, sectors.clone(), expected, tag, run);
@@ -484,7 +484,7 @@ impl Ssd {
         if page.need == Need::Merge {
             self.oracle.delivered(page.lpn, tag, 0);
         } else {
-            self.kernel.ops.host[op].tags[0] = self.delivers(op, tag);
+            self.kernel.ops[Page(op)].tags[0] = self.delivers(op, tag);
         }
     }
 
@@ -493,18 +493,18 @@ impl Ssd {
         let page = &self.kernel.ops[op];
         let (run, delivered) = match self.dev.map.get(page.lpn) {
             Location::Staged(newest) if self.rules.buffers => {
-                (self.memory_of(newest), self.kernel.ops.host[newest].tags[0])
+                (self.memory_of(newest), self.kernel.ops[Page(newest)].tags[0])
             }
-            Location::Staged(newest) => (self.kernel.ops.host[newest].run, self.kernel.ops.host[newest].tags[0]),
+            Location::Staged(newest) => (self.kernel.ops[Page(newest)].run, self.kernel.ops[Page(newest)].tags[0]),
             _ => (NO_RUN, tag),
         };
-        self.oracle.read_flash(op, self.sectors(op), self.kernel.ops.host[op].expected, tag, run);
+        self.oracle.read_flash(op, self.sectors(op), self.kernel.ops[Page(op)].expected, tag, run);
         delivered
     }
 
     /// Bounds the memory of versions by sector.
     pub(in crate::engine) fn sweep_sectors(&mut self) {
         let missing = self.features.failures.iter().flat_map(|failures| failures.tags());
-        self.oracle.sweep_sectors(self.kernel.ops.host.all().flat_map(|page| page.tags).chain(missing));
+        self.oracle.sweep_sectors(self.kernel.ops.pages().flat_map(|page| page.tags).chain(missing));
     }
 }

@@ -3,6 +3,7 @@
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::ops::Page;
 use crate::policy::{Hop, PageSet};
 use crate::units::{Nanos, OpId, PlaneId, Ppn, Tag};
 
@@ -84,7 +85,7 @@ impl Ssd {
     fn load_moving(&mut self, id: OpId, page: Ppn) {
         let lpn = self.dev.flash.lpn_of(page);
         self.dev.map.expect(lpn);
-        self.kernel.ops.host[id].tags[0] = self.oracle.load(page, lpn);
+        self.kernel.ops[Page(id)].tags[0] = self.oracle.load(page, lpn);
     }
 
     /// Sets up the program of a moved page to a newly taken page of a plane, if all pages are treated alike.

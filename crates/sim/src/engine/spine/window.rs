@@ -2,7 +2,7 @@
 
 use crate::blame::Cause;
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::{NO_CHIP, NO_REDIRECT, Ops};
+use crate::engine::kernel::ops::{NO_CHIP, NO_REDIRECT, Ops, Page};
 use crate::engine::spine::host::Host;
 use crate::request::RequestOp;
 use crate::units::{Lpn, OpId, RequestId};
@@ -11,8 +11,8 @@ impl Host {
     /// Whether a request that waits for dispatch uses a chip.
     pub(in crate::engine) fn wants(&self, ops: &Ops, id: RequestId, chip: u32) -> bool {
         let mut op = self.requests[id.0].first;
-        while op.is_some() && ops.host[op].chip != chip {
-            op = ops.host[op].link;
+        while op.is_some() && ops[Page(op)].chip != chip {
+            op = ops[Page(op)].link;
         }
         op.is_some()
     }
@@ -20,8 +20,8 @@ impl Host {
     /// Whether two requests that wait for dispatch use a chip in common.
     fn contend(&self, ops: &Ops, one: RequestId, other: RequestId) -> bool {
         let mut op = self.requests[one.0].first;
-        while op.is_some() && !(ops.host[op].chip != NO_CHIP && self.wants(ops, other, ops.host[op].chip)) {
-            op = ops.host[op].link;
+        while op.is_some() && !(ops[Page(op)].chip != NO_CHIP && self.wants(ops, other, ops[Page(op)].chip)) {
+            op = ops[Page(op)].link;
         }
         op.is_some()
     }
@@ -66,12 +66,12 @@ impl Ssd {
         waiting.iter().for_each(|id| host.joins_window(&self.kernel.ops, *id));
         host.chip_outstanding.fill(0);
         let count = |chips: &mut [u32], op: OpId, by: u32| {
-            let chip = self.kernel.ops.host[op].chip;
+            let chip = self.kernel.ops[Page(op)].chip;
             if chip != NO_CHIP {
                 chips[chip as usize] = chips[chip as usize].wrapping_add(by);
             }
         };
-        for op in self.kernel.ops.live().map(OpId) {
+        for op in self.kernel.ops.live() {
             // Reads of other pages for a redirected read are not the request's own.
             let own = self.features.raid.is_none() || self.kernel.ops.parity[op].redirect == NO_REDIRECT;
             if own && self.kernel.ops[op].request.is_some() {
@@ -82,7 +82,7 @@ impl Ssd {
             let mut op = host.requests[id.0].first;
             while op.is_some() {
                 count(&mut host.chip_outstanding, op, 1u32.wrapping_neg());
-                op = self.kernel.ops.host[op].link;
+                op = self.kernel.ops[Page(op)].link;
             }
         }
     }
@@ -125,8 +125,8 @@ impl Ssd {
             let asks = waited > 0 || !record.routed;
             let mut op = record.first;
             while op.is_some() {
-                let next = self.kernel.ops.host[op].link;
-                self.kernel.ops.host[op].blame.add(Cause::Order, waited);
+                let next = self.kernel.ops[Page(op)].link;
+                self.kernel.ops[Page(op)].blame.add(Cause::Order, waited);
                 if !(self.rules.redirects && self.redirect(op, asks)) {
                     self.send(op);
                 }
@@ -155,7 +155,7 @@ impl WindowView<'_> {
         let mut op = self.ssd.requests[request.0].first;
         while op.is_some() {
             visit(self.ops[op].lpn);
-            op = self.ops.host[op].link;
+            op = self.ops[Page(op)].link;
         }
     }
 }
@@ -167,7 +167,7 @@ impl crate::policy::Window for WindowView<'_> {
     fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32)) {
         let mut op = self.ssd.requests[request.0].first;
         while op.is_some() {
-            let page = &self.ops.host[op];
+            let page = &self.ops[Page(op)];
             if page.chip != NO_CHIP {
                 visit(page.chip);
             }
