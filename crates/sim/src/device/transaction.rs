@@ -173,14 +173,13 @@ impl Op {
 impl Op {
     /// Makes the record of an earlier operation of the fast lane that of another one.
     #[inline(always)]
-    pub(crate) fn renew(&mut self, verb: Verb, need: Need, request: RequestId, lpn: Lpn, age: u64, now: Nanos) {
+    pub(crate) fn renew(&mut self, verb: Verb, need: Need, lpn: Lpn, age: u64, now: Nanos) {
         self.next = OpId::NONE;
         self.leg = 0;
         self.verb = verb;
         self.class = Class::Host;
         self.need = need;
         self.acknowledged = false;
-        self.request = request;
         self.lpn = lpn;
         self.age = age;
         self.waits_since = now;

@@ -21,6 +21,14 @@ use crate::request::{Extent, RequestOp};
 use crate::stats::Stats;
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId, count};
 
+/// The page of a request that is admitted to the lane.
+enum Lane<'a> {
+    /// One of several.
+    Page(RequestId),
+    /// The only one of a request from the ring with this number.
+    Single(&'a Waiting, u64),
+}
+
 impl Ssd {
     /// Admits a measured request of one page to the lane, if it is a read of a page on flash or a write of a whole page that is
     /// not in flight. Returns whether it did.
@@ -32,42 +40,53 @@ impl Ssd {
             RequestOp::Read => {
                 let Some(page) = self.dev.map.on_flash(lpn) else { return false };
                 let asked = self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
-                let id = self.lane_request(next, index);
                 self.stats.pages.read += asked;
                 let offset = (request.offset - u64::from(lpn.0) * self.entry_bytes()) as u32;
-                self.read_in_lane(id, lpn, page, offset, bytes, self.now - request.arrival);
+                self.read_in_lane((Lane::Single(next, index), lpn), page, offset, bytes, self.now - request.arrival);
                 true
             }
             RequestOp::Write if self.writes_in_lane(bytes, lpn) => {
-                let id = self.lane_request(next, index);
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
-                self.write_in_lane(id, lpn, self.now - request.arrival);
+                self.write_in_lane((Lane::Single(next, index), lpn), self.now - request.arrival);
                 true
             }
             _ => false,
         }
     }
 
-    /// The record of a measured request of one page.
+    /// A place for a page in the lane. It was used by such a page before, so that only what tells it apart is set.
     #[inline(always)]
-    fn lane_request(&mut self, next: &Waiting, index: u64) -> RequestId {
-        self.host.outstanding += 1;
-        // The place was used by such a request before, so that only what tells it apart is set.
-        let (id, record) = loop {
-            match self.host.requests.reuse(HostRequest::is_plain) {
-                Some(place) => break place,
-                None => self.add_lane_request(),
+    fn place_in_lane(&mut self, of: &Lane<'_>) -> OpId {
+        loop {
+            let found = match of {
+                Lane::Page(_) => self.kernel.ops.reuse_lane(),
+                Lane::Single(..) => self.kernel.ops.reuse_single(),
+            };
+            match (found, of) {
+                (Some(id), _) => return id,
+                (None, Lane::Page(_)) => self.kernel.ops.add_to_lane(),
+                (None, Lane::Single(..)) => self.add_single(),
             }
-        };
-        record.renew(index, next, self.now);
-        RequestId(id)
+        }
     }
 
-    /// Makes the next free place of a request one of the lane.
+    /// The record of the request of a page in the lane.
+    #[inline(always)]
+    fn request_in_lane(&mut self, of: Lane<'_>, id: OpId) {
+        match of {
+            Lane::Page(request) => self.kernel.ops[id].request = request,
+            Lane::Single(next, index) => {
+                self.host.outstanding += 1;
+                self.host.requests[self.kernel.ops[id].request.0].renew(index, next, self.now);
+            }
+        }
+    }
+
+    /// Adds a place for the only page of a request in the lane, and one for the request.
     #[cold]
-    fn add_lane_request(&mut self) {
-        let id = self.host.requests.insert(HostRequest::plain());
-        self.host.requests.remove(id);
+    fn add_single(&mut self) {
+        let request = RequestId(self.host.requests.insert(HostRequest::plain()));
+        self.kernel.ops.add_single(request);
     }
 
     /// Whether a write of so many bytes of a page is for the lane: of all of it, and it is not in flight.
@@ -95,11 +114,11 @@ impl Ssd {
         match op {
             RequestOp::Read => {
                 let Some(page) = self.dev.map.on_flash(lpn) else { return false };
-                self.read_in_lane(id, lpn, page, offset, bytes, waited);
+                self.read_in_lane((Lane::Page(id), lpn), page, offset, bytes, waited);
                 true
             }
             RequestOp::Write if self.writes_in_lane(bytes, lpn) => {
-                self.write_in_lane(id, lpn, waited);
+                self.write_in_lane((Lane::Page(id), lpn), waited);
                 true
             }
             _ => false,
@@ -107,21 +126,18 @@ impl Ssd {
     }
 
     #[inline(always)]
-    fn read_in_lane(&mut self, request: RequestId, lpn: Lpn, at: Ppn, offset: u32, bytes: u32, waited: Nanos) {
+    fn read_in_lane(&mut self, (of, lpn): (Lane<'_>, Lpn), at: Ppn, offset: u32, bytes: u32, waited: Nanos) {
         let (now, age) = (self.now, self.age());
-        let (id, op, page) = loop {
-            match self.kernel.ops.reuse_lane() {
-                Some(place) => break place,
-                None => self.kernel.ops.add_to_lane(),
-            }
-        };
-        op.renew(Verb::Read, Need::Read, request, lpn, age, now);
+        let id = self.place_in_lane(&of);
+        let (op, page) = self.kernel.ops.both(id);
+        op.renew(Verb::Read, Need::Read, lpn, age, now);
         op.pages.set(at);
         page.expected = self.oracle.latest(lpn);
         let plane = self.dev.geometry.plane_of(at);
         let spot = self.dev.geometry.spot(plane);
         op.go_to(plane, spot);
         page.renew(spot.chip, offset, bytes, waited.0);
+        self.request_in_lane(of, id);
         if self.oracle.tracks_sectors() {
             self.oracle.expects(id, lpn);
         }
@@ -138,22 +154,19 @@ impl Ssd {
 
     /// A whole page is written: it is the newest version from now on, and the old page is stale.
     #[inline(always)]
-    fn write_in_lane(&mut self, request: RequestId, lpn: Lpn, waited: Nanos) {
+    fn write_in_lane(&mut self, (of, lpn): (Lane<'_>, Lpn), waited: Nanos) {
         if self.chains.exist() {
             self.before_stale(self.dev.map.get(lpn));
         }
         let (now, age) = (self.now, self.age());
-        let (id, op, page) = loop {
-            match self.kernel.ops.reuse_lane() {
-                Some(place) => break place,
-                None => self.kernel.ops.add_to_lane(),
-            }
-        };
-        op.renew(Verb::Program, Need::Write, request, lpn, age, now);
+        let id = self.place_in_lane(&of);
+        let (op, page) = self.kernel.ops.both(id);
+        op.renew(Verb::Program, Need::Write, lpn, age, now);
         page.tags[0] = self.oracle.admit(lpn);
         let (plane, spot) = self.dev.geometry.static_place(lpn);
         op.go_to(plane, spot);
         page.renew(spot.chip, 0, self.dev.geometry.page_size, waited.0);
+        self.request_in_lane(of, id);
         if let Some(old) = self.dev.map.stage(lpn, id) {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
         }
@@ -433,18 +446,21 @@ impl Ssd {
         }
     }
 
-    /// A page in the lane is served. If its request is complete, this is its latency.
+    /// A page in the lane is served. If its request is complete, `end` is its latency, and whether its place is kept.
     #[inline(always)]
-    fn page_leaves(&mut self, id: OpId, request: RequestId, latency: Option<u64>) {
-        match latency {
+    fn page_leaves(&mut self, id: OpId, request: RequestId, end: Option<(u64, bool)>) {
+        match end {
             None => self.count_page(id),
-            Some(latency) => {
+            Some((latency, plain)) => {
                 self.note_done(request, latency);
                 if self.stats.keeps_slowest {
                     self.keep_slow(request, id, ExtraBlame::default(), latency);
                 }
                 self.kernel.idle_rounds = 0;
                 self.host.outstanding -= 1;
+                if plain {
+                    return self.kernel.ops.remove_single(id);
+                }
                 self.host.requests.remove(request.0);
             }
         }
@@ -546,7 +562,7 @@ fn charge_program(op: &mut Op, page: &mut HostPage, transfer: Nanos, array: Nano
 }
 
 /// A page has been read, or written: if it is the only one of its request, which is measured, the request has completed. Returns
-/// its latency then. Equals [`Ssd::request_done`] without features that close the lane.
+/// its latency then, and whether the place of its page keeps that of the request. Equals [`Ssd::request_done`] without features that close the lane.
 #[inline(always)]
 fn complete(
     host: &mut Host,
@@ -555,7 +571,7 @@ fn complete(
     (id, reads): (RequestId, bool),
     page: &HostPage,
     now: Nanos,
-) -> Option<u64> {
+) -> Option<(u64, bool)> {
     let record = &host.requests[id.0];
     if !record.is_single() {
         return None;
@@ -575,5 +591,5 @@ fn complete(
     of.complete(&page.blame, latency, waits);
     count(&mut stats.completed);
     note_completion(stats, dies, now);
-    Some(latency)
+    Some((latency, record.plain))
 }

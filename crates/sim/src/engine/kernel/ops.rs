@@ -9,7 +9,7 @@ use crate::blame::{Blame, Cause, Causes, ExtraBlame};
 use crate::config::MOST_QUEUES;
 use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab};
-use crate::units::{Moment, Nanos, OpId, PlaneId, Ppn, Tag};
+use crate::units::{Moment, Nanos, OpId, PlaneId, Ppn, RequestId, Tag};
 
 /// No chip: any will do.
 pub(in crate::engine) const NO_CHIP: u32 = u32::MAX;
@@ -350,6 +350,8 @@ struct Record {
 #[derive(Clone)]
 pub(in crate::engine) struct Ops {
     records: Slab<Record>,
+    /// Free places for the only page of a request in the fast lane. Each keeps the place of its request.
+    singles: Vec<OpId>,
     /// Operations outside the fast lane: those without [`Op::lane`], which only this file changes.
     others: usize,
     parts: Parts,
@@ -372,6 +374,7 @@ impl Ops {
     pub(super) fn new(capacity: usize, parts: Parts) -> Self {
         Ops {
             records: Slab::with_capacity(capacity),
+            singles: Vec::with_capacity(capacity),
             others: 0,
             parts,
             any_part: parts.parity
@@ -460,9 +463,8 @@ impl Ops {
 
     /// The place of the next operation, with its old content, if the old operation was in the fast lane, too.
     #[inline(always)]
-    pub(in crate::engine) fn reuse_lane(&mut self) -> Option<(OpId, &mut Op, &mut HostPage)> {
-        let (id, record) = self.records.reuse(|record| record.op.lane)?;
-        Some((OpId(id), &mut record.op, &mut record.page))
+    pub(in crate::engine) fn reuse_lane(&mut self) -> Option<OpId> {
+        self.records.reuse(|record| record.op.lane).map(|(id, _)| OpId(id))
     }
 
     /// Makes the place of the next operation one that [`Ops::reuse_lane`] returns.
@@ -470,6 +472,26 @@ impl Ops {
     pub(in crate::engine) fn add_to_lane(&mut self) {
         let id = self.create(Op { lane: true, ..Op::blank() });
         self.remove_lane(id);
+    }
+
+    /// The place of the next operation for the only page of a request in the lane, with the place of its request.
+    #[inline(always)]
+    pub(in crate::engine) fn reuse_single(&mut self) -> Option<OpId> {
+        self.singles.pop()
+    }
+
+    /// Adds a place that [`Ops::reuse_single`] returns.
+    #[cold]
+    pub(in crate::engine) fn add_single(&mut self, request: RequestId) {
+        let id = self.create(Op { lane: true, request, ..Op::blank() });
+        self.singles.push(id);
+    }
+
+    /// Frees an operation that [`Ops::reuse_single`] returned, and that has stayed in the lane with its request.
+    #[inline(always)]
+    pub(in crate::engine) fn remove_single(&mut self, op: OpId) {
+        debug_assert!(self[op].lane);
+        self.singles.push(op);
     }
 
     /// Whether all operations are in the fast lane.
@@ -514,12 +536,14 @@ impl Ops {
 
     /// Number of operations.
     pub(in crate::engine) fn in_use(&self) -> usize {
-        self.records.in_use()
+        self.records.in_use() - self.singles.len()
     }
 
     /// Ids of all operations.
     pub(in crate::engine) fn live(&self) -> impl Iterator<Item = OpId> {
-        self.records.live().map(OpId)
+        let mut kept: Vec<u32> = self.singles.iter().map(|op| op.0).collect();
+        kept.sort_unstable();
+        self.records.live().filter(move |id| kept.binary_search(id).is_err()).map(OpId)
     }
 
     /// The parts of host pages, including the old content of free places.
@@ -538,6 +562,7 @@ impl Ops {
     /// Power is cut: frees all operations.
     pub(in crate::engine) fn clear(&mut self) {
         self.records.clear();
+        self.singles.clear();
         self.others = 0;
     }
 }

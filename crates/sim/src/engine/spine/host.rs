@@ -32,8 +32,8 @@ pub(in crate::engine) struct HostRequest {
     /// A read in the window: the route has decided about it.
     pub(in crate::engine) routed: bool,
     /// A measured request of one page that began in the fast lane. If it stayed there, only what [`HostRequest::renew`] sets differs
-    /// from another.
-    plain: bool,
+    /// from another, and the place of its page keeps its place.
+    pub(in crate::engine) plain: bool,
     pub(in crate::engine) measured: bool,
     /// Whether one of its pages has waited for GC at its chip.
     pub(in crate::engine) conflicted: bool,
@@ -52,13 +52,6 @@ impl HostRequest {
     #[inline(always)]
     pub(in crate::engine) fn is_single(&self) -> bool {
         self.remaining == 1 && self.best.completed == Nanos::ZERO
-    }
-
-    /// Whether the record is that of a measured request of one page that stayed in the lane to its end.
-    #[inline(always)]
-    pub(in crate::engine) fn is_plain(&self) -> bool {
-        // Its page is counted only outside the lane.
-        self.plain && self.remaining == 1
     }
 
     /// The record of a measured request of one page in the lane, before [`HostRequest::renew`].
@@ -455,7 +448,7 @@ impl Ssd {
             self.host.begun_before = self.stats.operations;
             self.kernel.dies.start_early(true);
         }
-        while self.may_admit() {
+        loop {
             let mut next = self.host.ring.take();
             if self.host.closed {
                 self.arrives();
@@ -467,6 +460,9 @@ impl Ssd {
                 self.host.arrived -= 1;
             }
             self.admit_numbered(next, self.host.admitted);
+            if !self.may_admit() {
+                break;
+            }
         }
         if early {
             self.kernel.dies.start_early(false);
