@@ -450,7 +450,7 @@ impl Ssd {
     #[inline(always)]
     fn page_leaves(&mut self, id: OpId, request: RequestId, end: Option<(u64, bool)>) {
         match end {
-            None => self.count_page(id),
+            None => return self.count_page_in_lane(id),
             Some((latency, plain)) => {
                 self.note_done(request, latency);
                 if self.stats.keeps_slowest {

@@ -53,11 +53,21 @@ impl Ssd {
         self.kernel.dies.start_early(false);
         self.kernel.decided_at = time;
         self.kernel.granted_at = time;
-        if self.settled() {
+        if self.settled_in_lane() {
             self.end_round();
         } else {
             self.round(time);
         }
+    }
+
+    /// [`Ssd::settled`] on a device of the lane, which has neither a window nor parity groups nor a write cache.
+    #[inline(always)]
+    fn settled_in_lane(&self) -> bool {
+        self.kernel.dies.dirty.is_empty()
+            && self.kernel.buses.dirty.is_empty()
+            && self.gc.ready.is_empty()
+            && self.kernel.timers.next() > self.now
+            && self.host.next_arrival(self.now) > self.now
     }
 
     /// Whether a read that is admitted now begins now, as it finds its die free.

@@ -40,12 +40,14 @@ impl Occupancy {
     #[inline(always)]
     pub(in crate::engine) fn change_by(&mut self, count: u32, up: bool, now: Nanos) {
         let times = i128::from(count) * i128::from(now.0);
+        debug_assert!(up || self.level.busy >= u64::from(count));
+        // Fewer than 2^63 changes of fewer than 2^64 nanoseconds each.
         if up {
-            self.level.busy += u64::from(count);
-            self.level.ends -= times;
+            self.level.busy = self.level.busy.wrapping_add(u64::from(count));
+            self.level.ends = self.level.ends.wrapping_sub(times);
         } else {
-            self.level.busy -= u64::from(count);
-            self.level.ends += times;
+            self.level.busy = self.level.busy.wrapping_sub(u64::from(count));
+            self.level.ends = self.level.ends.wrapping_add(times);
         }
     }
 

@@ -85,25 +85,73 @@ impl Ssd {
     /// A page of a request is served: counts it, and completes the request with its last page.
     #[inline(always)]
     pub(in crate::engine) fn count_page(&mut self, op: OpId) {
+        let Some(kept) = self.count_last(op) else { return };
+        let page = &self.kernel.ops[op];
+        let id = page.request;
+        // In place, because it is large.
+        let best = &mut self.host.requests[id.0].best;
+        (best.completed, best.lpn) = (self.now, page.lpn);
+        self.keep_end(id, op);
+        self.keep_extras(id, op);
+        if self.rules.tenants {
+            self.keep_shares(id, op);
+        }
+        self.forget_kept(kept);
+    }
+
+    /// The same for a page in the lane, whose operation is freed, or kept.
+    #[inline(always)]
+    pub(in crate::engine) fn count_page_in_lane(&mut self, op: OpId) {
+        let last = self.kernel.ops[op].lpn;
+        let id = self.kernel.ops[op].request;
+        match self.count_last(op) {
+            None => self.kernel.ops.remove_lane(op),
+            Some(kept) => {
+                let request = &mut self.host.requests[id.0];
+                (request.best.completed, request.best.lpn) = (self.now, last);
+                request.kept = op;
+                self.forget_kept(kept);
+            }
+        }
+    }
+
+    /// Counts a page that is served, and completes its request if it was the last. Otherwise, if no page of the request has finished
+    /// later, returns the operation that was kept for the one that had.
+    #[inline(always)]
+    fn count_last(&mut self, op: OpId) -> Option<OpId> {
         let page = &self.kernel.ops[op];
         let id = page.request;
         let request = &mut self.host.requests[id.0];
         request.remaining -= 1;
         let later =
             (self.now, std::cmp::Reverse(page.lpn)) >= (request.best.completed, std::cmp::Reverse(request.best.lpn));
-        if request.remaining == 0 {
-            self.request_done(id, if later { op } else { OpId::NONE });
-        } else if later {
-            // In place, because it is large.
-            let (page, best) = (&self.kernel.ops[op], &mut self.host.requests[id.0].best);
-            (best.completed, best.lpn, best.plane) = (self.now, page.lpn, page.plane);
-            let page = &self.kernel.ops[Page(op)];
-            best.start = page.first_start;
-            best.blame.copy(&page.blame);
-            self.keep_extras(id, op);
-            if self.rules.tenants {
-                self.keep_shares(id, op);
-            }
+        if request.remaining > 0 {
+            return later.then(|| std::mem::replace(&mut request.kept, OpId::NONE));
+        }
+        let kept = request.kept;
+        if !later && kept.is_some() {
+            self.keep_end(id, kept);
+        }
+        self.request_done(id, if later { op } else { OpId::NONE });
+        self.forget_kept(kept);
+        None
+    }
+
+    /// The page of a request that finished last so far is that of this operation: copies what the request needs of it.
+    #[inline(always)]
+    fn keep_end(&mut self, id: RequestId, op: OpId) {
+        let best = &mut self.host.requests[id.0].best;
+        best.plane = self.kernel.ops[op].plane;
+        let page = &self.kernel.ops[Page(op)];
+        best.start = page.first_start;
+        best.blame.copy(&page.blame);
+    }
+
+    /// Frees an operation that was kept, if one was.
+    #[inline(always)]
+    fn forget_kept(&mut self, kept: OpId) {
+        if kept.is_some() {
+            self.kernel.ops.remove_lane(kept);
         }
     }
 

@@ -39,6 +39,9 @@ pub(in crate::engine) struct HostRequest {
     pub(in crate::engine) conflicted: bool,
     /// Of the completed pages, the one that finished last (tie: lowest logical page).
     pub(super) best: PageEnd,
+    /// If that was in the lane: its operation, which is kept until another page finishes later. It has what `best` lacks but time
+    /// and logical page.
+    pub(in crate::engine) kept: OpId,
     /// In the window: when a read first went before it to one of its chips, or never.
     pub(in crate::engine) delayed: Nanos,
     /// Number of uncorrectable pages.
@@ -88,6 +91,7 @@ impl HostRequest {
             uncorrectable: 0,
             first: OpId::NONE,
             best: PageEnd::none(),
+            kept: OpId::NONE,
         }
     }
 }
@@ -731,26 +735,26 @@ impl Ssd {
     /// Admits the pages of an extent. Those that wait for dispatch are linked after `tail`.
     #[inline(always)]
     fn admit_pages(&mut self, id: RequestId, request: &Request, extent: Extent, measured: bool, tail: &mut OpId) {
-        let (size, end) = (self.entry_bytes(), extent.offset + extent.bytes);
+        let size = self.entry_bytes();
         let (first, last) = self.span(&extent);
+        // Bytes of the first page before the extent, and of the last page up to its end.
+        let mut before = (extent.offset - u64::from(first) * size) as u32;
+        let end = (extent.offset + extent.bytes - u64::from(last) * size) as u32;
         let waited = (self.now - request.arrival).0;
         // Commands that carry several pages of a request are not for the lane.
         let lane = self.fast.lane && measured && (first == last || !self.rules.pairs);
-        for page in first..=last {
-            let from = (u64::from(page) * size).max(extent.offset);
-            let to = (u64::from(page) * size + size).min(end);
+        for page in first..last + 1 {
+            let offset = std::mem::take(&mut before);
+            let bytes = if page == last { end } else { self.dev.geometry.page_size } - offset;
             let lpn = self.logical(Lpn(page));
-            if lane {
-                let (offset, bytes) = ((from - u64::from(page) * size) as u32, (to - from) as u32);
-                if self.admit_page_to_lane(id, request.op, lpn, offset, bytes, Nanos(waited)) {
-                    continue;
-                }
+            if lane && self.admit_page_to_lane(id, request.op, lpn, offset, bytes, Nanos(waited)) {
+                continue;
             }
             let age = self.age();
             let op = self.kernel.ops.create(Op { request: id, lpn, age, waits_since: self.now, ..Op::blank() });
             let record = &mut self.kernel.ops[Page(op)];
-            record.offset = (from - u64::from(page) * size) as u32;
-            record.bytes = (to - from) as u32;
+            record.offset = offset;
+            record.bytes = bytes;
             record.blame.add(Cause::Queue, waited);
             if self.rules.tenants {
                 self.note_tenant(op, id, waited);

@@ -74,7 +74,8 @@ impl Ssd {
         for op in self.kernel.ops.live() {
             // Reads of other pages for a redirected read are not the request's own.
             let own = self.features.raid.is_none() || self.kernel.ops.parity[op].redirect == NO_REDIRECT;
-            if own && self.kernel.ops[op].request.is_some() {
+            let request = self.kernel.ops[op].request;
+            if own && request.is_some() && host.requests[request.0].kept != op {
                 count(&mut host.chip_outstanding, op, 1);
             }
         }
