@@ -284,8 +284,6 @@ impl Ssd {
         }
         self.host.anywhere = Fifo::EMPTY;
         self.gc.ready.clear();
-        self.kernel.dies.dirty.clear();
-        self.kernel.dies.looking.clear();
         self.kernel.buses.dirty.clear();
         self.kernel.dies.power_cut();
         self.kernel.idle_rounds = 0;

@@ -46,9 +46,6 @@ impl Ssd {
             }
         }
         self.kernel.dies.dirty.truncate(left);
-        if left == 0 {
-            self.kernel.dies.looked();
-        }
         self.admit();
         self.kernel.dies.start_early(false);
         self.kernel.decided_at = time;

@@ -11,7 +11,7 @@ use crate::carry::Carrier;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
 use crate::observe::Held;
-use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId};
+use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId, count};
 
 /// Holder of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,10 +125,11 @@ pub(in crate::engine) struct Unit {
     due: Vec<PlaneId>,
     /// The plane of the last dynamic write, by index in the unit.
     pub(in crate::engine) token: u32,
-    /// Whether the unit is on the `dirty` list.
-    pub(in crate::engine) dirty: bool,
-    /// Whether its operations are among those of `Dies::wanted`.
-    wants: bool,
+    /// The number of the `dirty` list that the unit was added to last, and of the one for which its operations joined
+    /// `Dies::wanted`.
+    marked: u64,
+    /// See `marked`.
+    wants: u64,
     /// Its channel, as in `Buses::contested`.
     bus: u64,
 }
@@ -158,8 +159,8 @@ impl Unit {
             collections: 0,
             due: Vec::with_capacity(planes as usize),
             token: planes - 1,
-            dirty: false,
-            wants: false,
+            marked: 0,
+            wants: 0,
             bus,
         }
     }
@@ -357,8 +358,6 @@ impl Unit {
         self.suspension = Suspension::No;
         self.queue = Fifo::EMPTY;
         self.job = JobId::NONE;
-        self.dirty = false;
-        self.wants = false;
         self.due.clear();
     }
 
@@ -436,6 +435,8 @@ pub(in crate::engine) struct Dies {
     pub(in crate::engine) gc_by_plane: Vec<u64>,
     /// Units that may have become free.
     pub(in crate::engine) dirty: Vec<UnitId>,
+    /// Number of such lists so far, with this one.
+    lists: u64,
     /// Units that `dispatch` considers in this round.
     pub(in crate::engine) looking: Vec<UnitId>,
     /// Channels that operations of marked units may request, as bits like `Buses::contested`; and those that several may request.
@@ -480,6 +481,7 @@ impl Dies {
                 .collect(),
             gc_by_plane: vec![0; geometry.planes as usize],
             dirty: Vec::with_capacity(units),
+            lists: 1,
             looking: Vec::with_capacity(units),
             wanted: 0,
             contested: 0,
@@ -535,7 +537,10 @@ impl Dies {
     pub(in crate::engine) fn power_cut(&mut self) {
         self.chip_ops.fill(0);
         self.chips_busy = 0;
-        (self.wanted, self.contested, self.dues) = (0, 0, 0);
+        self.dirty.clear();
+        self.looking.clear();
+        self.look();
+        self.dues = 0;
     }
 
     /// Whether a plane of any unit is due.
@@ -755,8 +760,8 @@ impl Dies {
     pub(in crate::engine) fn mark(&mut self, unit: UnitId) {
         self.mark_for_read(unit);
         let state = &mut self.units[unit.ix()];
-        if !state.wants && !state.queue.is_empty() {
-            state.wants = true;
+        if state.wants != self.lists && !state.queue.is_empty() {
+            state.wants = self.lists;
             self.contested |= self.wanted & state.bus;
             self.wanted |= state.bus;
         }
@@ -765,30 +770,26 @@ impl Dies {
     /// The same if no write waits for the unit that did not before: a read does not request its channel at once.
     #[inline(always)]
     pub(in crate::engine) fn mark_for_read(&mut self, unit: UnitId) {
-        if !std::mem::replace(&mut self[unit].dirty, true) {
+        let state = &mut self.units[unit.ix()];
+        if state.marked != self.lists {
+            state.marked = self.lists;
             self.dirty.push(unit);
         }
     }
 
-    /// A marked unit is considered.
+    /// A marked unit leaves the list.
     #[inline(always)]
     pub(in crate::engine) fn unmark(&mut self, unit: UnitId) {
-        let state = &mut self[unit];
-        state.dirty = false;
-        state.wants = false;
+        self[unit].marked = 0;
     }
 
     /// The units marked so far are those that `dispatch` considers. Returns the channels that several of them may request.
     #[inline(always)]
     pub(in crate::engine) fn look(&mut self) -> u64 {
         std::mem::swap(&mut self.dirty, &mut self.looking);
+        count(&mut self.lists);
         self.wanted = 0;
         std::mem::take(&mut self.contested)
-    }
-
-    /// No unit is marked any longer.
-    pub(in crate::engine) fn looked(&mut self) {
-        (self.wanted, self.contested) = (0, 0);
     }
 }
 

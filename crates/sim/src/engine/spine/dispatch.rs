@@ -36,9 +36,6 @@ impl Ssd {
         let contested = self.kernel.dies.look();
         // A write that need not be merged any more may join a queue meanwhile.
         self.kernel.buses.contested = if self.host.runs.any() { u64::MAX } else { contested };
-        for i in 0..self.kernel.dies.looking.len() {
-            self.kernel.dies.unmark(self.kernel.dies.looking[i]);
-        }
         if self.rules.dynamic {
             self.dispatch_oldest_first();
         }

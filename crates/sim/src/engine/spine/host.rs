@@ -132,7 +132,6 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) flushing: u32,
     pub(in crate::engine) depth: u32,
     closed: bool,
-    submitted: u64,
     /// Whether only reads have been submitted so far.
     pub(in crate::engine) only_reads: bool,
     /// The same for writes.
@@ -182,7 +181,6 @@ impl Host {
             flushing: 0,
             depth,
             closed: false,
-            submitted: 0,
             only_reads: true,
             only_writes: true,
             begun_before: 0,
@@ -364,7 +362,6 @@ impl Ssd {
 
     #[inline(always)]
     pub(in crate::engine) fn count_submitted(&mut self, request: &Request) {
-        count(&mut self.host.submitted);
         if self.rules.buffers {
             self.more_arrivals();
         }
