@@ -550,7 +550,8 @@ impl Flash {
         }
         state.free_pages -= 1;
         state.debt -= u32::from(collects && state.debt > 0);
-        self.free_total -= 1;
+        // The sum of what its planes have left.
+        self.free_total = self.free_total.wrapping_sub(1);
         count(&mut self.programmed);
         // The entry is needed at landing; by then many other entries have been accessed.
         prefetch(&self.lpn_of, page.ix());
@@ -655,7 +656,7 @@ impl Flash {
         let (used, entry) = (&mut self.use_of[b], &mut self.lpn_of[page.ix()]);
         law!(used.unlanded > 0 && entry.is_none(), "law: a page is programmed once per erase");
         used.unlanded -= 1;
-        let full = u32::from(used.written) == self.pages_per_block && used.unlanded == 0;
+        let Use { written, unlanded, .. } = *used;
         if lpn.is_some() {
             *entry = lpn;
             self.valid[b] += 1;
@@ -663,7 +664,7 @@ impl Flash {
         if self.records {
             self.record(page, Change::Written(page, lpn));
         }
-        if full {
+        if u32::from(written) == self.pages_per_block && unlanded == 0 {
             self.close(b);
         }
     }

@@ -73,6 +73,17 @@ impl Mapping {
         (before & STAGED == 0).then_some(Ppn(before))
     }
 
+    /// The newest version of `lpn` is on flash from now on, if it is the one that an operation carries there. Returns whether it is.
+    #[inline(always)]
+    pub(crate) fn land(&mut self, lpn: Lpn, op: OpId, page: Ppn) -> bool {
+        let entry = &mut self.entries[lpn.ix()];
+        let carried = *entry == op.0 | STAGED;
+        if carried {
+            *entry = page.0;
+        }
+        carried
+    }
+
     /// Prefetches the entry of a page that will soon be looked up.
     #[inline(always)]
     pub(crate) fn expect(&self, lpn: Lpn) {

@@ -7,7 +7,6 @@
 
 use crate::blame::{Cause, ExtraBlame};
 use crate::device::geometry::Spot;
-use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
 use crate::engine::fast::BOOKED;
 use crate::engine::kernel::dies::{Dies, Holder};
@@ -412,7 +411,7 @@ impl Ssd {
         let (op, page) = self.kernel.ops.both(id);
         let (lpn, plane, bus_gc, at, chip) = (op.lpn, op.plane, op.bus_gc, op.pages.head(), page.chip);
         debug_assert_eq!(chip, self.dev.geometry.chip_of(plane));
-        if self.dev.map.get(lpn) != Location::Staged(id) {
+        if !self.dev.map.land(lpn, id, at) {
             // It was discarded meanwhile.
             op.leg += 1;
             return self.run_leg(id);
@@ -421,7 +420,6 @@ impl Ssd {
         // As `land_written`: there are neither errors nor metadata.
         self.dev.flash.land(at, self.dev.geometry.block_of(at), lpn);
         self.oracle.land(at, tag, true);
-        self.dev.map.set(lpn, Location::Flash(at));
         self.oracle.acknowledge(tag);
         let latency =
             complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, false), page, self.now);

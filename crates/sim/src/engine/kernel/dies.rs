@@ -744,14 +744,15 @@ impl Dies {
     #[inline(always)]
     pub(in crate::engine) fn chip_in_use(&mut self, chip: u32, up: bool) {
         let ops = &mut self.chip_ops[chip as usize];
+        // There are fewer operations than 2^32, and each ends once.
+        debug_assert!(up || *ops > 0);
         // Branchless: the direction is unpredictable.
         if up {
-            // There are fewer operations than 2^32.
             self.chips_busy = self.chips_busy.wrapping_add(select_unpredictable(*ops == 0, 1, 0));
             *ops = ops.wrapping_add(1);
         } else {
-            *ops -= 1;
-            self.chips_busy -= select_unpredictable(*ops == 0, 1, 0);
+            *ops = ops.wrapping_sub(1);
+            self.chips_busy = self.chips_busy.wrapping_sub(select_unpredictable(*ops == 0, 1, 0));
         }
     }
 
