@@ -63,7 +63,7 @@ impl OpStats {
     /// without GC.
     #[inline(always)]
     pub(crate) fn spend(&mut self, blame: &Causes, latency: u64, waits: u64) -> bool {
-        self.waiting.record(waits);
+        self.waiting.record_wait(waits);
         if self.latency.add(latency) {
             // No cause exceeds the sum of latencies since its last carry, which fits.
             return self.carry(blame);

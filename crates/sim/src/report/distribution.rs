@@ -72,6 +72,18 @@ impl Distribution {
         carries
     }
 
+    /// Records a value that is often 0.
+    #[inline(always)]
+    pub(crate) fn record_wait(&mut self, value: u64) {
+        if value == 0 {
+            count(&mut self.buckets[0]);
+            count(&mut self.count);
+            self.min = 0;
+        } else {
+            self.add(value);
+        }
+    }
+
     /// Removes all values.
     pub fn clear(&mut self) {
         if self.count > 0 {

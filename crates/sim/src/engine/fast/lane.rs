@@ -44,7 +44,7 @@ impl Ssd {
                 self.read_in_lane((Lane::Single(next, index), lpn), page, offset, bytes, self.now - request.arrival);
                 true
             }
-            RequestOp::Write if self.writes_in_lane(bytes, lpn) => {
+            RequestOp::Write if self.takes_writes() && self.writes_in_lane(bytes, lpn) => {
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
                 self.write_in_lane((Lane::Single(next, index), lpn), self.now - request.arrival);
                 true
@@ -88,18 +88,20 @@ impl Ssd {
         self.kernel.ops.add_single(request);
     }
 
-    /// Whether a write of so many bytes of a page is for the lane: of all of it, and it is not in flight.
+    /// Whether writes are for the lane now. Only writes outside the lane change that.
     #[inline(always)]
-    fn writes_in_lane(&self, bytes: u32, lpn: Lpn) -> bool {
-        self.fast.writes
-            && !self.dev.map.is_staged(lpn)
-            && bytes == self.dev.geometry.page_size
-            && !self.host.runs.any_linger()
-            && !self.oracle.tracks_sectors()
+    pub(in crate::engine) fn takes_writes(&self) -> bool {
+        self.fast.writes && !self.host.runs.any_linger() && !self.oracle.tracks_sectors()
     }
 
-    /// Admits a page of a measured request to the lane, if it is a read of a page on flash or a write of a whole page that is not
-    /// in flight. Returns whether it did.
+    /// Whether a write of so many bytes of a page is for the lane, if any is: of all of it, and it is not in flight.
+    #[inline(always)]
+    fn writes_in_lane(&self, bytes: u32, lpn: Lpn) -> bool {
+        bytes == self.dev.geometry.page_size && !self.dev.map.is_staged(lpn)
+    }
+
+    /// Admits a page of a measured request to the lane, if it is a read of a page on flash or, where the lane `writes`, a write of a
+    /// whole page that is not in flight. Returns whether it did.
     #[inline(always)]
     pub(in crate::engine) fn admit_page_to_lane(
         &mut self,
@@ -108,7 +110,7 @@ impl Ssd {
         lpn: Lpn,
         offset: u32,
         bytes: u32,
-        waited: Nanos,
+        (waited, writes): (Nanos, bool),
     ) -> bool {
         match op {
             RequestOp::Read => {
@@ -116,7 +118,7 @@ impl Ssd {
                 self.read_in_lane((Lane::Page(id), lpn), page, offset, bytes, waited);
                 true
             }
-            RequestOp::Write if self.writes_in_lane(bytes, lpn) => {
+            RequestOp::Write if writes && self.writes_in_lane(bytes, lpn) => {
                 self.write_in_lane((Lane::Page(id), lpn), waited);
                 true
             }

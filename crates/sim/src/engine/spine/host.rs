@@ -740,11 +740,12 @@ impl Ssd {
         let waited = (self.now - request.arrival).0;
         // Commands that carry several pages of a request are not for the lane.
         let lane = self.fast.lane && measured && (first == last || !self.rules.pairs);
+        let mut writes = self.takes_writes();
         for page in first..last + 1 {
             let offset = std::mem::take(&mut before);
             let bytes = if page == last { end } else { self.dev.geometry.page_size } - offset;
             let lpn = self.logical(Lpn(page));
-            if lane && self.admit_page_to_lane(id, request.op, lpn, offset, bytes, Nanos(waited)) {
+            if lane && self.admit_page_to_lane(id, request.op, lpn, offset, bytes, (Nanos(waited), writes)) {
                 continue;
             }
             let age = self.age();
@@ -760,6 +761,7 @@ impl Ssd {
                 RequestOp::Read => self.admit_read(op, lpn, measured),
                 _ => self.admit_write(op, lpn, measured),
             };
+            writes = self.takes_writes();
             if !waits {
                 continue;
             }
