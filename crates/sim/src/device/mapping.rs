@@ -23,7 +23,7 @@ pub enum Location {
 }
 
 const STAGED: u32 = 1 << 31;
-const NOWHERE: u32 = u32::MAX;
+const NOWHERE: u32 = Ppn::NONE.0;
 
 /// The page map. An entry is a [`Location`] in four bytes: the top bit distinguishes staged from flash.
 #[derive(Clone, Debug)]
@@ -59,18 +59,11 @@ impl Mapping {
         (entry & STAGED == 0).then_some(Ppn(entry))
     }
 
-    /// Whether the newest version of `lpn` is in controller memory.
+    /// The page that holds the newest version of `lpn`, or none if it is nowhere; nothing if it is in controller memory.
     #[inline(always)]
-    pub(crate) fn is_staged(&self, lpn: Lpn) -> bool {
+    pub(crate) fn at_rest(&self, lpn: Lpn) -> Option<Ppn> {
         let entry = self.entries[lpn.ix()];
-        entry & STAGED != 0 && entry != NOWHERE
-    }
-
-    /// An operation carries the newest version of `lpn` to flash from now on. Returns the page with the one before, if it is there.
-    #[inline(always)]
-    pub(crate) fn stage(&mut self, lpn: Lpn, op: OpId) -> Option<Ppn> {
-        let before = std::mem::replace(&mut self.entries[lpn.ix()], op.0 | STAGED);
-        (before & STAGED == 0).then_some(Ppn(before))
+        (entry & STAGED == 0 || entry == NOWHERE).then_some(Ppn(entry))
     }
 
     /// The newest version of `lpn` is on flash from now on, if it is the one that an operation carries there. Returns whether it is.

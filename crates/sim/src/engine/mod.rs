@@ -49,6 +49,7 @@ use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, PolicyFault, View};
 use crate::report::power::PowerCut;
+use crate::request::RequestOp;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId, count};
@@ -561,7 +562,7 @@ impl Ssd {
             self.kernel.batch.clear();
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
-            if self.fast.lane && (self.host.only_reads || self.fast.unordered) && self.all_in_lane() {
+            if self.fast.lane && (self.host.only(RequestOp::Read) || self.fast.unordered) && self.all_in_lane() {
                 self.lane_batch_ends();
                 continue;
             }

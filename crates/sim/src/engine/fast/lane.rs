@@ -7,6 +7,7 @@
 
 use crate::blame::{Cause, ExtraBlame};
 use crate::device::geometry::Spot;
+use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
 use crate::engine::fast::BOOKED;
 use crate::engine::kernel::dies::{Dies, Holder};
@@ -44,9 +45,10 @@ impl Ssd {
                 self.read_in_lane((Lane::Single(next, index), lpn), page, offset, bytes, self.now - request.arrival);
                 true
             }
-            RequestOp::Write if self.takes_writes() && self.writes_in_lane(bytes, lpn) => {
+            RequestOp::Write if self.takes_writes() => {
+                let Some(old) = self.page_overwritten(bytes, lpn) else { return false };
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
-                self.write_in_lane((Lane::Single(next, index), lpn), self.now - request.arrival);
+                self.write_in_lane((Lane::Single(next, index), lpn), old, self.now - request.arrival);
                 true
             }
             _ => false,
@@ -94,10 +96,11 @@ impl Ssd {
         self.fast.writes && !self.host.runs.any_linger() && !self.oracle.tracks_sectors()
     }
 
-    /// Whether a write of so many bytes of a page is for the lane, if any is: of all of it, and it is not in flight.
+    /// If a write of so many bytes of a page is for the lane, because it is of all of it, and it is not in flight: the page with its
+    /// old version, or none if it has none.
     #[inline(always)]
-    fn writes_in_lane(&self, bytes: u32, lpn: Lpn) -> bool {
-        bytes == self.dev.geometry.page_size && !self.dev.map.is_staged(lpn)
+    fn page_overwritten(&self, bytes: u32, lpn: Lpn) -> Option<Ppn> {
+        if bytes == self.dev.geometry.page_size { self.dev.map.at_rest(lpn) } else { None }
     }
 
     /// Admits a page of a measured request to the lane, if it is a read of a page on flash or, where the lane `writes`, a write of a
@@ -118,8 +121,9 @@ impl Ssd {
                 self.read_in_lane((Lane::Page(id), lpn), page, offset, bytes, waited);
                 true
             }
-            RequestOp::Write if writes && self.writes_in_lane(bytes, lpn) => {
-                self.write_in_lane((Lane::Page(id), lpn), waited);
+            RequestOp::Write if writes => {
+                let Some(old) = self.page_overwritten(bytes, lpn) else { return false };
+                self.write_in_lane((Lane::Page(id), lpn), old, waited);
                 true
             }
             _ => false,
@@ -155,9 +159,11 @@ impl Ssd {
 
     /// A whole page is written: it is the newest version from now on, and the old page is stale.
     #[inline(always)]
-    fn write_in_lane(&mut self, (of, lpn): (Lane<'_>, Lpn), waited: Nanos) {
+    fn write_in_lane(&mut self, (of, lpn): (Lane<'_>, Lpn), mut old: Ppn, waited: Nanos) {
         if self.chains.exist() {
             self.before_stale(self.dev.map.get(lpn));
+            // A chain that ended may have moved it.
+            old = self.dev.map.at_rest(lpn).unwrap_or(old);
         }
         let (now, age) = (self.now, self.age());
         let id = self.place_in_lane(&of);
@@ -168,7 +174,8 @@ impl Ssd {
         op.go_to(plane, spot);
         page.renew(spot.chip, 0, self.dev.geometry.page_size, waited.0);
         self.request_in_lane(of, id);
-        if let Some(old) = self.dev.map.stage(lpn, id) {
+        self.dev.map.set(lpn, Location::Staged(id));
+        if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
         }
         if self.writes_at_once(spot.unit) && self.begin_write_in_lane(id, spot.unit).is_some() {

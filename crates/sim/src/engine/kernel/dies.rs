@@ -759,12 +759,15 @@ impl Dies {
     /// `dispatch` considers a unit in this round, or in the next one if it is running.
     #[inline(always)]
     pub(in crate::engine) fn mark(&mut self, unit: UnitId) {
-        self.mark_for_read(unit);
         let state = &mut self.units[unit.ix()];
         if state.wants != self.lists && !state.queue.is_empty() {
             state.wants = self.lists;
             self.contested |= self.wanted & state.bus;
             self.wanted |= state.bus;
+        }
+        if state.marked != self.lists {
+            state.marked = self.lists;
+            self.dirty.push(unit);
         }
     }
 

@@ -132,16 +132,15 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) flushing: u32,
     pub(in crate::engine) depth: u32,
     closed: bool,
-    /// Whether only reads have been submitted so far.
-    pub(in crate::engine) only_reads: bool,
-    /// The same for writes.
-    only_writes: bool,
+    /// The kinds of requests submitted so far, as bits.
+    kinds: u8,
     /// If only writes have been submitted: flash operations begun before the requests of this time are admitted.
     begun_before: u64,
     admitted: u64,
     last_arrival: Nanos,
     measuring: bool,
     warmup: Option<Warmup>,
+    /// Pages written before measuring started.
     pages_written: u64,
     /// Pages served from controller memory in `device.memory`, in order of completion.
     pub(in crate::engine) memory: VecDeque<(Nanos, OpId)>,
@@ -181,8 +180,7 @@ impl Host {
             flushing: 0,
             depth,
             closed: false,
-            only_reads: true,
-            only_writes: true,
+            kinds: 0,
             begun_before: 0,
             admitted: 0,
             last_arrival: Nanos::ZERO,
@@ -219,6 +217,12 @@ impl Host {
             Some(next) if !self.closed => next.request.arrival.max(now),
             _ => Nanos::NEVER,
         }
+    }
+
+    /// Whether no request of another kind has been submitted so far.
+    #[inline(always)]
+    pub(in crate::engine) fn only(&self, kind: RequestOp) -> bool {
+        self.kinds & !(1 << kind as u8) == 0
     }
 
     pub(in crate::engine) fn crowded(&self) -> bool {
@@ -365,8 +369,7 @@ impl Ssd {
         if self.rules.buffers {
             self.more_arrivals();
         }
-        self.host.only_reads &= request.op == RequestOp::Read;
-        self.host.only_writes &= request.op == RequestOp::Write;
+        self.host.kinds |= 1 << request.op as u8;
     }
 
     /// A contiguous request, which must lie on the device.
@@ -444,7 +447,7 @@ impl Ssd {
 
     #[inline(never)]
     fn admit_waiting(&mut self) {
-        let early = self.fast.starts && self.host.only_writes;
+        let early = self.fast.starts && self.host.only(RequestOp::Write);
         if early {
             self.host.begun_before = self.stats.operations;
             self.kernel.dies.start_early(true);
@@ -495,7 +498,9 @@ impl Ssd {
     pub(in crate::engine) fn arrives(&mut self) {
         count(&mut self.stats.arrivals);
         self.stats.chips_busy += u64::from(self.kernel.dies.chips_busy());
-        self.stats.window += self.host.window.len() as u64;
+        if self.host.windowed {
+            self.stats.window += self.host.window.len() as u64;
+        }
     }
 
     /// Where measuring starts, resets all counters but wear.
@@ -578,8 +583,7 @@ impl Ssd {
     /// Counts pages of host writes.
     #[inline]
     pub(in crate::engine) fn count_written(&mut self, pages: u64, measured: bool) {
-        self.host.pages_written += pages;
-        self.stats.pages.written += if measured { pages } else { 0 };
+        *if measured { &mut self.stats.pages.written } else { &mut self.host.pages_written } += pages;
         if self.stats.checkpoint_due() {
             // Programs begin after all requests of their time have been admitted.
             let early = self.fast.starts && self.kernel.dies.starts_early();
