@@ -178,7 +178,7 @@ impl Ssd {
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
         }
-        if self.writes_at_once(spot.unit) && self.begin_write_in_lane(id, spot.unit).is_some() {
+        if self.writes_at_once(spot.unit) && self.begin_write_in_lane::<true>(id, spot.unit).is_some() {
             return;
         }
         if self.fast.turns {
@@ -311,7 +311,7 @@ impl Ssd {
     /// Starts the write at the head of a free unit's queue, if its plane has a page for it.
     #[inline(always)]
     fn start_write(&mut self, id: OpId, unit: UnitId) -> bool {
-        let Some((next, request, (gc, writeback))) = self.begin_write_in_lane(id, unit) else { return false };
+        let Some((next, request, (gc, writeback))) = self.begin_write_in_lane::<false>(id, unit) else { return false };
         if self.rules.deep {
             self.expect_next(next, request);
         }
@@ -322,16 +322,21 @@ impl Ssd {
     }
 
     /// A write in the lane begins on its free die, if its plane has a page for it. Returns the next operation in the queue of the
-    /// die, its request, and for how long it has waited for collections and write-backs.
+    /// die, its request, and for how long it has waited for collections and write-backs. `AT_ONCE`: [`Ssd::writes_at_once`].
     #[inline(always)]
-    fn begin_write_in_lane(&mut self, id: OpId, unit: UnitId) -> Option<(OpId, RequestId, (u64, u64))> {
+    fn begin_write_in_lane<const AT_ONCE: bool>(
+        &mut self,
+        id: OpId,
+        unit: UnitId,
+    ) -> Option<(OpId, RequestId, (u64, u64))> {
         let now = self.now;
         let (op, page) = self.kernel.ops.both(id);
         let at = self.dev.flash.take_host_page(op.plane)?;
         // Unlike a read, it never leaves the plane of its admission.
         debug_assert_eq!(page.chip, self.dev.geometry.chip_of(op.plane));
-        let turn = self.kernel.dies.begin_host(unit, id, op.next, page.chip, op.waits_since, now);
-        let waits = page.charge_turn(&turn, op.waits_since, now);
+        let (next, since) = if AT_ONCE { (OpId::NONE, now) } else { (op.next, op.waits_since) };
+        let turn = self.kernel.dies.begin_host(unit, id, next, page.chip, since, now);
+        let waits = page.charge_turn(&turn, since, now);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(at));
         op.legs.set_program(transfer, array);
@@ -339,10 +344,10 @@ impl Ssd {
         op.bus_gc = 0;
         page.first_start = Some(Moment::at(now));
         self.stats.count_host_program();
-        let (next, request, bus) = (op.next, op.request, op.channel.ix());
-        let contested = self.kernel.buses.is_contested(bus);
+        let (request, bus) = (op.request, op.channel.ix());
+        let shared = !AT_ONCE && (self.kernel.buses.is_contested(bus) || self.booked.exist() || self.chains.cross());
         let state = &mut self.kernel.buses[bus];
-        let alone = !contested && state.is_free(now) && !self.booked.exist() && !self.chains.cross();
+        let alone = !shared && state.is_free(now);
         if alone {
             // Its data crosses the channel at once, and its program is the next event. Equals `Ssd::send_to_die`.
             let until = now + transfer;
@@ -477,12 +482,14 @@ impl Ssd {
     /// Ends the steps of a batch that are all in the lane, in any order.
     #[inline(always)]
     pub(in crate::engine) fn lane_batch_ends(&mut self) {
-        for i in 0..self.kernel.batch.len() {
-            match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
+        let batch = std::mem::take(&mut self.kernel.batch);
+        for timer in &batch {
+            match self.kernel.timers.timer(*timer as u32) {
                 Timer::Array(unit) => self.array_ends_in_lane(self.kernel.dies[unit].array(), unit),
                 timer => self.leg_ends(timer),
             }
         }
+        self.kernel.batch = batch;
     }
 
     /// The array time of an operation in the lane has ended, perhaps in one event with another leg.

@@ -28,11 +28,13 @@ impl Ssd {
             self.kernel.batch.clear();
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
-            for i in 0..self.kernel.batch.len() {
+            let batch = std::mem::take(&mut self.kernel.batch);
+            for number in &batch {
                 // Arrays have the first numbers.
-                let unit = UnitId(self.kernel.batch[i] as u32);
+                let unit = UnitId(*number as u32);
                 self.leaves_lane::<true>(self.kernel.dies[unit].array(), true);
             }
+            self.kernel.batch = batch;
         }
         self.kernel.dies.start_early(true);
         // Those that waited begin first, as they are older. What is none of them waits for the general round.

@@ -40,8 +40,8 @@ impl Ssd {
             self.dispatch_oldest_first();
         }
         // Each unit serves its own queue only, so the order among units has no effect.
-        for i in 0..self.kernel.dies.looking.len() {
-            let unit = self.kernel.dies.looking[i];
+        let looking = std::mem::take(&mut self.kernel.dies.looking);
+        for &unit in &looking {
             if !(self.fast.lane && self.start_in_lane(unit)) {
                 while self.kick(unit) {}
             }
@@ -49,6 +49,7 @@ impl Ssd {
                 self.look_after_dispatch(unit);
             }
         }
+        self.kernel.dies.looking = looking;
         self.dispatch_writebacks();
         if self.features.replicas.is_some() {
             self.make_copies();
