@@ -53,7 +53,7 @@ impl Ssd {
 
     /// Whether a job's collector would find no waiting operation now, and so continue with a plain move.
     #[inline]
-    pub(super) fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
+    pub(in crate::engine) fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
         if !self.rules.yields {
             return true;
         }

@@ -123,7 +123,7 @@ impl Ssd {
     #[inline(always)]
     fn look_before_collections(&mut self, unit: UnitId) {
         let state = &self.kernel.dies[unit];
-        if state.job.is_some() && state.is_free() {
+        if state.job.is_some() && state.is_free() && self.gc.jobs[state.job.0].pause != Pause::No {
             self.try_resume(unit);
         }
         if self.rules.idles {
@@ -336,6 +336,9 @@ impl Ssd {
         }
         if self.rules.metadata && self.gc.jobs[id.0].metadata.any() {
             return self.metadata_step(id);
+        }
+        if self.fast.chains && !self.rules.stages && self.moves_on(id) {
+            return;
         }
         let running = &mut self.gc.jobs[id.0];
         let collector = self.schemes.collector_of(&mut running.former);

@@ -3,8 +3,9 @@
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
-use crate::policy::{Hop, PageSet};
-use crate::units::{Nanos, OpId, PlaneId, Ppn, Tag};
+use crate::engine::kernel::timers::Timer;
+use crate::policy::{Hop, Journey, PageSet};
+use crate::units::{JobId, Nanos, OpId, PlaneId, Ppn, Tag};
 
 impl Ssd {
     /// Sets up a move of one page, if it is one, on a device whose pages are treated alike: [`Ssd::begin_move`] without cases that
@@ -19,13 +20,44 @@ impl Ssd {
         }
         running.journey = journey;
         let page = op.pages[0];
+        self.begin_alone(id, page, journey);
+        true
+    }
+
+    /// A move of one page begins on a device whose pages are treated alike. Returns the time of its first leg.
+    #[inline(always)]
+    fn begin_alone(&mut self, id: OpId, page: Ppn, journey: Journey) -> Nanos {
         self.dev.flash.read_begins(self.dev.geometry.block_of(page));
         if journey.out == Hop::Die {
             self.stats.count_copybacks(1);
-            self.copy_one(id, page);
+            self.copy_one(id, page)
         } else {
             self.stats.count_reads(Class::Gc, 1);
-            self.fetch_one(id, page);
+            self.fetch_one(id, page)
+        }
+    }
+
+    /// If the next step of a collection that holds its die is a plain move, begins it. Equals the collector's next step and
+    /// [`Ssd::carry_out`], without cases that cannot occur here. Returns whether it did.
+    #[inline(never)]
+    pub(super) fn moves_on(&mut self, id: JobId) -> bool {
+        let Some(journey) = self.rules.plain_moves else { return false };
+        let running = &self.gc.jobs[id.0];
+        let (unit, op) = (running.unit, running.op);
+        if running.job.count > 1 || !running.job.hand.is_empty() || !self.continues_alone(id, unit) {
+            return false;
+        }
+        let view = self.dev.view(self.now);
+        let running = &mut self.gc.jobs[id.0];
+        let Some(page) = running.job.next_valid(&view, 0) else { return false };
+        running.busy = true;
+        running.fetches = false;
+        running.stream = Stream::Gc;
+        running.journey = journey;
+        let time = self.begin_alone(op, page, journey);
+        self.kernel.dies[unit].occupy(op);
+        if !self.form_chain(op, unit, journey, self.now) {
+            self.kernel.timers.begin(Timer::Array(unit), self.now + time);
         }
         true
     }
