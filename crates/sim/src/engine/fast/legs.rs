@@ -124,15 +124,22 @@ impl Ssd {
     /// A fused move has ended: its collector decides what follows. Equals [`Ssd::page_is_back`] and [`Ssd::gc_step_ends`], without
     /// cases that cannot occur here.
     pub(in crate::engine) fn fused_move_ends(&mut self, id: OpId) {
+        self.land_turned(id);
+        let op = &self.kernel.ops[id];
+        let (job, unit) = (op.job, op.unit);
+        self.kernel.dies[unit].vacate();
+        self.gc.jobs[job.0].busy = false;
+        self.gc.ready.push(job);
+    }
+
+    /// The page of a fused move has been programmed, and the move has ended.
+    #[inline(always)]
+    pub(super) fn land_turned(&mut self, id: OpId) {
         self.land_fused(id);
         self.end_reads(id);
         let op = &mut self.kernel.ops[id];
         // The last step was a program.
         (op.verb, op.leg) = (Verb::Program, 1);
-        let (job, unit) = (op.job, op.unit);
-        self.kernel.dies[unit].vacate();
-        self.gc.jobs[job.0].busy = false;
-        self.gc.ready.push(job);
     }
 
     /// The page of a fused move, whose read was counted when it began, has been programmed.
@@ -182,7 +189,9 @@ impl Ssd {
         }
         let unit = match first {
             Timer::Array(unit) => unit,
-            Timer::Bus(bus) => return self.fast.steps && self.kernel.timers.alone() && self.express_fetched(bus, time),
+            Timer::Bus(_) if !self.kernel.timers.alone() => return false,
+            Timer::Bus(bus) if self.fast.pauses => return self.express_read_out(bus, time),
+            Timer::Bus(bus) => return self.fast.steps && self.express_fetched(bus, time),
             _ => return false,
         };
         let id = self.kernel.dies[unit].array();
@@ -194,6 +203,7 @@ impl Ssd {
         match (op.verb, op.leg) {
             (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => self.express_out(id, time),
             (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, unit, time),
+            (Verb::Read, FUSED) | (Verb::Program, _) if plain && self.fast.pauses => self.express_step(id, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {

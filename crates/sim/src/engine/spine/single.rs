@@ -40,7 +40,7 @@ impl Ssd {
     /// If the next step of a collection that holds its die is a plain move, begins it. Equals the collector's next step and
     /// [`Ssd::carry_out`], without cases that cannot occur here. Returns whether it did.
     #[inline(never)]
-    pub(super) fn moves_on(&mut self, id: JobId) -> bool {
+    pub(in crate::engine) fn moves_on(&mut self, id: JobId) -> bool {
         let Some(journey) = self.rules.plain_moves else { return false };
         let running = &self.gc.jobs[id.0];
         let (unit, op) = (running.unit, running.op);
