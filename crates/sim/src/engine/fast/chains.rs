@@ -396,7 +396,16 @@ impl Ssd {
         }
     }
 
+    #[inline(always)]
     fn touch_chain_of(&mut self, page: Ppn) {
+        // A closed block is no victim.
+        if !self.dev.flash.is_closed(self.dev.geometry.block_of(page)) {
+            self.touch_chain_in(page);
+        }
+    }
+
+    #[inline(never)]
+    fn touch_chain_in(&mut self, page: Ppn) {
         let unit = self.dev.geometry.unit_of(self.dev.geometry.plane_of(page));
         let chain = &self.chains.of_unit[unit.ix()];
         if chain.op.is_some() {

@@ -206,6 +206,7 @@ impl Ssd {
             (Verb::Read, FUSED) | (Verb::Program, _) if plain && self.fast.pauses => self.express_step(id, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
+            (Verb::Erase, _) if plain && self.fast.erases => self.express_erased(id, time),
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
@@ -327,7 +328,7 @@ impl Ssd {
             return false;
         }
         let view = self.dev.view(time);
-        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return self.express_erase(id, time) };
         self.now = time;
         self.land_fused(id);
         self.stats.count_reads(Class::Gc, 1);
@@ -347,13 +348,55 @@ impl Ssd {
             return false;
         }
         let view = self.dev.view(time);
-        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return self.express_erase(id, time) };
         self.now = time;
         self.land_one(from, to, tag, false);
         self.stats.count_moves(Journey::COPYBACK, 1);
         let array = self.copy_one(id, page);
         let chained = self.fast.chains && self.form_chain(id, unit, Journey::COPYBACK, time);
         self.kernel.timers.set(Timer::Array(unit), if chained { Nanos::NEVER } else { time + array });
+        true
+    }
+
+    /// The last plain move of a collection has ended: the erase begins.
+    #[inline(never)]
+    fn express_erase(&mut self, id: OpId, time: Nanos) -> bool {
+        if !self.fast.erases {
+            return false;
+        }
+        self.now = time;
+        let op = &self.kernel.ops[id];
+        let (job, from, to, unit) = (op.job, op.from[0], op.pages[0], op.unit);
+        self.kernel.timers.clear(Timer::Array(unit));
+        if op.verb == Verb::Copyback {
+            let tag = self.kernel.ops.host[id].tags[0];
+            self.end_reads(id);
+            self.land_one(from, to, tag, false);
+        } else {
+            self.land_turned(id);
+        }
+        self.erase_alone(job);
+        true
+    }
+
+    /// The erase of a collection has ended, and with it the collection, if no write waits for its pages. Equals
+    /// [`Ssd::gc_step_ends`], the collector's last step and the rest of the round.
+    #[inline(never)]
+    fn express_erased(&mut self, id: OpId, time: Nanos) -> bool {
+        let op = &self.kernel.ops[id];
+        let (job, unit) = (op.job, op.unit);
+        if !self.continues_alone(job, unit) || !self.gc.planes[op.plane.ix()].stalled.is_empty() {
+            return false;
+        }
+        self.now = time;
+        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.dies[unit].vacate();
+        self.count_time(id);
+        self.erased(job);
+        self.gc.jobs[job.0].busy = false;
+        self.end_collection(job);
+        self.decide();
+        self.rest_of_round();
         true
     }
 

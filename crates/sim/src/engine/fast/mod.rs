@@ -39,6 +39,8 @@ pub(super) struct FastPaths {
     pub(super) chains: bool,
     /// So do those of a collection of two planes.
     pub(super) joint: bool,
+    /// The begin and the end of an erase that are alone need no round.
+    pub(super) erases: bool,
     /// A step of a preemptible collection that ends alone needs no round.
     pub(super) pauses: bool,
     /// A queued GC step that ends alone needs no round.
@@ -65,6 +67,7 @@ impl FastPaths {
         moves: false,
         chains: false,
         joint: false,
+        erases: false,
         pauses: false,
         steps: false,
         turns: false,
@@ -271,7 +274,8 @@ impl FastPaths {
             && transfer != Nanos::ZERO
             && takes_time(program)
             && geometry.data_pages == geometry.pages_per_block;
-        let pauses = chains && writes && collector.preemptible() && !config.stages() && hard_threshold.is_none();
+        let erases = chains && !config.stages();
+        let pauses = erases && writes && collector.preemptible() && hard_threshold.is_none();
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
         let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
@@ -284,7 +288,22 @@ impl FastPaths {
             && no_errors
             && no_raid
             && no_copies;
-        FastPaths { legs, moves, chains, joint, pauses, steps, turns, lane, writes, unordered, books, quiet, parts }
+        FastPaths {
+            legs,
+            moves,
+            chains,
+            joint,
+            erases,
+            pauses,
+            steps,
+            turns,
+            lane,
+            writes,
+            unordered,
+            books,
+            quiet,
+            parts,
+        }
     }
 }
 
@@ -299,6 +318,7 @@ impl Ssd {
         let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
         self.fast.chains &= stays_in_plane;
         self.fast.joint &= stays_in_plane;
+        self.fast.erases &= stays_in_plane;
         self.fast.pauses &= stays_in_plane;
         self.fast.turns &= stays_in_plane;
         // A policy that draws numbers takes them in the order of all planes' collections.

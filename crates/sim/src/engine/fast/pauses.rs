@@ -15,7 +15,7 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (job, unit) = (op.job, op.unit);
         let continues = self.continues_alone(job, unit);
-        if continues && !self.has_next(job, time) || !continues && !self.pauses_now(job, unit) {
+        if !continues && !self.pauses_now(job, unit) {
             return false;
         }
         self.now = time;
@@ -30,9 +30,9 @@ impl Ssd {
         }
         self.kernel.dies[unit].vacate();
         if continues {
-            self.gc.jobs[job.0].sure = false;
-            let begun = self.moves_on(job);
-            law!(begun, "law: a collection with a valid page moves it");
+            if !self.moves_on(job) {
+                self.erase_alone(job);
+            }
             return true;
         }
         self.pause_now(job);
@@ -62,7 +62,6 @@ impl Ssd {
         self.count_time(id);
         self.end_read_step(id);
         if continues {
-            self.gc.jobs[job.0].sure = false;
             let op = &mut self.kernel.ops[id];
             op.verb = Verb::Program;
             self.place_one(id, plane);
@@ -87,21 +86,11 @@ impl Ssd {
 
     /// Collectors have decided at this time, and nothing else has happened.
     #[inline(always)]
-    fn rest_of_round(&mut self) {
-        self.kernel.decided_at = self.now;
-        self.dispatch();
-        self.grant();
-        self.kernel.granted_at = self.now;
+    pub(super) fn rest_of_round(&mut self) {
+        self.after_decisions();
         if !self.settled() {
             self.round(self.now);
         }
-    }
-
-    /// Whether a victim has another valid page.
-    #[inline(always)]
-    fn has_next(&mut self, job: JobId, time: Nanos) -> bool {
-        let view = self.dev.view(time);
-        self.gc.jobs[job.0].job.peek_valid(&view, 0).is_some()
     }
 
     /// Whether a collection pauses at the end of its step, because operations of the host wait for its die alone.

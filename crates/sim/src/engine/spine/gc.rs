@@ -430,8 +430,7 @@ impl Ssd {
             Verb::Erase => {
                 self.segment_erased(id);
                 let count = u64::from(self.gc.jobs[id.0].job.count);
-                self.stats.count_erases(count);
-                self.kernel.ops[op].legs = self.dev.timing.erase();
+                self.begin_erase(op, count);
             }
             Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
         }
@@ -769,7 +768,7 @@ impl Ssd {
 
     /// The victims are erased: their pages are free, and writes that waited for them continue.
     #[inline(never)]
-    fn erased(&mut self, id: JobId) {
+    pub(in crate::engine) fn erased(&mut self, id: JobId) {
         let job = &mut self.gc.jobs[id.0].job;
         job.erased = true;
         let (victims, count) = (job.victims, usize::from(job.count));
@@ -795,7 +794,7 @@ impl Ssd {
     }
 
     #[inline(never)]
-    fn end_collection(&mut self, id: JobId) {
+    pub(in crate::engine) fn end_collection(&mut self, id: JobId) {
         let running = &self.gc.jobs[id.0];
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));

@@ -62,6 +62,28 @@ impl Ssd {
         true
     }
 
+    /// All pages of the only victim of a collection have moved: its erase begins.
+    #[inline(always)]
+    pub(in crate::engine) fn erase_alone(&mut self, id: JobId) {
+        let running = &mut self.gc.jobs[id.0];
+        let (unit, op) = (running.unit, running.op);
+        running.busy = true;
+        running.fetches = false;
+        self.begin_erase(op, 1);
+        self.kernel.dies[unit].occupy(op);
+        self.kernel.ops[op].leg = 0;
+        self.run_leg(op);
+    }
+
+    /// Sets up the erase of so many blocks.
+    #[inline(always)]
+    pub(super) fn begin_erase(&mut self, op: OpId, blocks: u64) {
+        self.stats.count_erases(blocks);
+        let op = &mut self.kernel.ops[op];
+        op.verb = Verb::Erase;
+        op.legs = self.dev.timing.erase();
+    }
+
     /// Sets up the program of the only page in hand on a device whose pages are treated alike: [`Ssd::begin_place`] without cases
     /// that cannot occur there. Returns whether it did.
     #[inline(always)]
