@@ -100,7 +100,7 @@ impl Ssd {
     }
 
     /// Sets up the read of a one-page move: [`Ssd::begin_move`] if all pages are treated alike. Returns its array time.
-    #[inline(always)]
+    #[inline(never)]
     pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         self.load_moving(id, page);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
@@ -142,7 +142,7 @@ impl Ssd {
     }
 
     /// Sets up the program of a moved page to a newly taken page of a plane, if all pages are treated alike.
-    #[inline(always)]
+    #[inline(never)]
     pub(in crate::engine) fn place_one(&mut self, id: OpId, plane: PlaneId) {
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
