@@ -1,6 +1,8 @@
 //! Counts conflicts of host operations with GC, for paper A's schemes only.
 
+use super::kernel::occupancy::Level;
 use super::{Nanos, Ssd};
+use crate::device::staging;
 use crate::device::transaction::Need;
 use crate::engine::kernel::ops::Page;
 use crate::report::idle_chip::{
@@ -16,11 +18,22 @@ pub(super) struct Conflict {
     counters: Counters,
     /// The write at the head of that queue that found dies in GC, and the time when it first did.
     skipped: Option<(OpId, Nanos)>,
+    last: Last,
+}
+
+/// The last completion of a measured request, and what integrals up to then take.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    at: Nanos,
+    /// Units held by GC, and by write-backs.
+    held: [Level; 2],
+    /// Pages in the controller's buffer.
+    filled: staging::Level,
 }
 
 impl Conflict {
     pub(super) fn new() -> Self {
-        Conflict { counters: Counters::new([0; 4]), skipped: None }
+        Conflict { counters: Counters::new([0; 4]), skipped: None, last: Last::default() }
     }
 }
 
@@ -58,8 +71,8 @@ impl Ssd {
     pub(super) fn conflicts_from_now(&mut self) {
         let (held, filled) = self.integrals();
         if let Some(conflict) = &mut self.features.conflict {
-            conflict.counters.held_at.0 = held;
-            conflict.counters.filled_at.0 = filled;
+            conflict.counters.held_from = held;
+            conflict.counters.filled_from = filled;
         }
     }
 
@@ -181,14 +194,15 @@ impl Ssd {
 
     #[cold]
     fn done(&mut self, id: RequestId, latency: u64) {
-        let (held, filled) = self.integrals();
+        let dies = &self.kernel.dies;
+        let held = [dies.held_gc.level(), dies.held_writeback.level()];
+        let filled = self.dev.staging.filled;
         let Some(conflict) = &mut self.features.conflict else { return };
+        conflict.last = Last { at: self.now, held, filled };
         let record = &self.host.requests[id.0];
         let kind = usize::from(record.request.op == RequestOp::Write);
         let counters = &mut conflict.counters;
         counters.bytes[kind] += record.request.bytes;
-        counters.held_at.1 = held;
-        counters.filled_at.1 = filled;
         if record.conflicted {
             counters.conflicted[kind].0 += 1;
             counters.conflicted[kind].1 += u128::from(latency);
@@ -197,7 +211,8 @@ impl Ssd {
 
     /// Paper A's measures, if one of its schemes is in use.
     pub(super) fn idle_chip_report(&self) -> Option<IdleChip> {
-        let counters = &self.features.conflict.as_ref()?.counters;
+        let Conflict { counters, last, .. } = &**self.features.conflict.as_ref()?;
+        let held = |k: usize| last.held[k].total(last.at).saturating_sub(counters.held_from[k]);
         let (stats, staging, geometry) = (&self.stats, &self.dev.staging, &self.dev.geometry);
         let chips = u64::from(geometry.chips);
         let latency = |kinds: &[usize]| {
@@ -208,7 +223,7 @@ impl Ssd {
         };
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
         let simulated = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
-        let page_ns = counters.filled_at.1.saturating_sub(counters.filled_at.0);
+        let page_ns = last.filled.total(last.at).saturating_sub(counters.filled_from);
         let pages_mean = mean(page_ns, span);
         let pages_rounded = (page_ns + u128::from(span / 2)).checked_div(u128::from(span)).unwrap_or(0);
         let in_flash = (stats.flash.programs.gc + stats.flash.copybacks).saturating_sub(counters.written_back);
@@ -243,8 +258,8 @@ impl Ssd {
             buffer: Buffer { slots: staging.slots(), pages_mean, pages_max: staging.filled.worst() },
             buffer_waiting_ns: counters.waiting.figures(),
             time_ns: Times {
-                held_by_gc: counters.held_at.1[0].saturating_sub(counters.held_at.0[0]),
-                held_by_writeback: counters.held_at.1[1].saturating_sub(counters.held_at.0[1]),
+                held_by_gc: held(0),
+                held_by_writeback: held(1),
                 writeback_transfer: stats.writeback_time.transfer,
                 writeback_program: stats.writeback_time.program,
             },

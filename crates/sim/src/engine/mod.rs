@@ -448,7 +448,7 @@ impl Ssd {
         if chain == time {
             self.end_chains(time);
         }
-        if self.fast.quiet && self.round_of_reads(time) {
+        if self.fast.quiet && self.host.only(RequestOp::Read) && self.round_of_reads(time) {
             return true;
         }
         if self.fast.legs && event < arrival && self.express(event) {
@@ -498,20 +498,27 @@ impl Ssd {
             if self.rules.buffers {
                 self.write_lines_back();
             }
-            while self.fast.moves && self.kernel.timers.next() == time {
-                // A step that began now may have done so: the page has to request the bus too.
-                self.completions();
-                self.decide_ready();
-            }
-            self.kernel.decided_at = time;
-            self.dispatch();
-            self.grant();
-            self.kernel.granted_at = time;
+            self.after_decisions();
             if self.settled() {
                 break;
             }
         }
         self.end_round();
+    }
+
+    /// Collectors have decided: what follows in a round.
+    #[inline(always)]
+    fn after_decisions(&mut self) {
+        let time = self.now;
+        while self.fast.moves && self.kernel.timers.next() == time {
+            // A step that began now may have disturbed a fused move: the page has to request the bus too.
+            self.completions();
+            self.decide_ready();
+        }
+        self.kernel.decided_at = time;
+        self.dispatch();
+        self.grant();
+        self.kernel.granted_at = time;
     }
 
     /// A round has ended.

@@ -183,9 +183,9 @@ pub(crate) struct Counters {
     pub read_hits: u64,
     pub absorbed: u64,
     pub waiting: Distribution,
-    /// Integrals at the first arrival and the last completion: pages in the buffer, exposed pages, units held.
-    pub filled_at: (u128, u128),
-    pub held_at: ([u128; 2], [u128; 2]),
+    /// Integrals at the first arrival: pages in the buffer, units held by GC, and by write-backs.
+    pub filled_from: u128,
+    pub held_from: [u128; 2],
     /// Free, programmed, erased and unmeasured pages when measuring started.
     pub space: [u64; 4],
 }
@@ -206,8 +206,8 @@ impl Counters {
             read_hits: 0,
             absorbed: 0,
             waiting: Distribution::new(),
-            filled_at: (0, 0),
-            held_at: ([0; 2], [0; 2]),
+            filled_from: 0,
+            held_from: [0; 2],
             space,
         }
     }

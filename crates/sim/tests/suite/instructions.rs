@@ -38,12 +38,12 @@ fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Opti
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [
-        ("writes, external", "", 695),
-        ("writes, copyback", "", 950),
-        ("writes, queued", "", 1_900),
-        ("writes, pagc", "", 1_215),
-        ("writes, preemptive", "", 1_440),
-        ("writes, idle-chip", "", 1_430),
+        ("writes, external", "", 639),
+        ("writes, copyback", "", 850),
+        ("writes, queued", "", 1_840),
+        ("writes, pagc", "", 1_120),
+        ("writes, preemptive", "", 1_298),
+        ("writes, idle-chip", "", 1_399),
         ("reads", "", 1_440),
         ("count-only writes", "", 294),
         ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_875),

@@ -146,6 +146,19 @@ impl Passages {
         }
         Some(at)
     }
+
+    /// The same for all transfers before `limit`, in their order.
+    #[inline(always)]
+    fn pass_all(&mut self, limit: Nanos, pace: &Pace, mut begins: impl FnMut(Nanos)) {
+        // Values of its own, which no write to the ring can change.
+        let (ring, mut first) = (&mut self.ring[..], self.first);
+        while let Some(next) = ring.get_mut(first).filter(|passage| passage.at < limit) {
+            begins(next.at);
+            next.at = next.at + pace.period;
+            first = if first + 1 < ring.len() { first + 1 } else { 0 };
+        }
+        self.first = first;
+    }
 }
 
 /// The chains of a device.
@@ -227,7 +240,7 @@ impl Ssd {
     /// A move of a plain collection begins now, and its page is set up. If the moves after it can share an event, sets it.
     /// Returns whether it did.
     #[inline(never)]
-    pub(super) fn form_chain(&mut self, id: OpId, unit: UnitId, journey: Journey, start: Nanos) -> bool {
+    pub(in crate::engine) fn form_chain(&mut self, id: OpId, unit: UnitId, journey: Journey, start: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let bus = op.channel.ix();
         let victim = self.gc.jobs[op.job.0].job.victims[0];
@@ -291,8 +304,9 @@ impl Ssd {
         let (state, last) = (&mut self.kernel.buses[bus], self.stats.last_completion);
         // Those before this time have begun.
         let limit = if self.kernel.granted_at == now { now + Nanos(1) } else { now };
-        while let Some(at) = passages.pass(limit, &pace) {
+        if let Some(at) = passages.pass(limit, &pace) {
             state.begin(true, at, at + pace.on_bus, last);
+            passages.pass_all(limit, &pace, |at| state.begin_another(at, pace.on_bus, last));
         }
     }
 
@@ -383,7 +397,16 @@ impl Ssd {
         }
     }
 
+    #[inline(always)]
     fn touch_chain_of(&mut self, page: Ppn) {
+        // A closed block is no victim.
+        if !self.dev.flash.is_closed(self.dev.geometry.block_of(page)) {
+            self.touch_chain_in(page);
+        }
+    }
+
+    #[inline(never)]
+    fn touch_chain_in(&mut self, page: Ppn) {
         let unit = self.dev.geometry.unit_of(self.dev.geometry.plane_of(page));
         let chain = &self.chains.of_unit[unit.ix()];
         if chain.op.is_some() {

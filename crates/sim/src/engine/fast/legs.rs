@@ -54,7 +54,7 @@ impl Ssd {
 
     /// Whether a job's collector would find no waiting operation now, and so continue with a plain move.
     #[inline]
-    pub(super) fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
+    pub(in crate::engine) fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
         if !self.rules.yields {
             return true;
         }
@@ -125,15 +125,22 @@ impl Ssd {
     /// A fused move has ended: its collector decides what follows. Equals [`Ssd::page_is_back`] and [`Ssd::gc_step_ends`], without
     /// cases that cannot occur here.
     pub(in crate::engine) fn fused_move_ends(&mut self, id: OpId) {
+        self.land_turned(id);
+        let op = &self.kernel.ops[id];
+        let (job, unit) = (op.job, op.unit);
+        self.kernel.dies[unit].vacate();
+        self.gc.jobs[job.0].busy = false;
+        self.gc.ready.push(job);
+    }
+
+    /// The page of a fused move has been programmed, and the move has ended.
+    #[inline(always)]
+    pub(super) fn land_turned(&mut self, id: OpId) {
         self.land_fused(id);
         self.end_reads(id);
         let op = &mut self.kernel.ops[id];
         // The last step was a program.
         (op.verb, op.leg) = (Verb::Program, 1);
-        let (job, unit) = (op.job, op.unit);
-        self.kernel.dies[unit].vacate();
-        self.gc.jobs[job.0].busy = false;
-        self.gc.ready.push(job);
     }
 
     /// The page of a fused move, whose read was counted when it began, has been programmed.
@@ -183,7 +190,9 @@ impl Ssd {
         }
         let unit = match first {
             Timer::Array(unit) => unit,
-            Timer::Bus(bus) => return self.fast.steps && self.kernel.timers.alone() && self.express_fetched(bus, time),
+            Timer::Bus(_) if !self.kernel.timers.alone() => return false,
+            Timer::Bus(bus) if self.fast.pauses => return self.express_read_out(bus, time),
+            Timer::Bus(bus) => return self.fast.steps && self.express_fetched(bus, time),
             _ => return false,
         };
         let id = self.kernel.dies[unit].array();
@@ -195,8 +204,10 @@ impl Ssd {
         match (op.verb, op.leg) {
             (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => self.express_out(id, time),
             (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, unit, time),
+            (Verb::Read, FUSED) | (Verb::Program, _) if plain && self.fast.pauses => self.express_step(id, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
+            (Verb::Erase, _) if plain && self.fast.erases => self.express_erased(id, time),
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
@@ -318,7 +329,7 @@ impl Ssd {
             return false;
         }
         let view = self.dev.view(time);
-        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return self.express_erase(id, time) };
         self.now = time;
         self.land_fused(id);
         self.stats.count_reads(Class::Gc, 1);
@@ -338,13 +349,55 @@ impl Ssd {
             return false;
         }
         let view = self.dev.view(time);
-        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return self.express_erase(id, time) };
         self.now = time;
         self.land_one(from, to, tag, false);
         self.stats.count_moves(Journey::COPYBACK, 1);
         let array = self.copy_one(id, page);
         let chained = self.fast.chains && self.form_chain(id, unit, Journey::COPYBACK, time);
         self.kernel.timers.set(Timer::Array(unit), if chained { Nanos::NEVER } else { time + array });
+        true
+    }
+
+    /// The last plain move of a collection has ended: the erase begins.
+    #[inline(never)]
+    fn express_erase(&mut self, id: OpId, time: Nanos) -> bool {
+        if !self.fast.erases {
+            return false;
+        }
+        self.now = time;
+        let op = &self.kernel.ops[id];
+        let (job, from, to, unit) = (op.job, op.from[0], op.pages[0], op.unit);
+        self.kernel.timers.clear(Timer::Array(unit));
+        if op.verb == Verb::Copyback {
+            let tag = self.kernel.ops[Page(id)].tags[0];
+            self.end_reads(id);
+            self.land_one(from, to, tag, false);
+        } else {
+            self.land_turned(id);
+        }
+        self.erase_alone(job);
+        true
+    }
+
+    /// The erase of a collection has ended, and with it the collection, if no write waits for its pages. Equals
+    /// [`Ssd::gc_step_ends`], the collector's last step and the rest of the round.
+    #[inline(never)]
+    fn express_erased(&mut self, id: OpId, time: Nanos) -> bool {
+        let op = &self.kernel.ops[id];
+        let (job, unit) = (op.job, op.unit);
+        if !self.continues_alone(job, unit) || !self.gc.planes[op.plane.ix()].stalled.is_empty() {
+            return false;
+        }
+        self.now = time;
+        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.dies[unit].vacate();
+        self.count_time(id);
+        self.erased(job);
+        self.gc.jobs[job.0].busy = false;
+        self.end_collection(job);
+        self.decide();
+        self.rest_of_round();
         true
     }
 

@@ -7,6 +7,7 @@ mod chains;
 mod joint;
 mod lane;
 mod legs;
+mod pauses;
 mod reads;
 mod steps;
 mod turns;
@@ -38,6 +39,10 @@ pub(super) struct FastPaths {
     pub(super) chains: bool,
     /// So do those of a collection of two planes.
     pub(super) joint: bool,
+    /// The begin and the end of an erase that are alone need no round.
+    pub(super) erases: bool,
+    /// A step of a preemptible collection that ends alone needs no round.
+    pub(super) pauses: bool,
     /// A queued GC step that ends alone needs no round.
     pub(super) steps: bool,
     /// Queued steps that follow one another on a die share an event.
@@ -64,6 +69,8 @@ impl FastPaths {
         moves: false,
         chains: false,
         joint: false,
+        erases: false,
+        pauses: false,
         steps: false,
         turns: false,
         lane: false,
@@ -123,7 +130,7 @@ impl FastPaths {
                     mapping_unit: _,
                     memory: _,
                 },
-            gc: Gc { threshold: _, hard_threshold: _, scope, reserve: _, time, destination },
+            gc: Gc { threshold: _, hard_threshold, scope, reserve: _, time, destination },
             ftl: Ftl { write_points, free_block: _, wear_levelling, wear_spread: _ },
             precondition: Precondition { mode: _, valid: _, invalid: _, overwrite: _ },
             run: Run { warmup: _ },
@@ -270,6 +277,8 @@ impl FastPaths {
             && transfer != Nanos::ZERO
             && takes_time(program)
             && geometry.data_pages == geometry.pages_per_block;
+        let erases = chains && !config.stages();
+        let pauses = erases && writes && collector.preemptible() && hard_threshold.is_none();
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
         let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
@@ -283,7 +292,23 @@ impl FastPaths {
             && no_errors
             && no_raid
             && no_copies;
-        FastPaths { legs, moves, chains, joint, steps, turns, lane, writes, unordered, books, quiet, starts, parts }
+        FastPaths {
+            legs,
+            moves,
+            chains,
+            joint,
+            erases,
+            pauses,
+            steps,
+            turns,
+            lane,
+            writes,
+            unordered,
+            books,
+            quiet,
+            starts,
+            parts,
+        }
     }
 }
 
@@ -298,6 +323,8 @@ impl Ssd {
         let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
         self.fast.chains &= stays_in_plane;
         self.fast.joint &= stays_in_plane;
+        self.fast.erases &= stays_in_plane;
+        self.fast.pauses &= stays_in_plane;
         self.fast.turns &= stays_in_plane;
         // A policy that draws numbers takes them in the order of all planes' collections.
         let alone = stays_in_plane && self.schemes.victim.generator().is_none();

@@ -7,14 +7,14 @@
 
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;
-use crate::request::RequestOp;
 use crate::units::{Nanos, UnitId};
 
 impl Ssd {
-    /// Handles the next time if only booked reads end and requests arrive then. Returns whether it did. Equals [`Ssd::round`].
+    /// Handles the next time if only booked reads end and requests arrive then, and only reads have been submitted. Returns whether
+    /// it did. Equals [`Ssd::round`].
     #[inline(never)]
     pub(in crate::engine) fn round_of_reads(&mut self, time: Nanos) -> bool {
-        if !self.host.only(RequestOp::Read) || !self.all_booked() || time >= self.observer.sample_at {
+        if !self.all_booked() || time >= self.observer.sample_at {
             return false;
         }
         self.read_round(time);

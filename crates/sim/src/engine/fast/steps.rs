@@ -58,7 +58,7 @@ impl Ssd {
     }
 
     /// Queues a step on its die, where a step has just ended, and starts the first operation of the queue.
-    #[inline(always)]
+    #[inline(never)]
     fn pass_on(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (unit, plane) = (op.unit, op.plane);

@@ -111,6 +111,19 @@ impl Bus {
         self.total += (until - now).0;
     }
 
+    /// [`Bus::begin`] for a transfer of GC that takes `time`, after another one that takes equally long.
+    #[inline(always)]
+    pub(in crate::engine) fn begin_another(&mut self, now: Nanos, time: Nanos, last: Nanos) {
+        debug_assert!(self.gc_transfer && self.until - self.since == time && self.until <= now);
+        if last < now {
+            self.marked = self.busy_at_mark(last);
+        }
+        self.gc += time.0;
+        self.since = now;
+        self.until = now + time;
+        self.total += time.0;
+    }
+
     /// The current transfer ends at another time than announced.
     pub(in crate::engine) fn prolong(&mut self, until: Nanos) {
         self.total = self.total + until.0 - self.until.0;

@@ -124,7 +124,7 @@ impl Ssd {
     #[inline(always)]
     fn look_before_collections(&mut self, unit: UnitId) {
         let state = &self.kernel.dies[unit];
-        if state.job.is_some() && state.is_free() {
+        if state.job.is_some() && state.is_free() && self.gc.jobs[state.job.0].pause != Pause::No {
             self.try_resume(unit);
         }
         if self.rules.idles {
@@ -338,6 +338,9 @@ impl Ssd {
         if self.rules.metadata && self.gc.jobs[id.0].metadata.any() {
             return self.metadata_step(id);
         }
+        if self.fast.chains && !self.rules.stages && self.moves_on(id) {
+            return;
+        }
         let running = &mut self.gc.jobs[id.0];
         let collector = self.schemes.collector_of(&mut running.former);
         let mut step = collector.next(&self.dev.view(self.now), &mut running.job);
@@ -428,8 +431,7 @@ impl Ssd {
             Verb::Erase => {
                 self.segment_erased(id);
                 let count = u64::from(self.gc.jobs[id.0].job.count);
-                self.stats.count_erases(count);
-                self.kernel.ops[op].legs = self.dev.timing.erase();
+                self.begin_erase(op, count);
             }
             Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
         }
@@ -769,7 +771,7 @@ impl Ssd {
 
     /// The victims are erased: their pages are free, and writes that waited for them continue.
     #[inline(never)]
-    fn erased(&mut self, id: JobId) {
+    pub(in crate::engine) fn erased(&mut self, id: JobId) {
         let job = &mut self.gc.jobs[id.0].job;
         job.erased = true;
         let (victims, count) = (job.victims, usize::from(job.count));
@@ -795,7 +797,7 @@ impl Ssd {
     }
 
     #[inline(never)]
-    fn end_collection(&mut self, id: JobId) {
+    pub(in crate::engine) fn end_collection(&mut self, id: JobId) {
         let running = &self.gc.jobs[id.0];
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));

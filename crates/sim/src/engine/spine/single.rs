@@ -4,8 +4,9 @@ use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
-use crate::policy::{Hop, PageSet};
-use crate::units::{Nanos, OpId, PlaneId, Ppn, Tag};
+use crate::engine::kernel::timers::Timer;
+use crate::policy::{Hop, Journey, PageSet};
+use crate::units::{JobId, Nanos, OpId, PlaneId, Ppn, Tag};
 
 impl Ssd {
     /// Sets up a move of one page, if it is one, on a device whose pages are treated alike: [`Ssd::begin_move`] without cases that
@@ -20,15 +21,68 @@ impl Ssd {
         }
         running.journey = journey;
         let page = op.pages[0];
+        self.begin_alone(id, page, journey);
+        true
+    }
+
+    /// A move of one page begins on a device whose pages are treated alike. Returns the time of its first leg.
+    #[inline(always)]
+    fn begin_alone(&mut self, id: OpId, page: Ppn, journey: Journey) -> Nanos {
         self.dev.flash.read_begins(self.dev.geometry.block_of(page));
         if journey.out == Hop::Die {
             self.stats.count_copybacks(1);
-            self.copy_one(id, page);
+            self.copy_one(id, page)
         } else {
             self.stats.count_reads(Class::Gc, 1);
-            self.fetch_one(id, page);
+            self.fetch_one(id, page)
+        }
+    }
+
+    /// If the next step of a collection that holds its die is a plain move, begins it. Equals the collector's next step and
+    /// [`Ssd::carry_out`], without cases that cannot occur here. Returns whether it did.
+    #[inline(never)]
+    pub(in crate::engine) fn moves_on(&mut self, id: JobId) -> bool {
+        let Some(journey) = self.rules.plain_moves else { return false };
+        let running = &self.gc.jobs[id.0];
+        let (unit, op) = (running.unit, running.op);
+        if running.job.count > 1 || !running.job.hand.is_empty() || !self.continues_alone(id, unit) {
+            return false;
+        }
+        let view = self.dev.view(self.now);
+        let running = &mut self.gc.jobs[id.0];
+        let Some(page) = running.job.next_valid(&view, 0) else { return false };
+        running.busy = true;
+        running.fetches = false;
+        running.stream = Stream::Gc;
+        running.journey = journey;
+        let time = self.begin_alone(op, page, journey);
+        self.kernel.dies[unit].occupy(op);
+        if !self.form_chain(op, unit, journey, self.now) {
+            self.kernel.timers.begin(Timer::Array(unit), self.now + time);
         }
         true
+    }
+
+    /// All pages of the only victim of a collection have moved: its erase begins.
+    #[inline(always)]
+    pub(in crate::engine) fn erase_alone(&mut self, id: JobId) {
+        let running = &mut self.gc.jobs[id.0];
+        let (unit, op) = (running.unit, running.op);
+        running.busy = true;
+        running.fetches = false;
+        self.begin_erase(op, 1);
+        self.kernel.dies[unit].occupy(op);
+        self.kernel.ops[op].leg = 0;
+        self.run_leg(op);
+    }
+
+    /// Sets up the erase of so many blocks.
+    #[inline(always)]
+    pub(super) fn begin_erase(&mut self, op: OpId, blocks: u64) {
+        self.stats.count_erases(blocks);
+        let op = &mut self.kernel.ops[op];
+        op.verb = Verb::Erase;
+        op.legs = self.dev.timing.erase();
     }
 
     /// Sets up the program of the only page in hand on a device whose pages are treated alike: [`Ssd::begin_place`] without cases
@@ -47,7 +101,7 @@ impl Ssd {
     }
 
     /// Sets up the read of a one-page move: [`Ssd::begin_move`] if all pages are treated alike. Returns its array time.
-    #[inline(always)]
+    #[inline(never)]
     pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         self.load_moving(id, page);
         let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
@@ -89,7 +143,7 @@ impl Ssd {
     }
 
     /// Sets up the program of a moved page to a newly taken page of a plane, if all pages are treated alike.
-    #[inline(always)]
+    #[inline(never)]
     pub(in crate::engine) fn place_one(&mut self, id: OpId, plane: PlaneId) {
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
