@@ -19,7 +19,7 @@ use crate::request::{Extent, Request, RequestOp};
 use crate::units::{BlockId, JobId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
-pub(in crate::engine) const MOVES_AHEAD: usize = 24;
+pub(in crate::engine) const MOVES_AHEAD: usize = 48;
 
 /// Valid pages of a victim that is collected in no time: offsets, and logical pages.
 #[derive(Clone, Default)]
