@@ -111,7 +111,7 @@ pub(in crate::engine) struct Host {
     /// Requests submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
     pub(in crate::engine) ring: Ring,
     /// Writes in no time that wait. If there are any, the ring is empty.
-    pub(in crate::engine) writes: Writes,
+    pub(in crate::engine) writes: Box<Writes>,
     /// Extents of scattered requests in the ring, in the order of the ring.
     extents: VecDeque<Extent>,
     arrived: usize,
@@ -168,7 +168,7 @@ impl Host {
             config.schemes.order.policy_ref().eager() && config.chip_queue().is_none() && !config.delays_writes();
         Host {
             ring: Ring::new(),
-            writes: Writes::new(),
+            writes: Box::new(Writes::new()),
             extents: VecDeque::new(),
             arrived: 0,
             requests: Slab::with_capacity(depth as usize + 1),
