@@ -261,6 +261,12 @@ impl Stats {
         self.pages.written >= self.next_checkpoint
     }
 
+    /// Whether a checkpoint is due before or with so many more pages.
+    #[inline(always)]
+    pub(crate) fn checkpoint_within(&self, pages: u64) -> bool {
+        self.pages.written + pages >= self.next_checkpoint
+    }
+
     /// Adds a checkpoint. `more`: programs that have begun and are not counted yet. `fewer`: pages that are counted already,
     /// although their programs begin only later at this time.
     #[cold]
@@ -349,6 +355,19 @@ impl Stats {
         self.flash.programs.add(class, pages);
         self.flash.multi_plane.programs += u64::from(pages > 1);
         self.operations += pages;
+    }
+
+    /// Measured writes of one page each that took no time, and their programs.
+    #[inline(always)]
+    pub(crate) fn count_writes_now(&mut self, requests: u64, bytes: u64) {
+        let pages = requests * self.per_unit;
+        self.flash.programs.add(Class::Host, pages);
+        self.flash.multi_plane.programs += if self.per_unit > 1 { requests } else { 0 };
+        self.operations += pages;
+        self.pages.written += requests;
+        self.bytes.written += bytes;
+        self.requests.write += requests;
+        self.completed += requests;
     }
 
     /// Pages of requests that are not measured. Time series show them.

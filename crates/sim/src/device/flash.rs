@@ -32,6 +32,9 @@ pub enum Stream {
 
 const STREAMS: usize = 4;
 
+/// Pages of a block that are listed together.
+const GROUP: usize = 8;
+
 /// A change of a page, where changes are recorded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
@@ -491,10 +494,13 @@ impl Flash {
     #[inline(always)]
     fn may_fill(&self, plane: PlaneId, collects: bool) -> bool {
         let state = &self.planes[plane.ix()];
-        !self.shared
-            || collects
-            || state.free_pages
-                > state.debt + state.promised + (self.reserve - u32::from(state.collecting)) * self.pages_per_block
+        !self.shared || collects || state.free_pages > self.kept_from_host(state)
+    }
+
+    /// Pages of a plane that host programs leave where they share its open block with collections.
+    #[inline(always)]
+    fn kept_from_host(&self, state: &Plane) -> u32 {
+        state.debt + state.promised + (self.reserve - u32::from(state.collecting)) * self.pages_per_block
     }
 
     /// Whether a plane has room for pages from other planes outside its own reserve.
@@ -702,6 +708,26 @@ impl Flash {
         } else if !self.may_fill(plane, false) {
             return None;
         }
+        Some(self.program_open(plane, open, lpn).0)
+    }
+
+    /// The same if the host's open block has room and at least `floor` pages are free, so that GC is not necessary. Returns the
+    /// page, and whether the same still holds; none if it does not hold now.
+    #[inline(always)]
+    pub(crate) fn program_in_room(&mut self, plane: PlaneId, lpn: Lpn, floor: u32) -> Option<(Ppn, bool)> {
+        let state = &self.planes[plane.ix()];
+        let (open, free) = (state.open[Stream::Host as usize], state.free_pages);
+        let least = if self.shared { floor.max(self.kept_from_host(state) + 1) } else { floor };
+        if open.is_none() || free < least {
+            return None;
+        }
+        let (page, full) = self.program_open(plane, open, lpn);
+        Some((page, !full && free > least))
+    }
+
+    /// Programs the next page of the host's open block in no time. Returns the page, and whether the block's data pages are full.
+    #[inline(always)]
+    fn program_open(&mut self, plane: PlaneId, open: BlockId, lpn: Lpn) -> (Ppn, bool) {
         let block = &mut self.use_of[open.ix()];
         let page = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
         block.written += 1;
@@ -713,7 +739,7 @@ impl Flash {
         let state = &mut self.planes[plane.ix()];
         state.free_pages -= 1;
         self.free_total -= 1;
-        self.programmed += 1;
+        count(&mut self.programmed);
         if full {
             state.open[Stream::Host as usize] = BlockId::NONE;
             self.close_if_full(open.ix());
@@ -721,14 +747,7 @@ impl Flash {
         if self.records {
             self.record(page, Change::Written(page, lpn));
         }
-        Some(page)
-    }
-
-    /// Whether the host's open block has room and at least `floor` pages are free, so that GC is not necessary.
-    #[inline(always)]
-    pub(crate) fn has_room(&self, plane: PlaneId, floor: u32) -> bool {
-        let state = &self.planes[plane.ix()];
-        state.open[Stream::Host as usize].is_some() && state.free_pages >= floor && self.may_fill(plane, false)
+        (page, full)
     }
 
     /// Collects the valid pages of a block in ascending order: offsets, and logical pages. The slices must have room for a
@@ -756,8 +775,19 @@ impl Flash {
         // As many pages as are missing do not hold more, so the number is tested only behind them.
         while count < most && next < pages {
             let end = pages.min(next + most - count);
-            // Branchless: which pages are valid is unpredictable.
-            for (offset, lpn) in (next..).zip(&held[next..end]) {
+            let (groups, rest) = held[next..end].as_chunks::<GROUP>();
+            // Branchless: which pages are valid is unpredictable. In groups, so that the room is tested once a group.
+            for (first, group) in (next..).step_by(GROUP).zip(groups) {
+                let offsets = offsets[count..].first_chunk_mut::<GROUP>().expect("as many as pages are left");
+                let lpns = lpns[count..].first_chunk_mut::<GROUP>().expect("as many as pages are left");
+                let mut found = 0;
+                for (offset, lpn) in (first..).zip(group) {
+                    (offsets[found], lpns[found]) = (offset as u16, *lpn);
+                    found += usize::from(lpn.is_some());
+                }
+                count += found;
+            }
+            for (offset, lpn) in (end - rest.len()..).zip(rest) {
                 (offsets[count], lpns[count]) = (offset as u16, *lpn);
                 count += usize::from(lpn.is_some());
             }

@@ -45,7 +45,7 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
         ("writes, preemptive", "", 1_298),
         ("writes, idle-chip", "", 1_399),
         ("reads", "", 1_440),
-        ("count-only writes", "", 294),
+        ("count-only writes", "", 211),
         ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_875),
         ("writes, external", "noc = { model = \"formula\" }", 5_890),
         ("reads", "ecc = { errors = \"model\" }", 3_735),

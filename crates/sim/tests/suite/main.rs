@@ -40,6 +40,7 @@ mod semantics;
 mod super_page;
 mod tenants;
 mod theory;
+mod timeless;
 mod timing;
 mod uncorrectable;
 mod watching;

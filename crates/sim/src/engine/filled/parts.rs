@@ -284,14 +284,17 @@ impl Part<'_> {
             self.flash.invalidate(page, self.whole.geometry.block_of(page), lpn);
         }
         self.stats.count_programs(Class::Host, 1);
-        if !self.flash.has_room(plane, self.whole.gc_floor) {
-            self.make_room(plane);
+        if let Some((page, room)) = self.flash.program_in_room(plane, lpn, self.whole.gc_floor) {
+            self.put(lpn, page);
+            if !room {
+                self.collect_due(plane);
+            }
+            return;
         }
+        self.make_room(plane);
         let page = self.flash.program_now(plane, lpn).expect("a page was offered");
         self.put(lpn, page);
-        if !self.flash.has_room(plane, self.whole.gc_floor) {
-            self.collect_due(plane);
-        }
+        self.collect_due(plane);
     }
 
     #[inline(never)]

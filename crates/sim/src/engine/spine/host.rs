@@ -11,7 +11,7 @@ use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
-use crate::engine::spine::ring::{RING, Ring, Waiting};
+use crate::engine::spine::ring::{RING, Ring, Waiting, Writes};
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::schemes::Place;
@@ -107,6 +107,8 @@ pub(in crate::engine) const BATCH: usize = LOOK_AHEAD / 2;
 pub(in crate::engine) struct Host {
     /// Requests submitted and not admitted, in order of arrival; the first `arrived` have arrived and wait outside.
     pub(in crate::engine) ring: Ring,
+    /// Writes in no time that wait. If there are any, the ring is empty.
+    pub(in crate::engine) writes: Box<Writes>,
     /// Extents of scattered requests in the ring, in the order of the ring.
     extents: VecDeque<Extent>,
     arrived: usize,
@@ -165,6 +167,7 @@ impl Host {
             config.schemes.order.policy_ref().eager() && config.chip_queue().is_none() && !config.delays_writes();
         Host {
             ring: Ring::new(),
+            writes: Box::new(Writes::new()),
             extents: VecDeque::new(),
             arrived: 0,
             requests: Slab::with_capacity(depth as usize + 1),
@@ -591,6 +594,19 @@ impl Ssd {
             let more = self.uncounted_programs();
             self.stats.note_checkpoint(more, fewer);
         }
+    }
+
+    /// Whether the next requests can be counted together: they are measured, and do not write enough pages for a checkpoint.
+    #[inline(always)]
+    pub(in crate::engine) fn counts_together(&self, pages: u64) -> bool {
+        self.host.measuring && !self.stats.checkpoint_within(pages)
+    }
+
+    /// Counts measured writes of one page each that took no time, if [`Ssd::counts_together`].
+    #[inline(always)]
+    pub(in crate::engine) fn count_writes_now(&mut self, count: u64, bytes: u64) {
+        self.host.admitted += count;
+        self.stats.count_writes_now(count, bytes);
     }
 
     /// Discards the whole pages inside a range.

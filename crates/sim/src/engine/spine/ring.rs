@@ -1,5 +1,6 @@
 //! Requests submitted in advance, in a ring of fixed size: a place is found by a mask.
 
+use crate::engine::spine::host::{BATCH, LOOK_AHEAD};
 use crate::request::{Marks, Request, RequestOp};
 use crate::units::{Lpn, Nanos};
 
@@ -101,5 +102,52 @@ impl Ring {
     #[inline(always)]
     pub(in crate::engine) fn pop_front(&mut self) -> Option<Waiting> {
         (!self.is_empty()).then(|| self.take())
+    }
+}
+
+/// Writes in no time, of one page each, which wait until their data is prefetched: pages, and numbers of bytes.
+#[derive(Clone)]
+pub(in crate::engine) struct Writes {
+    places: [(Lpn, u32); LOOK_AHEAD + BATCH],
+    len: usize,
+}
+
+impl Writes {
+    pub(super) fn new() -> Self {
+        Writes { places: [(Lpn(0), 0); LOOK_AHEAD + BATCH], len: 0 }
+    }
+
+    #[inline(always)]
+    pub(in crate::engine) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Appends a write. Returns whether there is room for no more. Precondition: there is room.
+    #[inline(always)]
+    pub(in crate::engine) fn push_back(&mut self, page: Lpn, bytes: u32) -> bool {
+        self.places[self.len] = (page, bytes);
+        self.len += 1;
+        self.len == LOOK_AHEAD + BATCH
+    }
+
+    /// All places, the first write first. Precondition: there is room for no more.
+    #[inline(always)]
+    pub(in crate::engine) fn all(&self) -> &[(Lpn, u32); LOOK_AHEAD + BATCH] {
+        debug_assert!(self.len == LOOK_AHEAD + BATCH);
+        &self.places
+    }
+
+    /// Removes the first [`BATCH`] of all places. Precondition: there is room for no more.
+    #[inline(always)]
+    pub(in crate::engine) fn take_batch(&mut self) -> [(Lpn, u32); BATCH] {
+        let batch = std::array::from_fn(|i| self.places[i]);
+        self.places.copy_within(BATCH.., 0);
+        self.len -= BATCH;
+        batch
+    }
+
+    /// Removes all writes, of which there are so many.
+    pub(in crate::engine) fn take_all(&mut self) -> ([(Lpn, u32); LOOK_AHEAD + BATCH], usize) {
+        (self.places, std::mem::take(&mut self.len))
     }
 }

@@ -19,7 +19,7 @@ use crate::request::{Extent, Request, RequestOp};
 use crate::units::{BlockId, JobId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
-pub(in crate::engine) const MOVES_AHEAD: usize = 24;
+pub(in crate::engine) const MOVES_AHEAD: usize = 48;
 
 /// Valid pages of a victim that is collected in no time: offsets, and logical pages.
 #[derive(Clone, Default)]
@@ -266,6 +266,9 @@ impl Ssd {
     #[inline]
     pub fn apply(&mut self, request: Request) {
         let waiting = self.together(request);
+        if self.host.ring.is_empty() && self.is_plain_write(&waiting) {
+            return self.keep_write(&waiting);
+        }
         self.keep_for_later(waiting);
     }
 
@@ -278,8 +281,56 @@ impl Ssd {
         self.keep_for_later(waiting);
     }
 
+    /// Whether a request writes one page and nothing else.
+    #[inline(always)]
+    fn is_plain_write(&self, next: &Waiting) -> bool {
+        next.request.op == RequestOp::Write && self.is_one_page(next) && self.features.raid.is_none()
+    }
+
+    /// Delays a plain write. Precondition: the ring is empty.
+    #[inline(always)]
+    fn keep_write(&mut self, next: &Waiting) {
+        // A page of flash has fewer than 2^32 bytes.
+        if self.host.writes.push_back(next.page, next.request.bytes as u32) {
+            self.serve_batch();
+        }
+    }
+
+    /// Serves the first of many plain writes. Equals [`Ssd::serve_now`] one by one.
     #[inline]
+    fn serve_batch(&mut self) {
+        let all = self.host.writes.all();
+        for i in 0..BATCH {
+            let (far, near) = (all[LOOK_AHEAD + i].0, all[LOOK_AHEAD - BATCH + i].0);
+            self.dev.map.expect(far);
+            self.oracle.expect(far);
+            self.expect_write(near);
+        }
+        let batch = self.host.writes.take_batch();
+        if !self.counts_together(BATCH as u64) {
+            return batch.into_iter().for_each(|(page, bytes)| self.serve_write(page, bytes.into()));
+        }
+        let mut bytes = 0;
+        for (page, some) in batch {
+            self.replace_now(page);
+            bytes += u64::from(some);
+        }
+        self.count_writes_now(BATCH as u64, bytes);
+    }
+
+    /// Serves all plain writes that wait.
+    #[inline(never)]
+    fn serve_writes(&mut self) {
+        let (writes, count) = self.host.writes.take_all();
+        writes[..count].iter().for_each(|(page, bytes)| self.serve_write(*page, u64::from(*bytes)));
+    }
+
+    /// Delays a request that may be no plain write.
+    #[inline(never)]
     fn keep_for_later(&mut self, waiting: Waiting) {
+        if !self.host.writes.is_empty() {
+            self.serve_writes();
+        }
         self.host.ring.push_back(waiting);
         if self.host.ring.len() == LOOK_AHEAD + BATCH {
             self.look_ahead(Self::expect_write);
@@ -287,11 +338,17 @@ impl Ssd {
                 let next = self.host.ring.take();
                 self.serve_now(next);
             }
+            if (0..LOOK_AHEAD).all(|i| self.is_plain_write(self.host.ring.at(i))) {
+                while let Some(next) = self.host.ring.pop_front() {
+                    self.keep_write(&next);
+                }
+            }
         }
     }
 
     /// Applies the requests that [`Ssd::apply`] has delayed.
     pub fn apply_rest(&mut self) {
+        self.serve_writes();
         while let Some(next) = self.host.ring.pop_front() {
             self.serve_now(next);
         }
@@ -311,12 +368,10 @@ impl Ssd {
         if request.op == RequestOp::Flush {
             return self.skip();
         }
-        let measured = self.count_admission();
         if request.op == RequestOp::Write && self.is_one_page(&next) {
-            self.write_now(next.page);
-            self.count_written(1, measured);
-            return self.count_served(&request, measured);
+            return self.serve_write(next.page, request.bytes);
         }
+        let measured = self.count_admission();
         let (units, pages) = self.pages_of(&next);
         match request.op {
             RequestOp::Trim => self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured)),
@@ -331,7 +386,16 @@ impl Ssd {
             }
             RequestOp::Flush => {}
         }
-        self.count_served(&request, measured);
+        self.count_served(request.op, request.bytes, measured);
+    }
+
+    /// Serves a write of one page.
+    #[inline]
+    fn serve_write(&mut self, page: Lpn, bytes: u64) {
+        let measured = self.count_admission();
+        self.write_now(page);
+        self.count_written(1, measured);
+        self.count_served(RequestOp::Write, bytes, measured);
     }
 
     /// Whether a request lies in one page of the map, which is one of the flash.
@@ -343,14 +407,14 @@ impl Ssd {
 
     /// Counts a request that has been applied.
     #[inline(always)]
-    fn count_served(&mut self, request: &Request, measured: bool) {
+    fn count_served(&mut self, op: RequestOp, bytes_of: u64, measured: bool) {
         let (requests, bytes) = (&mut self.stats.requests, &mut self.stats.bytes);
-        match request.op {
-            RequestOp::Read if measured => bytes.read += request.bytes,
-            RequestOp::Write if measured => bytes.written += request.bytes,
+        match op {
+            RequestOp::Read if measured => bytes.read += bytes_of,
+            RequestOp::Write if measured => bytes.written += bytes_of,
             _ => {}
         }
-        let counter = match (measured, request.op) {
+        let counter = match (measured, op) {
             (false, _) => &mut requests.warmup,
             (_, RequestOp::Read) => &mut requests.read,
             (_, RequestOp::Write) => &mut requests.write,
@@ -385,15 +449,21 @@ impl Ssd {
     /// Writes a logical page of the map in no time.
     #[inline]
     pub(in crate::engine) fn store_now(&mut self, lpn: Lpn, class: Class) {
+        self.stats.count_programs(class, 1);
+        self.replace_now(lpn);
+    }
+
+    /// The same without counting the program.
+    #[inline(always)]
+    fn replace_now(&mut self, lpn: Lpn) {
         let tag = self.oracle.admit(lpn);
         self.drop_copy(lpn);
         self.forget(lpn);
-        self.stats.count_programs(class, 1);
         if self.rules.plain_places {
             let plane = self.dev.geometry.static_plane(lpn);
-            if self.dev.flash.has_room(plane, self.rules.gc_floor) {
-                self.put(lpn, plane, tag).expect("there is room");
-                if !self.dev.flash.has_room(plane, self.rules.gc_floor) {
+            if let Some((page, room)) = self.dev.flash.program_in_room(plane, lpn, self.rules.gc_floor) {
+                self.has_put(lpn, page, tag);
+                if !room {
                     self.collect_now(plane);
                 }
                 return;
@@ -428,6 +498,13 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn put(&mut self, lpn: Lpn, plane: PlaneId, tag: Tag) -> Option<Ppn> {
         let page = self.dev.flash.program_now(plane, lpn)?;
+        self.has_put(lpn, page, tag);
+        Some(page)
+    }
+
+    /// A page has been put on flash in no time.
+    #[inline(always)]
+    fn has_put(&mut self, lpn: Lpn, page: Ppn, tag: Tag) {
         self.dev.map.set(lpn, Location::Flash(page));
         self.oracle.store(page, tag);
         self.oracle.acknowledge(tag);
@@ -437,7 +514,6 @@ impl Ssd {
         if self.rules.metadata {
             self.write_metadata_now(self.dev.geometry.block_of(page));
         }
-        Some(page)
     }
 
     /// The plane for a page that is written in no time: its static place, the next one in turn, or the next die's next plane with
