@@ -94,12 +94,15 @@ impl Ssd {
     }
 
     /// Collector decisions: steps of collections whose last step has ended, and starts of due collections.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn decide(&mut self) {
         let none_starts = self.kernel.dies.dirty.is_empty() || !self.kernel.dies.any_due() && !self.rules.looks;
-        if none_starts && self.gc.ready.is_empty() {
-            return;
+        if !none_starts || !self.gc.ready.is_empty() {
+            self.decide_all();
         }
+    }
+
+    fn decide_all(&mut self) {
         loop {
             self.decide_ready();
             let mut i = 0;
