@@ -46,8 +46,12 @@ impl Ssd {
                 true
             }
             RequestOp::Write if self.takes_writes() => {
-                let Some(old) = self.page_overwritten(bytes, lpn) else { return false };
+                if self.page_overwritten(bytes, lpn).is_none() {
+                    return false;
+                }
+                // Before it begins. At a checkpoint this ends chains, which move pages.
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
+                let old = self.dev.map.at_rest(lpn).expect("it is not in flight");
                 self.write_in_lane((Lane::Single(next, index), lpn), old, self.now - request.arrival);
                 true
             }

@@ -89,7 +89,9 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn rest_of_round(&mut self) {
         self.after_decisions();
-        if !self.settled() {
+        if self.settled() {
+            self.kernel.dies.time_passes(self.now);
+        } else {
             self.round(self.now);
         }
     }

@@ -71,7 +71,9 @@ impl Ssd {
             self.dispatch();
         }
         self.grant();
-        if !self.settled() {
+        if self.settled() {
+            self.kernel.dies.time_passes(self.now);
+        } else {
             self.round(self.now);
         }
     }

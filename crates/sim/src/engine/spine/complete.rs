@@ -190,6 +190,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn note_completion(&mut self) {
         note_completion(&mut self.stats, &mut self.kernel.dies, self.now);
+        self.kernel.dies.time_passes(self.now);
     }
 
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
