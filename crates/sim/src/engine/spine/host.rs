@@ -295,7 +295,7 @@ impl Host {
     }
 
     pub(in crate::engine) fn is_empty(&self) -> bool {
-        self.ring.is_empty() && self.outstanding + self.queued == 0 && self.looped == 0
+        self.ring.is_empty() && self.writes.is_empty() && self.outstanding + self.queued == 0 && self.looped == 0
     }
 }
 
