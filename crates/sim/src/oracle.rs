@@ -216,12 +216,13 @@ impl Oracle {
         Tag { lpn, version }
     }
 
-    /// Pages are moved unchanged, each from one page to another: [`Oracle::load`] and [`Oracle::store`] in one.
+    /// Pages are moved unchanged, the n-th from the page `from(n)` to the n-th page from `to` on: [`Oracle::load`] and
+    /// [`Oracle::store`] in one.
     #[inline(always)]
-    pub(crate) fn carry(&mut self, moves: impl Iterator<Item = (Lpn, Ppn, Ppn)>) {
-        for (lpn, from, to) in moves {
-            if let Some(i) = self.watched(lpn) {
-                self.carry_watched(lpn, from, to, i);
+    pub(crate) fn carry(&mut self, lpns: &[Lpn], from: impl Fn(usize) -> Ppn, to: Ppn) {
+        for (n, lpn) in lpns.iter().enumerate() {
+            if let Some(i) = self.watched(*lpn) {
+                self.carry_watched(*lpn, from(n), Ppn(to.0 + n as u32), i);
             }
         }
     }

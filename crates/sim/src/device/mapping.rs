@@ -92,23 +92,27 @@ impl Mapping {
         };
     }
 
-    /// Pages have moved, each from one page to another. Returns whether the map pointed to all of them; where it points elsewhere,
-    /// nothing changes. Entries of the pages `ahead` are prefetched, one a page.
+    /// Pages have moved, the n-th from the page `from(n)` to the n-th page from `to` on. Returns whether the map pointed to all of
+    /// them; where it points elsewhere, nothing changes. Entries of the pages `ahead` are prefetched, one a page.
     #[inline(always)]
-    pub(crate) fn redirect(&mut self, moves: impl Iterator<Item = (Lpn, Ppn, Ppn)>, ahead: &[Lpn]) -> bool {
-        let (entries, mut ahead) = (&mut self.entries[..], ahead.iter());
+    pub(crate) fn redirect(&mut self, lpns: &[Lpn], from: impl Fn(usize) -> Ppn, to: Ppn, ahead: &[Lpn]) -> bool {
+        let entries = &mut self.entries[..];
         let mut all = true;
-        for (lpn, from, to) in moves {
-            if let Some(ahead) = ahead.next() {
-                prefetch(entries, ahead.ix());
-            }
-            let entry = &mut entries[lpn.ix()];
-            if *entry == from.0 {
-                *entry = to.0;
+        let mut step = |entries: &mut [u32], n: usize| {
+            let entry = &mut entries[lpns[n].ix()];
+            if *entry == from(n).0 {
+                *entry = to.0.wrapping_add(n as u32);
             } else {
                 all = false;
             }
+        };
+        // Two loops, so that none asks whether there is a page ahead.
+        let near = ahead.len().min(lpns.len());
+        for (n, ahead) in ahead[..near].iter().enumerate() {
+            prefetch(entries, ahead.ix());
+            step(entries, n);
         }
+        (near..lpns.len()).for_each(|n| step(entries, n));
         all
     }
 

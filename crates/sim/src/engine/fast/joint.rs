@@ -186,8 +186,8 @@ impl Ssd {
             let point = self.write_point(plane, first.stream, true);
             let alike = moves[next..].iter().take_while(|other| other.stream == first.stream).count();
             let (to, count) = self.dev.flash.program_run(plane, point, true, &lpns[next..next + alike]);
-            let pages = lpns[next..next + count].iter().zip(&moves[next..next + count]).zip(to.0..to.0 + count as u32);
-            self.follow_moves(pages.map(|((lpn, moved), to)| (*lpn, moved.from, Ppn(to))), &[]);
+            let moved = &moves[next..next + count];
+            self.follow_moves(&lpns[next..next + count], |n| moved[n].from, to, &[]);
             next += count;
             if self.dev.flash.has_undated() {
                 self.dev.flash.date_closings(moves[next - 1].at);

@@ -382,6 +382,7 @@ impl Ssd {
         Waiting::together(request, self.dev.geometry.page_at(request.offset))
     }
 
+    #[inline(always)]
     fn check_extent(&self, offset: u64, bytes: u64) {
         let capacity = self.capacity_bytes();
         law!(bytes > 0 && bytes <= capacity && offset <= capacity - bytes, "a request lies on the device");

@@ -676,10 +676,9 @@ impl Ssd {
         while next < moved {
             let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..]);
             self.dev.flash.leave(victim, count);
-            let pages =
-                lpns[next..next + count].iter().zip(&offsets[next..next + count]).zip(first.0..first.0 + count as u32);
-            let moves = pages.map(|((lpn, offset), to)| (*lpn, Ppn(base.wrapping_add(u32::from(*offset))), Ppn(to)));
-            self.follow_moves(moves, lpns.get(next + MOVES_AHEAD..).unwrap_or_default());
+            let (some, offsets) = (&lpns[next..next + count], &offsets[next..next + count]);
+            let from = |n: usize| Ppn(base.wrapping_add(u32::from(offsets[n])));
+            self.follow_moves(some, from, first, lpns.get(next + MOVES_AHEAD..).unwrap_or_default());
             next += count;
             if self.dev.flash.has_undated() {
                 self.dev.flash.date_closings(landed_at(next));
@@ -687,23 +686,26 @@ impl Ssd {
         }
     }
 
-    /// Pages have moved unchanged, each from one page to another: the map and the oracle follow. `ahead`: pages whose entries in
-    /// the map will be needed soon.
+    /// Pages have moved unchanged, the n-th from the page `from(n)` to the n-th page from `to` on: the map and the oracle follow.
+    /// `ahead`: pages whose entries in the map will be needed soon.
     #[inline(always)]
     pub(in crate::engine) fn follow_moves(
         &mut self,
-        moves: impl Iterator<Item = (Lpn, Ppn, Ppn)> + Clone,
+        lpns: &[Lpn],
+        from: impl Fn(usize) -> Ppn,
+        to: Ppn,
         ahead: &[Lpn],
     ) {
-        if !self.dev.map.redirect(moves.clone(), ahead) {
+        if !self.dev.map.redirect(lpns, &from, to, ahead) {
             // The map points to newer versions of some, in flight.
-            for (lpn, from, to) in moves.clone() {
-                if self.dev.map.get(lpn) != Location::Flash(to) {
-                    self.republish(lpn, from, to);
+            for (n, lpn) in lpns.iter().enumerate() {
+                let to = Ppn(to.0 + n as u32);
+                if self.dev.map.get(*lpn) != Location::Flash(to) {
+                    self.republish(*lpn, from(n), to);
                 }
             }
         }
-        self.oracle.carry(moves);
+        self.oracle.carry(lpns, from, to);
     }
 
     /// Moves a page in no time. Returns its new place.
