@@ -220,9 +220,21 @@ impl Oracle {
     /// [`Oracle::store`] in one.
     #[inline(always)]
     pub(crate) fn carry(&mut self, lpns: &[Lpn], from: impl Fn(usize) -> Ppn, to: Ppn) {
-        for (n, lpn) in lpns.iter().enumerate() {
-            if let Some(i) = self.watched(*lpn) {
-                self.carry_watched(*lpn, from(n), Ppn(to.0 + n as u32), i);
+        // Most pages are not watched, so that four are tested at a time.
+        let (fours, _) = lpns.as_chunks::<4>();
+        for (k, four) in fours.iter().enumerate() {
+            if four.iter().any(|lpn| self.is_watched(*lpn)) {
+                self.carry_each(lpns, 4 * k..4 * k + 4, &from, to);
+            }
+        }
+        self.carry_each(lpns, 4 * fours.len()..lpns.len(), &from, to);
+    }
+
+    #[inline(always)]
+    fn carry_each(&mut self, lpns: &[Lpn], range: Range<usize>, from: impl Fn(usize) -> Ppn, to: Ppn) {
+        for n in range {
+            if let Some(i) = self.watched(lpns[n]) {
+                self.carry_watched(lpns[n], from(n), Ppn(to.0 + n as u32), i);
             }
         }
     }
