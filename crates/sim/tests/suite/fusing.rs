@@ -373,3 +373,34 @@ precondition = { mode = \"random\" }"
     }
     assert!(known > 200, "{known} runs with two halves");
 }
+
+/// Writes that begin when they are admitted are counted at their checkpoints as if they began after all requests of their time had
+/// been admitted. Three arrive at a time, on dies that are free.
+#[test]
+fn writes_that_begin_at_once_are_counted_at_each_write() {
+    let config: Config = "geometry = { channels = 2, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 16, page_size = \"512B\" }
+timing = { read = \"1024ns\", program = \"2048ns\", erase = \"2048ns\", transfer = \"2ns/B\" }
+device = { over_provisioning = 0.3, queue_depth = 8 }
+gc = { threshold = \"4 pages\" }
+schemes = { victim = \"fifo\" }
+precondition = { mode = \"random\" }"
+        .parse()
+        .unwrap();
+    let mut rng = stream(2, "checkpoints");
+    let requests: Vec<_> = (0..400u64)
+        .map(|i| Request {
+            arrival: Nanos(i / 3 * 1_000_000),
+            op: RequestOp::Write,
+            offset: below(&mut rng, 1 << 20),
+            bytes: 1,
+        })
+        .collect();
+    let mut known = 0;
+    for count in 120..requests.len() {
+        let told = |fusing| run(&config, &requests[..count], fusing, false, false).swap_remove(0);
+        let (apart, fused) = (told(false), told(true));
+        assert_eq!(fields(&fused), fields(&apart), "{count} requests");
+        known += usize::from(apart.contains("write_amplification_halves: Some"));
+    }
+    assert!(known > 200, "{known} runs with two halves");
+}

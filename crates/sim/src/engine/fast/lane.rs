@@ -94,7 +94,7 @@ impl Ssd {
         self.kernel.ops.add_single(request);
     }
 
-    /// Whether writes are for the lane now. Only writes outside the lane change that.
+    /// Whether writes of pages that are not in flight are for the lane now.
     #[inline(always)]
     pub(in crate::engine) fn takes_writes(&self) -> bool {
         self.fast.writes && !self.host.runs.any_linger() && !self.oracle.tracks_sectors()

@@ -212,14 +212,17 @@ impl Host {
     /// Time at which the next request arrives or can be admitted.
     #[inline(always)]
     pub(in crate::engine) fn next_arrival(&self, now: Nanos) -> Nanos {
-        let waits = self.arrived > 0 || (self.closed && !self.ring.is_empty());
-        if waits && self.outstanding + self.queued < self.depth || self.stirred {
+        if self.stirred {
             return now;
         }
-        match self.ring.get(self.arrived) {
-            Some(next) if !self.closed => next.request.arrival.max(now),
-            _ => Nanos::NEVER,
+        let room = self.outstanding + self.queued < self.depth;
+        if self.closed {
+            return if room && !self.ring.is_empty() { now } else { Nanos::NEVER };
         }
+        if room && self.arrived > 0 {
+            return now;
+        }
+        self.ring.get(self.arrived).map_or(Nanos::NEVER, |next| next.request.arrival.max(now))
     }
 
     /// Whether no request of another kind has been submitted so far.
@@ -761,7 +764,8 @@ impl Ssd {
         let waited = (self.now - request.arrival).0;
         // Commands that carry several pages of a request are not for the lane.
         let lane = self.fast.lane && measured && (first == last || !self.rules.pairs);
-        let mut writes = self.takes_writes();
+        // A write of one of its pages does not change it for another.
+        let writes = self.takes_writes();
         for page in first..last + 1 {
             let offset = std::mem::take(&mut before);
             let bytes = if page == last { end } else { self.dev.geometry.page_size } - offset;
@@ -782,7 +786,6 @@ impl Ssd {
                 RequestOp::Read => self.admit_read(op, lpn, measured),
                 _ => self.admit_write(op, lpn, measured),
             };
-            writes = self.takes_writes();
             if !waits {
                 continue;
             }
