@@ -15,7 +15,7 @@ use crate::device::staging::Staging;
 use crate::device::transaction::Class;
 use crate::device::wear::Wear;
 use crate::engine::Ssd;
-use crate::engine::spine::host::LOOK_AHEAD;
+use crate::engine::spine::ring::LOOK_AHEAD;
 use crate::engine::spine::timeless::{ASKED, AgedPages, MOVES_AHEAD, Moving, TILE, Work};
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Journey, View};

@@ -11,7 +11,7 @@ use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
-use crate::engine::spine::ring::{RING, Ring, Waiting, Writes};
+use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::schemes::Place;
@@ -95,12 +95,6 @@ impl HostRequest {
         }
     }
 }
-
-/// Number of requests before one whose map entry is prefetched. What the entry leads to is prefetched half as far ahead.
-pub(in crate::engine) const LOOK_AHEAD: usize = 16;
-
-/// Requests that are prefetched together.
-pub(in crate::engine) const BATCH: usize = LOOK_AHEAD / 2;
 
 /// The host's queues.
 #[derive(Clone)]

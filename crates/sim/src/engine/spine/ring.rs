@@ -1,11 +1,16 @@
 //! Requests submitted in advance, in a ring of fixed size: a place is found by a mask.
 
-use crate::engine::spine::host::{BATCH, LOOK_AHEAD};
 use crate::request::{Marks, Request, RequestOp};
 use crate::units::{Lpn, Nanos};
 
 /// Requests submitted in advance: enough that a trace reader works in batches, few enough to stay in the cache.
 pub(super) const RING: usize = 4096;
+
+/// Number of requests before one whose map entry is prefetched. What the entry leads to is prefetched half as far ahead.
+pub(in crate::engine) const LOOK_AHEAD: usize = 16;
+
+/// Requests that are prefetched together.
+pub(in crate::engine) const BATCH: usize = LOOK_AHEAD / 2;
 
 /// A request outside the device.
 #[derive(Clone, Copy, Debug)]
