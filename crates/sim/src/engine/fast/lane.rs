@@ -580,7 +580,8 @@ fn charge_program(op: &mut Op, page: &mut HostPage, transfer: Nanos, array: Nano
 }
 
 /// A page has been read, or written: if it is the only one of its request, which is measured, the request has completed. Returns
-/// its latency then, and whether the place of its page keeps that of the request. Equals [`Ssd::request_done`] without features that close the lane.
+/// its latency then, and whether the place of its page keeps that of the request. Equals [`Ssd::request_done`] without features that
+/// close the lane.
 #[inline(always)]
 fn complete(
     host: &mut Host,
