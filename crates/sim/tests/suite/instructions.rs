@@ -38,17 +38,17 @@ fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Opti
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [
-        ("writes, external", "", 639),
-        ("writes, copyback", "", 850),
-        ("writes, queued", "", 1_840),
-        ("writes, pagc", "", 1_120),
-        ("writes, preemptive", "", 1_298),
-        ("writes, idle-chip", "", 1_399),
-        ("reads", "", 1_440),
-        ("count-only writes", "", 211),
-        ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_875),
-        ("writes, external", "noc = { model = \"formula\" }", 5_890),
-        ("reads", "ecc = { errors = \"model\" }", 3_735),
+        ("writes, external", "", 607),
+        ("writes, copyback", "", 801),
+        ("writes, queued", "", 1_780),
+        ("writes, pagc", "", 1_073),
+        ("writes, preemptive", "", 1_257),
+        ("writes, idle-chip", "", 1_360),
+        ("reads", "", 1_353),
+        ("count-only writes", "", 205),
+        ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_774),
+        ("writes, external", "noc = { model = \"formula\" }", 5_771),
+        ("reads", "ecc = { errors = \"model\" }", 3_625),
     ] {
         let Some((once, few)) = instructions(case, more, &[], 1) else {
             absent("valgrind is not here: instructions are not counted");
