@@ -521,6 +521,16 @@ impl Ssd {
         self.kernel.granted_at = time;
     }
 
+    /// Something has happened without a round. If more is left to do at the current time, a round does it.
+    #[inline(always)]
+    fn leave_time(&mut self) {
+        if self.settled() {
+            self.kernel.dies.time_passes(self.now);
+        } else {
+            self.round(self.now);
+        }
+    }
+
     /// A round has ended.
     #[inline(always)]
     fn end_round(&mut self) {

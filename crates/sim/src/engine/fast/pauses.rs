@@ -89,11 +89,7 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn rest_of_round(&mut self) {
         self.after_decisions();
-        if self.settled() {
-            self.kernel.dies.time_passes(self.now);
-        } else {
-            self.round(self.now);
-        }
+        self.leave_time();
     }
 
     /// Whether a collection pauses at the end of its step, because operations of the host wait for its die alone.

@@ -71,11 +71,7 @@ impl Ssd {
             self.dispatch();
         }
         self.grant();
-        if self.settled() {
-            self.kernel.dies.time_passes(self.now);
-        } else {
-            self.round(self.now);
-        }
+        self.leave_time();
     }
 
     /// If the first operation in the queue of a free die is a step of a plain move, starts it. Returns whether it did.
