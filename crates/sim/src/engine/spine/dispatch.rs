@@ -35,7 +35,7 @@ impl Ssd {
         // Units marked during this round are considered in the next one, after its collector decisions.
         let contested = self.kernel.dies.look();
         // A write that need not be merged any more may join a queue meanwhile.
-        self.kernel.buses.contested = if self.host.runs.any() { u64::MAX } else { contested };
+        self.kernel.buses.contested = if self.host.runs.any_merges() { u64::MAX } else { contested };
         if self.rules.dynamic {
             self.dispatch_oldest_first();
         }

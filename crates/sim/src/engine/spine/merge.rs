@@ -27,6 +27,8 @@ struct Run {
     writes: u32,
     /// Number of sectors that none of its writes has.
     lacking: u32,
+    /// Its first write lacked sectors.
+    merges: bool,
     /// Its merge read has ended; sectors still missing were uncorrectable.
     read: bool,
     /// Programs that wait for its merge read.
@@ -38,6 +40,8 @@ struct Run {
 pub(in crate::engine) struct Runs {
     runs: Slab<Run>,
     in_use: u32,
+    /// Number of those whose first write lacked sectors.
+    merging: u32,
     /// By run: its missing sectors, as bits, in `words` words each.
     bits: Vec<u64>,
     words: usize,
@@ -56,6 +60,7 @@ impl Runs {
         Runs {
             runs: Slab::with_capacity(depth),
             in_use: 0,
+            merging: 0,
             bits: Vec::with_capacity(depth * words),
             words,
             sectors,
@@ -66,7 +71,7 @@ impl Runs {
 
     fn begin(&mut self, lpn: Lpn, writes: u32) -> u32 {
         self.in_use += 1;
-        let run = self.runs.insert(Run { lpn, writes, lacking: 0, read: false, waiting: Chain::EMPTY });
+        let run = self.runs.insert(Run { lpn, writes, lacking: 0, merges: false, read: false, waiting: Chain::EMPTY });
         if self.bits.len() < (run as usize + 1) * self.words {
             self.bits.resize((run as usize + 1) * self.words, 0);
         }
@@ -79,6 +84,8 @@ impl Runs {
         self.bits[run as usize * self.words..][..self.words].fill(0);
         self.each_word(run, 0..sectors, |word, mask| *word |= mask);
         self.runs[run].lacking = sectors;
+        self.runs[run].merges = true;
+        self.merging += 1;
     }
 
     /// A write brings sectors.
@@ -145,10 +152,16 @@ impl Runs {
         self.in_use > 0
     }
 
+    /// Whether a merge read may be skipped, so that a write joins its queue while dies are dispatched.
+    #[inline(always)]
+    pub(in crate::engine) fn any_merges(&self) -> bool {
+        self.merging > 0
+    }
+
     /// Power is cut: nothing is in flight.
     pub(in crate::engine) fn power_cut(&mut self) {
         self.runs.clear();
-        self.in_use = 0;
+        (self.in_use, self.merging) = (0, 0);
         self.lingering.clear();
         self.released.clear();
     }
@@ -387,6 +400,7 @@ impl Ssd {
                 state.waiting.head.is_none(),
                 "law: programs that wait for a merge read continue when it has ended"
             );
+            self.host.runs.merging -= u32::from(state.merges);
             self.host.runs.lingering.retain(|other| *other != run);
             self.host.runs.runs.remove(run);
             self.host.runs.in_use -= 1;
