@@ -292,7 +292,7 @@ impl Causes {
             add(Cause::Bus);
             self.get(Cause::DieLate) > 0
         } else {
-            sum.0.iter_mut().zip(self.0.0).for_each(|(sum, ns)| *sum = sum.wrapping_add(ns));
+            sum.0.iter_mut().zip(&self.0.0).for_each(|(sum, ns)| *sum = sum.wrapping_add(*ns));
             self.0.by_gc() > 0
         }
     }

@@ -159,7 +159,7 @@ impl Events {
     }
 
     /// Takes one event of the earliest time.
-    #[inline]
+    #[inline(never)]
     pub fn pop(&mut self) -> usize {
         let resource = self.first as usize;
         self.unlink(resource);
@@ -200,13 +200,30 @@ impl Events {
         self.find();
     }
 
-    /// Finds the next event. None is earlier than the last one, so the search starts in its bucket and visits each bucket once.
-    #[inline]
+    /// Finds the next event. None is earlier than the last one, so the search starts in its bucket.
+    #[inline(always)]
     fn find(&mut self) {
-        let from = if self.next == Nanos::NEVER { Nanos::ZERO } else { self.next };
-        let start = self.bucket(from);
-        // From bucket `start` on, events of this turn of the wheel are before this time; later ones belong to a further turn.
-        let turn = ((from.0 >> self.shift) + BUCKETS as u64) << self.shift;
+        let start = self.bucket(self.next);
+        let bits = self.filled[start / 64] & (u64::MAX << (start % 64));
+        // Most often it is in the same word of the set.
+        let near = bits != 0 && self.take_first_of(start / 64 * 64 + bits.trailing_zeros() as usize, self.turn_ends());
+        if !near {
+            self.find_on(start);
+        }
+    }
+
+    /// From the bucket of the last event on, events of this turn of the wheel are before this time; later ones belong to a further
+    /// turn.
+    #[inline(always)]
+    fn turn_ends(&self) -> u64 {
+        let shift = self.shift % u64::BITS;
+        ((self.next.0 >> shift) + BUCKETS as u64) << shift
+    }
+
+    /// Finds the next event from a bucket on, and visits each bucket once.
+    #[inline(never)]
+    fn find_on(&mut self, start: usize) {
+        let turn = self.turn_ends();
         let mut word = start / 64;
         let mut bits = self.filled[word] & (u64::MAX << (start % 64));
         for _ in 0..=WORDS {

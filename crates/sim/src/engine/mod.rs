@@ -485,10 +485,15 @@ impl Ssd {
         }
         self.meet_turns(time, None);
         self.now = time;
+        self.kernel.idle_rounds += 1;
+        self.completions();
+        self.follow();
+    }
+
+    /// The rest of a round, after the first ends of its time.
+    #[inline(always)]
+    fn follow(&mut self) {
         loop {
-            self.kernel.idle_rounds += 1;
-            law!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.describe_waiting());
-            self.completions();
             self.admit();
             if self.rules.yields {
                 // An arrival may have disturbed a fused move at its turning point.
@@ -502,6 +507,9 @@ impl Ssd {
             if self.settled() {
                 break;
             }
+            self.kernel.idle_rounds += 1;
+            law!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.describe_waiting());
+            self.completions();
         }
         self.end_round();
     }

@@ -423,6 +423,21 @@ impl Ssd {
         true
     }
 
+    /// The program of a write in the lane ends alone: ends it, and carries out the rest of the round. Returns whether it did.
+    #[inline(never)]
+    pub(super) fn express_written(&mut self, id: OpId, unit: UnitId, time: Nanos) -> bool {
+        // Its request may be followed by others, on any channel.
+        self.meet_turns(time, None);
+        if !self.kernel.timers.alone() {
+            return false;
+        }
+        self.now = time;
+        self.kernel.timers.pop();
+        self.written_in_lane(id, unit);
+        self.follow();
+        true
+    }
+
     /// A write in the lane has been programmed.
     #[inline(always)]
     pub(in crate::engine) fn written_in_lane(&mut self, id: OpId, unit: UnitId) {

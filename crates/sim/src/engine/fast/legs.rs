@@ -203,7 +203,7 @@ impl Ssd {
         }
         match (op.verb, op.leg) {
             (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => self.express_out(id, time),
-            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, unit, time),
+            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, time),
             (Verb::Read, FUSED) | (Verb::Program, _) if plain && self.fast.pauses => self.express_step(id, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
@@ -211,6 +211,7 @@ impl Ssd {
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
+            (Verb::Program, _) if op.lane && self.fast.writes => self.express_written(id, unit, time),
             _ => false,
         }
     }
@@ -291,7 +292,7 @@ impl Ssd {
 
     /// An array read for the host or GC has ended: its pages cross the bus at once if it is free.
     #[inline]
-    fn express_read(&mut self, id: OpId, unit: UnitId, time: Nanos) -> bool {
+    fn express_read(&mut self, id: OpId, time: Nanos) -> bool {
         let Some((bus, out)) = self.free_bus(id, time) else { return false };
         self.now = time;
         self.kernel.ops[id].leg = 1;
@@ -300,7 +301,7 @@ impl Ssd {
         state.holder = id;
         self.clear_way(bus, time, time + out);
         self.charge(id, Cause::Bus, out.0);
-        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.timers.pop();
         self.kernel.timers.set(Timer::Bus(bus), time + out);
         true
     }
@@ -390,7 +391,7 @@ impl Ssd {
             return false;
         }
         self.now = time;
-        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.timers.pop();
         self.kernel.dies[unit].vacate();
         self.count_time(id);
         self.erased(job);

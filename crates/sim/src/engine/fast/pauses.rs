@@ -4,7 +4,6 @@
 
 use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::ops::Page;
-use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::{Contention, PageSet};
 use crate::units::{JobId, OpId, UnitId};
@@ -20,7 +19,7 @@ impl Ssd {
             return false;
         }
         self.now = time;
-        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.timers.pop();
         if self.kernel.ops[id].verb == Verb::Read {
             self.land_turned(id);
         } else {
@@ -58,7 +57,7 @@ impl Ssd {
         let state = &mut self.kernel.buses[bus];
         state.holder = OpId::NONE;
         state.awaited = false;
-        self.kernel.timers.clear(Timer::Bus(bus));
+        self.kernel.timers.pop();
         self.mark_bus(bus);
         self.count_time(id);
         self.end_read_step(id);

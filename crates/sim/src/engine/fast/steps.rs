@@ -23,7 +23,7 @@ impl Ssd {
         self.now = time;
         state.holder = OpId::NONE;
         state.awaited = false;
-        self.kernel.timers.clear(Timer::Bus(bus));
+        self.kernel.timers.pop();
         self.mark_bus(bus);
         self.count_time(id);
         self.end_read_step(id);
@@ -37,12 +37,12 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
-        let (job, from, to, tag, unit, program) =
-            (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.unit, op.verb == Verb::Program);
+        let (job, from, to, tag, program) =
+            (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.verb == Verb::Program);
         let view = self.dev.view(time);
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
-        self.kernel.timers.clear(Timer::Array(unit));
+        self.kernel.timers.pop();
         self.count_time(id);
         if program {
             self.gc.jobs[job.0].job.hand = PageSet::EMPTY;
