@@ -15,6 +15,21 @@ scheme! {
 /// Number of counts that are searched together.
 const GROUP: usize = 256;
 
+/// The same where the place of the least one is searched.
+const PART: usize = 32;
+
+fn fewest(counts: &[u16]) -> u16 {
+    counts.iter().fold(u16::MAX, |least, count| least.min(*count))
+}
+
+/// The first place of the least count, which exists.
+fn first_of(counts: &[u16], least: u16) -> usize {
+    let part = counts.chunks(PART).position(|part| fewest(part) == least);
+    let from = part.map_or(0, |part| part * PART);
+    let place = counts[from..].iter().position(|count| *count == least);
+    from + place.expect("the minimum is one of them")
+}
+
 impl Victim for Greedy {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
         if view.flash.has_copies() {
@@ -23,10 +38,9 @@ impl Victim for Greedy {
             return (u32::from(view.flash.kept(fewest)) < view.geometry.data_pages).then_some(fewest);
         }
         // A plain minimum over adjacent 16-bit counts compiles to a few vector instructions per group. It is faster than any list
-        // that every invalidation would have to keep sorted. The block is then searched in one group only.
+        // that every invalidation would have to keep sorted. The block is then searched in one group only, the same way.
         let blocks = view.geometry.blocks(plane);
         let counts = &view.flash.valid_if_closed()[blocks.clone()];
-        let fewest = |group: &[u16]| group.iter().fold(u16::MAX, |least, count| least.min(*count));
         let (groups, rest) = counts.as_chunks::<GROUP>();
         let (mut least, mut from) = (fewest(rest), groups.len() * GROUP);
         for (i, group) in groups.iter().enumerate().rev() {
@@ -38,8 +52,7 @@ impl Victim for Greedy {
         if u32::from(least) >= view.geometry.data_pages {
             return None;
         }
-        let position = counts[from..].iter().position(|count| *count == least).expect("the minimum is one of them");
-        Some(BlockId((blocks.start + from + position) as u32))
+        Some(BlockId((blocks.start + from + first_of(&counts[from..], least)) as u32))
     }
 
     fn stays_in_plane(&self) -> bool {
