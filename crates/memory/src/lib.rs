@@ -171,11 +171,11 @@ pub fn prefetch<T>(values: &[T], index: usize) {
     let _ = (values, index);
 }
 
-/// Asks the processor to fetch all of a value while other work goes on.
+/// Asks the processor to fetch the first `BYTES` bytes of a value while other work goes on, or all of it if it has fewer.
 #[inline(always)]
-pub fn prefetch_value<T>(value: &T) {
+pub fn prefetch_first<T, const BYTES: usize>(value: &T) {
     #[cfg(target_arch = "x86_64")]
-    for line in 0..size_of::<T>().div_ceil(64) {
+    for line in 0..BYTES.min(size_of::<T>()).div_ceil(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: the address lies inside the value; a prefetch reads nothing the program can see.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>().add(64 * line)) };
@@ -229,7 +229,7 @@ mod tests {
             assert_eq!(copy.last().copied(), (len > 0).then_some(9));
             prefetch(&copy, len);
             prefetch(&copy, 0);
-            prefetch_value(&copy);
+            prefetch_first::<_, 64>(&copy);
         }
     }
 }

@@ -5,11 +5,12 @@ use crate::units::Ppn;
 /// Largest number of pages of a multi-plane command.
 pub const MAX_PLANES: usize = 4;
 
-/// Pages of one command, at most one per plane.
+/// Pages of one command, at most one per plane. Their number is beside the first of them, which is mostly the only one.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct PageSet {
-    pages: [Ppn; MAX_PLANES],
     len: u8,
+    pages: [Ppn; MAX_PLANES],
 }
 
 impl PageSet {

@@ -1,8 +1,7 @@
 //! Operations in flight.
 
+use std::mem::offset_of;
 use std::ops::IndexMut;
-
-use ssdlab_memory::prefetch_value;
 
 use super::geometry::Spot;
 use super::pages::PageSet;
@@ -62,8 +61,9 @@ pub enum Need {
     Absorb,
 }
 
-/// An operation: one page of a host request, or one step of a collection. The record has three cache lines, which every operation
-/// uses. Data that only some operations need is kept in side arrays.
+/// An operation: one page of a host request, or one step of a collection. The record has three cache lines. The first two have what
+/// every page of the host uses, the third what collections use, and what a wait for a bus does. Data that only some operations need
+/// is kept in side arrays.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Op {
@@ -89,16 +89,14 @@ pub struct Op {
     pub failed: bool,
     /// Host writes: the old page that they were merged with was uncorrectable.
     pub lost: bool,
+    /// In the fast lane: the only page of its request, whose place stays with that of the page.
+    pub single: bool,
     /// Its unit of exclusion.
     pub unit: UnitId,
     /// Its bus.
     pub channel: ChannelId,
     /// The plane of its first page.
     pub plane: PlaneId,
-    /// The collection of a GC step.
-    pub job: JobId,
-    /// GC programs in another unit: the collection that waits for them.
-    pub home: JobId,
     /// The request of a host page.
     pub request: RequestId,
     /// Host pages: the logical page.
@@ -107,29 +105,39 @@ pub struct Op {
     pub mate: OpId,
     /// Rank among operations: lower is older. A step of a collection has the age of its collection.
     pub age: u64,
-    /// Time of its bus request, which orders grants. (`bus_since` is earlier if it waited for the cache register.)
-    pub asked: Nanos,
-    /// Rank among bus requests of the same time: its own age, or that of the data-out that it precedes.
-    pub turn: u64,
-    /// The legs.
-    pub legs: Legs,
-    /// Time from which it has waited for the bus, and the bus's ledger at that time.
-    pub bus_since: Nanos,
-    /// See `bus_since`.
-    pub bus_ledger: u64,
-    /// Start of its wait for the cache register or the array behind it (R8).
-    pub parked_since: Option<Moment>,
-    /// Bus time lost to GC during the current service.
-    pub bus_gc: u64,
     /// Start of its current wait.
     pub waits_since: Nanos,
+    /// Time from which it has waited for the bus.
+    pub bus_since: Nanos,
+    /// The legs.
+    pub legs: Legs,
+    /// Bus time lost to GC during the current service.
+    pub bus_gc: u64,
     /// Pages that it reads, programs or copies to, or pages of the blocks that it erases.
     pub pages: PageSet,
     /// GC programs: source pages.
     pub from: PageSet,
+    /// The bus's ledger at `bus_since`.
+    pub bus_ledger: u64,
+    /// Time of its bus request, which orders grants. (`bus_since` is earlier if it waited for the cache register.)
+    pub asked: Nanos,
+    /// Rank among bus requests of the same time: its own age, or that of the data-out that it precedes.
+    pub turn: u64,
+    /// Start of its wait for the cache register or the array behind it (R8).
+    pub parked_since: Option<Moment>,
+    /// The collection of a GC step.
+    pub job: JobId,
+    /// GC programs in another unit: the collection that waits for them.
+    pub home: JobId,
 }
 
-const _: () = assert!(size_of::<Op>() == 3 * 64, "an operation's record is three cache lines");
+/// Bytes of a record that a page of the host uses, unless it waits for a bus.
+pub(crate) const USED_BY_PAGES: usize = 2 * 64;
+
+const _: () = assert!(
+    size_of::<Op>() == 3 * 64 && offset_of!(Op, legs) == 64 && offset_of!(Op, pages) + 8 < USED_BY_PAGES,
+    "an operation's record is three cache lines, of which a page of the host uses two"
+);
 
 impl Op {
     /// A blank operation.
@@ -147,25 +155,26 @@ impl Op {
             inward: false,
             failed: false,
             lost: false,
+            single: false,
             unit: UnitId::NONE,
             channel: ChannelId::NONE,
             plane: PlaneId::NONE,
-            job: JobId::NONE,
-            home: JobId::NONE,
             request: RequestId::NONE,
             lpn: Lpn::NONE,
             mate: OpId::NONE,
             age: 0,
-            asked: Nanos::ZERO,
-            turn: 0,
-            legs: Legs::NONE,
-            bus_since: Nanos::ZERO,
-            bus_ledger: 0,
-            parked_since: None,
-            bus_gc: 0,
             waits_since: Nanos::ZERO,
+            bus_since: Nanos::ZERO,
+            legs: Legs::NONE,
+            bus_gc: 0,
             pages: PageSet::EMPTY,
             from: PageSet::EMPTY,
+            bus_ledger: 0,
+            asked: Nanos::ZERO,
+            turn: 0,
+            parked_since: None,
+            job: JobId::NONE,
+            home: JobId::NONE,
         }
     }
 }
@@ -234,12 +243,6 @@ impl<T: Clone> Slab<T> {
     #[inline]
     pub fn remove(&mut self, id: u32) {
         self.free.push(id);
-    }
-
-    /// Prefetches an item that will soon be used.
-    #[inline(always)]
-    pub fn expect(&self, id: u32) {
-        prefetch_value(&self.items[id as usize]);
     }
 
     /// Frees all places.

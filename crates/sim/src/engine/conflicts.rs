@@ -104,7 +104,7 @@ impl Ssd {
         let met = self.kernel.dies[unit].collections - self.kernel.ops[Page(op)].collections;
         let request = self.kernel.ops[op].request;
         let Some(conflict) = self.features.conflict.as_mut().filter(|_| request.is_some()) else { return };
-        let record = &mut self.host.requests[request.0];
+        let record = &mut self.host.requests[request];
         record.conflicted |= gc > 0;
         if record.measured {
             conflict.counters.conflicts_gc += if gc > 0 { u64::from(met.max(1)) } else { 0 };
@@ -146,7 +146,7 @@ impl Ssd {
         if self.kernel.ops[op].request.is_none() {
             return;
         }
-        let record = &mut self.host.requests[self.kernel.ops[op].request.0];
+        let record = &mut self.host.requests[self.kernel.ops[op].request];
         let met = skipped.is_some_and(|(skipped, since)| skipped == op && since < self.now);
         record.conflicted |= met;
         if record.measured {
@@ -199,7 +199,7 @@ impl Ssd {
         let filled = self.dev.staging.filled;
         let Some(conflict) = &mut self.features.conflict else { return };
         conflict.last = Last { at: self.now, held, filled };
-        let record = &self.host.requests[id.0];
+        let record = &self.host.requests[id];
         let kind = usize::from(record.request.op == RequestOp::Write);
         let counters = &mut conflict.counters;
         counters.bytes[kind] += record.request.bytes;

@@ -78,7 +78,8 @@ pub(crate) mod sizes {
     }
 
     pub const OP: u64 = item::<Op>() + super::kernel::ops::BYTES_BESIDE;
-    pub const REQUEST: u64 = item::<super::spine::host::HostRequest>() + 4;
+    pub const REQUEST: u64 =
+        item::<super::spine::requests::HostRequest>() + size_of::<super::spine::requests::RequestEnd>() as u64 + 4;
     pub const UPDATE: u64 = super::raid::stripe::BYTES_OF_REQUEST;
     /// With its entries in orders of lines.
     pub const LINE: u64 = super::cache::BYTES_OF_LINE;

@@ -13,7 +13,7 @@ impl Ssd {
     pub(super) fn count_by_type(&mut self, op: OpId) {
         let record = &self.kernel.ops[op];
         let measured = match self.class_counted(op) {
-            Class::Host => self.host.requests[record.request.0].measured,
+            Class::Host => self.host.requests[record.request].measured,
             class => class == Class::Cache,
         };
         if !measured {

@@ -7,7 +7,7 @@ use crate::blame::{Cause, Extra};
 use crate::device::transaction::{Need, Op};
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::{NO_LINE, Page};
-use crate::engine::spine::host::HostRequest;
+use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
 use crate::units::{Moment, OpId, RequestId};
 
@@ -35,8 +35,8 @@ impl Ssd {
         let waited = (self.now - next.request.arrival).0;
         self.host.outstanding += 1;
         self.host.flushing += 1;
-        let record = HostRequest::new(index, next, self.now, measured, 1);
-        let id = RequestId(self.host.requests.insert(record));
+        let record = HostRequest::new(index, next, self.now, measured);
+        let id = self.host.requests.insert(record, 1);
         let age = self.age();
         let op =
             self.kernel.ops.create(Op { request: id, age, need: Need::Absorb, waits_since: self.now, ..Op::blank() });
@@ -92,7 +92,7 @@ impl Ssd {
     /// A flush has completed: counts it.
     #[inline(never)]
     pub(in crate::engine) fn flush_done(&mut self, id: RequestId, latency: u64) {
-        if !self.host.requests[id.0].measured {
+        if !self.host.requests[id].measured {
             self.stats.requests.warmup += 1;
             return;
         }

@@ -196,7 +196,7 @@ impl Ssd {
     /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.
     #[inline(never)]
     pub(super) fn write_cached(&mut self, op: OpId, measured: bool) -> bool {
-        let (lpn, fua) = (self.kernel.ops[op].lpn, self.host.requests[self.kernel.ops[op].request.0].marks.fua);
+        let (lpn, fua) = (self.kernel.ops[op].lpn, self.host.requests[self.kernel.ops[op].request].marks.fua);
         let cache = self.cache_mut();
         cache.versions[lpn.ix()] = cache.versions[lpn.ix()].wrapping_add(1);
         let place = cache.next_place();

@@ -14,7 +14,8 @@ use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::spine::complete::note_completion;
-use crate::engine::spine::host::{Host, HostRequest};
+use crate::engine::spine::host::Host;
+use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
 use crate::engine::{Pause, Ssd};
 use crate::request::{Extent, RequestOp};
@@ -82,7 +83,7 @@ impl Ssd {
             Lane::Page(request) => self.kernel.ops[id].request = request,
             Lane::Single(next, index) => {
                 self.host.outstanding += 1;
-                self.host.requests[self.kernel.ops[id].request.0].renew(index, next, self.now);
+                self.host.requests[self.kernel.ops[id].request].renew(index, next, self.now);
             }
         }
     }
@@ -90,7 +91,7 @@ impl Ssd {
     /// Adds a place for the only page of a request in the lane, and one for the request.
     #[cold]
     fn add_single(&mut self) {
-        let request = RequestId(self.host.requests.insert(HostRequest::plain()));
+        let request = self.host.requests.insert(HostRequest::plain(), 1);
         self.kernel.ops.add_single(request);
     }
 
@@ -300,7 +301,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn expect_next(&self, next: OpId, request: RequestId) {
         if request.is_some() {
-            self.host.requests.expect(request.0);
+            self.host.requests.expect(request);
         }
         if next.is_none() {
             return;
@@ -449,14 +450,14 @@ impl Ssd {
             op.leg += 1;
             return self.run_leg(id);
         }
-        let (request, tag) = (op.request, page.tags[0]);
+        let (request, single, tag) = (op.request, op.single, page.tags[0]);
         // As `land_written`: there are neither errors nor metadata.
         self.dev.flash.land(at, self.dev.geometry.block_of(at), lpn);
         self.oracle.land(at, tag, true);
         self.oracle.acknowledge(tag);
         let latency =
-            complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, false), page, self.now);
-        self.page_leaves(id, request, latency);
+            complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, single, false), page, self.now);
+        self.page_leaves(id, (request, single), latency);
         self.leave_die::<false>(unit, chip, bus_gc);
         self.test_trigger(plane);
     }
@@ -477,24 +478,20 @@ impl Ssd {
         }
     }
 
-    /// A page in the lane is served. If its request is complete, `end` is its latency, and whether its place is kept.
+    /// A page in the lane is served. If its request is complete, its latency is given.
     #[inline(always)]
-    fn page_leaves(&mut self, id: OpId, request: RequestId, end: Option<(u64, bool)>) {
-        match end {
-            None => return self.count_page_in_lane(id),
-            Some((latency, plain)) => {
-                self.note_done(request, latency);
-                if self.stats.keeps_slowest {
-                    self.keep_slow(request, id, ExtraBlame::default(), latency);
-                }
-                self.kernel.idle_rounds = 0;
-                self.host.outstanding -= 1;
-                if plain {
-                    return self.kernel.ops.remove_single(id);
-                }
-                self.host.requests.remove(request.0);
-            }
+    fn page_leaves(&mut self, id: OpId, (request, single): (RequestId, bool), latency: Option<u64>) {
+        let Some(latency) = latency else { return self.count_page_in_lane(id) };
+        self.note_done(request, latency);
+        if self.stats.keeps_slowest {
+            self.keep_slow(request, id, ExtraBlame::default(), latency);
         }
+        self.kernel.idle_rounds = 0;
+        self.host.outstanding -= 1;
+        if single {
+            return self.kernel.ops.remove_single(id);
+        }
+        self.host.requests.remove(request);
         self.kernel.ops.remove_lane(id);
     }
 
@@ -561,9 +558,10 @@ impl Ssd {
         self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages.head()));
         self.oracle.delivered(op.lpn, page.tags[0], page.expected);
         debug_assert_eq!(page.chip, self.dev.geometry.chip_of(op.plane));
-        let (unit, chip, bus_gc, request) = (op.unit, page.chip, op.bus_gc, op.request);
-        let latency = complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, true), page, now);
-        self.page_leaves(id, request, latency);
+        let (unit, chip, bus_gc, request, single) = (op.unit, page.chip, op.bus_gc, op.request, op.single);
+        let latency =
+            complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, single, true), page, now);
+        self.page_leaves(id, (request, single), latency);
         self.leave_die::<READS>(unit, chip, bus_gc);
     }
 }
@@ -595,21 +593,20 @@ fn charge_program(op: &mut Op, page: &mut HostPage, transfer: Nanos, array: Nano
 }
 
 /// A page has been read, or written: if it is the only one of its request, which is measured, the request has completed. Returns
-/// its latency then, and whether the place of its page keeps that of the request. Equals [`Ssd::request_done`] without features that
-/// close the lane.
+/// its latency then. `single`: [`Op::single`]. Equals [`Ssd::request_done`] without features that close the lane.
 #[inline(always)]
 fn complete(
     host: &mut Host,
     stats: &mut Stats,
     dies: &mut Dies,
-    (id, reads): (RequestId, bool),
+    (id, single, reads): (RequestId, bool, bool),
     page: &HostPage,
     now: Nanos,
-) -> Option<(u64, bool)> {
-    let record = &host.requests[id.0];
-    if !record.is_single() {
+) -> Option<u64> {
+    if !single && !host.requests.is_of_one(id) {
         return None;
     }
+    let record = &host.requests[id];
     let (latency, (waits, service)) = ((now - record.request.arrival).0, page.blame.sums());
     law_eq!(waits + service, latency, "causes sum to the latency of request {}", record.index);
     debug_assert_eq!(reads, record.request.op == RequestOp::Read);
@@ -625,5 +622,5 @@ fn complete(
     of.complete(&page.blame, latency, waits);
     count(&mut stats.completed);
     note_completion(stats, dies, now);
-    Some((latency, record.plain))
+    Some(latency)
 }

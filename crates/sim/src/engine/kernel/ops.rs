@@ -2,13 +2,13 @@
 
 use std::ops::{Index, IndexMut};
 
-use ssdlab_memory::prefetch_value;
+use ssdlab_memory::prefetch_first;
 
 use super::dies::Turn;
 use crate::blame::{Blame, Cause, Causes, ExtraBlame};
 use crate::config::MOST_QUEUES;
 use crate::device::pages::MAX_PLANES;
-use crate::device::transaction::{Op, Slab};
+use crate::device::transaction::{Op, Slab, USED_BY_PAGES};
 use crate::units::{Moment, Nanos, OpId, PlaneId, Ppn, RequestId, Tag};
 
 /// No chip: any will do.
@@ -483,14 +483,14 @@ impl Ops {
     /// Adds a place that [`Ops::reuse_single`] returns.
     #[cold]
     pub(in crate::engine) fn add_single(&mut self, request: RequestId) {
-        let id = self.create(Op { lane: true, request, ..Op::blank() });
+        let id = self.create(Op { lane: true, single: true, request, ..Op::blank() });
         self.singles.push(id);
     }
 
     /// Frees an operation that [`Ops::reuse_single`] returned, and that has stayed in the lane with its request.
     #[inline(always)]
     pub(in crate::engine) fn remove_single(&mut self, op: OpId) {
-        debug_assert!(self[op].lane);
+        debug_assert!(self[op].lane && self[op].single);
         self.singles.push(op);
     }
 
@@ -509,7 +509,7 @@ impl Ops {
 
     /// Creates an operation as a copy of another one.
     pub(in crate::engine) fn create_like(&mut self, other: OpId) -> OpId {
-        let id = self.create(self[other].clone());
+        let id = self.create(Op { single: false, ..self[other].clone() });
         self[Page(id)] = self[Page(other)].clone();
         self.parity[id] = self.parity[other].clone();
         id
@@ -518,12 +518,14 @@ impl Ops {
     /// An operation leaves the fast lane, if it is there.
     pub(in crate::engine) fn leave_lane(&mut self, op: OpId) {
         self.others += usize::from(std::mem::replace(&mut self[op].lane, false));
+        self[op].single = false;
     }
 
     /// Frees an operation.
     #[inline(always)]
     pub(in crate::engine) fn remove(&mut self, op: OpId) {
         self.others -= usize::from(!self[op].lane);
+        self[op].single = false;
         self.records.remove(op.0);
     }
 
@@ -555,8 +557,8 @@ impl Ops {
     #[inline(always)]
     pub(in crate::engine) fn expect(&self, op: OpId) {
         let record = &self.records[op.0];
-        prefetch_value(&record.op);
-        prefetch_value(&record.page);
+        prefetch_first::<_, USED_BY_PAGES>(&record.op);
+        prefetch_first::<_, { size_of::<HostPage>() }>(&record.page);
     }
 
     /// Power is cut: frees all operations.

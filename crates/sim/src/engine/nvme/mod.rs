@@ -350,7 +350,7 @@ impl Ssd {
             self.kernel.ops[Page(op)].blame.begin(queue - arbitration);
             self.charge_extra(op, Extra::Arbitration, arbitration);
         }
-        let record = &self.host.requests[id.0];
+        let record = &self.host.requests[id];
         let (tenant, writes) = (record.marks.tenant, record.request.op == RequestOp::Write);
         self.kernel.ops.tenant[op].tenant = tenant;
         if writes {
@@ -393,7 +393,7 @@ impl Ssd {
         latency: u64,
         waits: u64,
     ) {
-        let record = &self.host.requests[id.0];
+        let record = &self.host.requests[id];
         let (marks, op, bytes, measured) = (record.marks, record.request.op, record.request.bytes, record.measured);
         let by = self.shares_of(id, last);
         let nvme = self.nvme_mut();

@@ -441,7 +441,7 @@ impl Ssd {
     /// Serves a read of a missing or lost page.
     pub(in crate::engine) fn read_missing(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
-        let (lpn, measured) = (page.lpn, self.host.requests[page.request.0].measured);
+        let (lpn, measured) = (page.lpn, self.host.requests[page.request].measured);
         if !self.is_nowhere_for(op) {
             // Overwritten meanwhile.
             self.stats.pages.from_memory += u64::from(measured);
@@ -465,7 +465,7 @@ impl Ssd {
     }
 
     fn read_degraded(&mut self, op: OpId, update: u32) {
-        let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
+        let measured = self.host.requests[self.kernel.ops[op].request].measured;
         let reads = self.read_around(op, update);
         law!(reads > 0, "law: parity restores a missing page");
         let totals = &mut self.failures().totals;
@@ -630,7 +630,7 @@ impl Ssd {
 
     /// Reports to its request a write that could not be stored, or not be merged with the old page.
     fn report_lost_write(&mut self, op: OpId) {
-        let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
+        let measured = self.host.requests[self.kernel.ops[op].request].measured;
         self.failures().totals.lost_writes += u64::from(measured);
         self.report_uncorrectable(op);
     }

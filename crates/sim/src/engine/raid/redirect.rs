@@ -66,11 +66,11 @@ impl Ssd {
         let (mut at, mut any) = (0, false);
         while at < self.host.window.len() {
             let id = self.host.window[at];
-            let record = &mut self.host.requests[id.0];
+            let record = &mut self.host.requests[id];
             if record.request.op == RequestOp::Read && !std::mem::replace(&mut record.routed, true) {
                 any |= self.redirect_pages(id);
             }
-            if self.host.requests[id.0].first.is_none() {
+            if self.host.requests[id].first.is_none() {
                 self.host.window.remove(at);
             } else {
                 at += 1;
@@ -82,7 +82,7 @@ impl Ssd {
     /// Redirects pages of a read that waits for dispatch. Only the others wait from now on. Returns whether there were any.
     fn redirect_pages(&mut self, id: RequestId) -> bool {
         let mut any = false;
-        let mut op = std::mem::replace(&mut self.host.requests[id.0].first, OpId::NONE);
+        let mut op = std::mem::replace(&mut self.host.requests[id].first, OpId::NONE);
         let mut last = OpId::NONE;
         while op.is_some() {
             let next = std::mem::replace(&mut self.kernel.ops[Page(op)].link, OpId::NONE);
@@ -95,7 +95,7 @@ impl Ssd {
                 self.kernel.ops[Page(last)].link = op;
                 last = op;
             } else {
-                self.host.requests[id.0].first = op;
+                self.host.requests[id].first = op;
                 last = op;
             }
             op = next;
@@ -134,7 +134,7 @@ impl Ssd {
     }
 
     fn count_read(&mut self, op: OpId, may: bool, goes: bool) {
-        if self.host.requests[self.kernel.ops[op].request.0].measured {
+        if self.host.requests[self.kernel.ops[op].request].measured {
             let totals = &mut self.stats.brr;
             totals.reads += 1;
             totals.candidates += u64::from(may);

@@ -28,6 +28,12 @@ impl PageEnd {
         PageEnd { completed: Nanos::ZERO, lpn: Lpn::NONE, plane: PlaneId::NONE, start: None, blame: Causes::ZERO }
     }
 
+    /// No page has ended yet of another request; the rest is set with the first end.
+    #[inline(always)]
+    pub(super) fn renew(&mut self) {
+        (self.completed, self.lpn) = (Nanos::ZERO, Lpn::NONE);
+    }
+
     /// A page whose only time was the wait outside.
     pub(super) fn now(at: Nanos, waited: u64) -> Self {
         let mut blame = Causes::ZERO;
@@ -89,7 +95,7 @@ impl Ssd {
         let page = &self.kernel.ops[op];
         let id = page.request;
         // In place, because it is large.
-        let best = &mut self.host.requests[id.0].best;
+        let best = &mut self.host.requests.end_mut(id).best;
         (best.completed, best.lpn) = (self.now, page.lpn);
         self.keep_end(id, op);
         self.keep_extras(id, op);
@@ -107,9 +113,9 @@ impl Ssd {
         match self.count_last(op) {
             None => self.kernel.ops.remove_lane(op),
             Some(kept) => {
-                let request = &mut self.host.requests[id.0];
-                (request.best.completed, request.best.lpn) = (self.now, last);
-                request.kept = op;
+                let end = self.host.requests.end_mut(id);
+                (end.best.completed, end.best.lpn) = (self.now, last);
+                end.kept = op;
                 self.forget_kept(kept);
             }
         }
@@ -121,14 +127,13 @@ impl Ssd {
     fn count_last(&mut self, op: OpId) -> Option<OpId> {
         let page = &self.kernel.ops[op];
         let id = page.request;
-        let request = &mut self.host.requests[id.0];
-        request.remaining -= 1;
-        let later =
-            (self.now, std::cmp::Reverse(page.lpn)) >= (request.best.completed, std::cmp::Reverse(request.best.lpn));
-        if request.remaining > 0 {
-            return later.then(|| std::mem::replace(&mut request.kept, OpId::NONE));
+        let end = self.host.requests.end_mut(id);
+        end.remaining -= 1;
+        let later = (self.now, std::cmp::Reverse(page.lpn)) >= (end.best.completed, std::cmp::Reverse(end.best.lpn));
+        if end.remaining > 0 {
+            return later.then(|| std::mem::replace(&mut end.kept, OpId::NONE));
         }
-        let kept = request.kept;
+        let kept = end.kept;
         if !later && kept.is_some() {
             self.keep_end(id, kept);
         }
@@ -140,7 +145,7 @@ impl Ssd {
     /// The page of a request that finished last so far is that of this operation: copies what the request needs of it.
     #[inline(always)]
     fn keep_end(&mut self, id: RequestId, op: OpId) {
-        let best = &mut self.host.requests[id.0].best;
+        let best = &mut self.host.requests.end_mut(id).best;
         best.plane = self.kernel.ops[op].plane;
         let page = &self.kernel.ops[Page(op)];
         best.start = page.first_start;
@@ -163,16 +168,16 @@ impl Ssd {
 
     /// The record of a request that completes now.
     fn completion_of(&self, id: RequestId, last: OpId, extras: ExtraBlame) -> Completed {
-        let record = &self.host.requests[id.0];
-        let end = if last.is_none() { record.best.clone() } else { self.page_end(last) };
+        let (record, end_of) = (&self.host.requests[id], self.host.requests.end(id));
+        let end = if last.is_none() { end_of.best.clone() } else { self.page_end(last) };
         let more = (extras, record.marks.tenant, self.aggressor(id, last));
-        completed(&record.request, record.index, record.measured, record.uncorrectable, &end, more, self.now)
+        completed(&record.request, record.index, record.measured, end_of.uncorrectable, &end, more, self.now)
     }
 
     /// Keeps a request that may be among the slowest.
     #[cold]
     pub(in crate::engine) fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame, latency: u64) {
-        let record = &self.host.requests[id.0];
+        let record = &self.host.requests[id];
         let stats = match record.request.op {
             RequestOp::Read => &self.stats.read,
             RequestOp::Write => &self.stats.write,
@@ -196,8 +201,8 @@ impl Ssd {
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
     #[inline(always)]
     pub(in crate::engine) fn request_done(&mut self, id: RequestId, last: OpId) {
-        let record = &self.host.requests[id.0];
-        let best = &record.best;
+        let record = &self.host.requests[id];
+        let best = &self.host.requests.end(id).best;
         let (blame, start) = if last.is_none() {
             (&best.blame, best.start)
         } else {
@@ -238,8 +243,11 @@ impl Ssd {
             self.stats.requests.warmup += 1;
         }
         if self.rules.tenants {
-            let blame =
-                if last.is_none() { &self.host.requests[id.0].best.blame } else { &self.kernel.ops[Page(last)].blame };
+            let blame = if last.is_none() {
+                &self.host.requests.end(id).best.blame
+            } else {
+                &self.kernel.ops[Page(last)].blame
+            };
             let blame = blame.clone();
             self.tenant_done(id, last, &blame, &extras, latency, waits);
             self.host.stirred |= self.host.queued > 0;
@@ -252,6 +260,6 @@ impl Ssd {
         self.stats.completed += 1;
         self.host.outstanding -= 1;
         self.host.window_stale |= !self.host.window.is_empty();
-        self.host.requests.remove(id.0);
+        self.host.requests.remove(id);
     }
 }

@@ -258,7 +258,7 @@ impl Ssd {
     pub(in crate::engine) fn take_from_buffer(&mut self, op: OpId, unit: UnitId) {
         self.charge_wait(op, unit);
         let page = &self.kernel.ops[op];
-        self.stats.pages.from_memory += u64::from(self.host.requests[page.request.0].measured);
+        self.stats.pages.from_memory += u64::from(self.host.requests[page.request].measured);
         if page.need == Need::Read {
             return self.serve_from_memory(op);
         }

@@ -333,7 +333,7 @@ impl Ssd {
     pub(in crate::engine) fn select_in_memory(&mut self, op: OpId, unit: UnitId) {
         self.leaves_chip(op);
         self.charge_wait(op, unit);
-        let measured = self.host.requests[self.kernel.ops[op].request.0].measured;
+        let measured = self.host.requests[self.kernel.ops[op].request].measured;
         self.stats.pages.from_memory += u64::from(measured);
         self.serve_from_memory(op);
     }
@@ -519,7 +519,7 @@ impl Ssd {
         let plane = self.kernel.ops[id].plane;
         let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else {
             let page = &self.kernel.ops[id];
-            let measured = page.class != Class::Host || self.host.requests[page.request.0].measured;
+            let measured = page.class != Class::Host || self.host.requests[page.request].measured;
             self.stats.pages.space_stalls += u64::from(measured);
             self.kernel.ops[id].waits_since = self.now;
             self.kernel.ops[id].stalled = true;
@@ -651,7 +651,7 @@ impl Ssd {
     #[inline(always)]
     fn count_host(&mut self, op: OpId, pages: u64) {
         let (page, class) = (&self.kernel.ops[op], self.class_counted(op));
-        if page.class == Class::Host && !self.host.requests[page.request.0].measured {
+        if page.class == Class::Host && !self.host.requests[page.request].measured {
             self.stats.count_unmeasured(class, page.need == Need::Write, pages);
         } else if page.need == Need::Write {
             self.stats.count_programs(class, pages);

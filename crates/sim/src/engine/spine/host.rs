@@ -6,95 +6,17 @@ use crate::blame::Cause;
 use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::{Geometry, Spot};
 use crate::device::mapping::Location;
-use crate::device::transaction::{Class, Fifo, Need, Op, Slab, Verb};
+use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
+use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
 use crate::engine::{Nanos, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::schemes::Place;
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup, count};
-
-/// A read or write in service. What a page in the fast lane needs of it is in the first cache line.
-#[derive(Clone, Debug)]
-#[repr(C, align(64))]
-pub(in crate::engine) struct HostRequest {
-    pub(in crate::engine) index: u64,
-    pub(in crate::engine) request: Request,
-    pub(in crate::engine) admitted: Nanos,
-    pub(super) remaining: u32,
-    /// Pages that wait for dispatch, linked by `HostPage::link`.
-    pub(in crate::engine) first: OpId,
-    /// Whether its pages are scattered, so that `request` does not locate them.
-    pub(in crate::engine) scattered: bool,
-    /// A read in the window: the route has decided about it.
-    pub(in crate::engine) routed: bool,
-    /// A measured request of one page that began in the fast lane. If it stayed there, only what [`HostRequest::renew`] sets differs
-    /// from another, and the place of its page keeps its place.
-    pub(in crate::engine) plain: bool,
-    pub(in crate::engine) measured: bool,
-    /// Whether one of its pages has waited for GC at its chip.
-    pub(in crate::engine) conflicted: bool,
-    /// Of the completed pages, the one that finished last (tie: lowest logical page).
-    pub(super) best: PageEnd,
-    /// If that was in the lane: its operation, which is kept until another page finishes later. It has what `best` lacks but time
-    /// and logical page.
-    pub(in crate::engine) kept: OpId,
-    /// In the window: when a read first went before it to one of its chips, or never.
-    pub(in crate::engine) delayed: Nanos,
-    /// Number of uncorrectable pages.
-    pub(in crate::engine) uncorrectable: u32,
-    /// What it asks for beside its data.
-    pub(in crate::engine) marks: Marks,
-}
-
-impl HostRequest {
-    /// Whether its last page is the first to complete.
-    #[inline(always)]
-    pub(in crate::engine) fn is_single(&self) -> bool {
-        self.remaining == 1 && self.best.completed == Nanos::ZERO
-    }
-
-    /// The record of a measured request of one page in the lane, before [`HostRequest::renew`].
-    pub(in crate::engine) fn plain() -> Self {
-        HostRequest { plain: true, ..HostRequest::new(0, Waiting::BLANK, Nanos::ZERO, true, 1) }
-    }
-
-    /// Makes the record of an earlier such request that of another one.
-    #[inline(always)]
-    pub(in crate::engine) fn renew(&mut self, index: u64, next: &Waiting, admitted: Nanos) {
-        self.index = index;
-        // By field: the rest of its bytes need not be copied.
-        let Request { arrival, op, offset, bytes } = next.request;
-        self.request = Request { arrival, op, offset, bytes };
-        self.admitted = admitted;
-        self.conflicted = false;
-        self.marks = next.marks;
-    }
-
-    #[inline(always)]
-    pub(in crate::engine) fn new(index: u64, next: Waiting, admitted: Nanos, measured: bool, pages: u32) -> Self {
-        HostRequest {
-            index,
-            request: next.request,
-            scattered: next.extents > 0,
-            admitted,
-            delayed: Nanos::NEVER,
-            routed: false,
-            plain: false,
-            measured,
-            conflicted: false,
-            marks: next.marks,
-            remaining: pages,
-            uncorrectable: 0,
-            first: OpId::NONE,
-            best: PageEnd::none(),
-            kept: OpId::NONE,
-        }
-    }
-}
 
 /// The host's queues.
 #[derive(Clone)]
@@ -106,7 +28,7 @@ pub(in crate::engine) struct Host {
     /// Extents of scattered requests in the ring, in the order of the ring.
     extents: VecDeque<Extent>,
     arrived: usize,
-    pub(in crate::engine) requests: Slab<HostRequest>,
+    pub(in crate::engine) requests: Requests,
     /// Requests admitted and not dispatched, in order of arrival.
     pub(in crate::engine) window: VecDeque<RequestId>,
     /// By chip: dispatched sub-requests that have not finished.
@@ -164,7 +86,7 @@ impl Host {
             writes: Box::new(Writes::new()),
             extents: VecDeque::new(),
             arrived: 0,
-            requests: Slab::with_capacity(depth as usize + 1),
+            requests: Requests::with_capacity(depth as usize + 1),
             window: VecDeque::with_capacity(if eager { 0 } else { depth as usize + 1 }),
             chip_outstanding: vec![0; (g.channels * g.chips_per_channel) as usize],
             windowed: !eager,
@@ -236,7 +158,7 @@ impl Host {
 
     /// The index of a request in service.
     pub(in crate::engine) fn number(&self, id: RequestId) -> u64 {
-        self.requests[id.0].index
+        self.requests[id].index
     }
 
     /// Requests admitted and not completed.
@@ -283,12 +205,12 @@ impl Host {
 
     /// Whether a request in service is a read.
     pub(in crate::engine) fn reads(&self, id: RequestId) -> bool {
-        self.requests[id.0].request.op == RequestOp::Read
+        self.requests[id].request.op == RequestOp::Read
     }
 
     /// Time of arrival of a request in service.
     pub(in crate::engine) fn arrival(&self, id: RequestId) -> Nanos {
-        self.requests[id.0].request.arrival
+        self.requests[id].request.arrival
     }
 
     pub(in crate::engine) fn is_empty(&self) -> bool {
@@ -678,8 +600,8 @@ impl Ssd {
         let together = Extent { offset: request.offset, bytes: request.bytes };
         self.host.outstanding += 1;
         let (pages, asked) = self.pages_of(next);
-        let record = HostRequest::new(index, *next, self.now, measured, pages);
-        let id = RequestId(self.host.requests.insert(record));
+        let record = HostRequest::new(index, *next, self.now, measured);
+        let id = self.host.requests.insert(record, pages);
         match request.op {
             RequestOp::Write => self.count_written(asked, measured),
             _ => self.stats.pages.read += if measured { asked } else { 0 },
@@ -786,7 +708,7 @@ impl Ssd {
             if !self.host.windowed {
                 self.send(op);
             } else if tail.is_none() {
-                self.host.requests[id.0].first = op;
+                self.host.requests[id].first = op;
                 *tail = op;
             } else {
                 self.kernel.ops[Page(*tail)].link = op;

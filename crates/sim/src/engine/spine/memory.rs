@@ -91,6 +91,6 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn report_uncorrectable(&mut self, op: OpId) {
         let request = self.kernel.ops[op].request;
-        self.host.requests[request.0].uncorrectable += 1;
+        self.host.requests.end_mut(request).uncorrectable += 1;
     }
 }

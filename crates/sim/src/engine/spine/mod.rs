@@ -10,6 +10,7 @@ pub(super) mod host;
 pub(super) mod legs;
 pub(super) mod memory;
 pub(super) mod merge;
+pub(super) mod requests;
 pub(super) mod ring;
 mod single;
 pub(super) mod timeless;

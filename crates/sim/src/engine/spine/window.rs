@@ -10,7 +10,7 @@ use crate::units::{Lpn, OpId, RequestId};
 impl Host {
     /// Whether a request that waits for dispatch uses a chip.
     pub(in crate::engine) fn wants(&self, ops: &Ops, id: RequestId, chip: u32) -> bool {
-        let mut op = self.requests[id.0].first;
+        let mut op = self.requests[id].first;
         while op.is_some() && ops[Page(op)].chip != chip {
             op = ops[Page(op)].link;
         }
@@ -19,7 +19,7 @@ impl Host {
 
     /// Whether two requests that wait for dispatch use a chip in common.
     fn contend(&self, ops: &Ops, one: RequestId, other: RequestId) -> bool {
-        let mut op = self.requests[one.0].first;
+        let mut op = self.requests[one].first;
         while op.is_some() && !(ops[Page(op)].chip != NO_CHIP && self.wants(ops, other, ops[Page(op)].chip)) {
             op = ops[Page(op)].link;
         }
@@ -30,21 +30,22 @@ impl Host {
     /// those that a read delayed before it came, if they use a chip in common.
     #[inline(never)]
     pub(in crate::engine) fn joins_window(&mut self, ops: &Ops, id: RequestId) {
-        let record = &self.requests[id.0];
+        let record = &self.requests[id];
         let (reads, came) = (record.request.op == RequestOp::Read, record.admitted);
         if !(self.delays_writes && reads) {
             self.window.push_back(id);
             return;
         }
         let first = |other: &RequestId| {
-            let record = &self.requests[other.0];
-            record.request.op == RequestOp::Read || record.delayed < came && self.contend(ops, *other, id)
+            let record = &self.requests[*other];
+            record.request.op == RequestOp::Read
+                || self.requests.end(*other).delayed < came && self.contend(ops, *other, id)
         };
         let place = self.window.iter().rposition(first).map_or(0, |last| last + 1);
         for at in place..self.window.len() {
             let later = self.window[at];
             if self.contend(ops, later, id) {
-                let delayed = &mut self.requests[later.0].delayed;
+                let delayed = &mut self.requests.end_mut(later).delayed;
                 *delayed = came.min(*delayed);
             }
         }
@@ -62,7 +63,7 @@ impl Ssd {
         }
         let host = &mut self.host;
         let mut waiting = std::mem::take(&mut host.window);
-        waiting.make_contiguous().sort_by_key(|id| host.requests[id.0].index);
+        waiting.make_contiguous().sort_by_key(|id| host.requests[*id].index);
         waiting.iter().for_each(|id| host.joins_window(&self.kernel.ops, *id));
         host.chip_outstanding.fill(0);
         let count = |chips: &mut [u32], op: OpId, by: u32| {
@@ -75,12 +76,12 @@ impl Ssd {
             // Reads of other pages for a redirected read are not the request's own.
             let own = self.features.raid.is_none() || self.kernel.ops.parity[op].redirect == NO_REDIRECT;
             let request = self.kernel.ops[op].request;
-            if own && request.is_some() && host.requests[request.0].kept != op {
+            if own && request.is_some() && host.requests.end(request).kept != op {
                 count(&mut host.chip_outstanding, op, 1);
             }
         }
         for id in &host.window {
-            let mut op = host.requests[id.0].first;
+            let mut op = host.requests[*id].first;
             while op.is_some() {
                 count(&mut host.chip_outstanding, op, 1u32.wrapping_neg());
                 op = self.kernel.ops[Page(op)].link;
@@ -120,7 +121,7 @@ impl Ssd {
             }
             let Some(position) = self.schemes.order.policy().next(&view) else { break };
             let id = self.host.window.remove(position).expect("an order picks from the window");
-            let record = &self.host.requests[id.0];
+            let record = &self.host.requests[id];
             let waited = (self.now - record.admitted).0;
             // A read that has come now, or has waited since.
             let asks = waited > 0 || !record.routed;
@@ -153,7 +154,7 @@ struct WindowView<'a> {
 impl WindowView<'_> {
     /// Visits the waiting pages of a request.
     fn pages(&self, request: RequestId, mut visit: impl FnMut(Lpn)) {
-        let mut op = self.ssd.requests[request.0].first;
+        let mut op = self.ssd.requests[request].first;
         while op.is_some() {
             visit(self.ops[op].lpn);
             op = self.ops[Page(op)].link;
@@ -166,7 +167,7 @@ impl crate::policy::Window for WindowView<'_> {
         self.ssd.window.as_slices().0
     }
     fn chips(&self, request: RequestId, visit: &mut dyn FnMut(u32)) {
-        let mut op = self.ssd.requests[request.0].first;
+        let mut op = self.ssd.requests[request].first;
         while op.is_some() {
             let page = &self.ops[Page(op)];
             if page.chip != NO_CHIP {
@@ -176,19 +177,19 @@ impl crate::policy::Window for WindowView<'_> {
         }
     }
     fn reads(&self, request: RequestId) -> bool {
-        self.ssd.requests[request.0].request.op == RequestOp::Read
+        self.ssd.requests[request].request.op == RequestOp::Read
     }
     fn delays_writes(&self) -> bool {
         self.ssd.delays_writes
     }
     fn overlap(&self, one: RequestId, other: RequestId) -> bool {
-        if self.ssd.requests[one.0].scattered || self.ssd.requests[other.0].scattered {
+        if self.ssd.requests[one].scattered || self.ssd.requests[other].scattered {
             let mut shared = false;
             self.pages(one, |page| self.pages(other, |beside| shared |= page == beside));
             return shared;
         }
         let pages = |id: RequestId| {
-            let request = &self.ssd.requests[id.0].request;
+            let request = &self.ssd.requests[id].request;
             request.offset / self.page_size..(request.offset + request.bytes).div_ceil(self.page_size)
         };
         let (a, b) = (pages(one), pages(other));
