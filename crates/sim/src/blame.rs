@@ -213,7 +213,18 @@ impl Causes {
         self.0.add(cause, ns);
     }
 
-    /// The same for a cause that is known only at run time, and often no time.
+    /// Adds the time of a wait for a die behind GC of the same plane, GC of other planes, and write-backs.
+    #[inline(always)]
+    pub(crate) fn add_collections(&mut self, own: u64, other: u64, back: u64) {
+        if self.has_few() {
+            self.set_others();
+        }
+        self.0.add(Cause::DieGcOwn, own);
+        self.0.add(Cause::DieGcOther, other);
+        self.0.add(Cause::DieWriteback, back);
+    }
+
+    /// [`Causes::add`] for a cause that is known only at run time, and often no time.
     #[inline(always)]
     pub(crate) fn charge(&mut self, cause: Cause, ns: u64) {
         if ns > 0 {

@@ -4,6 +4,7 @@
 
 use std::hint::select_unpredictable;
 use std::io;
+use std::mem::offset_of;
 use std::ops::{Index, IndexMut};
 
 use super::occupancy::{Level, Occupancy};
@@ -81,50 +82,36 @@ impl Turn {
     }
 }
 
-/// A unit of exclusion: a die (or chip, or channel) with its FIFO and its ledger.
+/// A unit of exclusion: a die (or chip, or channel) with its FIFO and its ledger. Pages of the host use the first two cache lines of
+/// it.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(in crate::engine) struct Unit {
     /// The operation that occupies the array, or holds it while waiting for the bus.
     array: OpId,
-    /// The operation in the cache register (rule R8).
-    cache: OpId,
+    /// The collection that holds the unit, or none.
+    pub(in crate::engine) job: JobId,
+    /// Waiting operations.
+    pub(in crate::engine) queue: Fifo,
+    /// Number of collections begun.
+    pub(in crate::engine) collections: u32,
     /// A read in the array waits for the cache register, or a program in the register waits for the array.
     parked: bool,
     /// State of the suspension.
     suspension: Suspension,
-    /// The suspended operation, its remaining time, and the time of its interruption.
-    suspended: OpId,
-    rest: Nanos,
-    interrupted: Nanos,
     /// Holder of the unit, and the time since when it holds it.
     holder: Holder,
     since: Nanos,
-    /// Planes (bits, by index in the unit) of the collection that holds it.
-    gc_planes: u64,
     /// Total time held by GC.
     gc: u64,
     /// Total time held by write-backs.
     writeback: u64,
-    /// Total time held by write-backs of the write cache.
-    cached: u64,
-    /// Total time held by host operations, without those of the fast lane: exact while the device is observed, which closes the lane.
-    host: u64,
     /// Delay of host service compared with service without GC: see `Ssd::turn`.
     lag: u64,
     /// Total time held by GC and write-backs when the last host operation began.
     lag_gc: u64,
     /// Time at which a host operation last released the unit.
     released: Nanos,
-    /// Waiting operations.
-    pub(in crate::engine) queue: Fifo,
-    /// The collection that holds the unit, or none.
-    pub(in crate::engine) job: JobId,
-    /// Number of collections begun.
-    pub(in crate::engine) collections: u32,
-    /// Planes due for GC, oldest first.
-    due: Vec<PlaneId>,
-    /// The plane of the last dynamic write, by index in the unit.
-    pub(in crate::engine) token: u32,
     /// The number of the `dirty` list that the unit was added to last, and of the one for which its operations joined
     /// `Dies::wanted`.
     marked: u64,
@@ -132,7 +119,25 @@ pub(in crate::engine) struct Unit {
     wants: u64,
     /// Its channel, as in `Buses::contested`.
     bus: u64,
+    /// Planes due for GC, oldest first.
+    due: Vec<PlaneId>,
+    /// Planes (bits, by index in the unit) of the collection that holds it.
+    gc_planes: u64,
+    /// The suspended operation, its remaining time, and the time of its interruption.
+    suspended: OpId,
+    /// The operation in the cache register (rule R8).
+    cache: OpId,
+    rest: Nanos,
+    interrupted: Nanos,
+    /// Total time held by write-backs of the write cache.
+    cached: u64,
+    /// Total time held by host operations, without those of the fast lane: exact while the device is observed, which closes the lane.
+    host: u64,
+    /// The plane of the last dynamic write, by index in the unit.
+    pub(in crate::engine) token: u32,
 }
+
+const _: () = assert!(offset_of!(Unit, suspended) == 2 * 64, "what pages of the host use is two cache lines");
 
 impl Unit {
     fn new(planes: u32, bus: u64) -> Self {

@@ -763,10 +763,7 @@ impl Ssd {
         let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[ledger as usize], in_unit, self.now)
             - self.kernel.ops[Page(op)].ledger_gc_own;
         self.note_conflict(op, unit, gc_all, back);
-        let blame = &mut self.kernel.ops[Page(op)].blame;
-        blame.add(Cause::DieGcOwn, gc_own);
-        blame.add(Cause::DieGcOther, gc_all - gc_own);
-        blame.add(Cause::DieWriteback, back);
+        self.kernel.ops[Page(op)].blame.add_collections(gc_own, gc_all - gc_own, back);
     }
 
     /// The shadow clock of a unit serves only host operations, in the same order. Returns the lag of real service against it if
