@@ -41,8 +41,10 @@ struct Turn {
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     turns: [Turn; STEPS],
-    /// When its legs end.
+    /// When its legs end, first those whose end concerns the channel: a transfer ends, or is requested.
     ends: [Nanos; LEGS],
+    /// Number of those.
+    on_channel: usize,
 }
 
 impl Times {
@@ -57,26 +59,31 @@ impl Times {
     }
 
     fn new(pace: &Pace, count: usize, mut reads: [bool; 2]) -> Times {
-        let (mut start, mut ends) = (Nanos::ZERO, Vec::with_capacity(LEGS));
+        let (mut start, mut ends, mut others) = (Nanos::ZERO, Vec::with_capacity(LEGS), Vec::with_capacity(STEPS));
         let turns = std::array::from_fn(|step| {
             let who = step % count;
             let requests = start + if reads[who] { pace.read } else { Nanos::ZERO };
             let end = requests + pace.transfer + if reads[who] { Nanos::ZERO } else { pace.program };
             let turn = Turn { who, reads: reads[who], start, requests, end };
-            ends.extend(reads[who].then_some(requests).into_iter().chain([end]));
+            ends.extend(reads[who].then_some(requests));
             reads[who] = !reads[who];
+            // A program, before a read: nothing happens on the channel.
+            let inside = !turn.reads && reads[(step + 1) % count];
+            if inside { &mut others } else { &mut ends }.push(end);
             start = end;
             turn
         });
-        Times { turns, ends: ends.try_into().expect("law: every second step of a collection is a read") }
+        let on_channel = ends.len();
+        ends.append(&mut others);
+        Times { turns, ends: ends.try_into().expect("law: every second step of a collection is a read"), on_channel }
     }
 }
 
 /// When legs of chains end, modulo the length of a cycle.
 #[derive(Clone)]
 pub(super) struct Ends {
-    /// By unit.
-    of_unit: Vec<[u64; LEGS]>,
+    /// By unit, and how many of them concern the channel: the first ones.
+    of_unit: Vec<([u64; LEGS], usize)>,
     /// By a hash of the time: how many there are, and their units, combined by exclusive or.
     slots: Vec<(u32, u32)>,
 }
@@ -84,7 +91,7 @@ pub(super) struct Ends {
 impl Ends {
     /// `units`: those that may have such chains.
     pub(super) fn new(units: usize) -> Self {
-        Ends { of_unit: vec![[0; LEGS]; units], slots: vec![(0, 0); if units > 0 { SLOTS } else { 0 }] }
+        Ends { of_unit: vec![([0; LEGS], 0); units], slots: vec![(0, 0); if units > 0 { SLOTS } else { 0 }] }
     }
 
     #[inline(always)]
@@ -93,8 +100,8 @@ impl Ends {
         &mut self.slots[hash as usize >> (64 - SLOTS.trailing_zeros())]
     }
 
-    fn enter(&mut self, unit: UnitId, ends: [u64; LEGS]) {
-        self.of_unit[unit.ix()] = ends;
+    fn enter(&mut self, unit: UnitId, ends: [u64; LEGS], on_channel: usize) {
+        self.of_unit[unit.ix()] = (ends, on_channel);
         for time in ends {
             let (count, units) = self.slot(time);
             (*count, *units) = (*count + 1, *units ^ unit.0);
@@ -102,7 +109,7 @@ impl Ends {
     }
 
     fn remove(&mut self, unit: UnitId) {
-        for time in self.of_unit[unit.ix()] {
+        for time in self.of_unit[unit.ix()].0 {
             let (count, units) = self.slot(time);
             (*count, *units) = (*count - 1, *units ^ unit.0);
         }
@@ -198,18 +205,19 @@ impl Ssd {
             self.chains.passages[bus].pass(now + Nanos(1), &pace);
         }
         let since = now.0 % pace.period.0;
-        let ends = self.chains.cycles[cycle.times].ends.map(|end| {
+        let Times { ends, on_channel, .. } = self.chains.cycles[cycle.times];
+        let ends = ends.map(|end| {
             let at = since + end.0;
             if at < pace.period.0 { at } else { at - pace.period.0 }
         });
-        self.chains.ends.enter(unit, ends);
+        self.chains.ends.enter(unit, ends, on_channel);
         let until = now + Nanos(pace.period.0 * u64::from(cycles));
         self.set_chain(unit, Chain { op: id, start: now, until, kind: Kind::Turns });
         true
     }
 
     /// Something happens at `time`, which comes next, on one channel or on any of them: dissolves the chains there of which a leg
-    /// ends then.
+    /// ends then. (If it is one channel, the end of the leg must concern it.)
     #[inline(always)]
     pub(in crate::engine) fn meet_turns(&mut self, time: Nanos, bus: Option<usize>) {
         if self.chains.count > 0 && self.fast.turns {
@@ -238,10 +246,12 @@ impl Ssd {
 
     /// Dissolves the chain of a unit if one of its legs ends at `time`, on this channel if one is given.
     fn dissolve_turns_of(&mut self, unit: UnitId, time: Nanos, since: u64, bus: Option<usize>) {
-        let id = self.chains.of_unit[unit.ix()].op;
-        if self.chains.ends.of_unit[unit.ix()].contains(&since)
-            && bus.is_none_or(|bus| self.kernel.ops[id].channel.ix() == bus)
-        {
+        let (id, (ends, on_channel)) = (self.chains.of_unit[unit.ix()].op, &self.chains.ends.of_unit[unit.ix()]);
+        let met = match bus {
+            None => ends.contains(&since),
+            Some(bus) => self.kernel.ops[id].channel.ix() == bus && ends[..*on_channel].contains(&since),
+        };
+        if met {
             self.dissolve(unit, time, false);
         }
     }
