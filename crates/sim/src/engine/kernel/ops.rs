@@ -518,7 +518,6 @@ impl Ops {
     /// An operation leaves the fast lane, if it is there.
     pub(in crate::engine) fn leave_lane(&mut self, op: OpId) {
         self.others += usize::from(std::mem::replace(&mut self[op].lane, false));
-        self[op].single = false;
     }
 
     /// Frees an operation.

@@ -1,6 +1,6 @@
-//! The spine: the part that every device uses. Requests are admitted (`host`), wait (`window`) and are dispatched to dies
-//! (`dispatch`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `single`, `copies`). Operations in no
-//! time are in `timeless`.
+//! The spine: the part that every device uses. Requests are admitted (`host`, their records are in `requests`), wait (`window`) and
+//! are dispatched to dies (`dispatch`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `single`,
+//! `copies`). Operations in no time are in `timeless`.
 
 pub(super) mod complete;
 pub(super) mod copies;

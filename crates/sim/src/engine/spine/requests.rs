@@ -174,3 +174,24 @@ impl IndexMut<RequestId> for Requests {
         &mut self.records[id.0]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Lpn;
+
+    #[test]
+    fn a_place_keeps_nothing_of_an_earlier_request() {
+        let mut requests = Requests::with_capacity(1);
+        let record = || HostRequest::new(0, Waiting::BLANK, Nanos::ZERO, true);
+        let id = requests.insert(record(), 3);
+        let end = requests.end_mut(id);
+        (end.remaining, end.kept, end.uncorrectable, end.delayed) = (0, OpId(7), 2, Nanos(5));
+        (end.best.completed, end.best.lpn) = (Nanos(9), Lpn(4));
+        requests.remove(id);
+        assert_eq!(requests.insert(record(), 2), id, "the place is used again");
+        let end = requests.end(id);
+        assert_eq!((end.remaining, end.kept, end.uncorrectable, end.delayed), (2, OpId::NONE, 0, Nanos::NEVER));
+        assert_eq!((end.best.completed, end.best.lpn), (Nanos::ZERO, Lpn::NONE));
+    }
+}
