@@ -6,7 +6,8 @@
 //!
 //! Such a chain is dissolved like that of a collection that holds its die ([`super::chains`]), and when an operation joins the
 //! queue of the die. When time comes to the end of one of its legs, it is dissolved before anything else happens
-//! ([`Ssd::meet_turns`]). So no order at one time depends on an event that a chain does without.
+//! ([`Ssd::meet_turns`]). So no order at one time depends on an event that a chain does without. If what happens concerns one channel
+//! alone, the end of a program that is followed by a read does not matter.
 
 use super::chains::{Chain, Kind, Pace, Passage};
 use crate::device::transaction::{Class, Verb};
