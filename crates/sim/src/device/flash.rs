@@ -281,6 +281,13 @@ impl Flash {
         self.lpn_of[page.ix()]
     }
 
+    /// Logical pages whose valid copies a block's pages hold from an offset on, or none.
+    #[inline(always)]
+    pub(crate) fn lpns_from(&self, block: BlockId, offset: u32) -> &[Lpn] {
+        let end = (block.0 + 1) * self.pages_per_block;
+        &self.lpn_of[(block.0 * self.pages_per_block + offset) as usize..end as usize]
+    }
+
     /// Prefetches for a page that will soon become stale.
     #[inline(always)]
     pub(crate) fn expect_stale(&self, page: Ppn, block: BlockId) {

@@ -37,6 +37,9 @@ const PASSAGES: usize = 4;
 /// A chain is worth its beginning and end from this number of moves on.
 const SHORTEST: u32 = 2;
 
+/// Pages of a victim whose entries in the map are prefetched when a chain begins. Most chains end after few moves.
+const EXPECTED: usize = 4;
+
 /// Times of a move of one page. They are the same for all pages.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
@@ -77,7 +80,7 @@ impl Chain {
 }
 
 /// The next transfer of a chain: from the die, and back to it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     pub(super) at: Nanos,
     pub(super) unit: UnitId,
@@ -87,7 +90,7 @@ pub(super) struct Passage {
 ///
 /// When a transfer has begun, the next one of its chain is later than all others, because all periods are equal and no two
 /// transfers overlap. So it stays in its place, and the one after it becomes the first.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Passages {
     ring: Vec<Passage>,
     first: usize,
@@ -105,32 +108,60 @@ impl Passages {
         early.iter().chain(late)
     }
 
+    /// Number of transfers that begin before `at`.
+    #[inline(always)]
+    fn before(&self, at: Nanos) -> usize {
+        let (late, early) = self.ring.split_at(self.first);
+        let count = early.partition_point(|other| other.at < at);
+        if count < early.len() { count } else { count + late.partition_point(|other| other.at < at) }
+    }
+
+    /// Start of the `n`-th transfer.
+    #[inline(always)]
+    fn nth(&self, n: usize) -> Nanos {
+        let place = self.first + n;
+        self.ring[if place < self.ring.len() { place } else { place - self.ring.len() }].at
+    }
+
     /// Adds the transfers of a chain, which do not overlap each other, if they overlap no other one. Returns whether it did.
     pub(super) fn insert(&mut self, passages: &[Passage], pace: &Pace) -> bool {
-        self.ring.rotate_left(self.first);
-        self.first = 0;
-        let mut places = [0; PASSAGES];
-        if let (Some(first), Some(last)) = (self.ring.first(), self.ring.last()) {
-            for (Passage { at, .. }, place) in passages.iter().zip(&mut places) {
-                let next = self.ring.partition_point(|other| other.at < *at);
-                let before = next.checked_sub(1).map_or(last.at, |before| self.ring[before].at + pace.period);
-                let after = self.ring.get(next).map_or(first.at + pace.period, |after| after.at);
-                if before + pace.on_bus > *at + pace.period || *at + pace.on_bus > after {
+        let (count, mut earlier) = (self.ring.len(), [0; PASSAGES]);
+        if count > 0 {
+            for (Passage { at, .. }, earlier) in passages.iter().zip(&mut earlier) {
+                let n = self.before(*at);
+                let last = if n > 0 { self.nth(n - 1) + pace.period } else { self.nth(count - 1) };
+                let next = if n < count { self.nth(n) } else { self.nth(0) + pace.period };
+                if last + pace.on_bus > *at + pace.period || *at + pace.on_bus > next {
                     return false;
                 }
-                *place = next;
+                *earlier = n;
             }
         }
-        for (added, (passage, place)) in passages.iter().zip(places).enumerate() {
-            self.ring.insert(place + added, *passage);
+        for (added, (passage, earlier)) in passages.iter().zip(earlier).enumerate() {
+            let mut place = self.first + earlier + added;
+            if place > self.ring.len() {
+                place -= self.ring.len();
+                self.first += 1;
+            }
+            self.ring.insert(place, *passage);
         }
         true
     }
 
     fn remove(&mut self, unit: UnitId) {
-        let before = self.ring[..self.first].iter().filter(|passage| passage.unit == unit).count();
-        self.ring.retain(|passage| passage.unit != unit);
-        self.first = if self.first - before < self.ring.len() { self.first - before } else { 0 };
+        let (end, ring, mut kept) = (self.ring.len(), &mut self.ring[..], 0);
+        // Branchless: which ones stay is unpredictable.
+        let mut keep = |places: std::ops::Range<usize>| {
+            for place in places {
+                let passage = ring[place];
+                ring[kept] = passage;
+                kept += usize::from(passage.unit != unit);
+            }
+            kept
+        };
+        let (first, count) = (keep(0..self.first), keep(self.first..end));
+        self.ring.truncate(count);
+        self.first = if first < count { first } else { 0 };
     }
 
     /// The start of the first transfer, if it is before `limit`. It has begun, and the next one of its place in the period is the
@@ -258,9 +289,18 @@ impl Ssd {
                 return false;
             }
         }
+        self.expect_next_moves(id);
         let until = start + Nanos(pace.period.0 * u64::from(moves));
         self.set_chain(unit, Chain { op: id, start, until, kind: Kind::Moves });
         true
+    }
+
+    /// A collection will move the next pages of its victim soon: their entries in the map are prefetched.
+    #[inline(always)]
+    pub(super) fn expect_next_moves(&self, id: OpId) {
+        let job = &self.gc.jobs[self.kernel.ops[id].job.0].job;
+        let next = self.dev.flash.lpns_from(job.victims[0], job.cursor[0]);
+        next.iter().take(EXPECTED).for_each(|lpn| self.dev.map.expect(*lpn));
     }
 
     /// A unit has a chain from now on instead of an event of its array.
@@ -563,6 +603,56 @@ impl Ssd {
             self.copy_one(id, page);
         } else {
             self.fetch_one(id, page);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{below, stream};
+
+    /// Compares with a plain list. Chains have one to four transfers in a period; some begin at the end of another's.
+    #[test]
+    fn transfers_keep_their_order_and_never_overlap() {
+        let mut rng = stream(3, "passages");
+        let (period, on_bus) = (Nanos(1000), Nanos(40));
+        let pace = Pace { read: Nanos::ZERO, transfer: on_bus, program: Nanos::ZERO, period, on_bus };
+        for _ in 0..200 {
+            let (mut ring, mut list, mut now) = (Passages::default(), Vec::<Passage>::new(), Nanos(5000));
+            for unit in 0..100 {
+                let unit = UnitId(unit);
+                now = now + Nanos(below(&mut rng, 300));
+                list.sort_by_key(|passage| passage.at);
+                while let Some(begun) = ring.pass(now, &pace) {
+                    assert_eq!(list[0].at, begun);
+                    list[0].at = begun + period;
+                    list.sort_by_key(|passage| passage.at);
+                }
+                assert!(list.iter().all(|passage| passage.at >= now));
+                let behind = list.first().map_or(Nanos::ZERO, |first| Nanos(first.at.0 + on_bus.0 - now.0));
+                let first = if below(&mut rng, 3) == 0 { behind.0 } else { below(&mut rng, 250) };
+                let count = 1 + below(&mut rng, PASSAGES as u64);
+                let added: Vec<_> = (0..count).map(|n| Passage { at: now + Nanos(first + n * 200), unit }).collect();
+                let apart = |other: &Passage, at: Nanos| {
+                    let distance = (other.at.0 + 10 * period.0 - at.0) % period.0;
+                    distance >= on_bus.0 && period.0 - distance >= on_bus.0
+                };
+                let fits = added.iter().all(|passage| list.iter().all(|other| apart(other, passage.at)));
+                // All transfers come within one period.
+                if first + (count - 1) * 200 < period.0 {
+                    assert_eq!(ring.insert(&added, &pace), fits, "{list:?} and {added:?}");
+                    list.extend(if fits { added } else { Vec::new() });
+                }
+                if below(&mut rng, 3) == 0 {
+                    let gone = UnitId(below(&mut rng, u64::from(unit.0) + 1) as u32);
+                    ring.remove(gone);
+                    list.retain(|passage| passage.unit != gone);
+                }
+                list.sort_by_key(|passage| passage.at);
+                let kept = ring.iter().map(|passage| (passage.at, passage.unit));
+                assert!(kept.eq(list.iter().map(|passage| (passage.at, passage.unit))), "{ring:?} is not {list:?}");
+            }
         }
     }
 }

@@ -87,33 +87,60 @@ pub(super) struct Ends {
     of_unit: Vec<([u64; LEGS], usize)>,
     /// By a hash of the time: how many there are, and their units, combined by exclusive or.
     slots: Vec<(u32, u32)>,
+    /// A bit for each slot with any. It stays in the cache.
+    used: [u64; SLOTS / 64],
+    /// Start of the last cycle of which a time was needed.
+    cycle: u64,
 }
 
 impl Ends {
     /// `units`: those that may have such chains.
     pub(super) fn new(units: usize) -> Self {
-        Ends { of_unit: vec![([0; LEGS], 0); units], slots: vec![(0, 0); if units > 0 { SLOTS } else { 0 }] }
+        let slots = vec![(0, 0); if units > 0 { SLOTS } else { 0 }];
+        Ends { of_unit: vec![([0; LEGS], 0); units], slots, used: [0; SLOTS / 64], cycle: 0 }
+    }
+
+    /// A time modulo the length of a cycle. Most times are in the cycle of the last one.
+    #[inline(always)]
+    fn within_cycle(&mut self, time: Nanos, period: Nanos) -> u64 {
+        let since = time.0.wrapping_sub(self.cycle);
+        if since < period.0 {
+            return since;
+        }
+        let since = time.0 % period.0;
+        self.cycle = time.0 - since;
+        since
     }
 
     #[inline(always)]
-    fn slot(&mut self, time: u64) -> &mut (u32, u32) {
-        let hash = time.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        &mut self.slots[hash as usize >> (64 - SLOTS.trailing_zeros())]
+    fn slot(time: u64) -> usize {
+        time.wrapping_mul(0x9E37_79B9_7F4A_7C15) as usize >> (64 - SLOTS.trailing_zeros())
     }
 
     fn enter(&mut self, unit: UnitId, ends: [u64; LEGS], on_channel: usize) {
         self.of_unit[unit.ix()] = (ends, on_channel);
         for time in ends {
-            let (count, units) = self.slot(time);
+            let slot = Self::slot(time);
+            let (count, units) = &mut self.slots[slot];
             (*count, *units) = (*count + 1, *units ^ unit.0);
+            self.used[slot / 64] |= 1 << (slot % 64);
         }
     }
 
     fn remove(&mut self, unit: UnitId) {
         for time in self.of_unit[unit.ix()].0 {
-            let (count, units) = self.slot(time);
+            let slot = Self::slot(time);
+            let (count, units) = &mut self.slots[slot];
             (*count, *units) = (*count - 1, *units ^ unit.0);
+            self.used[slot / 64] &= !(u64::from(*count == 0) << (slot % 64));
         }
+    }
+
+    /// How many legs end at a time, as far as its slot tells, and their units.
+    #[inline(always)]
+    fn at(&self, time: u64) -> (u32, u32) {
+        let slot = Self::slot(time);
+        if self.used[slot / 64] >> (slot % 64) & 1 == 0 { (0, 0) } else { self.slots[slot] }
     }
 }
 
@@ -205,13 +232,14 @@ impl Ssd {
             // Its transfer has begun.
             self.chains.passages[bus].pass(now + Nanos(1), &pace);
         }
-        let since = now.0 % pace.period.0;
+        let since = self.chains.ends.within_cycle(now, pace.period);
         let Times { ends, on_channel, .. } = self.chains.cycles[cycle.times];
         let ends = ends.map(|end| {
             let at = since + end.0;
             if at < pace.period.0 { at } else { at - pace.period.0 }
         });
         self.chains.ends.enter(unit, ends, on_channel);
+        cycle.ops[..cycle.count].iter().for_each(|id| self.expect_next_moves(*id));
         let until = now + Nanos(pace.period.0 * u64::from(cycles));
         self.set_chain(unit, Chain { op: id, start: now, until, kind: Kind::Turns });
         true
@@ -228,8 +256,8 @@ impl Ssd {
 
     #[inline(never)]
     fn dissolve_met_turns(&mut self, time: Nanos, bus: Option<usize>) {
-        let since = time.0 % self.chains.pace.period.0;
-        match *self.chains.ends.slot(since) {
+        let since = self.chains.ends.within_cycle(time, self.chains.pace.period);
+        match self.chains.ends.at(since) {
             (0, _) => {}
             (1, unit) => self.dissolve_turns_of(UnitId(unit), time, since, bus),
             _ => self.dissolve_turns_at(time, since, bus),
@@ -364,7 +392,8 @@ impl Ssd {
     /// counted by the caller.
     fn set_turn(&mut self, id: OpId, page: Ppn, reads: bool, serves: bool) {
         let (job, plane) = (self.kernel.ops[id].job, self.kernel.ops[id].plane);
-        let one = PageSet::one(page);
+        let (one, lpn) = (PageSet::one(page), self.dev.flash.lpn_of(page));
+        self.dev.map.expect(lpn);
         self.gc.jobs[job.0].job.hand = if reads { PageSet::EMPTY } else { one };
         if reads && serves {
             self.fetch_one(id, page);
@@ -372,7 +401,7 @@ impl Ssd {
             let op = &mut self.kernel.ops[id];
             (op.verb, op.pages) = (Verb::Read, one);
         } else {
-            self.kernel.ops[Page(id)].tags[0] = self.oracle.load(page, self.dev.flash.lpn_of(page));
+            self.kernel.ops[Page(id)].tags[0] = self.oracle.load(page, lpn);
             let op = &mut self.kernel.ops[id];
             (op.verb, op.from) = (Verb::Program, one);
             if serves {
