@@ -295,6 +295,12 @@ impl Flash {
         prefetch(&self.valid, block.ix());
     }
 
+    /// Prefetches for an array read that will soon begin in a block.
+    #[inline(always)]
+    pub(crate) fn expect_read(&self, block: BlockId) {
+        prefetch(&self.use_of, block.ix());
+    }
+
     /// Prefetches for host data that will soon be programmed in a plane.
     #[inline(always)]
     pub(crate) fn expect_program(&self, plane: PlaneId) {

@@ -308,6 +308,9 @@ impl Ssd {
         }
         let op = &self.kernel.ops[next];
         self.dev.map.expect(op.lpn);
+        if op.need != Need::Write {
+            self.dev.flash.expect_read(self.dev.geometry.block_of(op.pages.head()));
+        }
         if op.next.is_some() {
             self.kernel.ops.expect(op.next);
         }
