@@ -27,6 +27,7 @@ use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::{Hop, Journey};
 use crate::units::{OpId, Ppn, UnitId};
+use std::ops::Range;
 
 /// Leg of an operation whose collection is a chain.
 pub(in crate::engine) const CHAINED: u8 = u8::MAX - 1;
@@ -151,7 +152,7 @@ impl Passages {
     fn remove(&mut self, unit: UnitId) {
         let (end, ring, mut kept) = (self.ring.len(), &mut self.ring[..], 0);
         // Branchless: which ones stay is unpredictable.
-        let mut keep = |places: std::ops::Range<usize>| {
+        let mut keep = |places: Range<usize>| {
             for place in places {
                 let passage = ring[place];
                 ring[kept] = passage;

@@ -392,12 +392,16 @@ impl Ssd {
     /// counted by the caller.
     fn set_turn(&mut self, id: OpId, page: Ppn, reads: bool, serves: bool) {
         let (job, plane) = (self.kernel.ops[id].job, self.kernel.ops[id].plane);
-        let (one, lpn) = (PageSet::one(page), self.dev.flash.lpn_of(page));
-        self.dev.map.expect(lpn);
+        let one = PageSet::one(page);
         self.gc.jobs[job.0].job.hand = if reads { PageSet::EMPTY } else { one };
         if reads && serves {
             self.fetch_one(id, page);
-        } else if reads {
+            return;
+        }
+        let lpn = self.dev.flash.lpn_of(page);
+        // The entry is needed when the page lands.
+        self.dev.map.expect(lpn);
+        if reads {
             let op = &mut self.kernel.ops[id];
             (op.verb, op.pages) = (Verb::Read, one);
         } else {
