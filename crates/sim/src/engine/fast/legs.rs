@@ -191,7 +191,7 @@ impl Ssd {
         let unit = match first {
             Timer::Array(unit) => unit,
             Timer::Bus(_) if !self.kernel.timers.alone() => return false,
-            Timer::Bus(bus) if self.fast.pauses => return self.express_read_out(bus, time),
+            Timer::Bus(bus) if self.fast.erases => return self.express_bus(bus, time),
             Timer::Bus(bus) => return self.fast.steps && self.express_fetched(bus, time),
             _ => return false,
         };
@@ -202,9 +202,12 @@ impl Ssd {
             return plain && self.express_moves(time);
         }
         match (op.verb, op.leg) {
-            (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => self.express_out(id, time),
+            (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => {
+                self.express_out(id, time) || self.fast.erases && self.express_asks(id, time)
+            }
             (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, time),
-            (Verb::Read, FUSED) | (Verb::Program, _) if plain && self.fast.pauses => self.express_step(id, time),
+            (Verb::Read, FUSED) if plain && self.fast.pauses => self.express_step(id, time),
+            (Verb::Program, _) if plain && self.fast.erases => self.express_step(id, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
             (Verb::Erase, _) if plain && self.fast.erases => self.express_erased(id, time),
@@ -317,6 +320,35 @@ impl Ssd {
         self.kernel.buses[bus].begin(true, time, time + out, self.stats.last_completion);
         self.clear_way(bus, time, time + out);
         self.fuse_move(id, bus)
+    }
+
+    /// The array read of a plain move has ended, and its bus is busy: the page waits for it.
+    #[inline(never)]
+    fn express_asks(&mut self, id: OpId, time: Nanos) -> bool {
+        self.now = time;
+        self.kernel.timers.pop();
+        let op = &mut self.kernel.ops[id];
+        op.leg = 1;
+        let bus = op.channel.ix();
+        self.ask(id, bus);
+        self.rest_of_round();
+        true
+    }
+
+    /// The event of a bus is that it is free, or ends the read-out of a plain move. If it is known what follows, carries it out.
+    /// Returns whether it did.
+    #[inline(never)]
+    fn express_bus(&mut self, bus: usize, time: Nanos) -> bool {
+        let state = &mut self.kernel.buses[bus];
+        if state.holder.is_some() {
+            return self.express_read_out(bus, time);
+        }
+        self.now = time;
+        state.awaited = false;
+        self.kernel.timers.pop();
+        self.mark_bus(bus);
+        self.rest_of_round();
+        true
     }
 
     /// A plain move has ended: the next move of its collection begins, if there is one.

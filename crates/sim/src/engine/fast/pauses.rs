@@ -44,7 +44,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn express_read_out(&mut self, bus: usize, time: Nanos) -> bool {
         let id = self.kernel.buses[bus].holder;
-        if id.is_none() || self.kernel.ops[id].class != Class::Gc {
+        if self.kernel.ops[id].class != Class::Gc {
             return false;
         }
         let op = &self.kernel.ops[id];
