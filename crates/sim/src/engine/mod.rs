@@ -402,7 +402,7 @@ impl Ssd {
     /// Handles events until the host's ring is at most half full, or nothing is left to do.
     #[inline(never)]
     pub fn run_until_room(&mut self) {
-        while self.host.crowded() && self.advance(Nanos::NEVER) {}
+        while self.host.crowded() && self.handle_next(Nanos::NEVER) {}
     }
 
     /// A part of [`Ssd::run_until_room`]: the events of at most `times` times. False: there is room, or nothing is left to do.
@@ -429,8 +429,14 @@ impl Ssd {
     }
 
     /// Handles the time of the next event. Returns false if there is none up to `limit`.
-    #[inline]
+    #[inline(never)]
     fn advance(&mut self, limit: Nanos) -> bool {
+        self.handle_next(limit)
+    }
+
+    /// [`Ssd::advance`] for the loop that most events are handled in.
+    #[inline(always)]
+    fn handle_next(&mut self, limit: Nanos) -> bool {
         if self.host.fault.is_some() {
             return false;
         }

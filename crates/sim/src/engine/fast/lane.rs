@@ -292,8 +292,21 @@ impl Ssd {
             self.note_flash_read(id, tag);
         }
         if gc + writeback > 0 {
-            self.charge_collections(id, unit, gc, writeback);
+            self.charge_held(id, unit, gc, writeback);
         }
+    }
+
+    /// [`Ssd::charge_collections`] for a page in the lane that has just begun.
+    #[inline(always)]
+    fn charge_held(&mut self, id: OpId, unit: UnitId, gc: u64, writeback: u64) {
+        if self.features.conflict.is_some() {
+            return self.charge_collections(id, unit, gc, writeback);
+        }
+        let (op, page) = self.kernel.ops.both(id);
+        // GC does not hold the die any more.
+        let ledger = self.dev.geometry.spot(op.plane).ledger;
+        let own = self.kernel.dies.gc_by_plane[ledger as usize] - page.ledger_gc_own;
+        page.blame.add_collections(own, gc - own, writeback);
     }
 
     /// An operation of a long queue begins: prefetches its request, which its end needs, the map's entry of the next one, whose record
@@ -324,7 +337,7 @@ impl Ssd {
             self.expect_next(next, request);
         }
         if gc + writeback > 0 {
-            self.charge_collections(id, unit, gc, writeback);
+            self.charge_held(id, unit, gc, writeback);
         }
         true
     }
@@ -430,10 +443,12 @@ impl Ssd {
     /// The program of a write in the lane ends alone: ends it, and carries out the rest of the round. Returns whether it did.
     #[inline(never)]
     pub(super) fn express_written(&mut self, id: OpId, unit: UnitId, time: Nanos) -> bool {
-        // Its request may be followed by others, on any channel.
-        self.meet_turns(time, None);
-        if !self.kernel.timers.alone() {
-            return false;
+        if self.fast.turns {
+            // Its request may be followed by others, on any channel.
+            self.meet_turns(time, None);
+            if !self.kernel.timers.alone() {
+                return false;
+            }
         }
         self.now = time;
         self.kernel.timers.pop();

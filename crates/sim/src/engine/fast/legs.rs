@@ -182,7 +182,7 @@ impl Ssd {
 
     /// Precondition: at the next event's time nothing but events happens. If the event is alone and ends an array read for the
     /// host or GC, or if all events are legs of plain moves, handles them here as the round would. Returns whether it did.
-    #[inline]
+    #[inline(always)]
     pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
         let first = self.kernel.timers.first();
         if self.fast.turns && !self.meet_turns_of(first, time) {
@@ -197,6 +197,9 @@ impl Ssd {
         };
         let id = self.kernel.dies[unit].array();
         let op = &self.kernel.ops[id];
+        if op.lane && op.verb == Verb::Program && self.fast.writes {
+            return self.kernel.timers.alone() && self.express_written(id, unit, time);
+        }
         let plain = op.class == Class::Gc && self.fast.moves;
         if !self.kernel.timers.alone() {
             return plain && self.express_moves(time);
@@ -214,7 +217,6 @@ impl Ssd {
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
-            (Verb::Program, _) if op.lane && self.fast.writes => self.express_written(id, unit, time),
             _ => false,
         }
     }
