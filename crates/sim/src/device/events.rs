@@ -21,6 +21,14 @@ struct Entry {
     previous: u32,
 }
 
+impl Entry {
+    /// Whether it is the only one in its bucket.
+    #[inline(always)]
+    fn is_lone(&self) -> bool {
+        self.next == NONE && self.previous == NONE
+    }
+}
+
 /// The next event of every resource.
 #[derive(Clone, Debug)]
 pub struct Events {
@@ -145,8 +153,13 @@ impl Events {
     }
 
     /// Whether the next event is the only one at its time.
-    #[inline]
+    #[inline(always)]
     pub fn alone(&self) -> bool {
+        self.entries[self.first as usize].is_lone() || self.has_no_twin()
+    }
+
+    #[inline(never)]
+    fn has_no_twin(&self) -> bool {
         let mut at = self.heads[self.bucket(self.next)];
         while at != NONE {
             let entry = &self.entries[at as usize];
@@ -161,9 +174,16 @@ impl Events {
     /// Takes one event of the earliest time.
     #[inline(never)]
     pub fn pop(&mut self) -> usize {
-        let resource = self.first as usize;
-        self.unlink(resource);
-        self.find();
+        let (resource, bucket) = (self.first as usize, self.bucket(self.next));
+        let entry = &mut self.entries[resource];
+        if entry.is_lone() {
+            entry.time = Nanos::NEVER;
+            self.heads[bucket] = NONE;
+            self.filled[bucket / 64] &= !(1 << (bucket % 64));
+        } else {
+            self.unlink(resource);
+        }
+        self.find_from(bucket);
         resource
     }
 
@@ -203,7 +223,11 @@ impl Events {
     /// Finds the next event. None is earlier than the last one, so the search starts in its bucket.
     #[inline(always)]
     fn find(&mut self) {
-        let start = self.bucket(self.next);
+        self.find_from(self.bucket(self.next));
+    }
+
+    #[inline(always)]
+    fn find_from(&mut self, start: usize) {
         let bits = self.filled[start / 64] & (u64::MAX << (start % 64));
         // Most often it is in the same word of the set.
         let near = bits != 0 && self.take_first_of(start / 64 * 64 + bits.trailing_zeros() as usize, self.turn_ends());
