@@ -52,6 +52,33 @@ impl Ssd {
         true
     }
 
+    /// Grants a channel to its first request, if that is of a collection, on a device with plain moves. Returns whether it did.
+    /// Equals [`Ssd::grant_bus`], without cases that cannot occur there.
+    #[inline(always)]
+    pub(in crate::engine) fn grant_to_move(&mut self, bus: usize) -> bool {
+        let now = self.now;
+        let id = self.kernel.buses[bus].queue.head();
+        let op = &mut self.kernel.ops[id];
+        let Some(leg) = op.legs.get(op.leg).filter(|_| op.class == Class::Gc) else { return false };
+        let (unit, array) = (op.unit, op.legs.get(op.leg + 1));
+        let until = now + leg.time;
+        let state = &mut self.kernel.buses[bus];
+        state.queue.pop(&self.kernel.ops);
+        state.begin(true, now, until, self.stats.last_completion);
+        self.clear_way(bus, now, until);
+        if let Some(array) = array {
+            self.kernel.ops[id].leg += 1;
+            self.kernel.timers.set(Timer::Array(unit), until + array.time);
+            if !self.kernel.buses[bus].queue.is_empty() {
+                self.mark_awaited(bus);
+            }
+        } else if !self.fuse_move(id, bus) {
+            self.kernel.buses[bus].holder = id;
+            self.kernel.timers.set(Timer::Bus(bus), until);
+        }
+        true
+    }
+
     /// Whether a job's collector would find no waiting operation now, and so continue with a plain move.
     #[inline]
     pub(in crate::engine) fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {

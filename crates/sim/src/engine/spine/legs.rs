@@ -164,9 +164,10 @@ impl Ssd {
                 }
                 continue;
             }
-            if !(self.fast.lane && self.grant_in_lane(bus)) {
-                self.grant_bus(bus, Nanos::ZERO, 0);
+            if self.fast.lane && self.grant_in_lane(bus) || self.fast.erases && self.grant_to_move(bus) {
+                continue;
             }
+            self.grant_bus(bus, Nanos::ZERO, 0);
         }
         self.kernel.buses.dirty.clear();
         if rows {
