@@ -359,6 +359,8 @@ impl Ssd {
         let op = &mut self.kernel.ops[id];
         op.leg = 1;
         let bus = op.channel.ix();
+        // Nothing happens now but moves of this bus, which go on.
+        self.kernel.decided_at = time;
         self.ask(id, bus);
         self.rest_of_round();
         true
