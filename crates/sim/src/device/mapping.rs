@@ -29,17 +29,37 @@ const NOWHERE: u32 = Ppn::NONE.0;
 #[derive(Clone, Debug)]
 pub struct Mapping {
     entries: Table<u32>,
+    /// Whether an entry may have changed since the last [`Mapping::asked_by`].
+    changed: bool,
+    /// Operations of this age and younger ones have asked since the changes before.
+    settled: u64,
 }
 
 impl Mapping {
     pub(crate) fn new(geometry: &Geometry) -> Self {
-        Mapping { entries: Table::filled(geometry.mapped as usize, NOWHERE) }
+        Mapping { entries: Table::filled(geometry.mapped as usize, NOWHERE), changed: true, settled: 0 }
     }
 
     /// Carries all entries.
     pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
-        let Mapping { entries } = self;
+        let Mapping { entries, changed, settled: _ } = self;
+        *changed = true;
         carrier.table(entries)
+    }
+
+    /// An operation, which is younger than all that did so before, looks up where a page is.
+    #[inline(always)]
+    pub(crate) fn asked_by(&mut self, age: u64) {
+        if self.changed {
+            self.changed = false;
+            self.settled = age;
+        }
+    }
+
+    /// Whether no entry has changed since an operation of this age did so.
+    #[inline(always)]
+    pub(crate) fn is_as_asked(&self, age: u64) -> bool {
+        !self.changed && age >= self.settled
     }
 
     /// Location of the newest version of `lpn`.
@@ -69,6 +89,7 @@ impl Mapping {
     /// The newest version of `lpn` is on flash from now on, if it is the one that an operation carries there. Returns whether it is.
     #[inline(always)]
     pub(crate) fn land(&mut self, lpn: Lpn, op: OpId, page: Ppn) -> bool {
+        self.changed = true;
         let entry = &mut self.entries[lpn.ix()];
         let carried = *entry == op.0 | STAGED;
         if carried {
@@ -85,6 +106,7 @@ impl Mapping {
 
     #[inline(always)]
     pub(crate) fn set(&mut self, lpn: Lpn, location: Location) {
+        self.changed = true;
         self.entries[lpn.ix()] = match location {
             Location::Nowhere => NOWHERE,
             Location::Flash(page) => page.0,
@@ -96,6 +118,7 @@ impl Mapping {
     /// them; where it points elsewhere, nothing changes. Entries of the pages `ahead` are prefetched, one a page.
     #[inline(always)]
     pub(crate) fn redirect(&mut self, lpns: &[Lpn], from: impl Fn(usize) -> Ppn, to: Ppn, ahead: &[Lpn]) -> bool {
+        self.changed = true;
         let entries = &mut self.entries[..];
         let mut all = true;
         let mut step = |entries: &mut [u32], n: usize| {
@@ -118,6 +141,7 @@ impl Mapping {
 
     /// The map, for threads that have each their own logical pages.
     pub(crate) fn shared(&mut self) -> SharedMap<'_> {
+        self.changed = true;
         SharedMap(self.entries.shared())
     }
 

@@ -147,6 +147,7 @@ impl Ssd {
         let spot = self.dev.geometry.spot(plane);
         op.go_to(plane, spot);
         page.renew(spot.chip, offset, bytes, waited.0);
+        self.dev.map.asked_by(age);
         self.request_in_lane(of, id);
         if self.oracle.tracks_sectors() {
             self.oracle.expects(id, lpn);
@@ -251,12 +252,16 @@ impl Ssd {
     #[inline(always)]
     fn start_read(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &mut self.kernel.ops[id];
-        let Some(at) = self.dev.map.on_flash(op.lpn) else { return false };
-        if at != op.pages.head() {
-            if self.dev.geometry.plane_of(at) != op.plane {
-                return false;
+        let mut at = op.pages.head();
+        if !self.dev.map.is_as_asked(op.age) {
+            let Some(now_at) = self.dev.map.on_flash(op.lpn) else { return false };
+            if now_at != at {
+                if self.dev.geometry.plane_of(now_at) != op.plane {
+                    return false;
+                }
+                op.pages.set(now_at);
+                at = now_at;
             }
-            op.pages.set(at);
         }
         let (next, request) = (op.next, op.request);
         self.begin_read_in_lane(id, unit, at);
@@ -320,12 +325,20 @@ impl Ssd {
             return;
         }
         let op = &self.kernel.ops[next];
-        self.dev.map.expect(op.lpn);
+        self.expect_entry(op);
         if op.need != Need::Write {
             self.dev.flash.expect_read(self.dev.geometry.block_of(op.pages.head()));
         }
         if op.next.is_some() {
             self.kernel.ops.expect(op.next);
+        }
+    }
+
+    /// Prefetches the map's entry of an operation that will soon begin, if it is needed again.
+    #[inline(always)]
+    fn expect_entry(&self, op: &Op) {
+        if op.need == Need::Write || !self.dev.map.is_as_asked(op.age) {
+            self.dev.map.expect(op.lpn);
         }
     }
 
@@ -485,7 +498,7 @@ impl Ssd {
     fn leave_die<const READS: bool>(&mut self, unit: UnitId, chip: u32, bus_gc: u64) {
         let (next, awaited) = self.kernel.dies.release_host(unit, bus_gc, chip, self.now);
         if next.is_some() {
-            self.dev.map.expect(self.kernel.ops[next].lpn);
+            self.expect_entry(&self.kernel.ops[next]);
         }
         if awaited || !self.fast.quiet {
             if READS {
