@@ -103,6 +103,12 @@ impl Passages {
         self.ring.get(self.first)
     }
 
+    /// The last one.
+    #[inline(always)]
+    fn back(&self) -> Option<&Passage> {
+        self.ring.get(if self.first > 0 { self.first } else { self.ring.len() }.wrapping_sub(1))
+    }
+
     /// In order of time.
     fn iter(&self) -> impl Iterator<Item = &Passage> {
         let (late, early) = self.ring.split_at(self.first);
@@ -372,12 +378,11 @@ impl Ssd {
         let met = if first.at == now {
             Some(first.unit)
         } else if self.kernel.buses[bus].until > now {
+            // If one is on its way, it began last.
             let pace = &self.chains.pace;
-            let out = |passage: &&Passage| {
-                let begun = passage.at.0.saturating_sub(pace.period.0);
-                (begun..=begun + pace.transfer.0).contains(&now.0)
-            };
-            passages.iter().find(out).map(|passage| passage.unit)
+            let begun = |passage: &Passage| passage.at.0.saturating_sub(pace.period.0);
+            let out = |passage: &&Passage| (begun(passage)..=begun(passage) + pace.transfer.0).contains(&now.0);
+            passages.back().filter(out).map(|passage| passage.unit)
         } else {
             None
         };

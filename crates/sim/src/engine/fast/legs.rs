@@ -68,13 +68,13 @@ impl Ssd {
         self.clear_way(bus, now, until);
         if let Some(array) = array {
             self.kernel.ops[id].leg += 1;
-            self.kernel.timers.set(Timer::Array(unit), until + array.time);
+            self.kernel.timers.begin(Timer::Array(unit), until + array.time);
             if !self.kernel.buses[bus].queue.is_empty() {
                 self.mark_awaited(bus);
             }
         } else if !self.fuse_move(id, bus) {
             self.kernel.buses[bus].holder = id;
-            self.kernel.timers.set(Timer::Bus(bus), until);
+            self.kernel.timers.begin(Timer::Bus(bus), until);
         }
         true
     }
@@ -146,7 +146,7 @@ impl Ssd {
         self.kernel.buses[bus].holder = id;
         let op = &mut self.kernel.ops[id];
         op.leg = op.legs.len() - 1;
-        self.kernel.timers.set(Timer::Bus(bus), half);
+        self.kernel.timers.begin(Timer::Bus(bus), half);
     }
 
     /// A fused move has ended: its collector decides what follows. Equals [`Ssd::page_is_back`] and [`Ssd::gc_step_ends`], without

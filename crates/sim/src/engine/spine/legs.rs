@@ -247,7 +247,7 @@ impl Ssd {
     #[inline]
     pub(in crate::engine) fn mark_awaited(&mut self, bus: usize) {
         self.kernel.buses[bus].awaited = true;
-        self.kernel.timers.set(Timer::Bus(bus), self.kernel.buses[bus].until);
+        self.kernel.timers.begin(Timer::Bus(bus), self.kernel.buses[bus].until);
     }
 
     /// The event of a timer: its activity has ended.
