@@ -158,7 +158,7 @@ impl Events {
         self.entries[self.first as usize].is_lone() || self.has_no_twin()
     }
 
-    #[inline(never)]
+    #[inline]
     fn has_no_twin(&self) -> bool {
         let mut at = self.heads[self.bucket(self.next)];
         while at != NONE {

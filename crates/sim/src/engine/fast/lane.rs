@@ -498,7 +498,8 @@ impl Ssd {
     fn leave_die<const READS: bool>(&mut self, unit: UnitId, chip: u32, bus_gc: u64) {
         let (next, awaited) = self.kernel.dies.release_host(unit, bus_gc, chip, self.now);
         if next.is_some() {
-            self.expect_entry(&self.kernel.ops[next]);
+            let op = &self.kernel.ops[next];
+            if READS { self.expect_entry(op) } else { self.dev.map.expect(op.lpn) }
         }
         if awaited || !self.fast.quiet {
             if READS {

@@ -40,8 +40,9 @@ impl Ssd {
             self.dispatch_oldest_first();
         }
         // Each unit serves its own queue only, so the order among units has no effect.
-        let looking = std::mem::take(&mut self.kernel.dies.looking);
-        for &unit in &looking {
+        let mut i = 0;
+        while let Some(&unit) = self.kernel.dies.looking.get(i) {
+            i += 1;
             if !(self.fast.lane && self.start_in_lane(unit)) {
                 while self.kick(unit) {}
             }
@@ -49,7 +50,6 @@ impl Ssd {
                 self.look_after_dispatch(unit);
             }
         }
-        self.kernel.dies.looking = looking;
         self.dispatch_writebacks();
         if self.features.replicas.is_some() {
             self.make_copies();
