@@ -158,6 +158,25 @@ impl<T: Copy> std::fmt::Debug for Table<T> {
     }
 }
 
+/// An empty vector with room for so many values, on huge pages where it is large and the system offers them.
+pub fn vec_on_huge_pages<T>(capacity: usize) -> Vec<T> {
+    let mut values = Vec::with_capacity(capacity);
+    #[cfg(target_os = "linux")]
+    {
+        /// A divisor of the size of every page, as advice needs whole ones.
+        const PAGE: usize = 64 << 10;
+        let room = values.spare_capacity_mut();
+        let (start, bytes) = (room.as_mut_ptr().cast::<u8>(), size_of_val(room));
+        let before = start.align_offset(PAGE);
+        if bytes >= HUGE {
+            // SAFETY: the range lies in the vector's memory; the advice changes how it is backed, never what it holds. A refusal
+            // costs speed only, so the result does not matter.
+            unsafe { libc::madvise(start.add(before).cast(), bytes - before, libc::MADV_HUGEPAGE) };
+        }
+    }
+    values
+}
+
 /// Asks the processor to fetch `values[index]` while other work goes on. Out of range: nothing happens.
 #[inline(always)]
 pub fn prefetch<T>(values: &[T], index: usize) {
@@ -227,6 +246,10 @@ mod tests {
             assert_eq!(&copy[..], &table[..]);
             drop(table);
             assert_eq!(copy.last().copied(), (len > 0).then_some(9));
+            let mut room = vec_on_huge_pages(len);
+            assert!(room.is_empty() && room.capacity() >= len);
+            room.extend_from_slice(&copy);
+            assert_eq!(room[..], copy[..]);
             prefetch(&copy, len);
             prefetch(&copy, 0);
             prefetch_first::<_, 64>(&copy);

@@ -3,6 +3,8 @@
 use std::mem::offset_of;
 use std::ops::IndexMut;
 
+use ssdlab_memory::vec_on_huge_pages;
+
 use super::geometry::Spot;
 use super::pages::PageSet;
 use super::timing::Legs;
@@ -204,16 +206,26 @@ impl Op {
 }
 
 /// A slab: ids stay valid until they are freed, and memory is allocated only at a new high-water mark.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
     free: Vec<u32>,
 }
 
+impl<T: Clone> Clone for Slab<T> {
+    /// Room for items that are to come is copied, too.
+    fn clone(&self) -> Self {
+        let mut copy = Self::with_capacity(self.items.capacity());
+        copy.items.extend_from_slice(&self.items);
+        copy.free.extend_from_slice(&self.free);
+        copy
+    }
+}
+
 impl<T: Clone> Slab<T> {
     /// Allocates memory for `capacity` items.
     pub fn with_capacity(capacity: usize) -> Self {
-        Slab { items: Vec::with_capacity(capacity), free: Vec::with_capacity(capacity) }
+        Slab { items: vec_on_huge_pages(capacity), free: Vec::with_capacity(capacity) }
     }
 
     /// Puts an item into a free place.
