@@ -218,7 +218,7 @@ impl Ssd {
         let unit = match first {
             Timer::Array(unit) => unit,
             Timer::Bus(_) if !self.kernel.timers.alone() => return false,
-            Timer::Bus(bus) if self.fast.erases => return self.express_bus(bus, time),
+            Timer::Bus(bus) if self.fast.alone => return self.express_bus(bus, time),
             Timer::Bus(bus) => return self.fast.steps && self.express_fetched(bus, time),
             _ => return false,
         };
@@ -233,14 +233,14 @@ impl Ssd {
         }
         match (op.verb, op.leg) {
             (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => {
-                self.express_out(id, time) || self.fast.erases && self.express_asks(id, time)
+                self.express_out(id, time) || self.fast.alone && self.express_asks(id, time)
             }
             (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, time),
             (Verb::Read, FUSED) if plain && self.fast.pauses => self.express_step(id, time),
-            (Verb::Program, _) if plain && self.fast.erases => self.express_step(id, time),
+            (Verb::Program, _) if plain && self.fast.alone => self.express_step(id, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
             (Verb::Copyback, 0) if plain => self.express_next_copyback(id, time),
-            (Verb::Erase, _) if plain && self.fast.erases => self.express_erased(id, time),
+            (Verb::Erase, _) if plain && self.fast.alone => self.express_erased(id, time),
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
@@ -426,7 +426,7 @@ impl Ssd {
     /// The last plain move of a collection has ended: the erase begins.
     #[inline(never)]
     fn express_erase(&mut self, id: OpId, time: Nanos) -> bool {
-        if !self.fast.erases {
+        if !self.fast.alone {
             return false;
         }
         self.now = time;

@@ -39,8 +39,8 @@ pub(super) struct FastPaths {
     pub(super) chains: bool,
     /// So do those of a collection of two planes.
     pub(super) joint: bool,
-    /// The begin and the end of an erase that are alone need no round.
-    pub(super) erases: bool,
+    /// A leg of a plain move, a bus that becomes free, and the begin and the end of an erase need no round where they are alone.
+    pub(super) alone: bool,
     /// A step of a preemptible collection that ends alone needs no round.
     pub(super) pauses: bool,
     /// A queued GC step that ends alone needs no round.
@@ -69,7 +69,7 @@ impl FastPaths {
         moves: false,
         chains: false,
         joint: false,
-        erases: false,
+        alone: false,
         pauses: false,
         steps: false,
         turns: false,
@@ -277,8 +277,8 @@ impl FastPaths {
             && transfer != Nanos::ZERO
             && takes_time(program)
             && geometry.data_pages == geometry.pages_per_block;
-        let erases = chains && !config.stages();
-        let pauses = erases && writes && collector.preemptible() && hard_threshold.is_none();
+        let alone = chains && !config.stages();
+        let pauses = alone && writes && collector.preemptible() && hard_threshold.is_none();
         let unordered = writes && *scope == Scope::Plane && *time == GcTime::Real;
         let books = lane && transfer != Nanos::ZERO;
         let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
@@ -297,7 +297,7 @@ impl FastPaths {
             moves,
             chains,
             joint,
-            erases,
+            alone,
             pauses,
             steps,
             turns,
@@ -323,7 +323,7 @@ impl Ssd {
         let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
         self.fast.chains &= stays_in_plane;
         self.fast.joint &= stays_in_plane;
-        self.fast.erases &= stays_in_plane;
+        self.fast.alone &= stays_in_plane;
         self.fast.pauses &= stays_in_plane;
         self.fast.turns &= stays_in_plane;
         // A policy that draws numbers takes them in the order of all planes' collections.

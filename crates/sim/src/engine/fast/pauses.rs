@@ -1,4 +1,5 @@
-//! Steps of preemptible collections without rounds: a step that ends alone lets the collection continue, or pause for the host.
+//! Steps of plain moves without rounds: a step that ends alone lets the collection continue or, if it is preemptible, pause for the
+//! host.
 //!
 //! Equals [`Ssd::gc_step_ends`], the collector's next step and the rest of the round, without cases that cannot occur here.
 

@@ -164,7 +164,7 @@ impl Ssd {
                 }
                 continue;
             }
-            if self.fast.lane && self.grant_in_lane(bus) || self.fast.erases && self.grant_to_move(bus) {
+            if self.fast.lane && self.grant_in_lane(bus) || self.fast.alone && self.grant_to_move(bus) {
                 continue;
             }
             self.grant_bus(bus, Nanos::ZERO, 0);
