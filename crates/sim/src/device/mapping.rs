@@ -29,7 +29,7 @@ const NOWHERE: u32 = Ppn::NONE.0;
 #[derive(Clone, Debug)]
 pub struct Mapping {
     entries: Table<u32>,
-    /// Whether an entry may have changed since the last [`Mapping::asked_by`].
+    /// Whether a page on flash may have moved, or may not be the newest version any more, since the last [`Mapping::asked_by`].
     changed: bool,
     /// Operations of this age and younger ones have asked since the changes before.
     settled: u64,
@@ -47,7 +47,7 @@ impl Mapping {
         carrier.table(entries)
     }
 
-    /// An operation, which is younger than all that did so before, looks up where a page is.
+    /// An operation, which is younger than all that did so before, has looked up where a page is on flash.
     #[inline(always)]
     pub(crate) fn asked_by(&mut self, age: u64) {
         if self.changed {
@@ -56,7 +56,7 @@ impl Mapping {
         }
     }
 
-    /// Whether no entry has changed since an operation of this age did so.
+    /// Whether that page must still be there, for an operation of this age.
     #[inline(always)]
     pub(crate) fn is_as_asked(&self, age: u64) -> bool {
         !self.changed && age >= self.settled
@@ -89,7 +89,6 @@ impl Mapping {
     /// The newest version of `lpn` is on flash from now on, if it is the one that an operation carries there. Returns whether it is.
     #[inline(always)]
     pub(crate) fn land(&mut self, lpn: Lpn, op: OpId, page: Ppn) -> bool {
-        self.changed = true;
         let entry = &mut self.entries[lpn.ix()];
         let carried = *entry == op.0 | STAGED;
         if carried {
