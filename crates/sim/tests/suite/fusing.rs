@@ -381,6 +381,31 @@ precondition = { mode = \"random\" }"
 
 /// Writes that begin when they are admitted are counted at their checkpoints as if they began after all requests of their time had
 /// been admitted. Three arrive at a time, on dies that are free.
+/// The writes have been admitted before the reads, so that nothing but GC changes the map while these wait.
+#[test]
+fn reads_that_wait_find_where_gc_in_no_time_moved_their_pages() {
+    let config: Config = "geometry = { channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 16, page_size = \"512B\" }
+timing = { read = \"1024ns\", program = \"2048ns\", erase = \"2048ns\", transfer = \"2ns/B\" }
+device = { over_provisioning = 0.3, queue_depth = 300 }
+gc = { threshold = \"4 pages\", time = \"none\" }
+schemes = { victim = \"fifo\" }
+precondition = { mode = \"random\" }"
+        .parse()
+        .unwrap();
+    let mut rng = stream(3, "reads that wait");
+    for after in 0..120 {
+        let write = |offset| Request { arrival: Nanos::ZERO, op: RequestOp::Write, offset, bytes: 1 };
+        let reads = Nanos(1_000 * after);
+        let read = |offset| Request { arrival: reads, op: RequestOp::Read, offset, bytes: 1 };
+        let offsets: Vec<_> = (0..60).map(|_| below(&mut rng, 1 << 20)).collect();
+        let requests: Vec<_> = (offsets[..12].iter().map(|page| write(*page)))
+            .chain(offsets[12..].iter().map(|page| read(*page)))
+            .collect();
+        let told = |fusing| run(&config, &requests, fusing, false, false).swap_remove(0);
+        assert_eq!(fields(&told(true)), fields(&told(false)), "reads at {reads:?}");
+    }
+}
+
 #[test]
 fn writes_that_begin_at_once_are_counted_at_each_write() {
     let config: Config = "geometry = { channels = 2, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 12, pages_per_block = 16, page_size = \"512B\" }

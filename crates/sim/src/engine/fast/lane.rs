@@ -253,7 +253,9 @@ impl Ssd {
     fn start_read(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &mut self.kernel.ops[id];
         let mut at = op.pages.head();
-        if !self.dev.map.is_as_asked(op.age) {
+        if self.dev.map.is_as_asked(op.age) {
+            debug_assert_eq!(self.dev.map.on_flash(op.lpn), Some(at));
+        } else {
             let Some(now_at) = self.dev.map.on_flash(op.lpn) else { return false };
             if now_at != at {
                 if self.dev.geometry.plane_of(now_at) != op.plane {
