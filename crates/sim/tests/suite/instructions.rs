@@ -38,17 +38,18 @@ fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Opti
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [
-        ("writes, external", "", 607),
-        ("writes, copyback", "", 801),
-        ("writes, queued", "", 1_780),
-        ("writes, pagc", "", 1_073),
-        ("writes, preemptive", "", 1_257),
-        ("writes, idle-chip", "", 1_360),
-        ("reads", "", 1_353),
+        ("writes, external", "", 555),
+        ("writes, copyback", "", 749),
+        ("writes, queued", "", 1_670),
+        ("writes, pagc", "", 1_032),
+        ("writes, preemptive", "", 1_125),
+        ("writes, idle-chip", "", 1_331),
+        ("reads", "", 1_334),
         ("count-only writes", "", 205),
-        ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_774),
-        ("writes, external", "noc = { model = \"formula\" }", 5_771),
-        ("reads", "ecc = { errors = \"model\" }", 3_625),
+        ("writes, external", "device.queue_depth = 2048", 637),
+        ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_697),
+        ("writes, external", "noc = { model = \"formula\" }", 5_519),
+        ("reads", "ecc = { errors = \"model\" }", 3_570),
     ] {
         let Some((once, few)) = instructions(case, more, &[], 1) else {
             absent("valgrind is not here: instructions are not counted");
