@@ -12,6 +12,9 @@ use std::sync::atomic::AtomicU32;
 /// Size and alignment of a huge page.
 const HUGE: usize = 2 << 20;
 
+/// Least size of a table that gets huge pages. A smaller one is few pages of any size.
+const LARGE: usize = HUGE / 4;
+
 /// A fixed number of plain values, on huge pages where the system offers them.
 pub struct Table<T: Copy> {
     values: NonNull<T>,
@@ -38,38 +41,43 @@ unsafe impl Sync for Memory {}
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: allocated in `Table::allocate` with this very layout. Every table in it holds a count of the `Arc`, so none is left.
+        // SAFETY: allocated in `allocate` with this very layout. Its owners end before it: every table in it holds a count of the `Arc`.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
-impl<T: Copy> Table<T> {
-    fn layout(len: usize) -> Layout {
-        let plain = Layout::array::<T>(len).expect("a table that fits the address space");
-        let huge = if plain.size() >= HUGE { HUGE } else { plain.align() };
-        plain.align_to(huge).expect("a power of two").pad_to_align()
+/// Memory for `len` values, which are not set yet: none for no values.
+///
+/// # Panics
+/// If `T` has no size.
+fn allocate<T>(len: usize) -> (NonNull<T>, Option<Memory>) {
+    assert!(size_of::<T>() > 0, "values have a size");
+    if len == 0 {
+        return (NonNull::dangling(), None);
     }
+    let plain = Layout::array::<T>(len).expect("a table that fits the address space");
+    let align = if plain.size() >= LARGE { HUGE } else { plain.align() };
+    let layout = plain.align_to(align).expect("a power of two").pad_to_align();
+    // SAFETY: the layout has a size, since `len` and the size of `T` are not zero.
+    let memory = unsafe { alloc(layout) };
+    let Some(start) = NonNull::new(memory) else { handle_alloc_error(layout) };
+    #[cfg(target_os = "linux")]
+    if layout.align() == HUGE {
+        // SAFETY: the range is ours and aligned; the advice changes how it is backed, never what it holds. A refusal costs speed
+        // only, so the result does not matter.
+        unsafe { libc::madvise(memory.cast(), layout.size(), libc::MADV_HUGEPAGE) };
+    }
+    (start.cast(), Some(Memory { start, layout }))
+}
 
+impl<T: Copy> Table<T> {
     /// A table whose values are not set yet.
     ///
     /// # Panics
     /// If `T` has no size.
     fn allocate(len: usize) -> Self {
-        assert!(size_of::<T>() > 0, "values have a size");
-        if len == 0 {
-            return Table { values: NonNull::dangling(), len, memory: None };
-        }
-        let layout = Self::layout(len);
-        // SAFETY: the layout has a size, since `len` and the size of `T` are not zero.
-        let memory = unsafe { alloc(layout) };
-        let Some(start) = NonNull::new(memory) else { handle_alloc_error(layout) };
-        #[cfg(target_os = "linux")]
-        if layout.align() == HUGE {
-            // SAFETY: the range is ours and aligned; the advice changes how it is backed, never what it holds. A refusal
-            // costs speed only, so the result does not matter.
-            unsafe { libc::madvise(memory.cast(), layout.size(), libc::MADV_HUGEPAGE) };
-        }
-        Table { values: start.cast(), len, memory: Some(Arc::new(Memory { start, layout })) }
+        let (values, memory) = allocate(len);
+        Table { values, len, memory: memory.map(Arc::new) }
     }
 
     /// `len` copies of a value.
@@ -158,23 +166,103 @@ impl<T: Copy> std::fmt::Debug for Table<T> {
     }
 }
 
-/// An empty vector with room for so many values, on huge pages where it is large and the system offers them.
-pub fn vec_on_huge_pages<T>(capacity: usize) -> Vec<T> {
-    let mut values = Vec::with_capacity(capacity);
-    #[cfg(target_os = "linux")]
-    {
-        /// A divisor of the size of every page, as advice needs whole ones.
-        const PAGE: usize = 64 << 10;
-        let room = values.spare_capacity_mut();
-        let (start, bytes) = (room.as_mut_ptr().cast::<u8>(), size_of_val(room));
-        let before = start.align_offset(PAGE);
-        if bytes >= HUGE {
-            // SAFETY: the range lies in the vector's memory; the advice changes how it is backed, never what it holds. A refusal
-            // costs speed only, so the result does not matter.
-            unsafe { libc::madvise(start.add(before).cast(), bytes - before, libc::MADV_HUGEPAGE) };
-        }
+/// A vector on huge pages, if it is large and the system offers them.
+pub struct HugeVec<T> {
+    values: NonNull<T>,
+    len: usize,
+    capacity: usize,
+    /// None if there is no room.
+    memory: Option<Memory>,
+}
+
+// SAFETY: it owns its values alone, like a vector.
+unsafe impl<T: Send> Send for HugeVec<T> {}
+// SAFETY: if shared, it only gives out shared references to its values.
+unsafe impl<T: Sync> Sync for HugeVec<T> {}
+
+impl<T> HugeVec<T> {
+    /// An empty vector with room for so many values.
+    ///
+    /// # Panics
+    /// If `T` has no size.
+    pub fn with_capacity(capacity: usize) -> Self {
+        let (values, memory) = allocate(capacity);
+        HugeVec { values, len: 0, capacity, memory }
     }
-    values
+
+    /// Number of values for which there is room.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Appends a value.
+    #[inline(always)]
+    pub fn push(&mut self, value: T) {
+        if self.len == self.capacity {
+            self.grow();
+        }
+        // SAFETY: the place lies in the allocation, and holds no value yet.
+        unsafe { self.values.add(self.len).write(value) };
+        self.len += 1;
+    }
+
+    /// Makes room for twice as many values.
+    #[cold]
+    fn grow(&mut self) {
+        let mut more = Self::with_capacity((2 * self.capacity).max(4));
+        // SAFETY: both allocations have room for them, and a new one overlaps nothing. From here on only `more` owns them.
+        unsafe { more.values.copy_from_nonoverlapping(self.values, self.len) };
+        more.len = std::mem::take(&mut self.len);
+        *self = more;
+    }
+
+    /// Drops all values. The room stays.
+    pub fn clear(&mut self) {
+        let values: *mut [T] = &mut **self;
+        self.len = 0;
+        // SAFETY: they were set, and nothing else knows of them any more.
+        unsafe { values.drop_in_place() };
+    }
+}
+
+impl<T> Drop for HugeVec<T> {
+    fn drop(&mut self) {
+        self.clear();
+        // Its memory is freed after its values.
+        drop(self.memory.take());
+    }
+}
+
+impl<T: Clone> Clone for HugeVec<T> {
+    /// Room for values that are to come is copied, too.
+    fn clone(&self) -> Self {
+        let mut copy = Self::with_capacity(self.capacity);
+        self.iter().for_each(|value| copy.push(value.clone()));
+        copy
+    }
+}
+
+impl<T> Deref for HugeVec<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `values` points to `len` values that are set (or dangles, aligned, for none).
+        unsafe { std::slice::from_raw_parts(self.values.as_ptr(), self.len) }
+    }
+}
+
+impl<T> DerefMut for HugeVec<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as for `deref`, and the borrow is exclusive.
+        unsafe { std::slice::from_raw_parts_mut(self.values.as_ptr(), self.len) }
+    }
+}
+
+impl<T: std::fmt::Debug> std::fmt::Debug for HugeVec<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
 }
 
 /// Asks the processor to fetch `values[index]` while other work goes on. Out of range: nothing happens.
@@ -246,13 +334,32 @@ mod tests {
             assert_eq!(&copy[..], &table[..]);
             drop(table);
             assert_eq!(copy.last().copied(), (len > 0).then_some(9));
-            let mut room = vec_on_huge_pages(len);
-            assert!(room.is_empty() && room.capacity() >= len);
-            room.extend_from_slice(&copy);
-            assert_eq!(room[..], copy[..]);
             prefetch(&copy, len);
             prefetch(&copy, 0);
             prefetch_first::<_, 64>(&copy);
+        }
+    }
+    #[test]
+    fn a_vector_grows_and_drops_what_it_holds() {
+        let value = Arc::new(());
+        for (room, len) in [(0, 1), (1, 1), (3, 10), (1 << 17, (1 << 17) + 1)] {
+            let mut vector = HugeVec::with_capacity(room);
+            assert!(vector.is_empty());
+            for i in 0..len {
+                vector.push((i, Arc::clone(&value)));
+            }
+            assert!(vector.capacity() >= len && (vector.capacity() == room) == (len <= room));
+            assert!(vector.iter().enumerate().all(|(i, kept)| kept.0 == i));
+            vector[len - 1].0 = 7;
+            let copy = vector.clone();
+            assert_eq!((copy.len(), copy.capacity(), copy[len - 1].0), (len, vector.capacity(), 7));
+            assert_eq!(Arc::strong_count(&value), 1 + 2 * len);
+            vector.clear();
+            assert!(vector.is_empty() && vector.capacity() == copy.capacity());
+            assert_eq!(Arc::strong_count(&value), 1 + len);
+            vector.push((0, Arc::clone(&value)));
+            drop((vector, copy));
+            assert_eq!(Arc::strong_count(&value), 1);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::ops::IndexMut;
 
-use ssdlab_memory::vec_on_huge_pages;
+use ssdlab_memory::HugeVec;
 
 use super::geometry::Spot;
 use super::pages::PageSet;
@@ -208,24 +208,23 @@ impl Op {
 /// A slab: ids stay valid until they are freed, and memory is allocated only at a new high-water mark.
 #[derive(Debug)]
 pub struct Slab<T> {
-    items: Vec<T>,
+    items: HugeVec<T>,
     free: Vec<u32>,
 }
 
 impl<T: Clone> Clone for Slab<T> {
     /// Room for items that are to come is copied, too.
     fn clone(&self) -> Self {
-        let mut copy = Self::with_capacity(self.items.capacity());
-        copy.items.extend_from_slice(&self.items);
-        copy.free.extend_from_slice(&self.free);
-        copy
+        let mut free = Vec::with_capacity(self.free.capacity());
+        free.extend_from_slice(&self.free);
+        Slab { items: self.items.clone(), free }
     }
 }
 
 impl<T: Clone> Slab<T> {
     /// Allocates memory for `capacity` items.
     pub fn with_capacity(capacity: usize) -> Self {
-        Slab { items: vec_on_huge_pages(capacity), free: Vec::with_capacity(capacity) }
+        Slab { items: HugeVec::with_capacity(capacity), free: Vec::with_capacity(capacity) }
     }
 
     /// Puts an item into a free place.
