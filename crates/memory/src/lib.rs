@@ -266,26 +266,30 @@ impl<T: std::fmt::Debug> std::fmt::Debug for HugeVec<T> {
 }
 
 /// Asks the processor to fetch `values[index]` while other work goes on. Out of range: nothing happens.
+///
+/// It comes into the second level of the cache. The first one is small: a value that is fetched early enough would leave it before
+/// its use, and would take the place of another one.
 #[inline(always)]
 pub fn prefetch<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if index < values.len() {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         // SAFETY: the address lies inside the slice; a prefetch reads nothing the program can see.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().add(index).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(values.as_ptr().add(index).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (values, index);
 }
 
-/// Asks the processor to fetch the first `BYTES` bytes of a value while other work goes on, or all of it if it has fewer.
+/// Asks the processor to fetch the first `BYTES` bytes of a value while other work goes on, or all of it if it has fewer. See
+/// [`prefetch`].
 #[inline(always)]
 pub fn prefetch_first<T, const BYTES: usize>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..BYTES.min(size_of::<T>()).div_ceil(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         // SAFETY: the address lies inside the value; a prefetch reads nothing the program can see.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast::<i8>().add(64 * line)) };
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(value).cast::<i8>().add(64 * line)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = value;
