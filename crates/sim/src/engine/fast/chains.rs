@@ -69,6 +69,12 @@ pub(super) enum Kind {
 pub(super) struct Chain {
     /// The operation of its collection, or none if the unit has no chain.
     pub(super) op: OpId,
+    /// Turns: the operation of the other collection, if there is one, and the cycle of their steps.
+    pub(super) second: OpId,
+    /// See `second`.
+    pub(super) cycle: u8,
+    /// Turns: an operation has joined the queue of the die meanwhile.
+    pub(super) joined: bool,
     /// Start of its first move.
     pub(super) start: Nanos,
     /// End of its last move.
@@ -77,7 +83,12 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    const NONE: Chain = Chain { op: OpId::NONE, start: Nanos::ZERO, until: Nanos::ZERO, kind: Kind::Moves };
+    const NONE: Chain = Chain::new(OpId::NONE, Nanos::ZERO, Nanos::ZERO, Kind::Moves);
+
+    /// A chain of one collection.
+    pub(super) const fn new(op: OpId, start: Nanos, until: Nanos, kind: Kind) -> Self {
+        Chain { op, second: OpId::NONE, cycle: 0, joined: false, start, until, kind }
+    }
 }
 
 /// The next transfer of a chain: from the die, and back to it.
@@ -298,7 +309,7 @@ impl Ssd {
         }
         self.expect_next_moves(id);
         let until = start + Nanos(pace.period.0 * u64::from(moves));
-        self.set_chain(unit, Chain { op: id, start, until, kind: Kind::Moves });
+        self.set_chain(unit, Chain::new(id, start, until, Kind::Moves));
         true
     }
 
@@ -457,8 +468,7 @@ impl Ssd {
         let chain = &self.chains.of_unit[unit.ix()];
         if chain.op.is_some() {
             let (block, mut is_victim) = (self.dev.geometry.block_of(page), false);
-            let second = if chain.kind == Kind::Turns { self.kernel.dies[unit].queue.head() } else { OpId::NONE };
-            for id in [chain.op, second].into_iter().filter(|id| id.is_some()) {
+            for id in [chain.op, chain.second].into_iter().filter(|id| id.is_some()) {
                 let job = &self.gc.jobs[self.kernel.ops[id].job.0].job;
                 is_victim |= job.victims[..usize::from(job.count)].contains(&block);
             }
@@ -476,12 +486,6 @@ impl Ssd {
         }
     }
 
-    /// The same, out of line.
-    #[inline(never)]
-    pub(in crate::engine) fn turns_end(&mut self, unit: UnitId) {
-        self.touch_unit(unit);
-    }
-
     /// Dissolves all chains between two rounds.
     pub(super) fn dissolve_all(&mut self) {
         for unit in 0..self.chains.of_unit.len() {
@@ -495,10 +499,10 @@ impl Ssd {
     pub(super) fn uncounted_of_chains(&self) -> u64 {
         let (now, pace) = (self.now, &self.chains.pace);
         let decided = self.kernel.decided_at == now;
-        let chains = self.chains.of_unit.iter().zip(0..).filter(|(chain, _)| chain.op.is_some());
-        let programs = chains.map(|(chain, unit)| {
+        let chains = self.chains.of_unit.iter().filter(|chain| chain.op.is_some());
+        let programs = chains.map(|chain| {
             if chain.kind == Kind::Turns {
-                return self.uncounted_of_turns(chain, UnitId(unit));
+                return self.uncounted_of_turns(chain);
             }
             let elapsed = (now - chain.start).0;
             let (moves, since) = (elapsed / pace.period.0, elapsed % pace.period.0);

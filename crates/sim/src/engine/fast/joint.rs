@@ -78,7 +78,7 @@ impl Ssd {
         let rest: u64 = (0..KINDS).map(|kind| u64::from(counts[kind]) * joint.time(kind).0).sum();
         let start = self.now;
         let until = start + first.time + Nanos(rest);
-        self.set_chain(unit, Chain { op: id, start, until, kind: Kind::Joint });
+        self.set_chain(unit, Chain::new(id, start, until, Kind::Joint));
         true
     }
 

@@ -156,7 +156,7 @@ impl Ssd {
             self.begin_read_in_lane(id, spot.unit, at);
         } else {
             if self.fast.turns {
-                self.touch_unit(spot.unit);
+                self.joins_turns(spot.unit);
             }
             await_die(&mut self.kernel.ops[Page(id)], &self.kernel.dies, spot, now);
             self.join_queue::<true>(id, spot.unit);
@@ -188,7 +188,7 @@ impl Ssd {
             return;
         }
         if self.fast.turns {
-            self.touch_unit(spot.unit);
+            self.joins_turns(spot.unit);
         }
         await_die(&mut self.kernel.ops[Page(id)], &self.kernel.dies, spot, now);
         self.join_queue::<false>(id, spot.unit);

@@ -4,8 +4,9 @@
 //! of its collection behind the other collection's. Steps alternately read a page and program it, so four steps are a cycle,
 //! which is equally long on all dies.
 //!
-//! Such a chain is dissolved like that of a collection that holds its die ([`super::chains`]), and when an operation joins the
-//! queue of the die. When time comes to the end of one of its legs, it is dissolved before anything else happens
+//! An operation that joins the queue of the die is served when the steps that were there before it have ended, so such a chain then
+//! ends at the end of the one of them that waits ([`Ssd::joins_turns`]). Otherwise it is dissolved like that of a collection that
+//! holds its die ([`super::chains`]). When time comes to the end of one of its legs, it is dissolved before anything else happens
 //! ([`Ssd::meet_turns`]). So no order at one time depends on an event that a chain does without. If what happens concerns one channel
 //! alone, the end of a program that is followed by a read does not matter.
 
@@ -36,6 +37,12 @@ struct Turn {
     /// When it requests the channel.
     requests: Nanos,
     end: Nanos,
+}
+
+impl Turn {
+    fn time(&self) -> u64 {
+        (self.end - self.start).0
+    }
 }
 
 /// A cycle of one or two collections.
@@ -152,6 +159,13 @@ struct Cycle {
     times: usize,
 }
 
+impl Cycle {
+    fn of(chain: &Chain) -> Self {
+        let count = if chain.second.is_some() { 2 } else { 1 };
+        Cycle { ops: [chain.op, chain.second], count, times: usize::from(chain.cycle) }
+    }
+}
+
 /// Where a chain is.
 struct Place {
     /// Number of steps that have ended.
@@ -241,8 +255,58 @@ impl Ssd {
         self.chains.ends.enter(unit, ends, on_channel);
         cycle.ops[..cycle.count].iter().for_each(|id| self.expect_next_moves(*id));
         let until = now + Nanos(pace.period.0 * u64::from(cycles));
-        self.set_chain(unit, Chain { op: id, start: now, until, kind: Kind::Turns });
+        let chain = Chain::new(id, now, until, Kind::Turns);
+        self.set_chain(unit, Chain { second: cycle.ops[1], cycle: cycle.times as u8, ..chain });
         true
+    }
+
+    /// An operation joins the queue of a unit, behind all others. If steps take turns there, their chain ends when the operation
+    /// may be served.
+    #[inline(always)]
+    pub(in crate::engine) fn joins_turns(&mut self, unit: UnitId) {
+        if self.chains.count > 0 && self.chains.of_unit[unit.ix()].op.is_some() {
+            self.limit_turns(unit);
+        }
+    }
+
+    #[inline(never)]
+    fn limit_turns(&mut self, unit: UnitId) {
+        let (chain, now, pace) = (self.chains.of_unit[unit.ix()], self.now, self.chains.pace);
+        let since = self.chains.ends.within_cycle(now, pace.period);
+        if self.chains.ends.of_unit[unit.ix()].0.contains(&since) {
+            // A leg ends now: it needs its event.
+            return self.dissolve(unit, now, true);
+        }
+        let cycle = Cycle::of(&chain);
+        let place = self.place_in(cycle, &chain, now);
+        self.serve_turn(&chain, cycle, &place, unit);
+        if chain.joined {
+            return;
+        }
+        let turns = &self.chains.cycles[cycle.times].turns;
+        // The step in service, and that of the other collection.
+        let left = (0..cycle.count).map(|step| turns[(place.ended + step) % STEPS].time()).sum::<u64>();
+        let until = chain.until.min(place.begun + Nanos(left));
+        self.chains.of_unit[unit.ix()] = Chain { until, joined: true, ..chain };
+        self.kernel.timers.clear_chain(unit);
+        self.kernel.timers.begin_chain(unit, until);
+    }
+
+    /// The step in service is that of the array from now on, and the next step of the collection before it waits behind all others.
+    fn serve_turn(&mut self, chain: &Chain, cycle: Cycle, place: &Place, unit: UnitId) {
+        let (who, begun) = (place.turn.who, place.begun);
+        let (id, state) = (cycle.ops[who], &mut self.kernel.dies[unit]);
+        let passed = state.array() != id;
+        if passed {
+            state.queue.pop(&self.kernel.ops);
+            state.queue.push(&mut self.kernel.ops, cycle.ops[1 - who]);
+        }
+        let planes = 1 << self.dev.geometry.plane_in_unit(self.kernel.ops[id].plane);
+        if !chain.joined {
+            self.kernel.dies.pass_in_turns(unit, id, planes, begun);
+        } else if passed {
+            self.kernel.dies.pass_to_gc(unit, id, planes, begun);
+        }
     }
 
     /// Something happens at `time`, which comes next, on one channel or on any of them: dissolves the chains there of which a leg
@@ -286,8 +350,8 @@ impl Ssd {
     }
 
     /// Programs of a chain that have begun and are not counted yet.
-    pub(super) fn uncounted_of_turns(&self, chain: &Chain, unit: UnitId) -> u64 {
-        let cycle = self.cycle_of(unit, chain.op);
+    pub(super) fn uncounted_of_turns(&self, chain: &Chain) -> u64 {
+        let cycle = Cycle::of(chain);
         let place = self.place_in(cycle, chain, self.now);
         let turns = &self.chains.cycles[cycle.times].turns;
         // The program with which it began was counted.
@@ -298,7 +362,7 @@ impl Ssd {
     /// legs had had an event.
     #[inline(never)]
     pub(super) fn end_turns(&mut self, chain: &Chain, unit: UnitId, now: Nanos) {
-        let (cycle, pace) = (self.cycle_of(unit, chain.op), self.chains.pace);
+        let (cycle, pace) = (Cycle::of(chain), self.chains.pace);
         self.chains.ends.remove(unit);
         let place = self.place_in(cycle, chain, now);
         if place.ended > 0 {
@@ -321,7 +385,7 @@ impl Ssd {
 
     fn carry_out_turns(&mut self, chain: &Chain, cycle: Cycle, place: &Place, unit: UnitId) {
         let (pace, turns) = (self.chains.pace, self.chains.cycles[cycle.times].turns);
-        let Place { ended, turn, begun } = *place;
+        let Place { ended, turn, .. } = *place;
         let victim = |ssd: &Self, who: usize| ssd.gc.jobs[ssd.kernel.ops[cycle.ops[who]].job.0].job.victims[0];
         self.date_closings();
         if turns[0].reads {
@@ -348,14 +412,7 @@ impl Ssd {
         if turn.reads {
             self.dev.flash.read_begins(victim(self, turn.who));
         }
-        let id = cycle.ops[turn.who];
-        if turn.who == 1 {
-            let queue = &mut self.kernel.dies[unit].queue;
-            queue.pop(&self.kernel.ops);
-            queue.push(&mut self.kernel.ops, cycle.ops[0]);
-        }
-        let k = self.dev.geometry.plane_in_unit(self.kernel.ops[id].plane);
-        self.kernel.dies.pass_in_turns(unit, id, 1 << k, begun);
+        self.serve_turn(chain, cycle, place, unit);
     }
 
     /// The first pages of a collection have been programmed in turns: they land. Returns the page of its next step.

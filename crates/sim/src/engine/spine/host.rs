@@ -959,7 +959,12 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
         if self.fast.turns {
-            self.turns_end(self.dev.geometry.unit_of(plane));
+            let unit = self.dev.geometry.unit_of(plane);
+            if by_age {
+                self.touch_unit(unit);
+            } else {
+                self.joins_turns(unit);
+            }
         }
         self.join_die(op, plane, by_age);
     }
