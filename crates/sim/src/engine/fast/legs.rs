@@ -218,8 +218,7 @@ impl Ssd {
         let unit = match first {
             Timer::Array(unit) => unit,
             Timer::Bus(_) if !self.kernel.timers.alone() => return false,
-            Timer::Bus(bus) if self.fast.alone => return self.express_bus(bus, time),
-            Timer::Bus(bus) => return self.fast.steps && self.express_fetched(bus, time),
+            Timer::Bus(bus) if self.fast.alone || self.fast.steps => return self.express_bus(bus, time),
             _ => return false,
         };
         let id = self.kernel.dies[unit].array();
@@ -235,7 +234,10 @@ impl Ssd {
             (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => {
                 self.express_out(id, time) || self.fast.alone && self.express_asks(id, time)
             }
-            (Verb::Read, 0) if matches!(op.class, Class::Host | Class::Gc) => self.express_read(id, time),
+            (Verb::Read, 0) if op.class == Class::Gc => {
+                self.express_read(id, time) || self.fast.steps && self.express_asks(id, time)
+            }
+            (Verb::Read, 0) if op.class == Class::Host => self.express_read(id, time),
             (Verb::Read, FUSED) if plain && self.fast.pauses => self.express_step(id, time),
             (Verb::Program, _) if plain && self.fast.alone => self.express_step(id, time),
             (Verb::Read, FUSED) => self.express_next(id, time),
@@ -351,7 +353,7 @@ impl Ssd {
         self.fuse_move(id, bus)
     }
 
-    /// The array read of a plain move has ended, and its bus is busy: the page waits for it.
+    /// The array read of a plain move or a queued step has ended, and its bus is busy: the page waits for it.
     #[inline(never)]
     fn express_asks(&mut self, id: OpId, time: Nanos) -> bool {
         self.now = time;
@@ -366,13 +368,13 @@ impl Ssd {
         true
     }
 
-    /// The event of a bus is that it is free, or ends the read-out of a plain move. If it is known what follows, carries it out.
-    /// Returns whether it did.
+    /// The event of a bus is that it is free, or ends the read-out of a plain move or a queued step. If it is known what follows,
+    /// carries it out. Returns whether it did.
     #[inline(never)]
     fn express_bus(&mut self, bus: usize, time: Nanos) -> bool {
         let state = &mut self.kernel.buses[bus];
         if state.holder.is_some() {
-            return self.express_read_out(bus, time);
+            return if self.fast.steps { self.express_fetched(bus, time) } else { self.express_read_out(bus, time) };
         }
         self.now = time;
         state.awaited = false;

@@ -13,11 +13,11 @@ use crate::units::{Nanos, OpId, UnitId};
 
 impl Ssd {
     /// If the event ends a queued step's page transfer, queues the program of the page. Returns whether it did.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::engine) fn express_fetched(&mut self, bus: usize, time: Nanos) -> bool {
         let state = &mut self.kernel.buses[bus];
         let id = state.holder;
-        if id.is_none() || self.kernel.ops[id].class != Class::Gc {
+        if self.kernel.ops[id].class != Class::Gc {
             return false;
         }
         self.now = time;
