@@ -405,7 +405,7 @@ impl Ssd {
     /// The bus is taken from `from` to `until`: dissolves chains whose pages would be on it.
     #[inline(always)]
     pub(in crate::engine) fn clear_way(&mut self, bus: usize, from: Nanos, until: Nanos) {
-        if self.chains.cross() && bus < self.chains.passages.len() {
+        if self.chains.cross() && self.chains.next_at(bus) < until {
             self.dissolve_between(bus, from, until);
         }
     }
