@@ -336,7 +336,7 @@ impl Ssd {
         self.clear_way(bus, time, time + out);
         self.charge(id, Cause::Bus, out.0);
         self.kernel.timers.pop();
-        self.kernel.timers.set(Timer::Bus(bus), time + out);
+        self.kernel.timers.begin(Timer::Bus(bus), time + out);
         true
     }
 

@@ -109,7 +109,7 @@ impl Ssd {
             self.fetch_one(id, page)
         };
         if !(self.fast.turns && self.take_turns(id, unit)) {
-            self.kernel.timers.set(Timer::Array(unit), now + time);
+            self.kernel.timers.begin(Timer::Array(unit), now + time);
         }
         true
     }

@@ -288,8 +288,7 @@ impl Ssd {
         let left = (0..cycle.count).map(|step| turns[(place.ended + step) % STEPS].time()).sum::<u64>();
         let until = chain.until.min(place.begun + Nanos(left));
         self.chains.of_unit[unit.ix()] = Chain { until, joined: true, ..chain };
-        self.kernel.timers.clear_chain(unit);
-        self.kernel.timers.begin_chain(unit, until);
+        self.kernel.timers.move_chain(unit, until);
     }
 
     /// The step in service is that of the array from now on, and the next step of the collection before it waits behind all others.
@@ -380,7 +379,11 @@ impl Ssd {
             (1, Timer::Bus(bus), asks + pace.transfer)
         };
         self.kernel.ops[id].leg = leg;
-        self.kernel.timers.set(timer, time);
+        match timer {
+            // It may have the event of one that waits for it.
+            Timer::Bus(_) => self.kernel.timers.set(timer, time),
+            _ => self.kernel.timers.begin(timer, time),
+        }
     }
 
     fn carry_out_turns(&mut self, chain: &Chain, cycle: Cycle, place: &Place, unit: UnitId) {

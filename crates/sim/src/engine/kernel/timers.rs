@@ -45,6 +45,12 @@ impl Timers {
         self.chains.begin(unit.ix(), end);
     }
 
+    /// Moves the end of a unit's chain.
+    #[inline(always)]
+    pub(in crate::engine) fn move_chain(&mut self, unit: UnitId, end: Nanos) {
+        self.chains.set(unit.ix(), end);
+    }
+
     /// Removes the end of a unit's chain.
     #[inline(always)]
     pub(in crate::engine) fn clear_chain(&mut self, unit: UnitId) {

@@ -27,7 +27,7 @@ impl Ssd {
                 }
                 self.watch_array_start(unit);
                 self.charge(id, Cause::Array, leg.time.0);
-                self.kernel.timers.set(Timer::Array(unit), now + leg.time);
+                self.kernel.timers.begin(Timer::Array(unit), now + leg.time);
                 if self.rules.suspends {
                     // Waiting reads may suspend it.
                     self.mark_unit(unit);
@@ -230,7 +230,7 @@ impl Ssd {
                 }
                 let op = &mut self.kernel.ops[id];
                 op.leg += 1;
-                self.kernel.timers.set(Timer::Array(op.unit), now + time + leg.time);
+                self.kernel.timers.begin(Timer::Array(op.unit), now + time + leg.time);
                 if !self.kernel.buses[bus].queue.is_empty() {
                     self.mark_awaited(bus);
                 }
