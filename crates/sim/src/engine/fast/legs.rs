@@ -215,10 +215,14 @@ impl Ssd {
         if self.fast.turns && !self.meet_turns_of(first, time) {
             return false;
         }
+        if self.fast.steps && !self.kernel.timers.alone() {
+            return self.express_steps(time);
+        }
         let unit = match first {
             Timer::Array(unit) => unit,
             Timer::Bus(_) if !self.kernel.timers.alone() => return false,
-            Timer::Bus(bus) if self.fast.alone || self.fast.steps => return self.express_bus(bus, time),
+            Timer::Bus(bus) if self.fast.alone => return self.express_bus(bus, time),
+            Timer::Bus(bus) => return self.fast.steps && self.express_bus_of_steps(bus, time),
             _ => return false,
         };
         let id = self.kernel.dies[unit].array();
@@ -235,7 +239,7 @@ impl Ssd {
                 self.express_out(id, time) || self.fast.alone && self.express_asks(id, time)
             }
             (Verb::Read, 0) if op.class == Class::Gc => {
-                self.express_read(id, time) || self.fast.steps && self.express_asks(id, time)
+                self.express_read(id, time) || self.fast.steps && self.express_waits(id, time)
             }
             (Verb::Read, 0) if op.class == Class::Host => self.express_read(id, time),
             (Verb::Read, FUSED) if plain && self.fast.pauses => self.express_step(id, time),
@@ -353,7 +357,7 @@ impl Ssd {
         self.fuse_move(id, bus)
     }
 
-    /// The array read of a plain move or a queued step has ended, and its bus is busy: the page waits for it.
+    /// The array read of a plain move has ended, and its bus is busy: the page waits for it.
     #[inline(never)]
     fn express_asks(&mut self, id: OpId, time: Nanos) -> bool {
         self.now = time;
@@ -368,13 +372,13 @@ impl Ssd {
         true
     }
 
-    /// The event of a bus is that it is free, or ends the read-out of a plain move or a queued step. If it is known what follows,
-    /// carries it out. Returns whether it did.
+    /// The event of a bus is that it is free, or ends the read-out of a plain move. If it is known what follows, carries it out.
+    /// Returns whether it did.
     #[inline(never)]
     fn express_bus(&mut self, bus: usize, time: Nanos) -> bool {
         let state = &mut self.kernel.buses[bus];
         if state.holder.is_some() {
-            return if self.fast.steps { self.express_fetched(bus, time) } else { self.express_read_out(bus, time) };
+            return self.express_read_out(bus, time);
         }
         self.now = time;
         state.awaited = false;

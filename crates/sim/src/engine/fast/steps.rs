@@ -9,26 +9,36 @@ use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::policy::{Journey, PageSet};
-use crate::units::{Nanos, OpId, UnitId};
+use crate::units::{Nanos, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
-    /// If the event ends a queued step's page transfer, queues the program of the page. Returns whether it did.
-    #[inline(always)]
-    pub(in crate::engine) fn express_fetched(&mut self, bus: usize, time: Nanos) -> bool {
-        let state = &mut self.kernel.buses[bus];
-        let id = state.holder;
-        if self.kernel.ops[id].class != Class::Gc {
+    /// The event of a bus is that it is free, or ends the transfer of a queued step's page. Then the page's program is queued. Returns
+    /// whether it is one of these.
+    #[inline(never)]
+    pub(in crate::engine) fn express_bus_of_steps(&mut self, bus: usize, time: Nanos) -> bool {
+        let id = self.kernel.buses[bus].holder;
+        if id.is_some() && self.kernel.ops[id].class != Class::Gc {
             return false;
         }
         self.now = time;
-        state.holder = OpId::NONE;
-        state.awaited = false;
         self.kernel.timers.pop();
-        self.mark_bus(bus);
-        self.count_time(id);
-        self.end_read_step(id);
-        self.kernel.ops[id].verb = Verb::Program;
-        self.pass_on(id);
+        if id.is_some() {
+            self.step_fetched(bus);
+            self.pass_on(id);
+        } else {
+            self.wake_bus(bus);
+        }
+        self.leave_steps();
+        true
+    }
+
+    /// The array read of a queued step has ended, and its bus is busy: the page waits for it.
+    #[inline(never)]
+    pub(in crate::engine) fn express_waits(&mut self, id: OpId, time: Nanos) -> bool {
+        self.now = time;
+        self.kernel.timers.pop();
+        self.step_asks(id);
+        self.leave_steps();
         true
     }
 
@@ -36,13 +46,135 @@ impl Ssd {
     /// it did.
     #[inline(never)]
     pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
+        if self.next_of_step(id, time).is_none() {
+            return false;
+        }
+        self.now = time;
+        self.kernel.timers.pop();
+        self.step_placed(id);
+        self.pass_on(id);
+        self.leave_steps();
+        true
+    }
+
+    /// Several events come next, and nothing else happens at their time. If all are legs of queued steps that are followed by
+    /// others, or buses that are free, handles them here. Returns whether it did.
+    #[inline(never)]
+    pub(in crate::engine) fn express_steps(&mut self, time: Nanos) -> bool {
+        if !self.are_steps(time) {
+            return false;
+        }
+        let count = self.kernel.batch.len();
+        self.meet_turns(time, None);
+        self.kernel.batch.clear();
+        self.kernel.timers.take_all(&mut self.kernel.batch);
+        self.now = time;
+        if self.kernel.batch.len() > count {
+            // Legs of chains end now, too.
+            let batch = std::mem::take(&mut self.kernel.batch);
+            batch.iter().for_each(|timer| self.kernel.timers.set(self.kernel.timers.timer(*timer as u32), time));
+            self.kernel.batch = batch;
+            return false;
+        }
+        for i in 0..count {
+            let ended = match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
+                Timer::Array(unit) => {
+                    let id = self.kernel.dies[unit].array();
+                    if self.kernel.ops[id].verb == Verb::Read {
+                        self.step_asks(id);
+                        continue;
+                    }
+                    self.step_placed(id);
+                    id
+                }
+                Timer::Bus(bus) if self.kernel.buses[bus].holder.is_some() => self.step_fetched(bus),
+                Timer::Bus(bus) => {
+                    self.wake_bus(bus);
+                    continue;
+                }
+                _ => unreachable!("as looked at"),
+            };
+            let (unit, plane) = self.queue_step(ended);
+            self.release_unit(unit, plane);
+            self.mark_unit(unit);
+        }
+        self.dispatch();
+        self.kernel.events_since_scan += count as u64 - 1;
+        self.leave_steps();
+        true
+    }
+
+    /// Lists the next events. Returns whether all are for [`Ssd::express_steps`].
+    fn are_steps(&mut self, time: Nanos) -> bool {
+        self.kernel.batch.clear();
+        self.kernel.timers.each(&mut self.kernel.batch);
+        (0..self.kernel.batch.len()).all(|i| match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
+            Timer::Bus(bus) => {
+                let id = self.kernel.buses[bus].holder;
+                id.is_none() || self.kernel.ops[id].class == Class::Gc
+            }
+            Timer::Array(unit) => self.goes_on(self.kernel.dies[unit].array(), time),
+            _ => false,
+        })
+    }
+
+    /// Whether an operation whose array time ends is a queued step that is followed by another one.
+    fn goes_on(&mut self, id: OpId, time: Nanos) -> bool {
+        if id.is_none() || self.kernel.ops[id].class != Class::Gc {
+            return false;
+        }
+        let op = &self.kernel.ops[id];
+        match op.verb {
+            Verb::Read => op.leg == 0 && !self.has_bookings(op.channel.ix()),
+            Verb::Program | Verb::Copyback => self.next_of_step(id, time).is_some(),
+            Verb::Erase => false,
+        }
+    }
+
+    /// The next page of a step's collection.
+    #[inline(always)]
+    fn next_of_step(&mut self, id: OpId, time: Nanos) -> Option<Ppn> {
+        let view = self.dev.view(time);
+        self.gc.jobs[self.kernel.ops[id].job.0].job.peek_valid(&view, 0)
+    }
+
+    /// A bus is free on which others wait.
+    #[inline(always)]
+    fn wake_bus(&mut self, bus: usize) {
+        self.kernel.buses[bus].awaited = false;
+        self.mark_bus(bus);
+    }
+
+    /// The page of a queued step is in its register, and requests the bus.
+    #[inline(always)]
+    fn step_asks(&mut self, id: OpId) {
+        let op = &mut self.kernel.ops[id];
+        op.leg = 1;
+        let bus = op.channel.ix();
+        self.ask(id, bus);
+    }
+
+    /// The page of a queued step has reached the controller: its program is queued.
+    #[inline(always)]
+    fn step_fetched(&mut self, bus: usize) -> OpId {
+        let state = &mut self.kernel.buses[bus];
+        let id = std::mem::replace(&mut state.holder, OpId::NONE);
+        state.awaited = false;
+        self.mark_bus(bus);
+        self.count_time(id);
+        self.end_read_step(id);
+        self.kernel.ops[id].verb = Verb::Program;
+        id
+    }
+
+    /// A queued step has programmed its page: the read of its collection's next page, which exists, is queued.
+    #[inline(always)]
+    fn step_placed(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (job, from, to, tag, program) =
             (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.verb == Verb::Program);
-        let view = self.dev.view(time);
-        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
-        self.now = time;
-        self.kernel.timers.pop();
+        let view = self.dev.view(self.now);
+        let page = self.gc.jobs[job.0].job.next_valid(&view, 0).expect("law: a step is followed as looked at");
         self.count_time(id);
         if program {
             self.gc.jobs[job.0].job.hand = PageSet::EMPTY;
@@ -53,23 +185,33 @@ impl Ssd {
         let op = &mut self.kernel.ops[id];
         op.verb = Verb::Read;
         op.pages = PageSet::one(page);
-        self.pass_on(id);
-        true
     }
 
     /// Queues a step on its die, where a step has just ended, and starts the first operation of the queue.
     #[inline(never)]
     fn pass_on(&mut self, id: OpId) {
-        let op = &self.kernel.ops[id];
-        let (unit, plane) = (op.unit, op.plane);
-        let state = &mut self.kernel.dies[unit];
-        state.vacate();
-        state.queue.push(&mut self.kernel.ops, id);
+        let (unit, plane) = self.queue_step(id);
         if !self.begin_plain_step(unit) {
             self.release_unit(unit, plane);
             self.mark_unit(unit);
             self.dispatch();
         }
+    }
+
+    /// Queues a step on its die, where a step has just ended. Returns the die and its plane.
+    #[inline(always)]
+    fn queue_step(&mut self, id: OpId) -> (UnitId, PlaneId) {
+        let op = &self.kernel.ops[id];
+        let (unit, plane) = (op.unit, op.plane);
+        let state = &mut self.kernel.dies[unit];
+        state.vacate();
+        state.queue.push(&mut self.kernel.ops, id);
+        (unit, plane)
+    }
+
+    /// Steps have ended, and others have begun.
+    #[inline(always)]
+    fn leave_steps(&mut self) {
         self.grant();
         self.leave_time();
     }
