@@ -168,8 +168,7 @@ impl<T: Copy> std::fmt::Debug for Table<T> {
 
 /// A vector on huge pages, if it is large and the system offers them.
 pub struct HugeVec<T> {
-    values: NonNull<T>,
-    len: usize,
+    values: NonNull<[T]>,
     capacity: usize,
     /// None if there is no room.
     memory: Option<Memory>,
@@ -186,8 +185,8 @@ impl<T> HugeVec<T> {
     /// # Panics
     /// If `T` has no size.
     pub fn with_capacity(capacity: usize) -> Self {
-        let (values, memory) = allocate(capacity);
-        HugeVec { values, len: 0, capacity, memory }
+        let (start, memory) = allocate(capacity);
+        HugeVec { values: NonNull::slice_from_raw_parts(start, 0), capacity, memory }
     }
 
     /// Number of values for which there is room.
@@ -195,31 +194,39 @@ impl<T> HugeVec<T> {
         self.capacity
     }
 
+    /// Says how many values are set: the first ones.
+    #[inline(always)]
+    fn set_len(&mut self, len: usize) {
+        self.values = NonNull::slice_from_raw_parts(self.values.cast(), len);
+    }
+
     /// Appends a value.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
-        if self.len == self.capacity {
+        let len = self.values.len();
+        if len == self.capacity {
             self.grow();
         }
         // SAFETY: the place lies in the allocation, and holds no value yet.
-        unsafe { self.values.add(self.len).write(value) };
-        self.len += 1;
+        unsafe { self.values.cast::<T>().add(len).write(value) };
+        self.set_len(len + 1);
     }
 
     /// Makes room for twice as many values.
     #[cold]
     fn grow(&mut self) {
-        let mut more = Self::with_capacity((2 * self.capacity).max(4));
+        let (len, mut more) = (self.values.len(), Self::with_capacity((2 * self.capacity).max(4)));
         // SAFETY: both allocations have room for them, and a new one overlaps nothing. From here on only `more` owns them.
-        unsafe { more.values.copy_from_nonoverlapping(self.values, self.len) };
-        more.len = std::mem::take(&mut self.len);
+        unsafe { more.values.cast::<T>().copy_from_nonoverlapping(self.values.cast(), len) };
+        self.set_len(0);
+        more.set_len(len);
         *self = more;
     }
 
     /// Drops all values. The room stays.
     pub fn clear(&mut self) {
-        let values: *mut [T] = &mut **self;
-        self.len = 0;
+        let values = self.values;
+        self.set_len(0);
         // SAFETY: they were set, and nothing else knows of them any more.
         unsafe { values.drop_in_place() };
     }
@@ -246,8 +253,8 @@ impl<T> Deref for HugeVec<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: `values` points to `len` values that are set (or dangles, aligned, for none).
-        unsafe { std::slice::from_raw_parts(self.values.as_ptr(), self.len) }
+        // SAFETY: all of them are set (or there is none, at an aligned address).
+        unsafe { self.values.as_ref() }
     }
 }
 
@@ -255,7 +262,7 @@ impl<T> DerefMut for HugeVec<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
         // SAFETY: as for `deref`, and the borrow is exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.values.as_ptr(), self.len) }
+        unsafe { self.values.as_mut() }
     }
 }
 

@@ -38,15 +38,15 @@ fn instructions(case: &str, more: &str, options: &[&str], per_cent: u32) -> Opti
 #[test]
 fn an_operation_takes_no_more_instructions_than_it_did() {
     for (case, more, most) in [
-        ("writes, external", "", 555),
+        ("writes, external", "", 547),
         ("writes, copyback", "", 749),
-        ("writes, queued", "", 1_670),
+        ("writes, queued", "", 1_640),
         ("writes, pagc", "", 1_032),
-        ("writes, preemptive", "", 1_125),
-        ("writes, idle-chip", "", 1_331),
-        ("reads", "", 1_334),
+        ("writes, preemptive", "", 1_116),
+        ("writes, idle-chip", "", 1_322),
+        ("reads", "", 1_333),
         ("count-only writes", "", 205),
-        ("writes, external", "device.queue_depth = 2048", 637),
+        ("writes, external", "device.queue_depth = 2048", 629),
         ("writes, external", "raid = { layout = \"lci\", group = 4 }", 1_697),
         ("writes, external", "noc = { model = \"formula\" }", 5_519),
         ("reads", "ecc = { errors = \"model\" }", 3_570),
