@@ -1,4 +1,5 @@
-//! Queued GC steps without rounds: on devices with plain moves, a step that ends alone starts the next operation of its die here.
+//! Queued GC steps without rounds: on devices with plain moves, a step that ends alone, or at one time with other steps, starts the
+//! next operation of its die here.
 //!
 //! Equals [`Ssd::gc_step_ends`], the collector's next step, [`Ssd::enqueue`], [`Ssd::kick`] and [`Ssd::begin_step`], without
 //! cases that cannot occur here. Any other operation in the queue begins on the general path. Results are identical to the last
@@ -61,21 +62,14 @@ impl Ssd {
     /// others, or buses that are free, handles them here. Returns whether it did.
     #[inline(never)]
     pub(in crate::engine) fn express_steps(&mut self, time: Nanos) -> bool {
+        self.meet_turns(time, None);
         if !self.are_steps(time) {
             return false;
         }
-        let count = self.kernel.batch.len();
-        self.meet_turns(time, None);
+        self.now = time;
         self.kernel.batch.clear();
         self.kernel.timers.take_all(&mut self.kernel.batch);
-        self.now = time;
-        if self.kernel.batch.len() > count {
-            // Legs of chains end now, too.
-            let batch = std::mem::take(&mut self.kernel.batch);
-            batch.iter().for_each(|timer| self.kernel.timers.set(self.kernel.timers.timer(*timer as u32), time));
-            self.kernel.batch = batch;
-            return false;
-        }
+        let count = self.kernel.batch.len();
         for i in 0..count {
             let ended = match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
                 Timer::Array(unit) => {
@@ -123,9 +117,8 @@ impl Ssd {
         if id.is_none() || self.kernel.ops[id].class != Class::Gc {
             return false;
         }
-        let op = &self.kernel.ops[id];
-        match op.verb {
-            Verb::Read => op.leg == 0 && !self.has_bookings(op.channel.ix()),
+        match self.kernel.ops[id].verb {
+            Verb::Read => self.kernel.ops[id].leg == 0,
             Verb::Program | Verb::Copyback => self.next_of_step(id, time).is_some(),
             Verb::Erase => false,
         }
