@@ -171,7 +171,7 @@ pub struct HugeVec<T> {
     values: NonNull<[T]>,
     capacity: usize,
     /// None if there is no room.
-    memory: Option<Memory>,
+    _memory: Option<Memory>,
 }
 
 // SAFETY: it owns its values alone, like a vector.
@@ -186,7 +186,7 @@ impl<T> HugeVec<T> {
     /// If `T` has no size.
     pub fn with_capacity(capacity: usize) -> Self {
         let (start, memory) = allocate(capacity);
-        HugeVec { values: NonNull::slice_from_raw_parts(start, 0), capacity, memory }
+        HugeVec { values: NonNull::slice_from_raw_parts(start, 0), capacity, _memory: memory }
     }
 
     /// Number of values for which there is room.
@@ -234,9 +234,8 @@ impl<T> HugeVec<T> {
 
 impl<T> Drop for HugeVec<T> {
     fn drop(&mut self) {
-        self.clear();
         // Its memory is freed after its values.
-        drop(self.memory.take());
+        self.clear();
     }
 }
 

@@ -376,14 +376,12 @@ impl Ssd {
     /// Returns whether it did.
     #[inline(never)]
     fn express_bus(&mut self, bus: usize, time: Nanos) -> bool {
-        let state = &mut self.kernel.buses[bus];
-        if state.holder.is_some() {
+        if self.kernel.buses[bus].holder.is_some() {
             return self.express_read_out(bus, time);
         }
         self.now = time;
-        state.awaited = false;
         self.kernel.timers.pop();
-        self.mark_bus(bus);
+        self.wake_bus(bus);
         self.rest_of_round();
         true
     }

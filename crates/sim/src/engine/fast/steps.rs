@@ -47,12 +47,12 @@ impl Ssd {
     /// it did.
     #[inline(never)]
     pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
-        if self.next_of_step(id, time).is_none() {
-            return false;
-        }
+        let view = self.dev.view(time);
+        let job = self.kernel.ops[id].job;
+        let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
         self.kernel.timers.pop();
-        self.step_placed(id);
+        self.step_placed(id, page);
         self.pass_on(id);
         self.leave_steps();
         true
@@ -78,7 +78,10 @@ impl Ssd {
                         self.step_asks(id);
                         continue;
                     }
-                    self.step_placed(id);
+                    let view = self.dev.view(time);
+                    let job = self.kernel.ops[id].job;
+                    let page = self.gc.jobs[job.0].job.next_valid(&view, 0).expect("law: it goes on, as looked at");
+                    self.step_placed(id, page);
                     id
                 }
                 Timer::Bus(bus) if self.kernel.buses[bus].holder.is_some() => self.step_fetched(bus),
@@ -119,21 +122,17 @@ impl Ssd {
         }
         match self.kernel.ops[id].verb {
             Verb::Read => self.kernel.ops[id].leg == 0,
-            Verb::Program | Verb::Copyback => self.next_of_step(id, time).is_some(),
+            Verb::Program | Verb::Copyback => {
+                let view = self.dev.view(time);
+                self.gc.jobs[self.kernel.ops[id].job.0].job.peek_valid(&view, 0).is_some()
+            }
             Verb::Erase => false,
         }
     }
 
-    /// The next page of a step's collection.
-    #[inline(always)]
-    fn next_of_step(&mut self, id: OpId, time: Nanos) -> Option<Ppn> {
-        let view = self.dev.view(time);
-        self.gc.jobs[self.kernel.ops[id].job.0].job.peek_valid(&view, 0)
-    }
-
     /// A bus is free on which others wait.
     #[inline(always)]
-    fn wake_bus(&mut self, bus: usize) {
+    pub(super) fn wake_bus(&mut self, bus: usize) {
         self.kernel.buses[bus].awaited = false;
         self.mark_bus(bus);
     }
@@ -160,14 +159,12 @@ impl Ssd {
         id
     }
 
-    /// A queued step has programmed its page: the read of its collection's next page, which exists, is queued.
+    /// A queued step has programmed its page: the read of its collection's next page is queued.
     #[inline(always)]
-    fn step_placed(&mut self, id: OpId) {
+    fn step_placed(&mut self, id: OpId, next: Ppn) {
         let op = &self.kernel.ops[id];
         let (job, from, to, tag, program) =
             (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.verb == Verb::Program);
-        let view = self.dev.view(self.now);
-        let page = self.gc.jobs[job.0].job.next_valid(&view, 0).expect("law: a step is followed as looked at");
         self.count_time(id);
         if program {
             self.gc.jobs[job.0].job.hand = PageSet::EMPTY;
@@ -177,7 +174,7 @@ impl Ssd {
         self.land_one(from, to, tag, program);
         let op = &mut self.kernel.ops[id];
         op.verb = Verb::Read;
-        op.pages = PageSet::one(page);
+        op.pages = PageSet::one(next);
     }
 
     /// Queues a step on its die, where a step has just ended, and starts the first operation of the queue.

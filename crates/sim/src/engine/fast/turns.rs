@@ -40,8 +40,8 @@ struct Turn {
 }
 
 impl Turn {
-    fn time(&self) -> u64 {
-        (self.end - self.start).0
+    fn time(&self) -> Nanos {
+        self.end - self.start
     }
 }
 
@@ -269,6 +269,8 @@ impl Ssd {
         }
     }
 
+    /// Ends a chain at the end of the step that waits behind the one in service, if it does not end before. An operation that joined
+    /// earlier has done so already; then only the order of the queue and the ledger of the die are brought up to date.
     #[inline(never)]
     fn limit_turns(&mut self, unit: UnitId) {
         let (chain, now, pace) = (self.chains.of_unit[unit.ix()], self.now, self.chains.pace);
@@ -285,7 +287,7 @@ impl Ssd {
         }
         let turns = &self.chains.cycles[cycle.times].turns;
         // The step in service, and that of the other collection.
-        let left = (0..cycle.count).map(|step| turns[(place.ended + step) % STEPS].time()).sum::<u64>();
+        let left = (0..cycle.count).map(|step| turns[(place.ended + step) % STEPS].time().0).sum::<u64>();
         let until = chain.until.min(place.begun + Nanos(left));
         self.chains.of_unit[unit.ix()] = Chain { until, joined: true, ..chain };
         self.kernel.timers.move_chain(unit, until);
