@@ -9,21 +9,27 @@ use crate::units::{JobId, PlaneId, UnitId};
 impl Ssd {
     /// Before a GC step: pauses the collection if the collector decides so. Returns whether it did.
     pub(super) fn pauses_for_host(&mut self, id: JobId) -> bool {
-        let running = &mut self.gc.jobs[id.0];
-        let first_step = std::mem::replace(&mut running.sure, false);
-        let (unit, plane, holds) = (running.unit, running.plane, running.holds);
-        let queued = !self.kernel.dies[unit].queue.is_empty();
+        let pauses = self.would_pause(id);
+        self.gc.jobs[id.0].sure = false;
+        if pauses {
+            self.pause(id, Pause::Preempted);
+        }
+        pauses
+    }
+
+    /// Whether a collection that is about to take a step pauses first. The only place that asks the collector, so that shortcuts
+    /// decide by the same facts.
+    pub(super) fn would_pause(&self, id: JobId) -> bool {
+        let running = &self.gc.jobs[id.0];
+        let (plane, first_step) = (running.plane, running.sure);
+        let queued = !self.kernel.dies[running.unit].queue.is_empty();
         let unplaced = !self.host.anywhere.is_empty();
-        if !holds || !(queued || unplaced) {
+        if !running.holds || !(queued || unplaced) {
             // No competitor: nothing to ask.
             return false;
         }
         let urgent: &dyn Fn() -> bool = &|| self.below_hard_floor(plane);
-        if !self.collector_of(id).pauses(&Contention { queued, unplaced, first_step, urgent }) {
-            return false;
-        }
-        self.pause(id, Pause::Preempted);
-        true
+        self.collector_of(id).pauses(&Contention { queued, unplaced, first_step, urgent })
     }
 
     /// A collection pauses: its unit is free for other operations.
@@ -80,7 +86,7 @@ impl Ssd {
     }
 
     /// Whether a paused job resumes though host operations compete for its die.
-    fn may_resume(&self, id: JobId, queued: bool, unplaced: bool) -> bool {
+    pub(super) fn may_resume(&self, id: JobId, queued: bool, unplaced: bool) -> bool {
         let plane = self.gc.jobs[id.0].plane;
         let urgent: &dyn Fn() -> bool = &|| self.below_hard_floor(plane);
         self.collector_of(id).resumes(&Contention { queued, unplaced, first_step: false, urgent })

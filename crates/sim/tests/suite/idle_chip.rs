@@ -8,7 +8,7 @@ use crate::common::{Dut, causes, config, summary};
 use ssdlab_sim::device::timing::LegKind;
 use ssdlab_sim::device::transaction::Class;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Config, LegRecord, Observer, RequestOp, Ssd};
+use ssdlab_sim::{Check, Completed, Config, LegRecord, Observer, Request, RequestOp, Ssd};
 
 const PAGE: u64 = 4096;
 const WRITE: u64 = 640_960;
@@ -601,6 +601,31 @@ schemes = {{ place = \"dynamic\", collector = \"preemptive\" }}"
         assert_eq!(wait(scope, chips, soft, free), preempted, "{scope}, {free} free pages are not below {free}");
         assert_eq!(wait(scope, chips, soft, free + 1), kept, "{scope}, but below {}", free + 1);
     }
+}
+
+/// Nor where nothing watches and steps that end alone take no round: the read-out, and the program after it.
+#[test]
+fn a_step_that_ends_alone_asks_for_the_hard_threshold_too() {
+    let wait = |hard: u64| {
+        let config = config(&format!(
+            "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }}
+timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
+device.over_provisioning = 0.843
+gc = {{ threshold = \"27 pages\", hard_threshold = \"{hard} pages\" }}
+schemes.collector = \"preemptive\""
+        ));
+        let mut ssd = Ssd::new(&config, 1, Check::Full).unwrap();
+        let mut submit = |at, op, page| {
+            ssd.submit(Request { arrival: Nanos(at), op, offset: page * PAGE, bytes: PAGE });
+        };
+        // Pages 2 and 3 are to be moved when the sixth program has left 26 free pages.
+        [0, 1, 2, 3, 0, 1].iter().zip(0..).for_each(|(lpn, n)| submit(n * 1_000_000, RequestOp::Write, *lpn));
+        submit(5 * 1_000_000 + WRITE + 10_000, RequestOp::Read, 0);
+        ssd.run();
+        summary(&ssd).waiting_ns.read.max
+    };
+    assert_eq!(wait(26), Some(FETCH - 10_000), "26 free pages are not below 26: the read is served after one step");
+    assert_eq!(wait(27), Some(2 * MOVE + ERASE - 10_000), "the collection keeps its die");
 }
 
 /// A preempted collection resumes as soon as free pages are below the hard threshold, even if host operations wait.

@@ -6,7 +6,7 @@
 use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::ops::Page;
 use crate::engine::{Nanos, Ssd};
-use crate::policy::{Contention, PageSet};
+use crate::policy::PageSet;
 use crate::units::{JobId, OpId, UnitId};
 
 impl Ssd {
@@ -92,15 +92,11 @@ impl Ssd {
         self.leave_time();
     }
 
-    /// Whether a collection pauses at the end of its step, because operations of the host wait for its die alone.
+    /// Whether a collection pauses at the end of its step, because operations of the host wait for its die alone, and stays paused.
+    /// The step has taken its pages by now, so the answer holds when it has ended.
     #[inline(always)]
     fn pauses_now(&self, job: JobId, unit: UnitId) -> bool {
         let waits = !self.kernel.dies[unit].queue.is_empty() && self.host.anywhere.is_empty();
-        let first_step = self.gc.jobs[job.0].sure;
-        let contention = Contention { queued: true, unplaced: false, first_step, urgent: &|| false };
-        waits
-            && !first_step
-            && self.collector_of(job).pauses(&contention)
-            && !self.collector_of(job).resumes(&contention)
+        waits && self.would_pause(job) && !self.may_resume(job, true, false)
     }
 }
