@@ -78,6 +78,21 @@ fn requests_overlap_where_their_pages_do() {
     assert!(run([2, 1])[3] > 1_200_000, "page 1 is shared: it comes after");
 }
 
+/// Pages of a request share a multi-plane command wherever its extents are, also where nothing watches. Pages 0 and 5 lie on the
+/// two planes of a die, at equal offsets.
+#[test]
+fn extents_of_one_page_share_a_command() {
+    let mut ssd = Ssd::new(&config(&(array(1, 1, 1, 2) + "device.multi_plane = true")), 1, Check::Off).unwrap();
+    for (at, op) in [(0, RequestOp::Write), (2_000_000, RequestOp::Read)] {
+        ssd.submit_scattered(request(at, op, &[0, 5]), extents(&[0, 5]));
+    }
+    ssd.run();
+    let all = summary(&ssd);
+    let latencies = [&all.latency_ns.write, &all.latency_ns.read].map(|latency| latency.max);
+    assert_eq!(latencies, [Some(2 * 5_120 + 600_000), Some(50_000 + 2 * 5_120)]);
+    assert_eq!((all.flash.multi_plane.programs, all.flash.multi_plane.reads), (1, 1));
+}
+
 /// A request submitted page by page gives the same results as the whole request, to the last byte.
 #[test]
 fn cut_into_pages_a_request_is_what_it_was() {

@@ -678,8 +678,9 @@ impl Ssd {
         let mut before = (extent.offset - u64::from(first) * size) as u32;
         let end = (extent.offset + extent.bytes - u64::from(last) * size) as u32;
         let waited = (self.now - request.arrival).0;
-        // Commands that carry several pages of a request are not for the lane.
-        let lane = self.fast.lane && measured && (first == last || !self.rules.pairs);
+        // Commands that carry several pages of a request are not for the lane. Each page of a scattered request may be an extent.
+        let several = first != last || extent.bytes != request.bytes;
+        let lane = self.fast.lane && measured && !(several && self.rules.pairs);
         // A write of one of its pages does not change it for another.
         let writes = self.takes_writes();
         for page in first..last + 1 {
