@@ -267,11 +267,11 @@ impl Stats {
         self.pages.written + pages >= self.next_checkpoint
     }
 
-    /// Adds a checkpoint. `more`: programs that have begun and are not counted yet. `fewer`: pages that are counted already,
-    /// although their programs begin only later at this time.
+    /// Adds a checkpoint. `more`: programs that have begun and are not counted yet. `fewer`: programs that are counted already,
+    /// although they would begin only later at this time.
     #[cold]
     pub(crate) fn note_checkpoint(&mut self, more: u64, fewer: u64) {
-        let programs = self.flash.programs.total + self.flash.copybacks + more * self.per_unit - fewer;
+        let programs = self.flash.programs.total + self.flash.copybacks + more * self.per_unit - fewer * self.per_unit;
         self.checkpoints.push((self.pages.written, programs));
         if self.checkpoints.len() == CHECKPOINTS {
             // Keeps every second one.

@@ -6,7 +6,7 @@ use ssdlab_sim::policy::{Victim, View};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Extent, Marks, Request, RequestOp, Ssd};
 
 /// The block that was closed first of those with an invalid page: it depends on when blocks that GC fills are closed.
 #[derive(Clone)]
@@ -66,16 +66,93 @@ enum About {
     Queued,
     /// Reads alone, and then all kinds of requests.
     Reads,
+    /// Whole pages that are written in a closed loop: some begin when they are admitted.
+    Writes,
 }
 
-/// A small device with fused legs, and requests that saturate its channels or, where GC is met on its way, do not.
+/// How requests reach a device, and how it is checked.
+#[derive(Clone, Copy, Debug, Default)]
+struct Way {
+    closed: bool,
+    /// Every second request consists of pages in several places.
+    scattered: bool,
+    /// Requests are those of two tenants.
+    tenants: bool,
+    /// Without checks, parts of pages that are written close no shortcuts.
+    unchecked: bool,
+}
+
+/// What changes the way of a request through a device; `SOFT` is `gc.threshold`. Some close shortcuts, and others meet them.
+const FEATURES: [&str; 14] = [
+    "gc.hard_threshold = SOFT\nschemes.collector = \"preemptive\"",
+    "gc.hard_threshold = \"2 pages\"\nschemes.collector = \"preemptive\"",
+    "gc.hard_threshold = SOFT\nschemes = { collector = \"preemptive\", place = \"CWDP\" }\nftl.write_points = \"separate\"",
+    "run.warmup = \"40 requests\"",
+    "run.warmup = \"150 requests\"",
+    "run.warmup = \"0.1 drive writes\"",
+    "device.multi_plane = true\ngeometry.planes_per_die = 2",
+    "device.multi_plane = true\ngeometry.planes_per_die = 4",
+    "timing.host_link = \"1ns/B\"",
+    "device.mapping_unit = \"super-page\"\ngeometry.planes_per_die = 2",
+    "raid = { layout = \"lci\", group = 3 }\ngeometry = { channels = 1, chips_per_channel = 3 }\nstaging.slots = 0",
+    "raid = { layout = \"traditional\", group = 2, write_mode = \"auto\" }\ngeometry = { channels = 1, chips_per_channel = 4 }\nstaging.slots = 0",
+    "cache = { size = \"4KiB\" }",
+    "cache = { size = \"3KiB\", writeback = \"idle\", read = \"all\", order = \"lru\" }",
+];
+
+/// One device with its requests.
 fn world(seed: u64, about: About) -> (Config, Vec<Request>) {
+    let (toml, first_closed, requests) = text(seed, about);
+    let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+    if first_closed {
+        config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(FirstClosed));
+    }
+    (config, requests)
+}
+
+/// One with one to three of the features, and requests that come in any way.
+fn featured(seed: u64) -> (Config, Vec<Request>, Way) {
+    let abouts = [About::Everything, About::Joint, About::Parts, About::Whole, About::Queued, About::Writes];
+    // Not all go together.
+    let mut tries = (0..).map(|n| stream(seed + n * 1_000_000, "features"));
+    loop {
+        let mut rng = tries.next().expect("there are many");
+        let mut draw = |n: u64| below(&mut rng, n);
+        let (toml, _, requests) = text(draw(1 << 32), abouts[draw(6) as usize]);
+        let mut device: toml::Table = toml.parse().unwrap();
+        let soft = device["gc"]["threshold"].to_string();
+        for _ in 0..1 + draw(3) {
+            merge(&mut device, &FEATURES[draw(14) as usize].replace("SOFT", &soft));
+        }
+        let way =
+            Way { closed: draw(2) == 0, scattered: draw(2) == 0, tenants: draw(5) == 0, unchecked: draw(2) == 0 };
+        // A host link and parity: their reports count the link's time twice.
+        let link = device.contains_key("raid") && device["timing"].get("host_link").is_some();
+        let config = device.to_string().parse::<Config>().ok().filter(|config| config.check().is_ok() && !link);
+        if let Some(config) = config {
+            return (config, requests, way);
+        }
+    }
+}
+
+/// Sets keys of sections.
+fn merge(device: &mut toml::Table, keys: &str) {
+    for (section, keys) in keys.parse::<toml::Table>().unwrap() {
+        let of = device.entry(section).or_insert_with(|| toml::Table::new().into()).as_table_mut().unwrap();
+        of.extend(keys.as_table().unwrap().clone());
+    }
+}
+
+/// A small device with fused legs, and requests that saturate its channels or, where GC is met on its way, do not. Whether its
+/// victims are those of [`FirstClosed`].
+fn text(seed: u64, about: About) -> (String, bool, Vec<Request>) {
     let mut rng = stream(seed, "fusing");
     let mut pick = |from: &[&'static str]| from[below(&mut rng, from.len() as u64) as usize];
     let mixed = matches!(about, About::Everything | About::Reads);
     let (joint, slow) = (about == About::Joint, !mixed);
-    let whole = matches!(about, About::Whole | About::Queued);
+    let whole = matches!(about, About::Whole | About::Queued | About::Writes);
     let collector = match about {
+        About::Writes => pick(&["\"serial\"", "\"serial\"", "\"preemptive\"", "\"queued\""]),
         About::Everything | About::Reads => pick(&ALONE),
         About::Joint => pick(&JOINT),
         About::Parts | About::Whole => "\"serial\"",
@@ -95,7 +172,7 @@ run = {{ {} }}
         pick(&["1", "1", "2"]),
         match about {
             About::Everything | About::Reads => pick(&["1", "2", "3", "4", "7"]),
-            About::Whole | About::Queued => pick(&["2", "3", "5"]),
+            About::Whole | About::Queued | About::Writes => pick(&["2", "3", "5"]),
             _ => pick(&["1", "2"]),
         },
         if slow { "1" } else { pick(&["1", "2"]) },
@@ -105,7 +182,7 @@ run = {{ {} }}
         // Pages of two sectors also have partial writes.
         match about {
             About::Parts => "1KiB",
-            About::Whole => "512B",
+            About::Whole | About::Writes => "512B",
             _ => pick(&["512B", "512B", "1KiB"]),
         },
         pick(&["\"1024ns\"", "\"2048ns\"", "\"5000ns\"", "[\"1024ns\", \"3072ns\"]"]),
@@ -142,12 +219,10 @@ run = {{ {} }}
         pick(&["", "", "", "faults = { power_cut = [\"100us\", \"256000ns\"] }"])
     );
     let first_closed = !pick(&["", "", "", "first closed"]).is_empty();
-    let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
-    if first_closed {
-        config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(FirstClosed));
-    }
     // Of 20 requests. Reads are booked while others hardly use their channel.
-    let reads = if whole {
+    let reads = if about == About::Writes {
+        0
+    } else if whole {
         1
     } else if slow {
         5
@@ -165,20 +240,23 @@ run = {{ {} }}
             arrival += below(&mut rng, 6).saturating_sub(2) * gap + if whole { below(&mut rng, spread) } else { 0 };
             let op = match below(&mut rng, 20) {
                 kind if i < alone || kind < reads => RequestOp::Read,
-                5 => RequestOp::Trim,
+                5 if about != About::Writes => RequestOp::Trim,
                 _ => RequestOp::Write,
             };
             // In shares of the device, as its size is not known here.
             Request { arrival: Nanos(arrival), op, offset: below(&mut rng, 1 << 20), bytes: 1 + below(&mut rng, 3) }
         })
         .collect();
-    (config, requests)
+    (toml, first_closed, requests)
 }
 
-fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, closed: bool) -> Vec<String> {
-    let mut ssd = Ssd::new(config, 7, Check::Full).unwrap();
+fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, way: Way) -> Vec<String> {
+    let mut ssd = Ssd::new(config, 7, if way.unchecked { Check::Off } else { Check::Full }).unwrap();
+    if way.tenants {
+        ssd.set_tenants(vec!["a".into(), "b".into()]);
+    }
     ssd.set_fusing(fusing);
-    ssd.set_closed(closed);
+    ssd.set_closed(way.closed);
     // All requests, each with its causes.
     ssd.collect_slowest(requests.len());
     let pages = ssd.capacity_bytes() / 512;
@@ -188,9 +266,16 @@ fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, closed
         if i == alone && alone > 100 {
             ssd.run_before(request.arrival);
         }
+        let marks = Marks { tenant: u8::from(way.tenants && i % 3 == 0), ..Marks::default() };
+        if way.scattered && i % 2 == 0 {
+            let extents = scattered(&ssd, request);
+            let (offset, bytes) = (extents[0].offset, extents.iter().map(|extent| extent.bytes).sum());
+            ssd.submit_marked(Request { offset, bytes, ..*request }, marks, extents.into_iter());
+            continue;
+        }
         let bytes = request.bytes.min(pages);
         let offset = (request.offset * (pages - bytes)) >> 20;
-        ssd.submit(Request { offset: offset * 512, bytes: bytes * 512, ..*request });
+        ssd.submit_marked(Request { offset: offset * 512, bytes: bytes * 512, ..*request }, marks, std::iter::empty());
     }
     let mut told = Vec::new();
     let mut tell = |ssd: &Ssd| {
@@ -211,6 +296,15 @@ fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, closed
         told.push(format!("{requests:?}"));
     }
     told
+}
+
+/// The same request in two to four pages, each of which is somewhere else.
+fn scattered(ssd: &Ssd, request: &Request) -> Vec<Extent> {
+    let bytes = ssd.page_bytes();
+    let pages = ssd.capacity_bytes() / bytes;
+    let (first, apart) = ((request.offset * pages) >> 20, 1 + request.offset % 7);
+    let page = |n| (first + n * apart) % pages;
+    (0..1 + request.bytes).map(|n| Extent { offset: page(n) * bytes, bytes }).collect()
 }
 
 fn fields(summary: &str) -> Vec<&str> {
@@ -247,6 +341,23 @@ fn whole_pages_between_those_on_the_move_change_no_byte() {
     compare_worlds(About::Whole, 200);
 }
 
+#[test]
+fn writes_that_begin_at_once_change_no_byte() {
+    compare_worlds(About::Writes, 150);
+}
+
+/// Every feature of the host's side, alone and with others.
+#[test]
+fn features_of_every_kind_change_no_byte() {
+    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let mut moved = 0;
+    for seed in 0..seeds {
+        let (config, requests, way) = featured(seed);
+        moved += u64::from(compare(&config, &requests, way, seed));
+    }
+    assert!(moved * 2 > seeds, "{moved} of {seeds} worlds with collections");
+}
+
 /// Every preset on a small device, with every collector and every path that its other keys allow.
 #[test]
 fn presets_are_told_the_same_with_every_collector_and_path() {
@@ -281,7 +392,7 @@ fn presets_are_told_the_same_with_every_collector_and_path() {
                     Request { arrival: Nanos(arrival), op, offset: below(&mut rng, 1 << 20), bytes }
                 })
                 .collect();
-            let told = |fusing| run(&config, &requests, fusing, false, false).swap_remove(0);
+            let told = |fusing| run(&config, &requests, fusing, false, Way::default()).swap_remove(0);
             let (fused, apart) = (told(true), told(false));
             let differ: Vec<_> = fields(&fused).into_iter().zip(fields(&apart)).filter(|(a, b)| a != b).collect();
             assert!(fused == apart, "{name}, {collector}, {path}: {differ:#?}\n{}", toml::to_string(&config).unwrap());
@@ -327,24 +438,31 @@ fn compare_worlds(about: About, seeds: u64) {
         if config.check().is_err() {
             continue;
         }
-        let closed = seed % 3 == 0;
-        for pieces in [false, true] {
-            let apart = run(&config, &requests, false, pieces, closed);
-            let fused = run(&config, &requests, true, pieces, closed);
-            let same = fused.iter().zip(&apart).take_while(|(a, b)| a == b).count();
-            if same < apart.len() {
-                let (a, b) = (fields(&fused[same]), fields(&apart[same]));
-                let differ: Vec<_> = a.iter().zip(&b).filter(|(a, b)| a != b).collect();
-                panic!(
-                    "seed {seed}, pieces {pieces}, summary {same}: {differ:#?}\n{}",
-                    toml::to_string(&config).unwrap()
-                );
-            }
-        }
+        let closed = seed % 3 == 0 || about == About::Writes;
+        moved += u64::from(compare(&config, &requests, Way { closed, ..Way::default() }, seed));
         ran += 1;
-        moved += u64::from(!run(&config, &requests, true, false, closed)[0].contains("moved_pages: 0,"));
     }
     assert!(ran * 2 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
+}
+
+/// Runs a world with and without shortcuts, at once and in pieces. Returns whether GC moved pages.
+fn compare(config: &Config, requests: &[Request], way: Way, seed: u64) -> bool {
+    let mut moved = false;
+    for pieces in [false, true] {
+        let apart = run(config, requests, false, pieces, way);
+        let fused = run(config, requests, true, pieces, way);
+        let same = fused.iter().zip(&apart).take_while(|(a, b)| a == b).count();
+        if same < apart.len() {
+            let (a, b) = (fields(&fused[same]), fields(&apart[same]));
+            let differ: Vec<_> = a.iter().zip(&b).filter(|(a, b)| a != b).collect();
+            panic!(
+                "seed {seed}, {way:?}, pieces {pieces}, summary {same}: {differ:#?}\n{}",
+                toml::to_string(config).unwrap()
+            );
+        }
+        moved = moved || !fused[fused.len() - 3].contains("moved_pages: 0,");
+    }
+    moved
 }
 
 /// Checkpoints of the write amplification count copybacks that share an event. A read whose page is overwritten while it waits is
@@ -371,7 +489,7 @@ precondition = { mode = \"random\" }"
     let requests: Vec<_> = (0..400).map(&mut request).collect();
     let mut known = 0;
     for count in 60..requests.len() {
-        let told = |fusing| run(&config, &requests[..count], fusing, false, true).swap_remove(0);
+        let told = |fusing| run(&config, &requests[..count], fusing, false, Way { closed: true, ..Way::default() }).swap_remove(0);
         let (apart, fused) = (told(false), told(true));
         assert_eq!(fields(&fused), fields(&apart), "{count} requests");
         known += usize::from(apart.contains("write_amplification_halves: Some"));
@@ -401,7 +519,7 @@ precondition = { mode = \"random\" }"
         let requests: Vec<_> = (offsets[..12].iter().map(|page| write(*page)))
             .chain(offsets[12..].iter().map(|page| read(*page)))
             .collect();
-        let told = |fusing| run(&config, &requests, fusing, false, false).swap_remove(0);
+        let told = |fusing| run(&config, &requests, fusing, false, Way::default()).swap_remove(0);
         assert_eq!(fields(&told(true)), fields(&told(false)), "reads at {reads:?}");
     }
 }
@@ -427,7 +545,7 @@ precondition = { mode = \"random\" }"
         .collect();
     let mut known = 0;
     for count in 120..requests.len() {
-        let told = |fusing| run(&config, &requests[..count], fusing, false, false).swap_remove(0);
+        let told = |fusing| run(&config, &requests[..count], fusing, false, Way::default()).swap_remove(0);
         let (apart, fused) = (told(false), told(true));
         assert_eq!(fields(&fused), fields(&apart), "{count} requests");
         known += usize::from(apart.contains("write_amplification_halves: Some"));

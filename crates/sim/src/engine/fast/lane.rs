@@ -380,6 +380,9 @@ impl Ssd {
         op.bus_gc = 0;
         page.first_start = Some(Moment::at(now));
         self.stats.count_host_program();
+        if AT_ONCE {
+            self.host.begun_early += 1;
+        }
         let (request, bus) = (op.request, op.channel.ix());
         let shared = !AT_ONCE && (self.kernel.buses.is_contested(bus) || self.booked.exist() || self.chains.cross());
         let state = &mut self.kernel.buses[bus];

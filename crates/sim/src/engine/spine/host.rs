@@ -52,8 +52,8 @@ pub(in crate::engine) struct Host {
     closed: bool,
     /// The kinds of requests submitted so far, as bits.
     kinds: u8,
-    /// If only writes have been submitted: flash operations begun before the requests of this time are admitted.
-    begun_before: u64,
+    /// Measured programs that began while requests are being admitted, before any other operation of their time begins.
+    pub(in crate::engine) begun_early: u64,
     admitted: u64,
     last_arrival: Nanos,
     measuring: bool,
@@ -100,7 +100,7 @@ impl Host {
             depth,
             closed: false,
             kinds: 0,
-            begun_before: 0,
+            begun_early: 0,
             admitted: 0,
             last_arrival: Nanos::ZERO,
             measuring: config.run.warmup.is_none(),
@@ -372,7 +372,7 @@ impl Ssd {
     fn admit_waiting(&mut self) {
         let early = self.fast.starts && self.host.only(RequestOp::Write);
         if early {
-            self.host.begun_before = self.stats.operations;
+            self.host.begun_early = 0;
             self.kernel.dies.start_early(true);
         }
         loop {
@@ -510,7 +510,7 @@ impl Ssd {
         if self.stats.checkpoint_due() {
             // Programs begin after all requests of their time have been admitted.
             let early = self.fast.starts && self.kernel.dies.starts_early();
-            let fewer = if early { self.stats.operations - self.host.begun_before } else { 0 };
+            let fewer = if early { self.host.begun_early } else { 0 };
             let more = self.uncounted_programs();
             self.stats.note_checkpoint(more, fewer);
         }
