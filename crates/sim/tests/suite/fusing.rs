@@ -2,7 +2,7 @@
 //!
 //! All times are multiples of one transfer, so ends, arrivals and bus requests often coincide.
 
-use ssdlab_sim::policy::{Victim, View};
+use ssdlab_sim::policy::{Load, Victim, View};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
@@ -25,6 +25,24 @@ impl Victim for FirstClosed {
 
     fn stays_in_plane(&self) -> bool {
         true
+    }
+}
+
+/// A block by what all planes and the load show at that moment, so that nothing may lag behind.
+#[derive(Clone)]
+struct Elsewhere;
+
+impl Victim for Elsewhere {
+    fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
+        self.pick_under(view, plane, &Load::default)
+    }
+
+    fn pick_under(&mut self, view: &View, plane: PlaneId, load: &dyn Fn() -> Load) -> Option<BlockId> {
+        let some_invalid = |block: &BlockId| u32::from(view.flash.valid(*block)) < view.geometry.pages_per_block;
+        let blocks: Vec<BlockId> = view.flash.closed_blocks(plane, view.geometry).filter(some_invalid).collect();
+        let free: u32 = (0..view.geometry.planes).map(|plane| view.flash.free_pages(PlaneId(plane))).sum();
+        let shown = u64::from(free) + load().gc_pages + load().host_pages;
+        blocks.get((shown % blocks.len().max(1) as u64) as usize).copied()
     }
 }
 
@@ -106,6 +124,8 @@ fn world(seed: u64, about: About) -> (Config, Vec<Request>) {
     let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
     if first_closed {
         config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(FirstClosed));
+    } else if seed % 6 == 1 {
+        config.schemes.victim = AnyVictim::outside(Vec::new(), || Box::new(Elsewhere));
     }
     (config, requests)
 }
@@ -124,8 +144,7 @@ fn featured(seed: u64) -> (Config, Vec<Request>, Way) {
         for _ in 0..1 + draw(3) {
             merge(&mut device, &FEATURES[draw(14) as usize].replace("SOFT", &soft));
         }
-        let way =
-            Way { closed: draw(2) == 0, scattered: draw(2) == 0, tenants: draw(5) == 0, unchecked: draw(2) == 0 };
+        let way = Way { closed: draw(2) == 0, scattered: draw(2) == 0, tenants: draw(5) == 0, unchecked: draw(2) == 0 };
         // A host link and parity: their reports count the link's time twice.
         let link = device.contains_key("raid") && device["timing"].get("host_link").is_some();
         let config = device.to_string().parse::<Config>().ok().filter(|config| config.check().is_ok() && !link);
@@ -489,7 +508,9 @@ precondition = { mode = \"random\" }"
     let requests: Vec<_> = (0..400).map(&mut request).collect();
     let mut known = 0;
     for count in 60..requests.len() {
-        let told = |fusing| run(&config, &requests[..count], fusing, false, Way { closed: true, ..Way::default() }).swap_remove(0);
+        let told = |fusing| {
+            run(&config, &requests[..count], fusing, false, Way { closed: true, ..Way::default() }).swap_remove(0)
+        };
         let (apart, fused) = (told(false), told(true));
         assert_eq!(fields(&fused), fields(&apart), "{count} requests");
         known += usize::from(apart.contains("write_amplification_halves: Some"));

@@ -294,7 +294,11 @@ impl Ssd {
         let bus = op.channel.ix();
         let victim = self.gc.jobs[op.job.0].job.victims[0];
         let inside = journey.out == Hop::Die;
-        let moves = u32::from(self.dev.flash.valid(victim));
+        let mut moves = u32::from(self.dev.flash.valid(victim));
+        if self.rules.stages {
+            // Pages of the buffer look for a plane that lets the host open a block, so none is opened for GC later than in truth.
+            moves = moves.min(self.dev.flash.room(op.plane, Stream::Gc));
+        }
         if moves < SHORTEST {
             return false;
         }

@@ -321,6 +321,8 @@ impl Ssd {
         let open = fusing && plain && self.observer.observer.is_none();
         self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
         let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
+        // A fused move takes its page and counts its program when it ends: other planes' pages and the load lag behind.
+        self.fast.moves &= stays_in_plane;
         self.fast.chains &= stays_in_plane;
         self.fast.joint &= stays_in_plane;
         self.fast.alone &= stays_in_plane;
