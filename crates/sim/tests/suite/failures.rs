@@ -241,7 +241,7 @@ fn a_cut_in_an_update_costs_what_is_not_on_flash_twice() {
     let cut = |fails: &str, page: u64, protected: bool, at: u64| {
         let mut config = nine(fails, "");
         config.device.power_loss_protection = protected;
-        let mut dut = Dut::new(&config);
+        let mut dut = Dut::to_be_cut(&config);
         dut.write(20_000, page * PAGE, PAGE);
         dut.ssd.run_until(Nanos(at));
         let cut = dut.ssd.power_cut();

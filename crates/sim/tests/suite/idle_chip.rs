@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::common::{Dut, causes, config, summary};
+use crate::common::{Dut, Twins, causes, config, summary};
 use ssdlab_sim::device::timing::LegKind;
 use ssdlab_sim::device::transaction::Class;
 use ssdlab_sim::units::Nanos;
@@ -86,7 +86,7 @@ impl Observer for Legs {
     }
 }
 
-fn legs_of(ssd: &mut Ssd, class: Class) -> Vec<(u64, u64, u32)> {
+fn legs_of(ssd: &mut Twins, class: Class) -> Vec<(u64, u64, u32)> {
     let legs = Legs(class, Arc::default());
     ssd.observe(Box::new(legs.clone()));
     ssd.run();
@@ -601,6 +601,27 @@ schemes = {{ place = \"dynamic\", collector = \"preemptive\" }}"
         assert_eq!(wait(scope, chips, soft, free), preempted, "{scope}, {free} free pages are not below {free}");
         assert_eq!(wait(scope, chips, soft, free + 1), kept, "{scope}, but below {}", free + 1);
     }
+}
+
+/// A read that waits for two collections has met two, and is one conflicted request. One program fills a page of both planes of a
+/// die, so both are due at once; each has two pages to move.
+#[test]
+fn every_collection_that_a_request_waits_for_is_a_conflict() {
+    let mut dut = Dut::new(&config(
+        "geometry = { channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 8, pages_per_block = 4 }
+timing = { read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }
+device = { over_provisioning = 0.843, multi_plane = true }
+gc = { threshold = \"27 pages\" }
+schemes.collector = { idle-chip = { inner = \"serial\" } }",
+    ));
+    [0, 1, 2, 3, 0, 1].iter().zip(0..).for_each(|(pair, n)| dut.write(n * 1_000_000, pair * 2 * PAGE, 2 * PAGE));
+    let due = 5 * 1_000_000 + WRITE + 40_960;
+    dut.read(due + 10_000, 0, PAGE);
+    let wait = dut.completed().pop().unwrap().blame.waits();
+    assert_eq!(wait, 2 * (2 * MOVE + ERASE) - 10_000);
+    let report = summary(&dut.ssd).idle_chip.unwrap();
+    assert_eq!((report.conflicts.gc, report.conflicts.writeback, report.conflicts.total), (2, 0, 2));
+    assert_eq!((report.conflicted.read.requests, report.conflicted.write.requests), (1, 0));
 }
 
 /// Nor where nothing watches and steps that end alone take no round: the read-out, and the program after it.

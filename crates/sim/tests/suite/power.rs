@@ -363,7 +363,7 @@ fn a_cut_leaves_the_counts_that_are_on_flash_and_no_page_beyond_correction() {
 #[test]
 fn a_page_that_was_moved_before_the_cut_is_not_moved_again() {
     for (protected, written) in [(true, 2), (false, 3)] {
-        let mut dut = Dut::new(&plane(4, 5, 27, &format!("device.power_loss_protection = {protected}")));
+        let mut dut = Dut::to_be_cut(&plane(4, 5, 27, &format!("device.power_loss_protection = {protected}")));
         // Block 0 keeps pages 2 and 3 when the sixth program makes its collection due; a move takes 660,240.
         [0, 1, 2, 3, 0, 1].into_iter().for_each(|lpn| dut.write(0, lpn * 4096, 4096));
         dut.ssd.run_until(Nanos(6 * 605_120 + 660_240 + 200_000));

@@ -2,13 +2,15 @@
 #![allow(missing_docs)]
 
 use std::cell::Cell;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, Once};
 
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};
 use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 use ssdlab_sim::report::Summary;
+use ssdlab_sim::report::power::PowerCut;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Config, Marks, Observer, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Completed, Config, Extent, Marks, Observer, Request, RequestOp, Ssd};
 
 /// A configuration from TOML.
 pub fn config(toml: &str) -> Config {
@@ -35,9 +37,9 @@ impl Observer for Log {
     }
 }
 
-/// A device with the full oracle that records all completed requests.
+/// A device with the full oracle that records all completed requests, beside one that nobody watches.
 pub struct Dut {
-    pub ssd: Ssd,
+    pub ssd: Twins,
     log: Log,
 }
 
@@ -47,16 +49,22 @@ impl Dut {
     }
 
     pub fn seeded(config: &Config, seed: u64) -> Self {
-        let mut ssd = Ssd::new(config, seed, Check::Full).unwrap_or_else(|error| panic!("{error}"));
-        let log = Log::default();
-        ssd.observe(Box::new(log.clone()));
-        Dut { ssd, log }
+        Self::beside(config, seed, Check::Off)
+    }
+
+    /// One whose power is to be cut by [`Twins::power_cut`].
+    pub fn to_be_cut(config: &Config) -> Self {
+        Self::beside(config, 1, Check::Full)
+    }
+
+    fn beside(config: &Config, seed: u64, check: Check) -> Self {
+        let device = |check| Ssd::new(config, seed, check).unwrap_or_else(|error| panic!("{error}"));
+        let (mut watched, log) = (device(Check::Full), Log::default());
+        watched.observe(Box::new(log.clone()));
+        Dut { ssd: Twins { watched, plain: device(check) }, log }
     }
 
     fn submit(&mut self, request: Request) {
-        if !self.ssd.accepts() {
-            self.ssd.run_until_room();
-        }
         self.ssd.submit(request);
     }
 
@@ -93,6 +101,103 @@ impl Dut {
     /// Runs to the end. Returns latencies in order of submission.
     pub fn latencies(&mut self) -> Vec<u64> {
         self.completed().iter().map(|c| (c.completion - c.arrival).0).collect()
+    }
+}
+
+/// The same device twice. One is watched and checked, so it takes no shortcuts; the other one takes all that it may. Whatever
+/// changes one changes both: a call that is missing here does not compile. Whenever they stop, they must agree.
+pub struct Twins {
+    watched: Ssd,
+    plain: Ssd,
+}
+
+impl Deref for Twins {
+    type Target = Ssd;
+
+    fn deref(&self) -> &Ssd {
+        &self.watched
+    }
+}
+
+impl Twins {
+    fn both<T: PartialEq + std::fmt::Debug>(&mut self, mut change: impl FnMut(&mut Ssd) -> T) -> T {
+        let [watched, plain] = [&mut self.watched, &mut self.plain].map(&mut change);
+        assert_eq!(watched, plain, "what is returned to a test without shortcuts, and with them");
+        watched
+    }
+
+    fn compare(&self) {
+        let told = |ssd: &Ssd| {
+            let counted = (ssd.now(), ssd.completed(), ssd.flash_operations(), ssd.sample().flash);
+            format!("{counted:?} {:?}", summary(ssd))
+        };
+        let (watched, plain) = (told(&self.watched), told(&self.plain));
+        if watched != plain {
+            let differ: Vec<_> = watched.split(", ").zip(plain.split(", ")).filter(|(a, b)| a != b).collect();
+            panic!("without shortcuts, and with them: {differ:#?}");
+        }
+    }
+
+    pub fn run(&mut self) {
+        self.both(Ssd::run);
+        self.compare();
+    }
+
+    pub fn run_until(&mut self, limit: Nanos) {
+        self.both(|ssd| ssd.run_until(limit));
+        self.compare();
+    }
+
+    pub fn power_cut(&mut self) -> PowerCut {
+        self.both(Ssd::power_cut)
+    }
+
+    /// Another observer of the watched one.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.watched.observe(observer);
+    }
+
+    pub fn submit(&mut self, request: Request) {
+        self.submit_marked(request, Marks::default(), std::iter::empty());
+    }
+
+    pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
+        self.submit_marked(request, Marks::default(), extents);
+    }
+
+    pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
+        let extents: Vec<Extent> = extents.collect();
+        self.both(|ssd| {
+            if !ssd.accepts() {
+                ssd.run_until_room();
+            }
+            ssd.submit_marked(request, marks, extents.iter().copied());
+        });
+    }
+
+    pub fn set_closed(&mut self, closed: bool) {
+        self.both(|ssd| ssd.set_closed(closed));
+    }
+
+    pub fn set_tenants(&mut self, tenants: Vec<String>) {
+        self.both(|ssd| ssd.set_tenants(tenants.clone()));
+    }
+
+    pub fn set_owner(&mut self, tenant: u8, bytes: Range<u64>) {
+        self.both(|ssd| ssd.set_owner(tenant, bytes.clone()));
+    }
+
+    pub fn set_loops(&mut self, depths: &[Option<u32>]) {
+        self.both(|ssd| ssd.set_loops(depths));
+    }
+
+    pub fn submit_next(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
+        let extents: Vec<Extent> = extents.collect();
+        self.both(|ssd| ssd.submit_next(request, marks, extents.iter().copied()));
+    }
+
+    pub fn end_loop(&mut self, tenant: u8) {
+        self.both(|ssd| ssd.end_loop(tenant));
     }
 }
 
