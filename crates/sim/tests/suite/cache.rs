@@ -124,6 +124,76 @@ fn an_overwrite_of_a_dirty_line_is_absorbed() {
     assert_eq!(summary.write_amplification, Some(0.5));
 }
 
+/// Three clean lines, of pages 0, 1 and 2 in this order, some of which are hit; page 3 takes the line of one of them.
+#[test]
+fn a_clean_line_makes_room_by_its_age_or_by_its_last_use() {
+    let lost = |evict: &str, read: &[u64], written: &[u64]| {
+        let mut dut = Dut::new(&one_die(3, &format!("cache.evict = \"{evict}\"")));
+        (0..3).for_each(|page| dut.write(2_000_000 * page, page * PAGE, PAGE));
+        read.iter().zip(0..).for_each(|(page, n)| dut.read(6_000_000 + n * 100_000, page * PAGE, PAGE));
+        written.iter().zip(0..).for_each(|(page, n)| dut.write(8_000_000 + n * 1_000_000, page * PAGE, PAGE));
+        dut.write(11_000_000, 3 * PAGE, PAGE);
+        (0..4).for_each(|page| dut.read(13_000_000 + 1_000_000 * page, page * PAGE, PAGE));
+        let latencies = dut.latencies();
+        // From memory, or from flash.
+        let after = &latencies[latencies.len() - 4..];
+        assert!(after.iter().all(|latency| [1_000, 55_120].contains(latency)), "{after:?}");
+        (0..4).filter(|page| after[*page] == 55_120).collect::<Vec<_>>()
+    };
+    for (evict, read, written, page) in [
+        ("fifo", vec![], vec![], 0),
+        ("fifo", vec![0], vec![], 0),
+        ("fifo", vec![0, 1], vec![], 0),
+        ("lru", vec![], vec![], 0),
+        ("lru", vec![0], vec![], 1),
+        ("lru", vec![1, 0], vec![], 2),
+        ("lru", vec![0, 2, 1], vec![], 0),
+        ("lru", vec![], vec![0], 1),
+    ] {
+        assert_eq!(lost(evict, &read, &written), [page], "{evict}: {read:?} read, {written:?} written again");
+    }
+}
+
+/// With the third of four lines one is written back. Pages 0 and 1 are dirty by then, and some have been written again.
+#[test]
+fn a_dirty_line_is_written_back_by_its_age_or_by_its_last_write() {
+    let first = |order: &str, again: &[u64]| {
+        let lazy = format!(
+            "cache = {{ size = \"16KiB\", writeback = \"watermark\", high = 0.75, low = 0.5, order = \"{order}\" }}"
+        );
+        let mut dut = Dut::new(&config(&format!("{}{lazy}", array(1, 1, 1, 1))));
+        [0, 1].iter().chain(again).chain(&[2]).zip(0..).for_each(|(page, n)| dut.write(n * 10_000, page * PAGE, PAGE));
+        dut.ssd.run_until(Nanos(700_000));
+        let on_flash = |page: &u32| {
+            let at = dut.ssd.location(ssdlab_sim::units::Lpn(*page));
+            matches!(at, ssdlab_sim::device::mapping::Location::Flash(_))
+        };
+        (0..3).filter(on_flash).collect::<Vec<_>>()
+    };
+    for (order, again, page) in [
+        ("fifo", vec![], 0),
+        ("fifo", vec![0], 0),
+        ("lru", vec![], 0),
+        ("lru", vec![0], 1),
+        ("lru", vec![1, 0], 1),
+        ("lru", vec![0, 1], 0),
+    ] {
+        assert_eq!(first(order, &again), [page], "{order}, {again:?} again");
+    }
+}
+
+/// Three lines are dirty during the warm-up, and two when it ends. Nothing but an overwrite of one of these follows.
+#[test]
+fn most_dirty_lines_are_those_since_the_warm_up() {
+    let mut dut = Dut::new(&one_die(4, "cache.writeback = \"watermark\"\nrun.warmup = \"4 requests\""));
+    (0..3).for_each(|page| dut.write(page * 10_000, page * PAGE, PAGE));
+    dut.trim(40_000, 2 * PAGE, PAGE);
+    dut.write(50_000, 0, PAGE);
+    dut.completed();
+    let cache = summary(&dut.ssd).cache.unwrap();
+    assert_eq!((cache.dirty_max, cache.absorbed, cache.write_backs.drain), (2, 1, 2));
+}
+
 #[test]
 fn a_page_that_is_being_programmed_gets_a_second_line() {
     let mut dut = Dut::new(&one_die(2, ""));

@@ -74,6 +74,47 @@ fn a_write_for_any_die_counts_as_waiting_at_every_die() {
     assert_eq!(ends, [READ, 2 * READ, 2 * READ + WRITE + READ, 2 * READ + WRITE + 2 * READ, 2 * READ + WRITE]);
 }
 
+/// Only reads that start while another operation waits are reads in a row.
+#[test]
+fn reads_that_nothing_waits_behind_do_not_count() {
+    let mut dut = Dut::new(&one_die("order = { die_queue = \"read-first\", read_burst = 2 }"));
+    (0..3).for_each(|i| dut.read(0, (9 + i) * PAGE, PAGE));
+    // Three reads are served before these come. Two more go before the program.
+    let come = 2 * READ + 1_000;
+    dut.write(come, 0, PAGE);
+    (0..3).for_each(|i| dut.read(come, (20 + i) * PAGE, PAGE));
+    let ends: Vec<u64> = dut.completed().iter().map(|c| c.completion.0).collect();
+    assert_eq!(ends, [READ, 2 * READ, 3 * READ, 5 * READ + WRITE, 4 * READ, 5 * READ, 6 * READ + WRITE]);
+}
+
+/// A collection ends a row of reads. Odd pages lie on die 1, whose first block is stale; a program on die 0 makes its collection
+/// due, an erase of 3,500,000, while die 1 serves reads before a program that waits.
+#[test]
+fn a_collection_restarts_the_reads_in_a_row() {
+    let mut dut = Dut::new(&config(&format!(
+        "{}geometry.blocks_per_plane = 8\ngeometry.pages_per_block = 4\ndevice.over_provisioning = 0.88\n\
+         gc = {{ scope = \"device\", threshold = \"56 pages\" }}\norder = {{ die_queue = \"read-first\", read_burst = 1 }}",
+        array(2, 1, 1, 1)
+    )));
+    // Eight programs leave 56 free pages, which are enough; the ninth leaves 55.
+    [1, 3, 5, 1, 3, 5, 1, 3].into_iter().for_each(|page| dut.write(0, page * PAGE, PAGE));
+    let due = 10_000_000 + WRITE;
+    dut.write(10_000_000, 0, PAGE);
+    dut.read(due - 100_000, PAGE, PAGE);
+    dut.write(due - 99_000, PAGE, PAGE);
+    (0..3).for_each(|_| dut.read(due - 99_000, 3 * PAGE, PAGE));
+    let done = dut.completed();
+    let after: Vec<i64> = done[9..].iter().map(|c| c.completion.0 as i64 - due as i64).collect();
+    // The first read meets no competitor, the second one goes before the program, and ends after `due`. After the collection one
+    // more read goes first, and then the program.
+    let first = 2 * READ as i64 - 100_000;
+    let collected = first + 3_500_000;
+    let program = collected + (READ + WRITE) as i64;
+    let expected = [first - READ as i64, program, first, collected + READ as i64, program + READ as i64];
+    assert_eq!(after, expected);
+    assert_eq!(summary(&dut.ssd).gc.collections, 1);
+}
+
 /// Work conservation: one die on its own channel ends a fixed set of operations at one time under every order.
 #[test]
 fn every_order_ends_the_same_work_at_the_same_time() {

@@ -394,6 +394,34 @@ fn a_read_suspends_the_erase_of_a_collection() {
     assert_eq!(gc(&dut).0, [0, 0, 0, ERASE], "service only");
 }
 
+/// A second read comes while the first is served in a suspension. It waits for that, for the resumption, and for the next
+/// suspension. Without GC the first would have ended at 1,055,120; what the second waits for it beyond that is late.
+#[test]
+fn the_wait_for_a_resumption_and_another_suspension_is_for_gc() {
+    let (mut dut, due) = victim_of_64(0, SUSPEND);
+    dut.read(due + 1_000_000, 0, PAGE);
+    dut.read(due + 1_030_000, PAGE, PAGE);
+    let read = dut.completed().pop().unwrap();
+    assert_eq!(read.completion.0, due + 1_075_120 + 10_000 + 20_000 + 55_120);
+    let waits = [("die_host", 25_120), ("die_late", 20_000), ("die_gc_own", 30_000)];
+    assert_eq!(causes(&read), [&waits[..], &[("array", 50_000), ("bus", 5_120)]].concat());
+}
+
+/// Two reads and a write wait for a collection, one of them behind another read that did. A read before it and one long after it
+/// do not.
+#[test]
+fn requests_are_delayed_by_gc_if_they_wait_for_it_or_behind_one_that_did() {
+    let (mut dut, due) = victim_of_64(0, "");
+    dut.read(due + 1_000, 0, PAGE);
+    dut.write(due + 2_000, PAGE, PAGE);
+    // It comes when the collection is over, and the first read is served.
+    dut.read(due + ERASE + 1_000, 0, PAGE);
+    dut.read(due + 10_000_000, 0, PAGE);
+    dut.completed();
+    let delayed = summary(&dut.ssd).requests_delayed_by_gc;
+    assert_eq!((delayed.read, delayed.write, delayed.all), (2, 1, 3));
+}
+
 #[test]
 fn a_read_suspends_the_program_of_a_move_whatever_its_path() {
     let (mut dut, due) = victim_of_64(1, SUSPEND);

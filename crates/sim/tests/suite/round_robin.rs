@@ -4,7 +4,9 @@
 
 use proptest::prelude::*;
 use ssdlab_sim::config::{PartialRead, RaidLayout};
+use ssdlab_sim::device::mapping::Location;
 use ssdlab_sim::schemes::Place;
+use ssdlab_sim::units::{Lpn, Nanos};
 use ssdlab_sim::{Check, Config, Ssd};
 
 use crate::common::{Dut, array, causes, config, summary, worlds};
@@ -74,6 +76,39 @@ fn no_plane_fills_beyond_collection() {
     let latencies = dut.latencies();
     assert_eq!(latencies.len() as u64, 12 * pages);
     assert!(summary(&dut.ssd).gc.collections > 0);
+}
+
+/// A plane holds at most its share of the capacity and half of what it could hold beyond that. It could hold 6 of 8 blocks of four
+/// pages, less one for a partial write: 23 pages, and its share is 16, so it takes 19.
+#[test]
+fn a_plane_takes_its_share_and_half_of_the_rest() {
+    let mut dut = Dut::new(&two_chips("round-robin", ""));
+    let plane = |dut: &Dut, page: u32| match dut.ssd.location(Lpn(page)) {
+        Location::Flash(at) => dut.ssd.geometry().plane_of(at).0,
+        place => panic!("page {page} is at {place:?}"),
+    };
+    let mut on = [16u32, 16];
+    let mut told = Vec::new();
+    // A page of plane 1 is written when it is the turn of plane 0, and again when it is that of plane 1.
+    let mut at = 0;
+    let mut write = |dut: &mut Dut, page: u32| {
+        at += 20_000_000;
+        dut.write(at, u64::from(page) * PAGE, PAGE);
+        dut.ssd.run_until(Nanos(at + 19_000_000));
+        plane(dut, page)
+    };
+    let of = |dut: &Dut, which: u32| (0..32).find(|page| plane(dut, *page) == which).unwrap();
+    for _ in 0..6 {
+        let page = of(&dut, 1);
+        let to = write(&mut dut, page);
+        on[1] -= 1;
+        on[to as usize] += 1;
+        told.push(to);
+        let page = of(&dut, 1);
+        write(&mut dut, page);
+    }
+    assert_eq!(told, [0, 0, 0, 1, 1, 1], "{on:?}");
+    assert_eq!(on, [19, 13]);
 }
 
 #[test]
