@@ -4,6 +4,8 @@
 //! return a value. A scheme never changes time.
 
 pub mod collect;
+#[cfg(test)]
+pub(crate) mod lies;
 pub mod order;
 pub mod outside;
 pub mod path;
@@ -28,14 +30,16 @@ pub struct SchemeInfo {
 }
 
 /// Declares a slot: the closed set of its policies, by name. A policy is read from its name alone (all settings at their
-/// defaults) or from a table `{ name = { knob = … } }`. A slot may also take a policy from outside this crate, which no text names.
+/// defaults) or from a table `{ name = { knob = … } }`. A slot may also take a policy from outside this crate, which no text names,
+/// and in unit tests one that breaks a promise.
 macro_rules! slot {
-    ($(#[$doc:meta])* $slot:literal $any:ident: $trait:path { $($name:literal $(| $alias:literal)* => $variant:ident($ty:ty)),+ $(,)? } $(outside $outside:ident($custom:ident))?) => {
+    ($(#[$doc:meta])* $slot:literal $any:ident: $trait:path { $($name:literal $(| $alias:literal)* => $variant:ident($ty:ty)),+ $(,)? } $(outside $outside:ident($custom:ident))? $(lying $lying:ident($liar:ty))?) => {
         $(#[$doc])*
         #[derive(Clone, Debug)]
         pub enum $any {
             $(#[doc = concat!("`", $name, "`")] $variant($ty),)+
             $(#[doc = "A policy from outside this crate."] $outside(Outside<dyn $custom>),)?
+            $(#[doc = "One that breaks a promise."] #[cfg(test)] #[allow(private_interfaces)] $lying($liar),)?
         }
 
         impl $any {
@@ -43,17 +47,17 @@ macro_rules! slot {
             pub const NAMES: &[&str] = &[$($name),+];
 
             /// The name of this policy.
-            pub fn name(&self) -> &'static str { match self { $(Self::$variant(_) => $name,)+ $(Self::$outside(_) => "outside",)? } }
+            pub fn name(&self) -> &'static str { match self { $(Self::$variant(_) => $name,)+ $(Self::$outside(_) => "outside",)? $(#[cfg(test)] Self::$lying(_) => "lying",)? } }
 
             /// The policy.
             #[inline(always)]
             pub fn policy(&mut self) -> &mut dyn $trait {
-                match self { $(Self::$variant(policy) => policy,)+ $(Self::$outside(policy) => policy,)? }
+                match self { $(Self::$variant(policy) => policy,)+ $(Self::$outside(policy) => policy,)? $(#[cfg(test)] Self::$lying(policy) => policy,)? }
             }
 
             /// The policy, read-only.
             pub fn policy_ref(&self) -> &dyn $trait {
-                match self { $(Self::$variant(policy) => policy,)+ $(Self::$outside(policy) => policy,)? }
+                match self { $(Self::$variant(policy) => policy,)+ $(Self::$outside(policy) => policy,)? $(#[cfg(test)] Self::$lying(policy) => policy,)? }
             }
 
             $(
@@ -105,6 +109,7 @@ macro_rules! slot {
                 match self {
                     $(Self::$variant(policy) => named_table(serializer, $name, policy, <$ty>::KNOBS.is_empty()),)+
                     $(Self::$outside(policy) => policy.serialize(serializer),)?
+                    $(#[cfg(test)] Self::$lying(_) => serializer.serialize_str(stringify!($lying)),)?
                 }
             }
         }

@@ -69,6 +69,7 @@ impl Ssd {
         let running = &self.gc.jobs[op.job.0];
         let outlook = self.schemes.collector.policy_ref().outlook(&self.dev.view(self.now), &running.job, &op.from);
         let Some(moves) = outlook else { return false };
+        self.check_outlook(&running.job, &op.from, moves);
         let Some(first) = op.legs.get(0) else { return false };
         let counts: [u32; KINDS] = [moves.together, moves.apart, moves.single];
         if counts.iter().sum::<u32>() == 0 {

@@ -8,6 +8,7 @@ mod joint;
 mod lane;
 mod legs;
 mod pauses;
+mod promises;
 mod reads;
 mod steps;
 mod turns;

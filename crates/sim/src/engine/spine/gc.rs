@@ -200,6 +200,7 @@ impl Ssd {
         };
         let mut job = Job::new(victim);
         let planes = self.join_planes(plane, unit, &mut job);
+        self.check_promised_steps(&job, true);
         for victim in &job.victims[..usize::from(job.count)] {
             self.dev.flash.begin_collection(*victim);
             self.dev.flash.expect_run(self.dev.geometry.plane_of_block(*victim), *victim);
@@ -280,8 +281,13 @@ impl Ssd {
         }
         self.tell_victim();
         self.date_closings();
+        let promised = self.pick_without_shortcuts(plane);
         let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
         let mut victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load);
+        law!(
+            promised.is_none_or(|promised| promised == victim),
+            "law: a victim depends on its plane alone, as promised"
+        );
         if victim.is_none() && self.dev.flash.has_copies() {
             // Second copies are all that is left to reclaim.
             let copies = self.dev.flash.count_copies(0);

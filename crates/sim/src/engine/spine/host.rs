@@ -573,6 +573,7 @@ impl Ssd {
         let request = &next.request;
         if self.host.admitted.is_multiple_of(BATCH as u64) {
             self.look_ahead_in_time();
+            self.check_eager(&next);
         }
         let measured = self.count_admission();
         if measured && self.stats.first_arrival.is_none() {

@@ -560,6 +560,7 @@ impl Ssd {
         // Collections in no time buffer nothing.
         job.slots = Some(0);
         self.join_planes(plane, self.dev.geometry.unit_of(plane), &mut job);
+        self.check_promised_steps(&job, false);
         for victim in &job.victims[..usize::from(job.count)] {
             self.gc.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
             self.dev.flash.begin_collection(*victim);

@@ -23,7 +23,7 @@ slot! {
         "preemptive" => Preemptive(Preemptive),
         "idle-chip" => IdleChip(IdleChip),
         "pagc" => PaGc(PaGc),
-    }
+    } lying Lying(super::lies::LyingCollector)
 }
 
 impl AnyCollector {

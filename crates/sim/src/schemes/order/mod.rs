@@ -16,7 +16,7 @@ slot! {
         "sync-fifo" => SyncFifo(SyncFifo),
         "piq" => Piq(Piq),
         "sync-piq" => SyncPiq(SyncPiq),
-    }
+    } lying Lying(super::lies::LyingOrder)
 }
 
 impl Default for AnyOrder {

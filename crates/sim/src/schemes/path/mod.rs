@@ -21,7 +21,7 @@ slot! {
         "checked" => Checked(Checked),
         "fastgc" => FastGc(FastGc),
         "selective" => Selective(Selective),
-    }
+    } lying Lying(super::lies::LyingPath)
 }
 
 impl AnyPath {
