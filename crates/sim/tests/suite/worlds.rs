@@ -716,3 +716,59 @@ proptest! {
         prop_assert_eq!(told(&kept), told(&apart));
     }
 }
+
+proptest! {
+    #![proptest_config(crate::common::worlds(200))]
+
+    /// A warm-up ends while work is in progress. It changes what is counted, and nothing that happens; sums hold.
+    #[test]
+    fn a_warm_up_changes_nothing_but_what_counts(toml in device(), requests in requests(), warmup in 1u64..250, closed in any::<bool>(), lines in 0u64..8) {
+        let mut config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        config.run.warmup = None;
+        if lines < 3 && config.raid.layout == RaidLayout::None {
+            config.cache.size = ssdlab_sim::units::Bytes(lines * config.geometry.page_size.0);
+        }
+        if config.check().is_err() {
+            return Ok(());
+        }
+        let run = |config: &Config, fusing: bool| {
+            let mut ssd = Ssd::new(config, 7, if fusing { Check::Off } else { Check::Full }).unwrap();
+            ssd.set_fusing(fusing);
+            ssd.set_closed(closed);
+            submit_all(&mut ssd, &requests);
+            ssd.run();
+            let done = format!("{:?} {} {} {:?}", ssd.now(), ssd.completed(), ssd.flash_operations(), ssd.sample().flash);
+            (ssd.summary(7, String::new(), String::new()), done)
+        };
+        let (whole, done) = run(&config, false);
+        config.run.warmup = Some(format!("{warmup} requests").parse().unwrap());
+        let (warm, warm_done) = run(&config, false);
+        prop_assert_eq!(&done, &warm_done);
+        prop_assert_eq!(format!("{:?}", (&warm, &warm_done)), format!("{:?}", run(&config, true)));
+        // Requests.
+        let all = |of: &ssdlab_sim::report::Requests| of.read + of.write + of.trim;
+        prop_assert_eq!(all(&whole.requests), all(&warm.requests) + warm.requests.warmup);
+        prop_assert_eq!(warm.requests.warmup, warmup.min(requests.len() as u64));
+        prop_assert_eq!(warm.latency_ns.all.count, warm.requests.read + warm.requests.write);
+        // Flash operations: each class on its own and in all.
+        let p = &warm.flash.programs;
+        prop_assert!(p.total <= whole.flash.programs.total && warm.flash.erases <= whole.flash.erases);
+        prop_assert_eq!(p.total, p.host + p.gc + p.metadata + p.parity + p.replica + p.cache + p.wasted);
+        let absorbs = config.staging.slots > 0 && config.schemes.collector.policy_ref().writes_back().is_some();
+        if !absorbs && !config.cache.exists() && config.faults.chip_fails.is_empty() && config.pages_per_entry() == 1 {
+            prop_assert_eq!(p.host, warm.pages.written);
+        }
+        // What is in progress at the end of the warm-up counts in one of two: at most one command of a plane.
+        let planes = u64::from(config.geometry.channels * config.geometry.chips_per_channel)
+            * u64::from(config.geometry.dies_per_chip * config.geometry.planes_per_die);
+        if config.faults.chip_fails.is_empty() {
+            let programs = p.gc + warm.flash.copybacks;
+            prop_assert!((programs..=programs + planes + u64::from(config.staging.slots)).contains(&warm.gc.moved_pages));
+            let erases = warm.flash.erases;
+            prop_assert!((erases..=erases + planes).contains(&warm.gc.collections));
+        }
+        let by_cause: u128 = warm.breakdown_ns.all.0.iter().sum::<u128>() + warm.breakdown_ns.all.1.iter().map(|(_, ns)| ns).sum::<u128>();
+        let total = warm.latency_ns.all.mean.unwrap_or(0.0) * warm.latency_ns.all.count as f64;
+        prop_assert!((by_cause as f64 - total).abs() <= 1e-9 * total + 1.0);
+    }
+}
