@@ -64,7 +64,8 @@ fn released() -> bool {
     std::env::var_os("SSDLAB_PROFILE").is_some_and(|value| value == "release")
 }
 
-/// The wheel, compiled as the tests are unless it is released, so that what they compiled is not compiled again.
+/// The wheel, compiled as the tests are unless it is released. It takes what they compiled as far as features are the same: see
+/// CONTRIBUTING.md.
 fn wheel(python: &Path, root: &Path, scratch: &Path) -> PathBuf {
     let out = scratch.join("wheel");
     let profile = if released() { "release" } else { "dev" };
