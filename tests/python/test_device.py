@@ -71,6 +71,44 @@ def test_time_advances_and_nothing_happens_at_the_end():
         dev.submit("erase", 0, PAGE)
 
 
+LAST = 2**61 - 1
+
+
+@pytest.mark.parametrize(
+    ("at", "call"),
+    [
+        (0, lambda dev: dev.advance(by=2**63)),
+        (0, lambda dev: dev.advance(by=2**61)),
+        (0, lambda dev: dev.advance(until=2**61)),
+        (5, lambda dev: dev.advance(by=LAST - 4)),
+        (5, lambda dev: dev.advance(by=2**64 - 1)),
+        (0, lambda dev: dev.advance(by=2**64)),
+        (0, lambda dev: dev.advance(until=10**40)),
+        (0, lambda dev: dev.advance(by=-1)),
+        (0, lambda dev: dev.submit("read", 0, PAGE, at=2**61)),
+        (0, lambda dev: dev.submit("read", 0, PAGE, at=2**64)),
+        (0, lambda dev: dev.submit("read", 0, PAGE, at=-1)),
+    ],
+)
+def test_the_clock_ends_and_the_device_stays_usable(at, call):
+    dev = sl.Device()
+    dev.advance(until=at)
+    with pytest.raises(sl.UsageError, match=r"2\^61 - 1") as caught:
+        call(dev)
+    assert "later" not in str(caught.value)
+    assert dev.now == at and dev.pending == 0
+    dev.submit("write", 0, PAGE)
+    assert dev.run() == 1 and dev.now == at + 605_120
+
+
+def test_the_last_nanosecond_of_the_clock_can_be_used():
+    dev = sl.Device()
+    dev.submit("write", 0, PAGE, at=LAST)
+    assert dev.advance(until=LAST) == 0 and dev.now == LAST
+    assert dev.run() == 1
+    assert sl.Device().advance(by=LAST) == 0
+
+
 def test_a_table_gives_what_a_run_gives():
     cfg = SMALL.set("precondition.mode", "random")
     dev = sl.Device(cfg)

@@ -33,7 +33,7 @@ use ssdlab_sim::device::mapping::Location;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Marks, Observer, Request, RequestOp, Sample, Ssd};
-use ssdlab_trace::{Digest, Record, SECTOR_BYTES};
+use ssdlab_trace::{CLOCK_MAX_NS, Digest, Record, SECTOR_BYTES};
 
 use crate::error::{Error, Kind, Result};
 use crate::memory;
@@ -152,6 +152,12 @@ impl Clone for Device {
     fn clone(&self) -> Self {
         self.with(self.ssd.clone())
     }
+}
+
+/// Something at a time that the clock does not have. The device can be used as before.
+fn beyond(what: &str, at: Nanos) -> Error {
+    let message = format!("{what} at {} ns, but the simulator's clock ends at {CLOCK_MAX_NS} ns (2^61 - 1)", at.0);
+    Error::usage(message).help(format!("use times of at most {CLOCK_MAX_NS} ns"))
 }
 
 impl Device {
@@ -339,8 +345,8 @@ impl Device {
         if at < last {
             return refuse("the request before it arrives at", last);
         }
-        if at.0 > ssdlab_trace::CLOCK_MAX_NS {
-            return refuse("the simulator's clock ends at", Nanos(ssdlab_trace::CLOCK_MAX_NS));
+        if at.0 > CLOCK_MAX_NS {
+            return Err(beyond("the request arrives", at));
         }
         if ask.op == Op::Flush {
             return Ok(last);
@@ -376,7 +382,7 @@ impl Device {
     /// Simulates everything before `until`, and nothing at it; the time is then `until`. Returns how many requests completed.
     ///
     /// # Errors
-    /// `until` is over, the device can't serve a request, a policy from outside failed, or the device is broken.
+    /// `until` is over or beyond the clock, the device can't serve a request, a policy from outside failed, or the device is broken.
     pub fn advance(&mut self, until: Nanos) -> Result<u64> {
         self.advance_while(until, &mut || ControlFlow::Continue(()))
     }
@@ -390,6 +396,9 @@ impl Device {
         if until < self.now {
             let message = format!("the device can't advance to {} ns: it is already {} ns", until.0, self.now.0);
             return Err(Error::usage(message).help("advance to a later time, or take a snapshot earlier"));
+        }
+        if until.0 > CLOCK_MAX_NS {
+            return Err(beyond("the device would stand", until));
         }
         let before = self.ssd.completed();
         let mut stopped = false;

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDelta, PyString};
 use ssdlab_sim::Check;
 use ssdlab_sim::units::{Bytes, Nanos};
+use ssdlab_trace::CLOCK_MAX_NS;
 
 use crate::errors::usage;
 use crate::values::nanoseconds;
@@ -25,6 +26,15 @@ pub fn counted(py: Python<'_>, name: &str, given: Option<&Bound<'_, PyAny>>) -> 
         Ok(number) if number > 0 => Ok(Some(number)),
         _ => Err(usage(py, format!("{name}: {} is not a whole number from 1 on", given.repr()?), "")),
     }
+}
+
+/// A time of the simulator's clock, or the length of a part of it, in nanoseconds.
+pub fn time_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
+    given.extract().map_err(|_| {
+        let text = given.repr().map_or(String::new(), |text| text.to_string());
+        let help = format!("the simulator's clock ends at {CLOCK_MAX_NS} ns (2^61 - 1)");
+        usage(given.py(), format!("{name}: {text} is not a whole number of nanoseconds, not negative"), &help)
+    })
 }
 
 /// A seed.

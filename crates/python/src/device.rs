@@ -13,7 +13,7 @@ use ssdlab_lab::results::requests;
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::Trace;
 
-use crate::arguments::{check_of, seed_of};
+use crate::arguments::{check_of, seed_of, time_of};
 use crate::config::Config;
 use crate::errors::{engine, raised, usage};
 use crate::policy;
@@ -129,7 +129,15 @@ impl Device {
     /// Submits a request, which arrives at the time `at` in nanoseconds, or now. Returns its number, or `None` for a flush, which
     /// is only counted.
     #[pyo3(signature = (op, offset = 0, bytes = 0, *, at = None))]
-    fn submit(&self, py: Python<'_>, op: &str, offset: u64, bytes: u64, at: Option<u64>) -> PyResult<Option<u64>> {
+    fn submit(
+        &self,
+        py: Python<'_>,
+        op: &str,
+        offset: u64,
+        bytes: u64,
+        at: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<u64>> {
+        let at = at.map(|at| time_of("at", at)).transpose()?;
         let op = Op::named(op).map_err(|error| raised(py, &error))?;
         self.hold()?.submit(op, offset, bytes, at.map(Nanos)).map_err(|error| raised(py, &error))
     }
@@ -144,9 +152,17 @@ impl Device {
         Ok(range.unbind())
     }
 
-    /// Simulates everything before a time, and nothing at it. Returns how many requests completed.
+    /// Simulates everything before the time `until`, or before now plus `by`, and nothing at it; both are nanoseconds. Returns how
+    /// many requests completed. The clock ends at 2^61 - 1 ns.
     #[pyo3(signature = (until = None, *, by = None))]
-    fn advance(&self, py: Python<'_>, until: Option<u64>, by: Option<u64>) -> PyResult<u64> {
+    fn advance(
+        &self,
+        py: Python<'_>,
+        until: Option<&Bound<'_, PyAny>>,
+        by: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let until = until.map(|until| time_of("until", until)).transpose()?;
+        let by = by.map(|by| time_of("by", by)).transpose()?;
         let mut interrupt = None;
         let done = match (until, by) {
             (Some(until), None) => self.work(py, |live| live.advance_while(Nanos(until), &mut ask(&mut interrupt))),
