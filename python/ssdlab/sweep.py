@@ -23,17 +23,21 @@ _Path = str | PathLike[str]
 _Retry = Literal["failed", "all"] | None
 
 
-def _toml(value: Any) -> str:
+def _toml(value: Any, levels: int = 64) -> str:
     """A value as TOML on one line; dicts keep their order."""
+    if not levels:
+        raise UsageError("study: values are nested deeper than 64 levels; a dict or list must not contain itself")
     if isinstance(value, Mapping):
-        entries = (f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(entry)}" for key, entry in value.items())
+        entries = (
+            f"{json.dumps(str(key), ensure_ascii=False)} = {_toml(entry, levels - 1)}" for key, entry in value.items()
+        )
         return "{ " + ", ".join(entries) + " }"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(_toml(entry, levels - 1) for entry in value) + "]"
     return json.dumps(fspath(value), ensure_ascii=False)
 
 

@@ -72,6 +72,72 @@ def test_other_values_are_refused(value: object) -> None:
     assert caught.value.key == "geometry.channels"
 
 
+def within(levels: int, make, value: object = 4) -> object:
+    """A value inside so many others."""
+    for _ in range(levels):
+        value = make(value)
+    return value
+
+
+def endless(make) -> object:
+    """A value that contains itself."""
+    if make is dict:
+        value: dict = {}
+        value["a"] = value
+        return value
+    if make is list:
+        items: list = [1]
+        items.append(items)
+        return items
+    array = np.empty((), object)
+    array[()] = array
+    return array
+
+
+DEEP = {
+    "dict in itself": lambda: endless(dict),
+    "list in itself": lambda: endless(list),
+    "array in itself": lambda: endless(np.ndarray),
+    "dict in list in itself": lambda: [{"a": endless(dict)}],
+    "100,000 dicts": lambda: within(100_000, lambda value: {"a": value}),
+    "100,000 lists": lambda: within(100_000, lambda value: [value]),
+    "100,000 tuples": lambda: within(100_000, lambda value: (value,)),
+}
+
+TAKERS = {
+    "set": lambda value: sl.Config().set("timing.read", value),
+    "set of a dict": lambda value: sl.Config().set({"timing": value}),
+    "fork": lambda value: sl.Device().fork({"timing": value}),
+    "a workload": lambda value: sl.run(workload={"phase": value}, limit=10),
+    "vary": lambda value: sl.compare(vary={"timing.read": ["50us", value]}, workload="quickstart", limit=10),
+    "tries": lambda value: sl.run(workload="quickstart", limit=10).explain(tries=value),
+    "a value to try": lambda value: sl.run(workload="quickstart", limit=10).explain(tries={"timing.read": value}),
+    "change": lambda value: sl.run(workload="quickstart", limit=10).whatif(change={"timing.read": value}),
+    "without": lambda value: sl.run(workload="quickstart", limit=10).whatif(without=value),
+    "a study": lambda value: sl.sweep({"schema": "ssdlab.study/1", "name": "x", "axes": {"timing.read": value}}, "none"),
+    "tenants": lambda value: sl.run(tenants={"db": value}, limit=10),
+    "a column": lambda value: sl.run(trace=dict.fromkeys(("time_ns", "op", "offset", "bytes"), value)),
+    "rows": lambda value: sl.run(workload="quickstart", limit=10, requests=value),
+}
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize("kind", DEEP)
+def test_values_without_an_end_are_refused_everywhere(kind: str, taker: str) -> None:
+    with pytest.raises((sl.Error, TypeError, RecursionError)):
+        TAKERS[taker](DEEP[kind]())
+
+
+def test_a_refusal_of_depth_names_the_key_and_the_limit() -> None:
+    with pytest.raises(sl.ConfigError, match="nested deeper than 64 levels") as caught:
+        sl.Config().set("timing.read", within(65, lambda value: [value]))
+    assert caught.value.key == "timing.read" and "contain itself" in (caught.value.help or "")
+    # What is less deep is read, and refused for what it is.
+    with pytest.raises(sl.ConfigError) as caught:
+        sl.Config().set("timing.read", within(63, lambda value: [value]))
+    assert "levels" not in str(caught.value)
+
+
 def test_none_unsets_an_optional_key() -> None:
     cfg = sl.Config().set("timing.copyback", "700us")
     assert cfg.set("timing.copyback", None) == sl.Config()

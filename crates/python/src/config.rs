@@ -11,7 +11,7 @@ use ssdlab_sim::schemes as slots_of;
 use ssdlab_trace::workload;
 
 use crate::errors::{raised, usage};
-use crate::values::{python_of, toml_of};
+use crate::values::{Levels, python_of, toml_within};
 
 /// An immutable configuration with the origin of its values.
 #[pyclass(module = "ssdlab", frozen, eq, hash)]
@@ -48,7 +48,8 @@ impl Config {
 }
 
 /// Changes of keys in nested tables, each under its dotted key.
-fn changes(parent: &str, table: &Bound<'_, PyDict>, out: &mut Vec<Change>) -> PyResult<()> {
+fn changes(levels: Levels, parent: &str, table: &Bound<'_, PyDict>, out: &mut Vec<Change>) -> PyResult<()> {
+    let inside = levels.inside(table.py(), parent)?;
     for (name, value) in table.iter() {
         let Ok(name) = name.extract::<String>() else {
             return Err(usage(
@@ -59,18 +60,18 @@ fn changes(parent: &str, table: &Bound<'_, PyDict>, out: &mut Vec<Change>) -> Py
         };
         let key = if parent.is_empty() { name } else { format!("{parent}.{name}") };
         match value.cast::<PyDict>() {
-            Ok(inner) if !inner.is_empty() => changes(&key, inner, out)?,
-            _ => out.push(change(&key, &value)?),
+            Ok(inner) if !inner.is_empty() => changes(inside, &key, inner, out)?,
+            _ => out.push(change(inside, &key, &value)?),
         }
     }
     Ok(())
 }
 
-fn change(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
+fn change(levels: Levels, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Change> {
     if value.is_none() {
         return Ok(Change::Unset(key.into()));
     }
-    Ok(Change::Set(format!("{key}={}", argument(&toml_of(key, value)?))))
+    Ok(Change::Set(format!("{key}={}", argument(&toml_within(levels, key, value)?))))
 }
 
 #[pymethods]
@@ -109,9 +110,9 @@ impl Config {
     fn set(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyTuple>) -> PyResult<Config> {
         let mut sources = self.settings.sources().clone();
         match (key.cast::<PyDict>(), value.len()) {
-            (Ok(table), 0) => changes("", table, &mut sources.changes)?,
+            (Ok(table), 0) => changes(Levels::ALL, "", table, &mut sources.changes)?,
             (Err(_), 1) => match key.extract::<String>() {
-                Ok(key) => sources.changes.push(change(&key, &value.get_item(0)?)?),
+                Ok(key) => sources.changes.push(change(Levels::ALL, &key, &value.get_item(0)?)?),
                 Err(_) => {
                     return Err(usage(
                         py,

@@ -4,13 +4,42 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::Value as Json;
 use ssdlab_lab::error::Error;
+use ssdlab_lab::names::clip;
 use toml::Value;
 
 use crate::errors::raised;
 
+/// The levels of values within values that are read. No configuration, workload or study has a tenth of them; a list that contains
+/// itself has no end.
+const DEEPEST: usize = 64;
+
+/// How many levels a value may still have.
+#[derive(Clone, Copy)]
+pub struct Levels(usize);
+
+impl Levels {
+    /// As many as there may be.
+    pub const ALL: Levels = Levels(DEEPEST);
+
+    /// Those of the values in a value. `key` names it in errors.
+    pub fn inside(self, py: Python<'_>, key: &str) -> PyResult<Levels> {
+        let deeper = || {
+            let key = clip(key);
+            let message = format!("{key}: values are nested deeper than {DEEPEST} levels");
+            raised(py, &Error::config(&*key, message).help("a dict or list must not contain itself"))
+        };
+        self.0.checked_sub(1).map(Levels).ok_or_else(deeper)
+    }
+}
+
 /// A value that a configuration may hold, from Python: `str`, `int`, `float`, `bool`, `list`, `dict`, a `timedelta`, or a scalar
 /// of numpy. `key` names it in errors.
 pub fn toml_of(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    toml_within(Levels::ALL, key, value)
+}
+
+/// Like [`toml_of`], within so many levels.
+pub fn toml_within(levels: Levels, key: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     let py = value.py();
     let refuse =
         |message: String, help: &str| Err(raised(py, &Error::config(key, format!("{key}: {message}")).help(help)));
@@ -36,18 +65,20 @@ pub fn toml_of(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         };
     }
     if let Ok(entries) = value.cast::<PyDict>() {
+        let inside = levels.inside(py, key)?;
         let mut table = toml::Table::new();
         for (name, value) in entries.iter() {
             let Ok(name) = name.extract::<String>() else {
                 return refuse(format!("the key {} is not a str", name.repr()?), "");
             };
-            let value = toml_of(&format!("{key}.{name}"), &value)?;
+            let value = toml_within(inside, &format!("{key}.{name}"), &value)?;
             table.insert(name, value);
         }
         return Ok(Value::Table(table));
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?.map(|item| toml_of(key, &item?)).collect::<PyResult<_>>()?;
+        let inside = levels.inside(py, key)?;
+        let items = value.try_iter()?.map(|item| toml_within(inside, key, &item?)).collect::<PyResult<_>>()?;
         return Ok(Value::Array(items));
     }
     let class = value.get_type();
@@ -61,7 +92,7 @@ pub fn toml_of(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
             };
         }
         if value.getattr("ndim")?.extract::<usize>()? == 0 {
-            return toml_of(key, &value.call_method0("item")?);
+            return toml_within(levels.inside(py, key)?, key, &value.call_method0("item")?);
         }
     }
     refuse(

@@ -21,7 +21,7 @@ use crate::arguments::{counted, duration_of, parsed};
 use crate::errors::{engine, usage};
 use crate::summary::Section;
 use crate::table::Table;
-use crate::values::toml_of;
+use crate::values::{Levels, toml_within};
 use crate::watch::{Board, Follower};
 
 /// What a finished run was made of, to run it again.
@@ -106,7 +106,8 @@ fn explanation(py: Python<'_>, done: &explain::Explained, top: usize) -> PyResul
 }
 
 /// Changes as `KEY=VALUE`: a dict, a text, or a list of these.
-fn changes_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+fn changes_of(levels: Levels, name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    let inside = levels.inside(given.py(), name)?;
     if let Ok(text) = given.extract::<String>() {
         return Ok(vec![text]);
     }
@@ -114,13 +115,13 @@ fn changes_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
         let each = table.iter().map(|(key, value)| {
             let key: String =
                 key.extract().map_err(|_| usage(given.py(), format!("{name}: a key is not a str"), ""))?;
-            Ok(format!("{key}={}", argument(&toml_of(&key, &value)?)))
+            Ok(format!("{key}={}", argument(&toml_within(inside, &key, &value)?)))
         });
         return each.collect();
     }
     let mut all = Vec::new();
     for one in given.try_iter()? {
-        all.extend(changes_of(name, &one?)?);
+        all.extend(changes_of(inside, name, &one?)?);
     }
     Ok(all)
 }
@@ -145,7 +146,7 @@ impl Wish<'_, '_> {
         match given.extract::<String>().as_deref() {
             Ok("auto") => Ok(Tries::Auto),
             Ok("none") => Ok(Tries::None),
-            _ => Ok(Tries::Given(changes_of("tries", given)?)),
+            _ => Ok(Tries::Given(changes_of(Levels::ALL, "tries", given)?)),
         }
     }
 }
@@ -178,7 +179,7 @@ impl Event<'_, '_> {
             at: parsed::<Moment>(py, "at", self.at)?,
             before: time("before", &self.before, usual.before)?,
             after: time("after", &self.after, usual.after)?,
-            changes: self.change.as_ref().map_or(Ok(Vec::new()), |change| changes_of("change", change))?,
+            changes: self.change.as_ref().map_or(Ok(Vec::new()), |change| changes_of(Levels::ALL, "change", change))?,
             without: without.iter().map(|one| parsed::<Choice>(py, "without", one)).collect::<PyResult<_>>()?,
         })
     }
