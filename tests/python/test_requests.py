@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ssdlab as sl
+from conftest import python
 
 
 @pytest.fixture(scope="module")
@@ -164,6 +166,166 @@ def test_bad_tables_name_column_and_row(kind: str, table: sl.Table, small: sl.Co
     with pytest.raises(sl.TraceError) as caught:
         sl.run(small, trace=make(as_buffers(table)))
     assert (caught.value.column, caught.value.line) == (column, row), str(caught.value)
+
+
+PAIR = {"time_ns": np.array([0, 300_000], "u8"), "op": ["write", "read"], "offset": np.array([0, 64 * 4096], "u8"), "bytes": np.array([4096, 4096], "u8")}
+WIDTHS = [f"{sign}{width}" for sign in "iu" for width in (1, 2, 4, 8)]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("form", ["buffers", "arrow", "polars", "parts"])
+def test_every_width_of_integers_is_read_as_it_is(width: str, form: str) -> None:
+    make = {
+        "buffers": lambda columns: columns,
+        "arrow": pa.table,
+        "polars": pl.DataFrame,
+        "parts": lambda columns: pa.concat_tables([pa.table(columns).slice(0, 1), pa.table(columns).slice(1)]),
+    }[form]
+    columns = {**PAIR, "time_ns": np.array([0, 100], width), "offset": np.array([0, 0], width), "device": np.array([3, 100], width)}
+    rows = sl.read_trace(make(columns))
+    assert rows["time_ns"].to_list() == [0, 100] and rows["device"].to_list() == [0, 1]
+    # The largest sector of the width, as far as a device can be addressed.
+    most = min(np.iinfo(width).max, 2**60) // 512 * 512
+    assert sl.read_trace(make({**columns, "offset": np.array([0, most], width)}))["offset"].to_list() == [0, most]
+    if width[0] == "u":
+        return
+    for name, fine in (("time_ns", 0), ("offset", 0), ("bytes", 64)):
+        for negative in (-1, np.iinfo(width).min):
+            wrong = {**columns, name: np.array([fine, negative], width)}
+            with pytest.raises(sl.TraceError) as caught:
+                sl.read_trace(make(wrong))
+            assert (caught.value.column, caught.value.line) == (name, 2), str(caught.value)
+            assert f"{name} is negative: {negative}" in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [-1, 2**32, 2**32 + 3])
+def test_a_device_that_has_no_number_is_refused(number: int) -> None:
+    columns = {**PAIR, "device": np.array([3, number], "i8")}
+    for table in (columns, pa.table(columns)):
+        with pytest.raises(sl.TraceError, match="32 bits") as caught:
+            sl.read_trace(table)
+        assert (caught.value.column, caught.value.line) == ("device", 2)
+
+
+# 0, 300 us and 2 s after the first request, which is in 2024.
+TIMES = [1_704_067_200_000_000_000 + ns for ns in (0, 300_000, 2_000_000_000)]
+UNITS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("form", ["timestamp", "timestamp with zone", "duration", "time of day", "polars", "pandas", "numpy", "numpy duration"])
+def test_times_of_any_unit_are_converted_by_it(form: str, unit: str) -> None:
+    step = UNITS[unit]
+    given = [ns // step for ns in TIMES]
+    if form == "time of day":
+        given = [(ns - TIMES[0]) // step for ns in TIMES]
+    array = np.array(given, "i8")
+    rest = {"op": ["write"] * 3, "offset": np.zeros(3, "u8"), "bytes": np.full(3, 4096, "u8")}
+    arrow = {
+        "timestamp": pa.timestamp(unit),
+        "timestamp with zone": pa.timestamp(unit, "Europe/Berlin"),
+        "duration": pa.duration(unit),
+        "time of day": pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit),
+    }
+    if form in arrow:
+        narrow = pa.array(array).cast(pa.int32() if form == "time of day" and unit in ("s", "ms") else pa.int64())
+        table = pa.table({"time_ns": narrow.cast(arrow[form]), **rest})
+    elif form == "polars":
+        if unit == "s":
+            pytest.skip("polars has no seconds")
+        table = pl.DataFrame({"time_ns": pl.Series(array).cast(pl.Datetime(unit)), **rest})
+    elif form == "pandas":
+        table = pd.DataFrame({"time_ns": pd.Series(array.astype(f"M8[{unit}]")), **rest})
+    else:
+        table = {"time_ns": array.astype(f"{'m' if 'duration' in form else 'M'}8[{unit}]"), **rest}
+    expected = [(ns // step - TIMES[0] // step) * step for ns in TIMES]
+    assert sl.read_trace(table)["time_ns"].to_list() == expected
+    assert sl.run(trace=table).summary["simulated_ns"] == expected[-1] + 605_120
+
+
+def test_times_of_numpy_and_pandas_in_a_dict() -> None:
+    rest = {"op": ["write"] * 3, "offset": np.zeros(3, "u8"), "bytes": np.full(3, 4096, "u8")}
+    for times in (
+        np.array([0, 3, 20], "M8[100us]"),
+        np.array([0, 99, 3, 99, 20], "M8[100us]")[::2],
+        pd.Series(np.array([0, 300, 2000], "M8[us]")),
+        pd.to_timedelta([0, 300, 2000], unit="us"),
+    ):
+        assert sl.read_trace({"time_ns": times, **rest})["time_ns"].to_list() == [0, 300_000, 2_000_000]
+    assert sl.read_trace({"time_ns": np.array([1, 2, 3], "M8[D]"), **rest})["time_ns"].to_list() == [0, 86_400 * 10**9, 2 * 86_400 * 10**9]
+
+
+BAD_TIMES = {
+    "NaT": (np.array(["2024-01-01", "NaT"], "M8[us]"), 2, "empty"),
+    "NaT of nanoseconds": (np.array(["2024-01-01", "NaT"], "M8[ns]"), 2, "empty"),
+    "months": (np.array(["2024-01", "2024-02"], "M8[M]"), None, "datetime64"),
+    "beyond": (np.array([0, 2**55], "M8[s]"), 2, "beyond 64 bits"),
+    "beyond in arrow": (pa.array([0, 2**55], pa.timestamp("ms")), 2, "beyond 64 bits"),
+    "null in arrow": (pa.array([0, None], pa.timestamp("ms")), 2, "empty"),
+    "before the epoch": (np.array([0, -1], "M8[s]"), 2, "negative: -1000000000"),
+    "dates": (pa.array([0, 1], pa.date32()), None, "Date32"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TIMES)
+def test_times_that_can_not_be_used_name_the_row(kind: str) -> None:
+    times, row, message = BAD_TIMES[kind]
+    columns = {**PAIR, "time_ns": times}
+    with pytest.raises(sl.TraceError, match=message) as caught:
+        sl.run(trace=columns if isinstance(times, np.ndarray) else pa.table(columns))
+    assert (caught.value.column, caught.value.line) == ("time_ns", row)
+
+
+def test_a_column_of_times_stands_for_times_only() -> None:
+    with pytest.raises(sl.TraceError, match="type Timestamp") as caught:
+        sl.run(trace=pa.table({**PAIR, "offset": pa.array([0, 0], pa.timestamp("us"))}))
+    assert caught.value.column == "offset"
+
+
+LARGE = """
+import resource, sys
+import numpy as np
+import ssdlab as sl
+rows = 60_000_000
+columns = {"time_ns": np.zeros(rows, "u8"), "op": np.zeros(rows, "u1"), "offset": np.zeros(rows, "i4"), "bytes": np.full(1, 4096, "u2").repeat(rows)}
+columns["skip"] = np.zeros(rows, bool)
+if sys.argv[1] == "arrow":
+    import pyarrow as pa
+    columns = pa.table(columns)
+sl.run(trace={name: column[:10] for name, column in columns.items()} if sys.argv[1] != "arrow" else columns.slice(0, 10))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert sl.run(trace=columns, limit=1000).summary.requests.read == 1000
+assert len(sl.read_trace(columns, limit=1000)) == 1000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss counts KiB on Linux")
+@pytest.mark.parametrize("form", ["buffers", "arrow"])
+def test_a_limit_bounds_what_a_large_table_costs(form: str) -> None:
+    done = python("-c", LARGE, form)
+    assert done.returncode == 0, done.stderr
+    # Pages of zeros take no memory before they are read. A copy of a column would take 60 MB at least, all of them 1.5 GB.
+    assert int(done.stdout) < 400_000, done.stdout
+
+
+def test_rows_of_many_batches_come_in_order() -> None:
+    rows = 3 * 4096 + 5
+    columns = {
+        "time_ns": np.arange(rows, dtype="u4"),
+        "op": np.arange(rows, dtype="u1") % 2,
+        "offset": np.arange(rows, dtype="i8") % 1000 * 4096,
+        "bytes": np.full(rows, 4096, "u2"),
+        "skip": np.arange(rows) % 7 == 3,
+    }
+    words = [["read", "write"][code] for code in columns["op"]]
+    kept = ~columns["skip"]
+    backwards = {name: column[::-1].copy()[::-1] for name, column in columns.items()}
+    for table in (columns, backwards, {**columns, "op": words, "skip": columns["skip"].tolist()}, pa.table({**columns, "op": words}), pa.table(columns)):
+        read = sl.read_trace(table)
+        for name in ("time_ns", "offset"):
+            assert (np.asarray(read[name]) == columns[name][kept]).all(), name
+        assert read["op"].to_list() == [word for word, keep in zip(words, kept, strict=True) if keep]
 
 
 def test_policies_apply_to_tables(table: sl.Table, small: sl.Config) -> None:

@@ -7,7 +7,7 @@
 //! | `Explanation`, `WhatIf` | `why.rs` |
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `Run.report` and the pictures of notebooks | `report.rs` |
-//! | `workload`, `read_trace`, traces of Python | `requests.rs` |
+//! | `workload`, `read_trace`, traces of Python | `requests.rs`, over the columns of `columns.rs` |
 //! | `_Study` and its runs, under `ssdlab.sweep` | `sweep.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
 //! | `Device`, `Snapshot` | `device.rs` |
@@ -18,6 +18,7 @@
 
 mod arguments;
 mod arrow;
+mod columns;
 mod compare;
 mod config;
 mod device;

@@ -1,13 +1,11 @@
 //! Requests from Python: tables of Arrow, dictionaries of buffers, files, streams; and tables of requests for Python.
 
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, cast::AsArray};
-use arrow_schema::DataType;
-use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_lab::error::Error;
@@ -16,66 +14,60 @@ use ssdlab_trace::{Code, Row, Rows, Trace, TraceError};
 
 use crate::arguments::{bytes_of, counted, parsed, scale_of};
 use crate::arrow;
+use crate::columns::{BadTime, Flags, Numbers, Ops};
 use crate::errors::{engine, keep, raised, usage};
 use crate::table::Table;
 use crate::values::toml_of;
 
 /// The name of a table of Python in messages.
 const NAME: &str = "table";
-/// Any value that is no operation.
-const UNKNOWN: u8 = u8::MAX;
+/// The largest number of a device.
+const MOST_DEVICE: u64 = u32::MAX as u64;
 /// A write.
 const WRITE: u8 = 1;
 /// A command that is skipped.
 const SKIPPED: u8 = 3;
 
-/// Whole numbers as a program has them.
-#[derive(Clone)]
-enum Numbers {
-    Unsigned(Vec<u64>),
-    Signed(Vec<i64>),
-    /// Shared with the program.
-    SharedUnsigned(arrow_buffer::ScalarBuffer<u64>),
-    SharedSigned(arrow_buffer::ScalarBuffer<i64>),
-}
-
-impl Numbers {
-    fn len(&self) -> usize {
-        match self {
-            Numbers::Unsigned(values) => values.len(),
-            Numbers::Signed(values) => values.len(),
-            Numbers::SharedUnsigned(values) => values.len(),
-            Numbers::SharedSigned(values) => values.len(),
-        }
-    }
-
-    /// The bits of a number, and whether it is negative.
-    fn get(&self, at: usize) -> (u64, bool) {
-        let signed = |value: i64| (value as u64, value < 0);
-        match self {
-            Numbers::Unsigned(values) => (values[at], false),
-            Numbers::Signed(values) => signed(values[at]),
-            Numbers::SharedUnsigned(values) => (values[at], false),
-            Numbers::SharedSigned(values) => signed(values[at]),
-        }
-    }
-
-    /// Numbers as codes of operations.
-    fn codes(&self) -> Vec<u8> {
-        let code = |(value, negative): (u64, bool)| u8::try_from(value).ok().filter(|_| !negative).unwrap_or(UNKNOWN);
-        (0..self.len()).map(|at| code(self.get(at))).collect()
-    }
-}
-
 /// Rows that came together.
 struct Chunk {
     time: Numbers,
-    op: Vec<u8>,
+    op: Ops,
     offset: Numbers,
     bytes: Numbers,
     device: Option<Numbers>,
+    /// Rows that are skipped and counted.
+    skip: Option<Flags>,
     /// Which writes have forced unit access.
-    fua: Option<Vec<bool>>,
+    fua: Option<Flags>,
+}
+
+impl Chunk {
+    /// The number of rows of each column but `op`.
+    fn lengths(&self) -> Vec<(&'static str, usize)> {
+        let numbers = [("time_ns", &self.time), ("offset", &self.offset), ("bytes", &self.bytes)];
+        let mut lengths: Vec<_> = numbers.map(|(name, numbers)| (name, numbers.len())).into();
+        lengths.extend(self.device.iter().map(|device| ("device", device.len())));
+        let flags = [("skip", &self.skip), ("fua", &self.fua)];
+        lengths.extend(flags.into_iter().filter_map(|(name, flags)| Some((name, flags.as_ref()?.len()))));
+        lengths
+    }
+
+    /// Appends some rows.
+    fn fetch(&self, rows: Range<usize>, out: &mut Vec<Row>) {
+        let mut ops = self.op.read(rows.clone());
+        if let Some(skip) = &self.skip {
+            ops.iter_mut().zip(skip.read(rows.clone())).filter(|(_, skip)| *skip).for_each(|(op, _)| *op = SKIPPED);
+        }
+        let [times, offsets, sizes] = [&self.time, &self.offset, &self.bytes].map(|column| column.read(rows.clone()));
+        let devices = self.device.as_ref().map(|device| device.read(rows.clone()));
+        let fua = self.fua.as_ref().map(|fua| fua.read(rows));
+        for (at, op) in ops.into_iter().enumerate() {
+            let ((time_ns, a), (offset, b), (bytes, c)) = (times[at], offsets[at], sizes[at]);
+            let device = devices.as_ref().map_or(0, |devices| devices[at].0 as u32);
+            let fua = op == WRITE && fua.as_ref().is_some_and(|fua| fua[at]);
+            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op, fua, stream: None });
+        }
+    }
 }
 
 /// A table of requests.
@@ -99,13 +91,7 @@ impl Rows for Requests {
         let Some(at) = self.chunks.partition_point(|(first, _)| *first <= from).checked_sub(1) else { return };
         let (first, chunk) = &self.chunks[at];
         let start = (from - first) as usize;
-        for row in start..chunk.op.len().min(start + most) {
-            let ((time_ns, a), (offset, b), (bytes, c)) =
-                (chunk.time.get(row), chunk.offset.get(row), chunk.bytes.get(row));
-            let device = chunk.device.as_ref().map_or(0, |device| device.get(row).0 as u32);
-            let fua = chunk.fua.as_ref().is_some_and(|fua| fua[row]) && chunk.op[row] == WRITE;
-            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op: chunk.op[row], fua, stream: None });
-        }
+        chunk.fetch(start..chunk.op.len().min(start.saturating_add(most)), out);
     }
 }
 
@@ -126,50 +112,38 @@ fn of_type(py: Python<'_>, column: &'static str, of: &str) -> PyErr {
         "op" => "uint8 (0 read, 1 write, 2 trim, 3 flush) or the words read, write, trim, flush",
         "skip" | "fua" => "booleans",
         "device" => "uint32",
+        "time_ns" => "uint64 or int64 nanoseconds, or timestamps, durations or times of day of any unit",
         _ => "uint64 or int64",
     };
     wrong(py, Code::Notation, column, None, format!("The column {column} is of type {of}"), expected)
 }
 
-/// The code of an operation's word.
-fn code(word: &str) -> u8 {
-    ["read", "write", "trim", "flush"].iter().position(|known| *known == word).map_or(UNKNOWN, |at| at as u8)
-}
-
-/// Whole numbers of Arrow; None: other values.
-fn numbers(array: &ArrayRef) -> Option<Numbers> {
-    macro_rules! widened {
-        ($of:ty, $to:ident, $wide:ty) => {
-            Numbers::$to(array.as_primitive::<$of>().values().iter().map(|value| <$wide>::from(*value)).collect())
-        };
-    }
-    Some(match array.data_type() {
-        DataType::UInt64 => Numbers::SharedUnsigned(array.as_primitive::<UInt64Type>().values().clone()),
-        DataType::Int64 => Numbers::SharedSigned(array.as_primitive::<Int64Type>().values().clone()),
-        DataType::UInt32 => widened!(UInt32Type, Unsigned, u64),
-        DataType::UInt16 => widened!(UInt16Type, Unsigned, u64),
-        DataType::UInt8 => widened!(UInt8Type, Unsigned, u64),
-        DataType::Int32 => widened!(Int32Type, Signed, i64),
-        DataType::Int16 => widened!(Int16Type, Signed, i64),
-        DataType::Int8 => widened!(Int8Type, Signed, i64),
-        _ => return None,
-    })
-}
-
-/// Words of Arrow, in any of its forms; None: other values.
-fn words(array: &ArrayRef) -> Option<Vec<u8>> {
-    Some(match array.data_type() {
-        DataType::Utf8 => array.as_string::<i32>().iter().map(|word| code(word.unwrap_or_default())).collect(),
-        DataType::LargeUtf8 => array.as_string::<i64>().iter().map(|word| code(word.unwrap_or_default())).collect(),
-        DataType::Utf8View => array.as_string_view().iter().map(|word| code(word.unwrap_or_default())).collect(),
-        DataType::Dictionary(..) => {
-            let dictionary = array.as_any_dictionary_opt()?;
-            let known = words(dictionary.values())?;
-            let place = |at: usize| known.get(at).copied().unwrap_or(UNKNOWN);
-            dictionary.normalized_keys().into_iter().map(place).collect()
+/// Refuses times and devices that no number of a row holds. `before` rows come before the column's first one.
+fn check(py: Python<'_>, before: u64, time: &Numbers, device: Option<&Numbers>) -> PyResult<()> {
+    let row = |at: usize| Some(before + at as u64 + 1);
+    match time.bad_time() {
+        None => {}
+        Some(BadTime::Empty(at)) => {
+            return Err(wrong(
+                py,
+                Code::Empty,
+                "time_ns",
+                row(at),
+                "time_ns is empty (NaT)".into(),
+                "a value in every row",
+            ));
         }
-        _ => return None,
-    })
+        Some(BadTime::Beyond(at)) => {
+            let title = "time_ns is beyond 64 bits in nanoseconds".into();
+            return Err(wrong(py, Code::Clock, "time_ns", row(at), title, "times within 292 years of the epoch"));
+        }
+    }
+    let Some(at) = device.and_then(|device| device.first_bad(|(value, negative)| !negative && value <= MOST_DEVICE))
+    else {
+        return Ok(());
+    };
+    let title = "device is not a number of 32 bits".into();
+    Err(wrong(py, Code::Range, "device", row(at), title, "0 to 4294967295"))
 }
 
 /// Requests of an object with `__arrow_c_stream__`.
@@ -193,32 +167,29 @@ fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Requests> {
                 }
             }
         };
-        let number = |name: &'static str, at: usize| -> PyResult<Numbers> {
+        let of = |name: &'static str, at: usize, numbers: fn(ArrayRef) -> Option<Numbers>| -> PyResult<Numbers> {
             let array = filled(name, at)?;
-            numbers(&array).ok_or_else(|| of_type(py, name, &array.data_type().to_string()))
+            let kind = array.data_type().to_string();
+            numbers(array).ok_or_else(|| of_type(py, name, &kind))
         };
-        let op = {
-            let array = filled("op", op)?;
-            let codes = words(&array).or_else(|| numbers(&array).map(|numbers| numbers.codes()));
-            codes.ok_or_else(|| of_type(py, "op", &array.data_type().to_string()))?
+        let number = |name: &'static str, at: usize| of(name, at, Numbers::of_array);
+        let flags = |name: &'static str, at: usize| -> PyResult<Flags> {
+            let array = filled(name, at)?;
+            let flags = array.as_boolean_opt().ok_or_else(|| of_type(py, name, &array.data_type().to_string()))?;
+            Ok(Flags::Array(flags.clone()))
         };
-        let mut chunk = Chunk {
-            time: number("time_ns", time)?,
-            op,
+        let ops = filled("op", op)?;
+        let kind = ops.data_type().to_string();
+        let chunk = Chunk {
+            time: of("time_ns", time, Numbers::of_times)?,
+            op: Ops::of_array(ops).ok_or_else(|| of_type(py, "op", &kind))?,
             offset: number("offset", offset)?,
             bytes: number("bytes", bytes)?,
             device: device.map(|at| number("device", at)).transpose()?,
-            fua: None,
+            skip: skip.map(|at| flags("skip", at)).transpose()?,
+            fua: fua.map(|at| flags("fua", at)).transpose()?,
         };
-        let flags = |name: &'static str, at: usize| -> PyResult<Vec<bool>> {
-            let array = filled(name, at)?;
-            let flags = array.as_boolean_opt().ok_or_else(|| of_type(py, name, &array.data_type().to_string()))?;
-            Ok(flags.iter().map(|flag| flag == Some(true)).collect())
-        };
-        chunk.fua = fua.map(|at| flags("fua", at)).transpose()?;
-        if let Some(at) = skip {
-            skip_rows(&mut chunk.op, flags("skip", at)?.into_iter());
-        }
+        check(py, requests.rows, &chunk.time, chunk.device.as_ref())?;
         let rows = chunk.op.len() as u64;
         if rows > 0 {
             requests.chunks.push((requests.rows, chunk));
@@ -228,71 +199,59 @@ fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Requests> {
     Ok(requests)
 }
 
-fn skip_rows(op: &mut [u8], skipped: impl Iterator<Item = bool>) {
-    op.iter_mut().zip(skipped).filter(|(_, skipped)| *skipped).for_each(|(op, _)| *op = SKIPPED);
+/// The type of an object, as errors name it.
+fn kind(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    let class = value.get_type().name()?.to_string();
+    Ok(value.getattr("dtype").map_or(class, |dtype| dtype.to_string()))
+}
+
+/// Whole numbers of a buffer.
+fn number(name: &'static str, value: &Bound<'_, PyAny>) -> PyResult<Numbers> {
+    let py = value.py();
+    let times = if name == "time_ns" { Numbers::of_datetimes(value)? } else { None };
+    match times.map_or_else(|| Numbers::of_buffer(value), |times| Ok(Some(times)))? {
+        Some(Ok(numbers)) => Ok(numbers),
+        Some(Err(dimensions)) => Err(of_type(py, name, &format!("{dimensions} dimensions"))),
+        None => Err(of_type(py, name, &kind(value)?)),
+    }
+}
+
+/// Operations of a buffer, or of a sequence of words.
+fn operations(value: &Bound<'_, PyAny>) -> PyResult<Ops> {
+    match Numbers::of_buffer(value)? {
+        Some(Ok(numbers)) => Ok(Ops::Numbers(numbers)),
+        Some(Err(dimensions)) => Err(of_type(value.py(), "op", &format!("{dimensions} dimensions"))),
+        None => match Ops::of_words(value) {
+            Some(ops) => Ok(ops),
+            None => Err(of_type(value.py(), "op", &kind(value)?)),
+        },
+    }
 }
 
 /// Requests of a dictionary of buffers.
 fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<Requests> {
     let py = table.py();
-    let numbers = |name: &'static str, value: &Bound<'_, PyAny>| -> PyResult<Option<Numbers>> {
-        macro_rules! tried {
-            ($($of:ty => $to:ident $wide:ty),+) => {
-                $(if let Ok(buffer) = PyBuffer::<$of>::get(value) {
-                    if buffer.dimensions() != 1 {
-                        return Err(of_type(py, name, &format!("{} dimensions", buffer.dimensions())));
-                    }
-                    let values = buffer.to_vec(py)?;
-                    return Ok(Some(Numbers::$to(values.into_iter().map(<$wide>::from).collect())));
-                })+
-            };
-        }
-        tried!(u64 => Unsigned u64, i64 => Signed i64, u32 => Unsigned u64, i32 => Signed i64, u16 => Unsigned u64,
-            i16 => Signed i64, u8 => Unsigned u64, i8 => Signed i64);
-        Ok(None)
-    };
-    let kind = |value: &Bound<'_, PyAny>| -> PyResult<String> {
-        let class = value.get_type().name()?.to_string();
-        Ok(value.getattr("dtype").map_or(class, |dtype| dtype.to_string()))
-    };
     let need = |name: &'static str| table.get_item(name)?.ok_or_else(|| missing(py, name));
-    let number = |name: &'static str, value: &Bound<'_, PyAny>| {
-        numbers(name, value)?.map_or_else(|| Err(of_type(py, name, &kind(value)?)), Ok)
+    let flags = |name: &'static str| -> PyResult<Option<Flags>> {
+        let Some(flags) = table.get_item(name)? else { return Ok(None) };
+        Flags::of(&flags)?.map(Some).ok_or_else(|| of_type(py, name, "other than bool"))
     };
-    let ops = need("op")?;
-    let op = match numbers("op", &ops)? {
-        Some(numbers) => numbers.codes(),
-        None => match ops.call_method0("tolist").unwrap_or_else(|_| ops.clone()).extract::<Vec<String>>() {
-            Ok(words) => words.iter().map(|word| code(word)).collect(),
-            Err(_) => return Err(of_type(py, "op", &kind(&ops)?)),
-        },
-    };
-    let mut chunk = Chunk {
+    let op = operations(&need("op")?)?;
+    let chunk = Chunk {
         time: number("time_ns", &need("time_ns")?)?,
         op,
         offset: number("offset", &need("offset")?)?,
         bytes: number("bytes", &need("bytes")?)?,
         device: table.get_item("device")?.map(|value| number("device", &value)).transpose()?,
-        fua: None,
+        skip: flags("skip")?,
+        fua: flags("fua")?,
     };
     let rows = chunk.op.len();
-    let mut lengths = vec![("time_ns", chunk.time.len()), ("offset", chunk.offset.len()), ("bytes", chunk.bytes.len())];
-    lengths.extend(chunk.device.as_ref().map(|device| ("device", device.len())));
-    let flags = |name: &'static str| -> PyResult<Option<Vec<bool>>> {
-        let Some(flags) = table.get_item(name)? else { return Ok(None) };
-        let flags = flags.call_method0("tolist").unwrap_or_else(|_| flags.clone());
-        flags.extract().map(Some).map_err(|_| of_type(py, name, "other than bool"))
-    };
-    chunk.fua = flags("fua")?;
-    lengths.extend(chunk.fua.as_ref().map(|flags| ("fua", flags.len())));
-    if let Some(flags) = flags("skip")? {
-        lengths.push(("skip", flags.len()));
-        skip_rows(&mut chunk.op, flags.into_iter());
-    }
-    if let Some((name, length)) = lengths.into_iter().find(|(_, length)| *length != rows) {
+    if let Some((name, length)) = chunk.lengths().into_iter().find(|(_, length)| *length != rows) {
         let title = format!("The column {name} has {length} rows, and op has {rows}");
         return Err(wrong(py, Code::FieldCount, name, None, title, "columns of equal length"));
     }
+    check(py, 0, &chunk.time, chunk.device.as_ref())?;
     let devices = chunk.device.is_some();
     Ok(Requests { chunks: vec![(0, chunk)], rows: rows as u64, devices })
 }
