@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ssdlab._ssdlab import Error, Table, UsageError, _half_width, _perform, _Study
+from ssdlab.policy import Trigger, Victim, _identity
 
 if TYPE_CHECKING:
     import optuna
@@ -240,20 +241,39 @@ def sweep(
     fill_cache: _Path | None = None,
     return_records: bool = False,
     progress: bool | Literal["auto"] | Callable[..., Any] | None = "auto",
+    victim: Victim | None = None,
+    trigger: Trigger | None = None,
 ) -> Sweep:
     """Runs what a store does not have of a study, and returns its results.
 
-    Without an executor, `jobs` threads of this process run, and `shard`, `time_limit`, `claim` and `progress` are as on the command
-    line. An executor is anything with `submit(function, *arguments)` whose jobs have `result()`: `concurrent.futures`,
-    `dask.distributed.Client(...).get_executor()`, `submitit.AutoExecutor`; or `"ray"`. A job makes `batch` runs. Workers write to the
-    store; where they share no file system with it, `return_records=True` sends the records back. Runs of lost workers are left.
+    Without an executor, `jobs` threads of this process run. Workers of an executor write to the store. Runs of lost workers are left.
 
-    `fill_cache` is a folder for fillings that take longer than 5 s: the first process that fills a device keeps it there, the others
-    read it. Results do not depend on it.
+    - `study`: the path of a study, or a dict with the same keys.
+    - `store`: the folder of results.
+    - `executor`: anything with `submit(function, *arguments)` whose jobs have `result()`: `concurrent.futures`,
+      `dask.distributed.Client(...).get_executor()`, `submitit.AutoExecutor`; or `"ray"`.
+    - `batch`: runs of one job of an executor.
+    - `jobs`: threads; by default one a core, as far as memory allows. Results do not depend on it.
+    - `shard`, `time_limit`, `claim`: as on the command line, `"1/4"`, `"55m"` and a flag.
+    - `retry`: failures to try again: `"failed"`, `"all"`, or None for those of time, memory and kills.
+    - `check`: how much the oracle checks: `"off"`, `"sampled"` or `"full"`; results do not depend on it.
+    - `memory_limit`: of all devices together: bytes, or a text such as `"2GiB"`.
+    - `fill_cache`: a folder for fillings that take longer than 5 s: the first process that fills a device keeps it there, the others
+      read it. Results do not depend on it.
+    - `return_records`: workers that share no file system with the store send their records back.
+    - `progress`: `"auto"` (a line after 2 s, in terminals and notebooks), False, or a function of `(done, total, simulated_ns)`.
+    - `victim`, `trigger`: policies written in Python, as for `run`. Every run has a copy of its own, so results do not depend on `jobs`
+      and are those of `run`. Threads ask one after the other (unless Python is free-threaded). A store tells policies apart by the
+      sources of their classes and by their state. Policies do not leave the process: they are not for executors.
     """
     place = Path(store)
     fillings = None if fill_cache is None else Path(fill_cache).resolve()
+    policies = [policy for policy in (victim, trigger) if policy is not None]
+    if policies and executor is not None:
+        raise UsageError("victim and trigger are for runs in threads of this process; leave the executor out")
     parsed = _study(study, place)
+    if policies:
+        parsed = parsed.with_policies(victim, trigger, _identity(*policies))
     parsed.keep(place)
     if executor is None:
         if batch != 1 or return_records:

@@ -11,6 +11,7 @@ import pytest
 np = pytest.importorskip("numpy")
 
 import ssdlab as sl  # noqa: E402
+from conftest import python  # noqa: E402
 
 SMALL = sl.Config().set(
     {
@@ -205,6 +206,186 @@ def test_a_fork_copies_the_policy():
 
     with pytest.raises(sl.PolicyError, match="pickle"):
         sl.Device(SMALL, victim=Lock()).snapshot()
+
+
+class Counted(Greedy):
+    """Greedy, but every `period`th collection takes the second best block. It counts, so that shared state would show."""
+
+    def __init__(self, period):
+        self.period = period
+        self.picks = 0
+
+    def __repr__(self):
+        return f"Counted({self.period})"
+
+    def pick(self, view):
+        self.picks += 1
+        valid = np.frombuffer(view.valid, "u2")
+        order = np.argsort(valid, kind="stable")
+        second = self.picks % self.period == 0 and len(valid) > 1 and valid[order[1]] < view.pages_per_block
+        return int(order[int(second)])
+
+
+class Idle(sl.Trigger):
+    """Six free blocks."""
+
+    after = "2ms"
+
+    def __init__(self):
+        self.asked = 0
+
+    def due(self, view):
+        self.asked += 1
+        return self.asked % 5 > 0 and view.free_pages < 6 * view.pages_per_block
+
+
+RUNS = {"workload": "quickstart", "limit": 3000}
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_comparison_with_policies_is_its_runs(jobs):
+    vary = {"gc.threshold": ["3 blocks", "4 blocks"], "timing.read": ["50us", "60us"]}
+    victim, trigger = Counted(7), Idle()
+    done = sl.compare(SMALL, vary=vary, repeat=2, jobs=jobs, victim=victim, trigger=trigger, **RUNS)
+    # Every run has a copy of its own.
+    assert (victim.picks, trigger.asked) == (0, 0)
+    configs = [SMALL.set({"gc.threshold": blocks, "timing.read": read}) for blocks in vary["gc.threshold"] for read in vary["timing.read"]]
+    for variant, cfg in zip(done, configs, strict=True):
+        runs = [sl.run(cfg, seed=seed, victim=Counted(7), trigger=Idle(), **RUNS).summary for seed in (1, 2)]
+        assert [summary.to_json() for summary in variant.summaries] == [summary.to_json() for summary in runs]
+    assert done[0].summaries[0]["config"]["schemes"]["victim"]["python"] == f"{__name__}:Counted"
+    # The policies matter.
+    assert bare(done[0].summaries[0]) != bare(run(**RUNS).summary)
+    assert json.loads(done.to_json())["variants"][0]["config_digest"] == done[0].summaries[0]["config_digest"]
+
+
+def test_policies_are_compared_with_those_of_the_package():
+    vary = {"schemes.victim": ["greedy", Greedy(), Counted(3), Counted(5), "fifo"], "schemes.trigger": ["threshold", Idle()]}
+    done = sl.compare(SMALL, vary=vary, jobs=2, **RUNS)
+    assert [variant.values["schemes.victim"] for variant in done][::2] == [
+        *("greedy", f"{__name__}:Greedy", "Counted(3)", "Counted(5)", "fifo")
+    ]
+    mine = [None, Greedy(), Counted(3), Counted(5), None]
+    for variant, (victim, trigger) in zip(done, [(v, t) for v in mine for t in (None, Idle())], strict=True):
+        cfg = SMALL.set("schemes.victim", "fifo") if variant.values["schemes.victim"] == "fifo" else SMALL
+        alone = sl.run(cfg, victim=copy.deepcopy(victim), trigger=copy.deepcopy(trigger), **RUNS).summary
+        assert variant.summaries[0].to_json() == alone.to_json(), variant.name
+    with pytest.raises(sl.UsageError, match="given twice"):
+        sl.compare(SMALL, vary={"schemes.victim": [Counted(3), Counted(3)]}, **RUNS)
+    with pytest.raises(sl.UsageError, match=r"schemes\.victim is varied, and victim is given"):
+        sl.compare(SMALL, vary={"schemes.victim": ["greedy", "fifo"]}, victim=Greedy(), **RUNS)
+
+
+STUDY = {
+    "schema": "ssdlab.study/1",
+    "name": "policies",
+    "base": {
+        "set": {
+            "geometry.channels": 2,
+            "geometry.chips_per_channel": 2,
+            "geometry.blocks_per_plane": 32,
+            "geometry.pages_per_block": 32,
+            "device.over_provisioning": 0.3,
+            "precondition.mode": "random",
+        }
+    },
+    "input": {"workload": "quickstart", "limit": 1500},
+    "axes": {"gc.threshold": ["3 blocks", "4 blocks"], "timing.read": ["50us", "60us"]},
+    "repeat": {"seeds": 2},
+}
+
+
+def records(sweep):
+    return {file.name: json.loads(file.read_text()) for file in (sweep.store / "runs").rglob("*.json") if ".perf" not in file.name}
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_study_with_policies_is_its_runs(jobs, tmp_path):
+    victim = Counted(7)
+    done = sl.sweep(STUDY, tmp_path / "st", jobs=jobs, victim=victim, trigger=Idle())
+    assert victim.picks == 0 and (done.status["done"], done.status["left"]) == (8, 0)
+    found = records(done)
+    assert len(found) == 8
+    for record in found.values():
+        blocks, read = record["config"]["gc"]["threshold"], record["config"]["timing"]["read"]
+        cfg = SMALL.set({"gc.threshold": blocks, "timing.read": read})
+        alone = sl.run(cfg, workload="quickstart", limit=1500, seed=record["seed"], victim=Counted(7), trigger=Idle()).summary
+        assert record["summary"] == json.loads(alone.to_json())
+    assert len(done.table) == 8 and done.best("write_amplification")["point"] in (1, 2, 3, 4)
+    # It is all there, also for another process; other states, other policies and none have runs of their own.
+    stamps = {file: file.stat().st_mtime_ns for file in (done.store / "runs").rglob("*.json")}
+    assert sl.sweep(STUDY, done.store, victim=Counted(7), trigger=Idle()).status["left"] == 0
+    assert {file: file.stat().st_mtime_ns for file in (done.store / "runs").rglob("*.json")} == stamps
+    for more, policies in enumerate([{"victim": Counted(8), "trigger": Idle()}, {"victim": Counted(7)}, {}], 2):
+        assert sl.sweep(STUDY, done.store, **policies).status["done"] == 8
+        assert len(records(done)) == 8 * more
+
+
+def test_shards_of_a_study_with_policies_are_its_parts(tmp_path):
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import test_policy as t, ssdlab as sl\n"
+        "sl.sweep(t.STUDY, sys.argv[2], victim=t.Counted(7), shard=sys.argv[3])"
+    )
+    counts = []
+    for shard in ("1/2", "2/2"):
+        done = python("-c", code, os.path.dirname(__file__), str(tmp_path / "parts"), shard)
+        assert done.returncode == 0, done.stderr
+        counts.append(len(list((tmp_path / "parts" / "runs").rglob("*.perf.json"))))
+    # The two fillings of two seeds: a shard has one of them, whichever process cut it.
+    assert counts == [4, 8]
+    whole = sl.sweep(STUDY, tmp_path / "parts", victim=Counted(7))
+    assert whole.status["left"] == 0 and len(records(whole)) == 8
+
+
+def test_policies_that_a_store_can_not_tell_apart_are_refused(tmp_path):
+    scope = {"sl": sl}
+    exec("class Hidden(sl.Victim):\n    def pick(self, view): return 0", scope)
+    with pytest.raises(sl.UsageError, match="source of builtins:Hidden can't be read"):
+        sl.sweep(STUDY, tmp_path / "st", victim=scope["Hidden"]())
+
+    class Function(Greedy):
+        def __init__(self):
+            self.choose = lambda view: 0
+
+    with pytest.raises(sl.UsageError, match="can't be pickled"):
+        sl.sweep(STUDY, tmp_path / "st", victim=Function())
+    with pytest.raises(sl.UsageError, match="leave the executor out"):
+        sl.sweep(STUDY, tmp_path / "st", object(), victim=Greedy())
+    with pytest.raises(sl.UsageError, match=r"schemes\.victim is varied, and victim is given"):
+        sl.sweep(STUDY | {"axes": {"schemes.victim": ["greedy", "fifo"]}}, tmp_path / "st", victim=Greedy())
+    assert not (tmp_path / "st").exists()
+
+
+def test_failures_of_policies_in_many_runs(tmp_path):
+    class Bad(Counted):
+        def pick(self, view):
+            return super().pick(view) if self.picks < 100 else 1 / 0
+
+    with pytest.raises(sl.PolicyError, match="ZeroDivisionError") as error:
+        sl.compare(SMALL, vary={"gc.time": ["real", "none"]}, victim=Bad(3), jobs=2, **RUNS)
+    assert isinstance(error.value.__cause__, ZeroDivisionError)
+    status = sl.sweep(STUDY, tmp_path / "st", victim=Bad(3)).status
+    assert (status["failed"], status["done"]) == (8, 0)
+
+    class Lock(Greedy):
+        def __init__(self):
+            self.lock = threading.Lock()
+
+    with pytest.raises(sl.UsageError, match="can't be copied for each run") as error:
+        sl.compare(SMALL, vary={"gc.time": ["real", "none"]}, victim=Lock(), **RUNS)
+    assert isinstance(error.value.__cause__, TypeError)
+
+    class Once(Greedy):
+        copies = [0]
+
+        def __deepcopy__(self, memo):
+            self.copies[0] += 1
+            if self.copies[0] > 1:
+                raise ValueError("no more")
+            return self
+
+    with pytest.raises(sl.PolicyError, match="no more"):
+        sl.compare(SMALL, vary={"gc.time": ["real", "none"]}, victim=Once(), **RUNS)
 
 
 def test_a_trigger_gives_the_bytes_of_idle():

@@ -26,7 +26,7 @@
 //! | Which requests? | [`input`] |
 //! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
-//! | Many runs, side by side? | [`variants`] |
+//! | Many runs, side by side? | [`variants`]; [`policies`] from outside in each of them |
 //! | Why are some requests slow, and what would help? | [`explain`] |
 //! | What if something had not happened? | [`whatif`] |
 //! | Thousands of runs, on many machines? | [`sweep`]; [`split`] divides a trace by volume, [`merge`] adds results up |
@@ -51,6 +51,7 @@ pub mod outcome;
 pub mod output;
 pub mod outside;
 pub mod perf;
+pub mod policies;
 pub mod presets;
 pub mod report;
 pub mod results;

@@ -281,16 +281,11 @@ impl TriggerSight {
 pub fn victim<S: VictimScript>(
     record: Record,
     strict: bool,
-    make: impl Fn() -> S + Send + Sync + 'static,
+    make: impl Fn() -> Result<S, Failure> + Send + Sync + 'static,
 ) -> AnyVictim {
     AnyVictim::outside(record, move || {
-        Box::new(ScriptedVictim {
-            script: Some(make()),
-            strict,
-            greedy: Greedy::default(),
-            idle: Vec::new(),
-            fault: None,
-        })
+        let (script, fault) = begun(VICTIM, make());
+        Box::new(ScriptedVictim { script, strict, greedy: Greedy::default(), idle: Vec::new(), fault })
     })
 }
 
@@ -299,17 +294,26 @@ pub fn trigger<S: TriggerScript>(
     record: Record,
     after: Nanos,
     threshold: Threshold,
-    make: impl Fn() -> S + Send + Sync + 'static,
+    make: impl Fn() -> Result<S, Failure> + Send + Sync + 'static,
 ) -> AnyTrigger {
     AnyTrigger::outside(record, move || {
-        let script = Mutex::new(make());
-        Box::new(ScriptedTrigger { script: Some(script), after, threshold, floor: 0, fault: OnceLock::new() })
+        let (script, failed) = begun(TRIGGER, make());
+        let fault = failed.map_or_else(OnceLock::new, OnceLock::from);
+        Box::new(ScriptedTrigger { script: script.map(Mutex::new), after, threshold, floor: 0, fault })
     })
+}
+
+/// A script, or the fault of a policy that could not be made.
+fn begun<S>(slot: &'static str, made: Result<S, Failure>) -> (Option<S>, Option<PolicyFault>) {
+    match made {
+        Ok(script) => (Some(script), None),
+        Err(failure) => (None, Some(failure.at(slot, PlaneId(0), Nanos::ZERO))),
+    }
 }
 
 /// A victim policy whose answers are checked.
 struct ScriptedVictim<S> {
-    /// None if it could not be copied.
+    /// None if it could not be made or copied.
     script: Option<S>,
     strict: bool,
     greedy: Greedy,
@@ -402,7 +406,7 @@ impl<S: VictimScript> Victim for ScriptedVictim<S> {
 
 /// A trigger whose failures are kept.
 struct ScriptedTrigger<S> {
-    /// None if it could not be copied.
+    /// None if it could not be made or copied.
     script: Option<Mutex<S>>,
     after: Nanos,
     threshold: Threshold,

@@ -1,5 +1,6 @@
 //! `compare` and `reproduce`: many runs side by side.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyIndexError;
@@ -19,6 +20,7 @@ use ssdlab_lab::variants::points::Plan;
 use crate::arguments::{bytes_of, check_of, counted, seed_of};
 use crate::config::Config;
 use crate::errors::{engine, raised, usage};
+use crate::policy::{Objects, policies, varied};
 use crate::report;
 use crate::requests::Given;
 use crate::summary::Summary;
@@ -141,8 +143,19 @@ fn axes_of(vary: &Bound<'_, PyDict>) -> PyResult<Vec<Axis>> {
         if values.is_instance_of::<PyString>() {
             return Err(usage(py, format!("vary: the values of {key} are not a list"), "give a list of values"));
         }
-        let values = values.try_iter()?.map(|value| Ok(argument(&toml_of(&key, &value?)?))).collect::<PyResult<_>>()?;
-        axes.push(Axis { key, values });
+        let mut axis = Axis { key, values: Vec::new(), policies: BTreeMap::new() };
+        for value in values.try_iter()? {
+            let value = value?;
+            let text = match varied(&axis.key, &value)? {
+                Some((name, policies)) => {
+                    axis.policies.insert(name.clone(), policies);
+                    name
+                }
+                None => argument(&toml_of(&axis.key, &value)?),
+            };
+            axis.values.push(text);
+        }
+        axes.push(axis);
     }
     Ok(axes)
 }
@@ -155,18 +168,33 @@ fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>>
     Py::new(py, Variant { name: row.name.clone(), values: values.unbind(), summaries, refused })
 }
 
-/// Simulates the same requests on several configurations and compares each with the first.
+#[doc = concat!(
+    "Simulates the same requests on several configurations and compares each with the first.\n\n",
+    "- `cfg`: the configuration that is varied; by default the built-in device.\n",
+    "- `vary`: a dict of keys (also `preset` and `file`), each with a list of values; every combination is a variant. Values of\n",
+    "  `schemes.victim` and `schemes.trigger` may be policies written in Python.\n",
+    "- `repeat`: seeds of each variant, from `seed` on.\n",
+    "- `jobs`: runs at the same time, by default one a core, as far as memory allows; results do not depend on it.\n",
+    requests_manual!(),
+    "\n",
+    how_manual!(),
+    "\n",
+    progress_manual!(),
+    "\n",
+    policies_manual!(),
+    " of every variant. Each run asks a deep copy of its own, so that results are those of `run`.",
+)]
 #[pyfunction]
 #[pyo3(signature = (cfg = None, *, vary = None, repeat = None, jobs = None, trace = None, workload = None, tenants = None,
     format = "auto", device = None, limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error",
     on_bad_line = "error",
     time_order = "error", op_codes = None, within_second = "once", max_request = None, traces = None, seed = None,
-    check = "sampled", count_only = false, memory_limit = None, progress = None))]
+    check = "sampled", count_only = false, memory_limit = None, progress = None, victim = None, trigger = None))]
 #[pyo3(
     text_signature = "(cfg=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', \
     device=None, limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
     op_codes=None, within_second='once', max_request=None, traces=None, seed=1, check='sampled', count_only=False, \
-    memory_limit=None, progress='auto')"
+    memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
 fn compare<'py>(
@@ -196,8 +224,11 @@ fn compare<'py>(
     count_only: bool,
     memory_limit: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
+    victim: Option<Bound<'py, PyAny>>,
+    trigger: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Comparison> {
     let config = Config::or_default(py, cfg)?;
+    let policies = policies(victim.as_ref(), trigger.as_ref(), Objects::Copied)?;
     let axes = vary.as_ref().map_or(Ok(Vec::new()), axes_of)?;
     let repeat = counted(py, "repeat", repeat.as_ref())?.unwrap_or(1);
     let requests = Given {
@@ -234,7 +265,7 @@ fn compare<'py>(
                 .help("give vary={KEY: [V1, V2, ...]}, or repeat=N for the spread over seeds of one configuration"));
         }
         can_be_read_again(&requests)?;
-        let planned = Planned::new(config.settings.sources(), axes, seeds, MOST_POINTS)?.of(&requests);
+        let planned = Planned::new(config.settings.sources(), axes, seeds, MOST_POINTS)?.with(&policies)?.of(&requests);
         let sheet = planned.sheet(&Place::MEMORY)?;
         let points = planned.points(&requests);
         board.expect(points.len());

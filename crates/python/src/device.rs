@@ -16,7 +16,7 @@ use ssdlab_trace::Trace;
 use crate::arguments::{check_of, seed_of, time_of};
 use crate::config::Config;
 use crate::errors::{engine, raised, usage};
-use crate::policy;
+use crate::policy::{self, Objects};
 use crate::requests::trace_of;
 use crate::summary::Summary;
 use crate::table::Table;
@@ -115,7 +115,7 @@ impl Device {
         let seed = seed.map_or(Ok(1), |seed| seed_of(py, seed))?;
         let check = check_of(py, check)?;
         let mut own = config.settings.config.clone();
-        policy::choose(&mut own, victim, trigger)?;
+        policy::policies(victim, trigger, Objects::Given)?.put(&mut own);
         let live = engine(py, || {
             live::fits(&own, check)?;
             match requests {

@@ -7,11 +7,14 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyByteArray, PyDelta, PyDeltaAccess, PySlice};
+use pyo3::types::{PyByteArray, PyDelta, PyDeltaAccess, PySlice, PyType};
 use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScript, VictimSight};
-use ssdlab_sim::Config;
+use ssdlab_lab::policies::{MakeTrigger, Policies};
 use ssdlab_sim::policy::View;
+use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::{Nanos, PlaneId};
+
+use crate::errors::usage;
 
 /// Memory of a column that Python reads: a bytearray, seen through read-only views of the column's type.
 struct Column<T: Element> {
@@ -349,11 +352,16 @@ impl TriggerScript for PythonTrigger {
     }
 }
 
+/// The name of a class with its module.
+fn qualified(class: &Bound<'_, PyType>) -> PyResult<String> {
+    Ok(format!("{}:{}", class.getattr("__module__")?, class.qualname()?))
+}
+
 /// What results record of a policy: its name, the digest of its source if there is one, and the first line of its manual.
 fn record(object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<String>)>> {
     let py = object.py();
     let class = object.get_type();
-    let name = format!("{}:{}", class.getattr("__module__")?, class.qualname()?);
+    let name = qualified(&class)?;
     let inspect = py.import("inspect")?;
     let source = inspect.call_method1("getsource", (&class,)).ok().map(|source| source.to_string());
     let mut record = vec![
@@ -369,39 +377,106 @@ fn record(object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<String>)>> 
 }
 
 fn method(object: &Bound<'_, PyAny>, what: &str, name: &str) -> PyResult<()> {
-    if object.hasattr(name)? && !object.is_instance_of::<pyo3::types::PyType>() {
+    if object.hasattr(name)? && !object.is_instance_of::<PyType>() {
         return Ok(());
     }
     let class = object.repr()?;
     Err(PyTypeError::new_err(format!("{what}={class} is not a policy: give an object with a method `{name}`")))
 }
 
-/// Puts policies written in Python into their slots.
-pub fn choose(
-    config: &mut Config,
+/// Which object a device asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Objects {
+    /// The one that was given: its state is that of the run, and can be looked at afterwards.
+    Given,
+    /// A copy of its own, as the object was when it was given: several runs share no state, in whatever order they come.
+    Copied,
+}
+
+impl Objects {
+    /// What makes the object of a device.
+    fn source(
+        self,
+        name: &str,
+        object: &Bound<'_, PyAny>,
+    ) -> PyResult<impl Fn() -> Result<Py<PyAny>, Failure> + use<>> {
+        let copies = self == Objects::Copied;
+        let kept = match self {
+            Objects::Given => object.clone().unbind(),
+            Objects::Copied => {
+                deep_copy(object.as_unbound()).map_err(|failure| not_copied(object.py(), name, &failure))?
+            }
+        };
+        Ok(move || if copies { deep_copy(&kept) } else { Ok(Python::attach(|py| kept.clone_ref(py))) })
+    }
+}
+
+/// A policy that each of several runs would need a copy of.
+fn not_copied(py: Python<'_>, name: &str, failure: &Failure) -> PyErr {
+    let error = usage(
+        py,
+        format!("{name}: the policy can't be copied for each run: {}", failure.message),
+        "copy.deepcopy has to work: give the class a method __deepcopy__",
+    );
+    let cause = failure.cause.as_ref().and_then(|cause| cause.downcast_ref::<PyErr>());
+    error.set_cause(py, cause.map(|cause| cause.clone_ref(py)));
+    error
+}
+
+/// The slot of a victim policy written in Python.
+fn victim_of(object: &Bound<'_, PyAny>, objects: Objects) -> PyResult<AnyVictim> {
+    method(object, "victim", "pick")?;
+    let strict = object.getattr("strict").is_ok_and(|strict| strict.is_truthy().unwrap_or(false));
+    let source = objects.source("victim", object)?;
+    Ok(outside::victim(record(object)?, strict, move || {
+        let object = source()?;
+        Python::attach(|py| PythonVictim::new(py, object).map_err(|error| failure(py, error)))
+    }))
+}
+
+/// What makes the slot of a trigger written in Python for a configuration.
+fn trigger_of(object: &Bound<'_, PyAny>, objects: Objects) -> PyResult<MakeTrigger> {
+    method(object, "trigger", "due")?;
+    let after = match object.getattr("after") {
+        Ok(after) => nanos(&after)?,
+        Err(_) => Nanos(10_000_000),
+    };
+    let (record, source) = (record(object)?, Arc::new(objects.source("trigger", object)?));
+    Ok(Arc::new(move |config| {
+        let source = source.clone();
+        outside::trigger(record.clone(), after, config.gc.threshold, move || source().map(PythonTrigger))
+    }))
+}
+
+/// Policies written in Python, for their slots.
+pub fn policies(
     victim: Option<&Bound<'_, PyAny>>,
     trigger: Option<&Bound<'_, PyAny>>,
-) -> PyResult<()> {
-    if let Some(object) = victim {
-        method(object, "victim", "pick")?;
-        let strict = object.getattr("strict").is_ok_and(|strict| strict.is_truthy().unwrap_or(false));
-        let kept = object.clone().unbind();
-        config.schemes.victim = outside::victim(record(object)?, strict, move || {
-            Python::attach(|py| PythonVictim::new(py, kept.clone_ref(py)).expect("it has a method `pick`, and memory"))
-        });
+    objects: Objects,
+) -> PyResult<Policies> {
+    Ok(Policies {
+        victim: victim.map(|object| victim_of(object, objects)).transpose()?,
+        trigger: trigger.map(|object| trigger_of(object, objects)).transpose()?,
+        identity: String::new(),
+    })
+}
+
+/// The policies of an axis that varies their slot, and their names in its values; none for a value that is no policy.
+pub fn varied(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<(String, Policies)>> {
+    let (method, victim) = match key {
+        "schemes.victim" => ("pick", true),
+        "schemes.trigger" => ("due", false),
+        _ => return Ok(None),
+    };
+    if !value.hasattr(method)? {
+        return Ok(None);
     }
-    if let Some(object) = trigger {
-        method(object, "trigger", "due")?;
-        let after = match object.getattr("after") {
-            Ok(after) => nanos(&after)?,
-            Err(_) => Nanos(10_000_000),
-        };
-        let kept = object.clone().unbind();
-        config.schemes.trigger = outside::trigger(record(object)?, after, config.gc.threshold, move || {
-            Python::attach(|py| PythonTrigger(kept.clone_ref(py)))
-        });
-    }
-    Ok(())
+    let policies = policies(Some(value).filter(|_| victim), Some(value).filter(|_| !victim), Objects::Copied)?;
+    // A class that says how its objects are written tells them apart by it.
+    let class = value.get_type();
+    let usual = value.py().get_type::<PyAny>().getattr("__repr__")?;
+    let name = if class.getattr("__repr__")?.is(&usual) { qualified(&class)? } else { value.repr()?.to_string() };
+    Ok(Some((name, policies)))
 }
 
 /// A duration: nanoseconds, a text with a unit, or a timedelta.

@@ -18,7 +18,7 @@ use ssdlab_sim::blame::CAUSES;
 use crate::arguments::{bytes_of, check_of, duration_of, parsed, seed_of};
 use crate::config::Config;
 use crate::errors::{self, broken, engine, raised, taken, usage};
-use crate::policy::choose;
+use crate::policy::{Objects, policies};
 use crate::report;
 use crate::requests::Given;
 use crate::summary::Summary;
@@ -307,7 +307,7 @@ fn run<'py>(
     let mut settings = (*config.settings).clone();
     match victim.as_ref().filter(|victim| victim.is_instance_of::<errors::WrongVictim>()) {
         Some(_) => settings.config.schemes.victim = errors::WrongVictim::slot(),
-        None => choose(&mut settings.config, victim.as_ref(), trigger.as_ref())?,
+        None => policies(victim.as_ref(), trigger.as_ref(), Objects::Given)?.put(&mut settings.config),
     }
     let made = Made { settings: settings.clone(), requests: wanted.clone(), how };
     let work = || {

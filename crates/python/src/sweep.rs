@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use serde_json::json;
 use ssdlab_lab::error::{Error, Result as LabResult};
+use ssdlab_lab::policies::Policies;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::sweep::axis::{Cut, Grain, Values};
 use ssdlab_lab::sweep::disk::Disk;
@@ -26,6 +27,7 @@ use ssdlab_lab::variants::student::half_width;
 
 use crate::arguments::{bytes_of, check_of, counted};
 use crate::errors::{engine, usage};
+use crate::policy::{Objects, policies};
 use crate::table::Table;
 use crate::values::python_of;
 use crate::watch::Board;
@@ -91,6 +93,19 @@ impl PyStudy {
     fn at(&self, py: Python<'_>, choices: Vec<Vec<f64>>) -> PyResult<PyStudy> {
         let study = &self.points.study;
         settle(py, || study.at(&choices), None)
+    }
+
+    /// The same study with policies written in Python in every run. A store tells them apart by `identity`.
+    fn with_policies(
+        &self,
+        py: Python<'_>,
+        victim: Option<&Bound<'_, PyAny>>,
+        trigger: Option<&Bound<'_, PyAny>>,
+        identity: String,
+    ) -> PyResult<PyStudy> {
+        let given = Policies { identity, ..policies(victim, trigger, Objects::Copied)? };
+        let study = &self.points.study;
+        settle(py, || study.with(given), None)
     }
 
     #[getter]

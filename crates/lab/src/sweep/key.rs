@@ -45,6 +45,9 @@ pub fn key(version: &str, config_digest: &str, input: &str, seed: u64, mode: Mod
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
+/// The word of an identity that tells policies from outside apart: see [`crate::policies`].
+pub const POLICIES: &str = "policies";
+
 /// A value of an option within an identity: separators are escaped.
 fn escaped(value: &str) -> String {
     value.replace('%', "%25").replace(' ', "%20").replace('\n', "%0A").replace('\r', "%0D")
@@ -129,6 +132,10 @@ pub fn requests(identity: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Resul
             "time_order" => reading.time_order = value.parse().map_err(|_| wrong())?,
             "time_scale" => requests.time_scale = Some(value.parse::<Scale>().map_err(|_| wrong())?),
             "within_second" => reading.within_second = value.parse().map_err(|_| wrong())?,
+            POLICIES => {
+                return Err(Error::usage("the run has policies from outside")
+                    .help("run the study from Python, with the policies in the same process"));
+            }
             _ => return Err(wrong()),
         }
     }

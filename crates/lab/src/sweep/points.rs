@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use ssdlab_sim::Check;
 use ssdlab_sim::config::{Config, PreconditionMode};
-use ssdlab_sim::{Check, Filled};
 
 use crate::error::{Error, Result};
 use crate::files::read_text;
 use crate::input::{self, Origin, Requests};
 use crate::names::clip;
+use crate::policies::Policies;
 use crate::settings::{Document, Settings, Sources};
 use crate::sweep::axis::{Change, Item};
 use crate::sweep::cost::{UNKNOWN, Work, filled_pages};
-use crate::sweep::key::{Hashes, Mode, identity, key};
+use crate::sweep::key::{Hashes, Mode, POLICIES, identity, key};
 use crate::sweep::study::{Repeat, Study};
 use crate::theory::Outlook;
 
@@ -120,7 +121,7 @@ impl Points {
             let place = match known.get(&name) {
                 Some(place) => *place,
                 None => {
-                    inputs.push(open(choice, hashes)?);
+                    inputs.push(open(choice, hashes, &study.policies)?);
                     known.insert(name, inputs.len() - 1);
                     inputs.len() - 1
                 }
@@ -199,7 +200,7 @@ fn choice(study: &Study, base: &Sources, files: &HashMap<PathBuf, Document>, ite
 }
 
 /// Looks an input up.
-fn open(choice: &Choice, hashes: &Hashes) -> Result<Input> {
+fn open(choice: &Choice, hashes: &Hashes, policies: &Policies) -> Result<Input> {
     let requests = &choice.requests;
     let source = hashes.source(&requests.from)?;
     let opened = input::open(requests)?;
@@ -213,7 +214,11 @@ fn open(choice: &Choice, hashes: &Hashes) -> Result<Input> {
         let all = once.saturating_mul(u64::from(requests.loops));
         requests.limit.map_or(all, |limit| limit.min(all.max(1)))
     });
-    Ok(Input { identity: identity(&source.0, requests), requests: requests.clone(), source, count })
+    let mut identity = identity(&source.0, requests);
+    if !policies.is_empty() {
+        identity += &format!(" {POLICIES}={}", policies.identity);
+    }
+    Ok(Input { identity, requests: requests.clone(), source, count })
 }
 
 /// Merges the configurations, on all cores.
@@ -242,6 +247,9 @@ fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input,
     let mut config = settings.config;
     if let Some(fit) = &study.fit {
         fit.size(&study.choices[at][0].shown.text(), &mut config)?;
+    }
+    study.policies.put(&mut config);
+    if study.fit.is_some() || !study.policies.is_empty() {
         digest = Settings::of(config.clone()).digest();
     }
     let mut broken = config.check().err();
@@ -257,7 +265,7 @@ fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input,
         Some(_) => (None, 0, 0),
         None => {
             let fills = config.precondition.mode != PreconditionMode::None;
-            let filling = fills.then(|| *blake3::hash(Filled::key(&config).as_bytes()).as_bytes());
+            let filling = fills.then(|| *blake3::hash(study.policies.filling(&config).as_bytes()).as_bytes());
             (filling, Outlook::new(&config, check == Check::Full).memory.total(), filled_pages(&config))
         }
     };

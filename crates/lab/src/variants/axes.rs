@@ -1,9 +1,12 @@
 //! The axes of a comparison, `KEY=V1,V2,...` each, and the variants that they span.
 
+use std::collections::BTreeMap;
+
 use ssdlab_sim::ConfigError;
 
 use crate::error::{Error, Result, Spot};
 use crate::names::clip;
+use crate::policies::Policies;
 use crate::settings::{Document, Settings, Sources};
 use crate::text::count;
 
@@ -12,8 +15,10 @@ use crate::text::count;
 pub struct Axis {
     /// A dotted key, `preset` or `file`.
     pub key: String,
-    /// The values as written.
+    /// The values as written, or the names of policies.
     pub values: Vec<String>,
+    /// Policies from outside among the values, by name.
+    pub policies: BTreeMap<String, Policies>,
 }
 
 /// A point of the product of all axes.
@@ -75,7 +80,7 @@ impl Axis {
             values.push(value.into());
             from = to + 1;
         }
-        Ok(Axis { key, values })
+        Ok(Axis { key, values, policies: BTreeMap::new() })
     }
 }
 
@@ -163,14 +168,16 @@ pub fn variants(sources: &Sources, axes: &[Axis]) -> Result<Vec<Variant>> {
         }
         values.reverse();
         let mut sources = sources.clone();
-        for (axis, value) in axes.iter().zip(&values) {
+        let policies = axes.iter().zip(&values).filter_map(|(axis, value)| axis.policies.get(value));
+        for (axis, value) in axes.iter().zip(&values).filter(|(axis, value)| !axis.policies.contains_key(*value)) {
             match axis.key.as_str() {
                 "preset" => sources.preset = Some(value.clone()),
                 "file" => sources.files.push(Document::File(value.into())),
                 key => sources.varied.push(format!("{key}={value}")),
             }
         }
-        let settings = Settings::merge(&sources)?;
+        let mut settings = Settings::merge(&sources)?;
+        policies.for_each(|policies| policies.put(&mut settings.config));
         let refused = settings.config.check().err();
         Ok(Variant { values, settings, refused })
     };

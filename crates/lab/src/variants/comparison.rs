@@ -13,6 +13,7 @@ use crate::input::{Opened, Origin, Requests};
 use crate::names::clip;
 use crate::outcome::{self, Outcome};
 use crate::output::{Finished, Output};
+use crate::policies::Policies;
 use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 use crate::settings::Sources;
 use crate::variants::axes::{self, Axis, Variant};
@@ -147,9 +148,7 @@ impl Planned {
             );
         }
         let variants = axes::variants(sources, &axes)?;
-        if let Some(error) = &variants[0].refused {
-            return Err(variants[0].settings.refuse(error).note("the first variant is the baseline of all others"));
-        }
+        baseline(&variants)?;
         let names = variants.iter().map(|variant| name(variant, &axes)).collect();
         let mut tenants: Vec<String> = Vec::new();
         for variant in variants.iter().filter(|variant| variant.refused.is_none()) {
@@ -158,6 +157,23 @@ impl Planned {
             tenants.extend(new);
         }
         Ok(Planned { axes, seeds, variants, names, tenants, sources: sources.clone() })
+    }
+
+    /// Gives every variant policies from outside.
+    ///
+    /// # Errors
+    /// An axis varies a slot of one of them, or the first variant breaks a rule with them.
+    pub fn with(mut self, policies: &Policies) -> Result<Planned> {
+        if policies.is_empty() {
+            return Ok(self);
+        }
+        policies.agree(self.axes.iter().map(|axis| axis.key.as_str()))?;
+        for variant in &mut self.variants {
+            policies.put(&mut variant.settings.config);
+            variant.refused = variant.settings.config.check().err();
+        }
+        baseline(&self.variants)?;
+        Ok(self)
     }
 
     /// Takes the names of tenants from the requests, if they name any; otherwise tenants are the queues of the variants.
@@ -238,6 +254,14 @@ impl Planned {
             Row { name, variant, outcomes, figures, tenants }
         });
         Ok(Comparison { rows: rows.collect(), axes: self.axes, seeds: self.seeds, tenants: self.tenants })
+    }
+}
+
+/// Refuses variants whose first one breaks a rule.
+fn baseline(variants: &[Variant]) -> Result<()> {
+    match &variants[0].refused {
+        Some(error) => Err(variants[0].settings.refuse(error).note("the first variant is the baseline of all others")),
+        None => Ok(()),
     }
 }
 

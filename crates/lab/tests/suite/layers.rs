@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 161] = [
+const LAYERS: [&str; 162] = [
     "outside",
     "text",
     "names",
     "error",
+    "policies",
     "schema",
     "theory",
     "files",

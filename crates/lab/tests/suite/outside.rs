@@ -83,7 +83,7 @@ fn record() -> Vec<(String, Option<String>)> {
 
 fn scripted(strict: bool, make: impl Fn() -> Script + Send + Sync + 'static) -> Settings {
     let mut settings = Settings::load(&tiny(&["gc.threshold=3 blocks"])).unwrap();
-    settings.config.schemes.victim = outside::victim(record(), strict, make);
+    settings.config.schemes.victim = outside::victim(record(), strict, move || Ok(make()));
     settings
 }
 
@@ -141,7 +141,7 @@ impl VictimScript for First {
 #[test]
 fn a_policy_that_frees_nothing_ends_the_filling() {
     let mut config = Settings::load(&tiny(&["gc.threshold=3 blocks", "precondition.mode=random"])).unwrap().config;
-    config.schemes.victim = outside::victim(record(), false, || First);
+    config.schemes.victim = outside::victim(record(), false, || Ok(First));
     let error = Device::new(&config, 5, Check::Full).map(|_| ()).unwrap_err();
     assert!(error.message.contains("without an invalid page 33 times in a row"), "{error}");
 }
@@ -239,7 +239,7 @@ fn a_scripted_trigger_gives_the_bytes_of_idle_and_its_failure_ends_the_run() {
     };
     let with = |floor| {
         let mut config = settings();
-        config.schemes.trigger = outside::trigger(record(), after, config.gc.threshold, move || Below(floor));
+        config.schemes.trigger = outside::trigger(record(), after, config.gc.threshold, move || Ok(Below(floor)));
         simulate(&config)
     };
     let mut idle = settings();

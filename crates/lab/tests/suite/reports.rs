@@ -493,7 +493,11 @@ fn pages_are_small_enough_or_say_what_is_missing() {
 #[test]
 fn a_directory_of_summaries_is_a_comparison() {
     let directory = tempfile::tempdir().unwrap();
-    let axes = vec![Axis { key: "schemes.victim".into(), values: ["greedy", "fifo"].map(String::from).into() }];
+    let axes = vec![Axis {
+        key: "schemes.victim".into(),
+        values: ["greedy", "fifo"].map(String::from).into(),
+        policies: Default::default(),
+    }];
     let planned = Planned::new(&tiny(&[]), axes, Seeds { first: 3, count: 3 }, 100).unwrap();
     let points = planned.points(&workload("mixed-70-30", 600));
     let plan = Plan { check: Check::Sampled, count_only: false, jobs: Some(1), memory_limit: None };

@@ -7,8 +7,9 @@ use toml::{Table, Value};
 use crate::error::{Error, Result};
 use crate::input::Requests;
 use crate::names::{clip, nearest};
+use crate::policies::Policies;
 use crate::settings::Sources;
-use crate::sweep::axis::{self, Axis, Item, Shown};
+use crate::sweep::axis::{self, Axis, Change, Item, Shown};
 use crate::sweep::fleet::fit::Fit;
 use crate::sweep::fleet::scan::Scans;
 use crate::sweep::study::repeat::{Limits, Repeat};
@@ -43,6 +44,8 @@ pub struct Study {
     pub fit: Option<Arc<Fit>>,
     /// What is known of traces, in fleets.
     pub scans: Option<Arc<Scans>>,
+    /// Policies from outside that every run has.
+    pub policies: Policies,
 }
 
 impl Study {
@@ -63,6 +66,20 @@ impl Study {
         };
         let choices = choices.iter().map(point).collect::<Result<_>>()?;
         Ok(Study { choices, excluded: 0, ..self.clone() })
+    }
+
+    /// The same study with policies from outside in every run.
+    ///
+    /// # Errors
+    /// An axis varies a slot of one of them.
+    pub fn with(&self, policies: Policies) -> Result<Study> {
+        let changes = self.choices.iter().flatten().flat_map(|item| &item.changes);
+        let keys = changes.filter_map(|change| match change {
+            Change::Set(text) => text.split('=').next().map(str::trim),
+            _ => None,
+        });
+        policies.agree(keys)?;
+        Ok(Study { policies, ..self.clone() })
     }
 
     /// Most seeds of a point.

@@ -14,6 +14,7 @@ use toml::{Table, Value};
 use crate::error::Result;
 use crate::input::Requests;
 use crate::names::clip;
+use crate::policies::Policies;
 use crate::settings::Sources;
 use crate::sweep::axis::{Axis, Values};
 use crate::sweep::text::Text;
@@ -153,6 +154,7 @@ impl Study {
             baseline: Vec::new(),
             fit: None,
             scans: None,
+            policies: Policies::default(),
         };
         study.once(&space.design)?;
         study.choices = study.design(&space.design)?;
