@@ -68,6 +68,23 @@ def test_a_trigger_that_always_declines_is_threshold():
     assert steps > 10 and total < 0
 
 
+@pytest.mark.parametrize("name", ["Victim", "Trigger"])
+def test_episodes_have_requests_of_their_own(name):
+    env = make(name, workload="random-write", episode_writes=300, seed=4)
+    digests = []
+    for seed in (None, None, None, 9, 9, 4):
+        _, _ = env.reset(seed=seed)
+        ended = False
+        while not ended:
+            *_, ended, _ = env.step(0)
+        digests.append(env.unwrapped.summary()["trace_digest"])
+    first, second, third, ninth, again, fourth = digests
+    assert len({first, second, third, ninth}) == 4, digests
+    assert ninth == again and fourth == first
+    native = {seed: sl.run(SMALL, workload="random-write", limit=300, seed=seed).summary["trace_digest"] for seed in (4, 9)}
+    assert (first, ninth) == (native[4], native[9])
+
+
 def test_observations_mask_and_rewards():
     env = make(candidates=4, reward=lambda before, after: after["collections"] - before["collections"])
     observation, info = env.reset(seed=3)

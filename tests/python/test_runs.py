@@ -53,6 +53,18 @@ def test_summaries_of_other_schemas_are_refused(run: sl.Run, tmp_path: Path) -> 
         sl.Summary.load(tmp_path / "none.json")
 
 
+def test_seeds_of_a_comparison_are_those_of_runs(small: sl.Config) -> None:
+    def summaries(**options: object) -> list[sl.Summary]:
+        done = sl.compare(small, vary={"gc.time": ["real", "none"]}, workload="random-write", limit=500, **options)
+        return [summary for variant in done for summary in variant.summaries]
+
+    both = [small, small.set("gc.time", "none")]
+    native = {seed: [sl.run(cfg, workload="random-write", limit=500, seed=seed).summary for cfg in both] for seed in (1, 7, 8)}
+    assert summaries(seed=7) == native[7] and summaries() == summaries(seed=1) == native[1]
+    assert len({summary["trace_digest"] for seed in native for summary in native[seed]}) == 3
+    assert summaries(seed=7, repeat=2) == [native[seed][i] for i in (0, 1) for seed in (7, 8)]
+
+
 def test_a_workload_may_be_a_file_or_a_dict(small: sl.Config, tmp_path: Path) -> None:
     text = next(info.text for info in sl.workloads() if info.name == "quickstart")
     file = tmp_path / "own.toml"
