@@ -91,6 +91,9 @@ def cdf(runs: Runs, op: str = "all", ccdf: bool = False, ax: Axes | None = None)
 
     Needs ``requests=True``, or at least the columns ``op`` and ``latency_ns``. If a run has more than 2,000 distinct latencies,
     some points are left out; those that are drawn are exact.
+
+    ``runs`` is a run, several, or a mapping of names to runs, ``op`` is ``"read"``, ``"write"`` or ``"all"``. It is drawn
+    on the axes ``ax``, by default new ones.
     """
     curves = figures.curves(runs, op, ccdf)
     ax = _axes(ax)
@@ -110,6 +113,9 @@ def percentiles(runs: Runs, op: str = "all", ax: Axes | None = None) -> Axes:
     """The percentiles of the summary, on an axis on which 90, 99, 99.9 and 99.99 are equally far apart.
 
     A hollow mark stands for a percentile with fewer than ten requests above it: chance decides it.
+
+    ``runs`` is a run, several, or a mapping of names to runs, ``op`` is ``"read"``, ``"write"`` or ``"all"``. It is drawn
+    on the axes ``ax``, by default new ones.
     """
     kind = figures.kind(op)
     curves = [(name, figures.percentile_curve(run, op)) for name, run in figures.named(runs)]
@@ -133,6 +139,9 @@ def causes(runs: Runs, op: str = "all", at: float | None = None, ax: Axes | None
 
     With ``at``, a share such as 0.999, it is the mean of the requests from that quantile on, and needs ``requests=True``. The bars
     contain all causes; the legend names those with at least 1 % of a bar.
+
+    ``runs`` is a run, several, or a mapping of names to runs, ``op`` is ``"read"``, ``"write"`` or ``"all"``. It is drawn
+    on the axes ``ax``, by default new ones.
     """
     title, found = figures.split_title(op, at), figures.splits(runs, op, at)
     present = [c for c in figures.CAUSES if any(one.causes[c] > 0 for one in found.values())]
@@ -173,6 +182,9 @@ def series(run: Run, columns: str | Sequence[str], ax: Axes | None = None) -> Ax
 
     A window is a step; one without a value, such as a mean latency without requests, is a gap. The run ends within the last
     window, whose counts are therefore lower.
+
+    ``run`` is a run with ``series=``, ``columns`` a name of its columns or several. It is drawn on the axes ``ax``, by default new
+    ones.
     """
     np = figures.numpy()
     starts, lines, unit = figures.series_lines(run, columns)
@@ -199,6 +211,8 @@ def wear(run: Run, ax: Axes | None = None) -> Axes:
     """How many blocks were erased how often since the device was new. Needs ``blocks=True``.
 
     There is a bar for each number of erases, or for equal ranges of them where there are more than 60.
+
+    ``run`` is a run with ``blocks=True``. It is drawn on the axes ``ax``, by default new ones.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -239,6 +253,8 @@ def gantt(
 
     Needs ``timeline=PATH``, or the path of such a file. Rows in which nothing happened are left out. Requests are from arrival to
     completion; operations for GC and other background work are hatched.
+
+    ``run`` is such a run or path, ``window`` the part, by default all of it. It is drawn on the axes ``ax``, by default new ones.
     """
     path = run.timeline if isinstance(run, Run) else run
     if path is None:

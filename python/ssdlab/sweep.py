@@ -162,7 +162,7 @@ class Sweep:
         return [sum(seeds.values()) / len(seeds) if seeds else None for seeds in self._by_point(measure)]
 
     def best(self, measure: str, goal: Literal["min", "max"] = "min") -> dict[str, Any]:
-        """The point with the least (or greatest) mean of a measure over its seeds: its number, values and mean."""
+        """The point with the least (`goal="min"`) or greatest (`"max"`) mean of `measure` over its seeds: its number, values and mean."""
         sign = _sign(goal)
         known = [(sign * mean, i) for i, mean in enumerate(self._means(measure)) if mean is not None]
         if not known:
@@ -173,7 +173,7 @@ class Sweep:
     def pareto(
         self, x: str, y: str, goals: tuple[Literal["min", "max"], Literal["min", "max"]] = ("min", "min")
     ) -> list[dict[str, Any]]:
-        """The points that no other point beats in both measures, by rising x."""
+        """The points that no other point beats in both measures `x` and `y`, by rising x; `goals` has the goal of each."""
         signs = [_sign(goal) for goal in goals]
         values = self._study.values()
         means = list(zip(self._means(x), self._means(y), strict=True))
@@ -187,7 +187,7 @@ class Sweep:
         return front if signs[0] > 0 else front[::-1]
 
     def ci(self, measure: str, by: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Mean and 95 % confidence interval (Student's t) of a measure, for each combination of some axes (by default all).
+        """Mean and 95 % confidence interval (Student's t) of `measure`, for each combination of the axes `by` (by default all).
 
         `half_width` is half the width of the interval, None with one value. With a baseline in the study, `difference` is the
         mean of the differences from it, paired by the other axes and the seed, and `difference_half_width` its interval.
@@ -377,9 +377,16 @@ def optimize(
     """Searches the axes of a study for the best means of some measures, with Optuna.
 
     Trials are ordinary points: what the store has is not run again, and every trial is in the table. Lists are categories, ranges are
-    numbers; the design of the study is not used. A trial that is refused or fails counts as failed. With an executor, `batch` trials
-    are in flight. `fill_cache` is as for `sweep`. `storage` is the file of a journal, or a storage of Optuna: a search that it holds goes on up to `trials`.
-    With one seed and no executor the trials repeat.
+    numbers; the design of the study is not used. A trial that is refused or fails counts as failed. With one seed and no executor the
+    trials repeat.
+
+    - `study`, `store`, `executor`, `check`, `fill_cache`: as for `sweep`.
+    - `objectives`: a dict of measures, each with its goal, `"min"` or `"max"`.
+    - `sampler`: `"tpe"`, `"nsga2"`, `"cmaes"`, or a sampler of Optuna.
+    - `trials`: how many there are at the end, those of `storage` included.
+    - `batch`: trials in flight, with an executor.
+    - `storage`: the file of a journal, or a storage of Optuna: a search that it holds goes on.
+    - `seed`: seed of the sampler.
     """
     import optuna
     from optuna.storages import JournalStorage

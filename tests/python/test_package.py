@@ -120,3 +120,32 @@ def test_no_path_of_the_build_is_in_the_stubs() -> None:
 def test_the_module_leaves_the_global_lock_off() -> None:
     done = python("-c", "import sys, ssdlab; print(sys._is_gil_enabled())", env={"PYTHON_GIL": ""})
     assert done.stdout == "False\n", done.stderr
+
+
+def functions() -> dict[str, object]:
+    """Every public function, and every public method of a public class."""
+    found: dict[str, object] = {}
+    for name in sl.__all__:
+        thing = getattr(sl, name)
+        if isinstance(thing, type):
+            found |= {f"{name}.{own}": getattr(thing, own) for own in vars(thing) if not own.startswith("_")}
+        elif callable(thing):
+            found[name] = thing
+    drawn = ["cdf", "percentiles", "causes", "series", "wear", "gantt"]
+    found |= {f"plot.{name}": getattr(sl.plot, name) for name in drawn}
+    return {name: thing for name, thing in found.items() if callable(thing)}
+
+
+def test_manuals_name_every_parameter() -> None:
+    import inspect
+    import re
+
+    absent = []
+    for name, function in functions().items():
+        parameters = set(inspect.signature(function).parameters) - {"self"}
+        manual = function.__doc__ or ""
+        absent += [f"{name}: {parameter}" for parameter in sorted(parameters) if not re.search(rf"`{parameter}\b", manual)]
+    device = set(inspect.signature(sl.Device).parameters)
+    absent += [f"Device: {parameter}" for parameter in sorted(device) if f"`{parameter}`" not in (sl.Device.__doc__ or "")]
+    assert not absent, "\n".join(absent)
+    assert len(inspect.signature(sl.run).parameters) > 27 < len((sl.run.__doc__ or "").splitlines())

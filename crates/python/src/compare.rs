@@ -110,7 +110,10 @@ impl Comparison {
         Ok((rows, figure.empty.is_none().then(|| report::svg(&figure))))
     }
 
-    /// Writes the page that `ssdlab report` makes of compare.json, the file of `ssdlab compare --json`.
+    #[doc = concat!(
+        "Writes the page that `ssdlab report` makes of compare.json, the file of `ssdlab compare --json`.\n\n",
+        report_manual!(),
+    )]
     #[pyo3(signature = (path, *, lite = false, title = None, sections = None, max_size = None))]
     #[pyo3(text_signature = "($self, path, *, lite=False, title=None, sections=None, max_size='8MiB')")]
     fn report(
@@ -317,7 +320,10 @@ impl Reproduction {
         Ok(format!("<ssdlab.Reproduction: {}>", self.verdicts.bind(py).repr()?))
     }
 
-    /// Writes the page that `ssdlab report` makes of reproduce.json, the file of `ssdlab reproduce --json`.
+    #[doc = concat!(
+        "Writes the page that `ssdlab report` makes of reproduce.json, the file of `ssdlab reproduce --json`.\n\n",
+        report_manual!(),
+    )]
     #[pyo3(signature = (path, *, lite = false, title = None, sections = None, max_size = None))]
     #[pyo3(text_signature = "($self, path, *, lite=False, title=None, sections=None, max_size='8MiB')")]
     fn report(
@@ -334,7 +340,21 @@ impl Reproduction {
     }
 }
 
-/// Computes a paper's tables and figures, or those that are named.
+#[doc = concat!(
+    "Computes a paper's tables and figures, or those that are named.\n\n",
+    "- `paper`: its letter or name: a (idle-chip), b (pagc), c (brr), d (fastgc), e (noc), or `\"all\"`.\n",
+    "- `ids`: tables and figures such as `\"fig14a\"`; by default all.\n",
+    "- `quick`: a smaller device and fewer requests.\n",
+    "- `assumptions`: everything under each of the paper's open assumptions, too.\n",
+    "- `load`: arrivals are calibrated to the load that the paper prints.\n",
+    "- `traces`: a directory of recordings to run in place of their models.\n",
+    "- `format`: formats of the recordings, as a list: one for all, or `\"NAME=FORMAT\"`.\n",
+    "- `limit`: at most this many requests of each workload.\n",
+    "- `seeds`: seeds of each run, from `seed` on; by default 5, or 1 with `quick` or `assumptions`.\n",
+    how_manual!(),
+    "\n- `jobs`: runs at the same time, by default one a core, as far as memory allows; results do not depend on it.\n",
+    progress_manual!(),
+)]
 #[pyfunction]
 #[pyo3(signature = (paper, ids = None, *, quick = false, assumptions = false, load = false, traces = None, format = None, limit = None,
     seed = None, seeds = None, check = "sampled", count_only = false, jobs = None, memory_limit = None, progress = None))]

@@ -82,13 +82,13 @@ impl Config {
         Config::of(py, Sources::default())
     }
 
-    /// A named configuration: see `presets()`.
+    /// A named configuration; `name` is one of `presets()`.
     #[staticmethod]
     fn preset(py: Python<'_>, name: String) -> PyResult<Config> {
         Config::of(py, Sources { preset: Some(name), ..Sources::default() })
     }
 
-    /// Files in turn, over a preset.
+    /// Files in turn, over a preset: the paths `files`, and the name `preset`.
     #[staticmethod]
     #[pyo3(signature = (*files, preset = None))]
     fn load(py: Python<'_>, files: &Bound<'_, PyTuple>, preset: Option<String>) -> PyResult<Config> {
@@ -96,7 +96,7 @@ impl Config {
         Config::of(py, Sources { preset, files, ..Sources::default() })
     }
 
-    /// A configuration from the text of a file; `name` stands for it in errors.
+    /// A configuration from the `text` of a file; `name` stands for it in errors.
     #[staticmethod]
     #[pyo3(signature = (text, name = "text"))]
     fn from_toml(py: Python<'_>, text: String, name: &str) -> PyResult<Config> {
@@ -106,6 +106,9 @@ impl Config {
 
     /// A copy with one key changed, `set(key, value)`, or with those of a dictionary; nested tables merge. `None` unsets an
     /// optional key.
+    ///
+    /// - `key`: a dotted key such as `gc.threshold`, or a dict.
+    /// - `value`: its value; nothing beside a dict.
     #[pyo3(signature = (key, /, *value))]
     fn set(&self, py: Python<'_>, key: &Bound<'_, PyAny>, value: &Bound<'_, PyTuple>) -> PyResult<Config> {
         let mut sources = self.settings.sources().clone();
@@ -142,7 +145,7 @@ impl Config {
         self.settings.config.capacity_bytes()
     }
 
-    /// Where the value of a key was set: `default`, or a text and the line in it.
+    /// Where the value of `key` was set: `default`, or a text and the line in it.
     fn origin(&self, py: Python<'_>, key: &str) -> PyResult<String> {
         self.settings.value(key).map_err(|error| raised(py, &error))?;
         Ok(self.settings.origin(key))

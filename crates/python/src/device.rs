@@ -22,6 +22,12 @@ use crate::summary::Summary;
 use crate::table::Table;
 
 /// A live device: submit requests, advance time, read results at any time. It is used by one thread at a time.
+///
+/// - `cfg`: the configuration; by default the built-in device.
+/// - `seed`: seed of every random choice.
+/// - `check`: how much the oracle checks: `"off"`, `"sampled"` or `"full"`.
+/// - `victim`, `trigger`: policies written in Python, in place of those of the configuration.
+/// - `requests`: without it no rows are kept for `poll`, which makes the device faster.
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Device {
     live: Mutex<live::Device>,
@@ -97,8 +103,7 @@ fn busy() -> PyErr {
 impl Device {
     /// Builds the device of a configuration and fills it as `precondition` says.
     ///
-    /// `victim` and `trigger` are policies written in Python. Without `requests` no rows are kept for `poll`, which makes the
-    /// device faster.
+    /// The manual of its arguments is that of the class.
     #[new]
     #[pyo3(signature = (cfg = None, *, seed = None, check = "sampled", victim = None, trigger = None, requests = true))]
     #[pyo3(text_signature = "(cfg=None, *, seed=1, check='sampled', victim=None, trigger=None, requests=True)")]
@@ -127,7 +132,8 @@ impl Device {
     }
 
     /// Submits a request, which arrives at the time `at` in nanoseconds, or now. Returns its number, or `None` for a flush, which
-    /// is only counted.
+    /// is only counted. `op` is `"read"`, `"write"`, `"trim"` or `"flush"`; `offset` its first byte and `bytes` its length, both
+    /// multiples of 512.
     #[pyo3(signature = (op, offset = 0, bytes = 0, *, at = None))]
     fn submit(
         &self,
@@ -142,7 +148,7 @@ impl Device {
         self.hold()?.submit(op, offset, bytes, at.map(Nanos)).map_err(|error| raised(py, &error))
     }
 
-    /// Submits all requests of a table in order of arrival, or none of them if one is refused. Returns their numbers.
+    /// Submits all requests of a table (`table`, as `trace` of `run`, but no file) in order of arrival, or none of them if one is refused. Returns their numbers.
     fn submit_many(&self, py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let Trace::Table(table) = trace_of(table)? else {
             return Err(usage(py, "submit_many takes a table", "read a file with read_trace first"));
@@ -228,7 +234,7 @@ impl Device {
         Ok(Table::of(self.work(py, |live| live.blocks())?))
     }
 
-    /// Where the newest version of the page is that contains a byte: `(channel, chip, die, plane, block, page)`, each counted
+    /// Where the newest version of the page is that contains the byte `offset`: `(channel, chip, die, plane, block, page)`, each counted
     /// within the one before it; `"memory"` on its way to flash; `None` if it was never written or is trimmed.
     fn lookup(&self, py: Python<'_>, offset: u64) -> PyResult<Py<PyAny>> {
         let place = self.hold()?.lookup(offset).map_err(|error| raised(py, &error))?;
@@ -246,7 +252,7 @@ impl Device {
         self.work(py, |live| live.power_cut())
     }
 
-    /// Fails a chip now. Needs `raid.layout` and `faults.chip_fails`; a time that is never reached is enough.
+    /// Fails the chip of number `chip` now. Needs `raid.layout` and `faults.chip_fails`; a time that is never reached is enough.
     fn fail_chip(&self, py: Python<'_>, chip: u32) -> PyResult<()> {
         self.work(py, |live| live.fail_chip(chip))
     }

@@ -80,6 +80,10 @@ fn workload<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// Turns configurations and workloads of MQSim, SSDsim, SimpleSSD, FEMU, FlashSim or DiskSim into ours, and accounts for every key.
+///
+/// - `files`: the files of one device, and of its workload.
+/// - `simulator`: whose files they are, or `"auto"` to detect it.
+/// - `scenario`: the number of a scenario of MQSim's workload file, from 1.
 #[pyfunction]
 #[pyo3(signature = (*files, simulator = "auto", scenario = 1))]
 fn import_config(py: Python<'_>, files: &Bound<'_, PyTuple>, simulator: &str, scenario: usize) -> PyResult<Py<Import>> {

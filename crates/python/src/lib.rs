@@ -14,7 +14,10 @@
 //! | `VictimView`, `TriggerView` | `policy.rs` |
 //! | `_Game`, under `ssdlab.gym` | `game.rs` |
 //! | exceptions | `errors.rs` |
-//! | arguments of several functions, progress and signals | `arguments.rs`, `watch.rs` |
+//! | arguments of several functions, their manuals, progress and signals | `arguments.rs`, `manual.rs`, `watch.rs` |
+
+#[macro_use]
+mod manual;
 
 mod arguments;
 mod arrow;

@@ -304,6 +304,12 @@ pub fn trace_of(trace: &Bound<'_, PyAny>) -> PyResult<Trace> {
 }
 
 /// The requests of a workload as a table, for a device of this capacity.
+///
+/// - `name`: a name of `workloads()`, or the path of a TOML file.
+/// - `limit`: at most this many requests.
+/// - `seed`: seed of every random choice.
+/// - `capacity`: bytes that the host may address, or a text such as `"2GiB"`; by default 14 GiB.
+/// - `page_size`: bytes of a page; by default 4 KiB.
 #[pyfunction]
 #[pyo3(signature = (name, *, limit = None, seed = 1, capacity = None, page_size = None))]
 fn workload(
@@ -326,6 +332,10 @@ fn workload(
 }
 
 /// The requests of a trace as a table.
+///
+/// - `path`: a path, a binary file, an object with `__arrow_c_stream__`, or a dict of buffers.
+/// - `format`: the format of the trace, or `"auto"` to detect it.
+/// - `limit`: at most this many requests.
 #[pyfunction]
 #[pyo3(signature = (path, format = "auto", limit = None))]
 fn read_trace(py: Python<'_>, path: &Bound<'_, PyAny>, format: &str, limit: Option<u64>) -> PyResult<Table> {

@@ -73,7 +73,12 @@ impl Run {
         self.summary.bind(py).get_item("write_amplification")
     }
 
-    /// Why requests are slow. The run is simulated again and watched, and once more with each change to try.
+    #[doc = concat!(
+        "Why requests are slow. The run is simulated again and watched, and once more with each change to try.\n\n",
+        explain_manual!(),
+        "\n",
+        progress_manual!(),
+    )]
     #[pyo3(signature = (at = None, *, tries = None, jobs = None, top = 5, progress = None))]
     #[pyo3(text_signature = "($self, at=None, *, tries='auto', jobs=None, top=5, progress='auto')")]
     fn explain<'py>(
@@ -88,7 +93,15 @@ impl Run {
         self.made.explain(py, &why::Wish { at, tries, jobs, top }, progress)
     }
 
-    /// Had something not happened: the device is copied before it, and both copies serve the same requests.
+    #[doc = concat!(
+        "Had something not happened: the device is copied before it, and both copies serve the same requests.\n\n",
+        "- `at`: the moment: `\"slowest\"`, `\"slowest:read\"`, `\"slowest:write\"`, `\"request:N\"`, or a time.\n",
+        "- `change`: keys that one copy has otherwise, as a dict, a text or a list of these.\n",
+        "- `without`: one or more of `gc`, `gc:plane=P`, `gc:job=N`, `request:N`, `tenant:NAME`, `suspend`, `writeback`.\n",
+        "- `before`, `after`: how much is compared: a text such as `\"50ms\"`, or a timedelta.\n",
+        "- `rows`: a row per request of the window, with both futures.\n",
+        progress_manual!(),
+    )]
     #[pyo3(signature = (at = "slowest", *, change = None, without = None, before = None, after = None, rows = false,
         progress = None))]
     #[pyo3(
@@ -126,8 +139,12 @@ impl Run {
         Ok(self.curve.iter().chain([&causes]).filter(|figure| figure.empty.is_none()).map(report::svg).collect())
     }
 
-    /// Writes the page that `ssdlab report` makes of the results: of summary.json, histograms.csv, series.csv and blocks.csv as far
-    /// as the run has them, and of the files that it wrote.
+    #[doc = concat!(
+        "Writes the page that `ssdlab report` makes of the results: of summary.json, histograms.csv, series.csv and blocks.csv as far\n",
+        "as the run has them, and of the files that it wrote.\n\n",
+        report_manual!(),
+        "\n- `timeline_window`: only this part of the timeline, such as `\"10ms..12.5ms\"`.",
+    )]
     #[pyo3(signature = (path, *, lite = false, title = None, sections = None, timeline_window = None, max_size = None))]
     #[pyo3(
         text_signature = "($self, path, *, lite=False, title=None, sections=None, timeline_window=None, max_size='8MiB')"
@@ -209,7 +226,25 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
     }
 }
 
-/// Simulates a trace or a workload and returns what happened.
+#[doc = concat!(
+    "Simulates a trace or a workload and returns what happened.\n\n",
+    "- `cfg`: the configuration; by default the built-in device.\n",
+    requests_manual!(),
+    "\n",
+    how_manual!(),
+    "\n",
+    "- `alone`: each tenant has the device for itself, too; the summary says how much slower it is with the others.\n",
+    "- `requests`: a row per request: True, a list of columns, or the path of a file.\n",
+    "- `series`: a row per window of this length, such as `\"100ms\"`.\n",
+    "- `blocks`: a row per block at the end.\n",
+    "- `histograms`: a row per bucket of latencies and waits: True, or the path of a file.\n",
+    "- `timeline`: the file of what every plane, channel and request did.\n",
+    "- `timeline_window`: only this part of simulated time, such as `\"10ms..12.5ms\"`.\n",
+    progress_manual!(),
+    "\n",
+    policies_manual!(),
+    ". The run asks the object itself.",
+)]
 #[pyfunction]
 #[pyo3(signature = (cfg = None, *, trace = None, workload = None, tenants = None, format = "auto", device = None,
     limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error", time_order = "error", op_codes = None,
@@ -354,7 +389,13 @@ fn run<'py>(
     Ok(Run { summary, remarks, perf, requests, series, blocks, histograms, timeline, config, latencies, curve, made })
 }
 
-/// Why requests are slow: of a `Run`, which is simulated again and watched, or of a file of its rows.
+#[doc = concat!(
+    "Why requests are slow: of a `Run`, which is simulated again and watched, or of a file of its rows.\n\n",
+    "- `source`: a `Run`, or the path of a file that `requests=PATH` wrote.\n",
+    explain_manual!(),
+    "\n",
+    progress_manual!(),
+)]
 #[pyfunction(name = "explain")]
 #[pyo3(signature = (source, at = None, *, tries = None, jobs = None, top = 5, progress = None))]
 #[pyo3(text_signature = "(source, at=None, *, tries='auto', jobs=None, top=5, progress='auto')")]

@@ -78,7 +78,7 @@ impl Section {
         PyList::new(py, pairs.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The value of a key, or `default`.
+    /// The value of `key`, or `default`.
     #[pyo3(signature = (key, default = None))]
     fn get<'py>(
         &self,
@@ -143,7 +143,7 @@ impl Summary {
 
 #[pymethods]
 impl Summary {
-    /// Reads a file that the command wrote.
+    /// Reads the file `path` that the command wrote.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Summary>> {
         Summary::of(py, outcome::load(&path).map_err(|error| raised(py, &error))?)

@@ -232,7 +232,7 @@ impl Table {
         arrow::schema(py, &self.schema)
     }
 
-    /// A column: a view of one batch, or a copy of several that is kept.
+    /// The column `name`: a view of one batch, or a copy of several that is kept.
     fn column(&self, name: &str) -> PyResult<Column> {
         Ok(Column::new(name, self.whole(self.place(name)?)))
     }
@@ -241,7 +241,7 @@ impl Table {
         self.column(name)
     }
 
-    /// The first rows.
+    /// The first `n` rows.
     #[pyo3(signature = (n = 5))]
     fn head(&self, n: usize) -> Table {
         let mut left = n;
@@ -256,7 +256,7 @@ impl Table {
         Table::new(self.schema.clone(), self.kinds.clone(), batches)
     }
 
-    /// Some columns, in this order.
+    /// The columns `names`, in this order.
     fn select(&self, names: Vec<String>) -> PyResult<Table> {
         let places = names.iter().map(|name| self.place(name)).collect::<PyResult<Vec<_>>>()?;
         let part = |batch: &RecordBatch| batch.project(&places).expect("places of columns");
@@ -265,7 +265,7 @@ impl Table {
         Ok(Table::new(schema, kinds, self.batches.iter().map(part).collect()))
     }
 
-    /// The rows whose number in a column is at least `lo` and less than `hi`; None is no bound. Empty cells are left out.
+    /// The rows whose number in `column` is at least `lo` and less than `hi`; None is no bound. Empty cells are left out.
     #[pyo3(signature = (column, lo = None, hi = None))]
     fn filter_range(
         &self,
@@ -305,12 +305,12 @@ impl Table {
         Ok(Table::new(self.schema.clone(), self.kinds.clone(), kept))
     }
 
-    /// Writes CSV, the bytes that the command writes.
+    /// Writes CSV to `path`, the bytes that the command writes.
     pub fn write_csv(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.write(py, path, "csv")
     }
 
-    /// Writes Parquet, the bytes that the command writes.
+    /// Writes Parquet to `path`, the bytes that the command writes.
     fn write_parquet(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.write(py, path, "parquet")
     }
