@@ -1,12 +1,25 @@
-//! How facts and columns are laid out as lines of text.
+//! How facts and columns are laid out as lines of text. Labels and values of studies, names of tenants and the like come from files:
+//! here, and not at its callers, everything that a terminal could obey is escaped.
+
+use std::borrow::Cow;
 
 use comfy_table::{CellAlignment, Table};
+use ssdlab_trace::{acts, foreign};
+
+/// A text of a cell or a fact as it is printed. Lines of a cell stay lines.
+fn tame(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c != '\n' && acts(c)) {
+        return text.into();
+    }
+    let lines: Vec<String> = text.split('\n').map(|line| foreign(line, usize::MAX)).collect();
+    lines.join("\n").into()
+}
 
 /// Lines of a label and a text; an empty label continues the one above.
 pub(crate) fn facts(out: &mut String, lines: &[(&str, String)]) {
     for (label, text) in lines {
         let mut label = *label;
-        for line in wrap(text, WIDTH - INDENT) {
+        for line in wrap(&tame(text), WIDTH - INDENT) {
             out.push_str(format!("{label:<INDENT$}{line}").trim_end());
             out.push('\n');
             label = "";
@@ -41,7 +54,7 @@ pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     for row in rows {
-        table.add_row(row);
+        table.add_row(row.iter().map(|cell| tame(cell)));
     }
     let last = rows.first().map_or(0, Vec::len) - 1;
     for (i, column) in table.column_iter_mut().enumerate() {
@@ -59,7 +72,7 @@ pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
 pub(crate) fn left(out: &mut String, rows: &[Vec<String>]) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
-    rows.iter().for_each(|row| _ = table.add_row(row));
+    rows.iter().for_each(|row| _ = table.add_row(row.iter().map(|cell| tame(cell))));
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((if i == 0 { 0 } else { 2 }, 0));
     }

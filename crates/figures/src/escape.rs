@@ -2,11 +2,17 @@
 
 use serde_json::Value;
 
-/// A text in HTML, in an element or a quoted attribute.
+/// Whether a sign turns the direction of the text around it.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+/// A text in HTML, in an element or a quoted attribute. Signs that turn the direction of text are written out.
 pub fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
+            c if turns(c) => out.extend(c.escape_unicode()),
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -24,13 +30,15 @@ pub fn svg(text: &str) -> String {
     html(&text.chars().filter(allowed).collect::<String>())
 }
 
-/// A value as JSON in a `<script>` element: nothing in it can end the element or a line of script.
+/// A value as JSON in a `<script>` element: nothing in it can end the element or a line of script, and no text turns others around.
 pub fn json_in_script(value: &Value) -> String {
     let text = value.to_string();
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            // Such a sign stands within a string, where this is the text of its escape.
+            c if turns(c) => out.push_str(&format!("\\\\u{{{:x}}}", u32::from(c))),
             c => out.push(c),
         }
     }
@@ -43,10 +51,9 @@ pub const LONGEST: usize = 200;
 /// A name as it is shown: over [`LONGEST`] characters, its middle is left out. Signs that turn the direction of text around them are
 /// left out too.
 pub fn name(text: &str) -> String {
-    let turns = |c: &char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
     let chars: Vec<char> = text
         .chars()
-        .filter(|c| !turns(c))
+        .filter(|c| !turns(*c))
         .map(|c| if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c })
         .collect();
     if chars.len() <= LONGEST {
