@@ -8,6 +8,8 @@ use crate::import::pairs::{MOST_KEYS, too_many};
 
 /// Most elements, texts and attributes of a file.
 const NODES: u32 = 500_000;
+/// Most attributes of an element: the parser compares each with all others.
+const ATTRIBUTES: usize = 1_000;
 
 /// The keys of a document. `section` names the part of the file for the element around a key. `enter` is given every element, with the
 /// number of keys before it, and says whether it is there for the elements in it: then it is no key, also where it is empty.
@@ -22,6 +24,11 @@ pub(super) fn read<T>(
     mut section: impl FnMut(&mut T, Node) -> String,
 ) -> Result<Given> {
     let mut given = Given::new(name, text);
+    if let Some(at) = crowded(text) {
+        let message = format!("an element with more than {ATTRIBUTES} attributes");
+        let fault = given.refuse("", at..at, message);
+        return Err(fault.help("expected a configuration file in XML, as the simulator reads it"));
+    }
     let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| refuse(&given, &error))?;
     for node in document.root_element().descendants().filter(Node::is_element) {
@@ -59,6 +66,41 @@ pub(super) fn read<T>(
     Ok(given)
 }
 
+/// The place of the first element with more than [`ATTRIBUTES`] attributes, if there is one. One pass over the text, which need not
+/// be XML: what the parser would refuse before it reads that element is refused by it.
+fn crowded(text: &str) -> Option<usize> {
+    let mut from = 0;
+    while let Some(found) = text[from..].find('<') {
+        let start = from + found;
+        let rest = &text[start..];
+        let ends = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")];
+        if let Some((begin, end)) = ends.into_iter().find(|(begin, _)| rest.starts_with(begin)) {
+            from = start + begin.len() + rest[begin.len()..].find(end)? + end.len();
+            continue;
+        }
+        let (mut attributes, mut quote) = (0, None);
+        let mut end = text.len();
+        for (at, byte) in rest.bytes().enumerate().skip(1) {
+            match (quote, byte) {
+                (Some(open), byte) if byte == open => quote = None,
+                (Some(_), _) => {}
+                (None, b'"' | b'\'') => quote = Some(byte),
+                (None, b'=') => attributes += 1,
+                (None, b'>') => {
+                    end = start + at;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        if attributes > ATTRIBUTES {
+            return Some(start);
+        }
+        from = end;
+    }
+    None
+}
+
 /// The name of the outermost element, if the text is XML at all.
 pub(super) fn root(text: &str) -> Option<String> {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
@@ -91,4 +133,22 @@ fn refuse(given: &Given, error: &roxmltree::Error) -> Error {
         other => other.to_string().split(" at ").next().unwrap_or("not XML").to_string(),
     };
     given.refuse("", at..at, message).help("expected a configuration file in XML, as the simulator reads it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_with_too_many_attributes_is_found_in_one_pass() {
+        let element = |n: usize| (0..n).map(|i| format!(" a{i}='<x=\"1\" y=2>'")).collect::<String>();
+        let text =
+            |n: usize| format!("<?xml version='1.0'?><!-- <a b='c' --><r><b c=\"1\">d = e</b><x{}/></r>", element(n));
+        assert_eq!(crowded(&text(ATTRIBUTES)), None, "values, texts and comments have no attributes");
+        let crowd = text(ATTRIBUTES + 1);
+        assert_eq!(crowded(&crowd), crowd.find("<x"));
+        // Many elements with some each are no crowd; text that is no XML ends the pass.
+        assert_eq!(crowded(&format!("<r>{}</r>", "<b c='1' d='2'/>".repeat(5000))), None);
+        assert_eq!((crowded("<a b='"), crowded("<!-- "), crowded("< = "), crowded("")), (None, None, None, None));
+    }
 }
