@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::sweep::points::{Points, Run};
-use crate::sweep::study::Repeat;
+use crate::sweep::study::{MOST_RUNS, Repeat};
+use crate::text::count;
 
 /// Runs that one task takes together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,17 @@ impl Shard {
     /// All runs.
     pub const WHOLE: Shard = Shard { index: 1, of: 1 };
 
+    /// One of so many, of which no study can have more.
+    fn new(index: u64, of: u64) -> Result<Shard> {
+        if of <= MOST_RUNS {
+            return Ok(Shard { index, of });
+        }
+        let message =
+            format!("--shard {index}/{of}: more shards than the {} runs that a study may have", count(MOST_RUNS));
+        Err(Error::usage(message)
+            .help("give at most as many shards as the study has runs: `ssdlab sweep plan` counts them"))
+    }
+
     /// Reads `I/N`, or `auto` from the variables of a scheduler.
     ///
     /// # Errors
@@ -41,7 +53,7 @@ impl Shard {
         }
         let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
         match parts {
-            Some((index, of)) if 1 <= index && index <= of => Ok(Shard { index, of }),
+            Some((index, of)) if 1 <= index && index <= of => Shard::new(index, of),
             _ => Err(Error::usage(format!("--shard {}: not a shard", crate::names::clip(text)))
                 .help("write --shard 3/8 for the third of eight, or --shard auto in an array job")),
         }
@@ -130,7 +142,7 @@ fn automatic(variable: &dyn Fn(&str) -> Option<String>) -> Result<Shard> {
     };
     let of = number(names.count, names.help)?;
     match index.checked_sub(first).map(|place| place + 1).filter(|place| *place <= of) {
-        Some(index) => Ok(Shard { index, of }),
+        Some(index) => Shard::new(index, of),
         None => {
             let message = format!(
                 "--shard auto: {} is {index}, outside {first} to {}",
@@ -172,7 +184,7 @@ pub fn units(points: &Points, runs: &[Run], of: u64) -> Vec<Unit> {
         };
         served + filled
     };
-    let most = groups.iter().map(|group| cost(group)).sum::<u64>() / (2 * of);
+    let most = groups.iter().map(|group| cost(group)).sum::<u64>() / of.saturating_mul(2).max(1);
     let mut units = Vec::new();
     for group in groups {
         if whole_points {
@@ -243,6 +255,14 @@ mod tests {
         assert!(auto(&[("SGE_TASK_ID", "undefined")]).unwrap_err().contains("none of"));
         assert!(auto(&[("SGE_TASK_ID", "5"), ("SGE_TASK_LAST", "4")]).unwrap_err().contains("outside 1 to 4"));
         assert_eq!(Shard::parse("3/8", &|_| None).unwrap(), Shard { index: 3, of: 8 });
+        // More shards than any study has runs: nothing is made for each of them.
+        for many in ["1/18446744073709551615", "7/4294967296", "1/1000001"] {
+            let said = Shard::parse(many, &|_| None).unwrap_err().to_string();
+            assert!(said.contains("more shards than the 1,000,000 runs"), "{said}");
+        }
+        assert!(Shard::parse("1/1000000", &|_| None).is_ok());
+        let many = [("PBS_ARRAY_INDEX", "2"), ("PBS_ARRAY_COUNT", "18446744073709551615")];
+        assert!(auto(&many).unwrap_err().contains("more shards than"));
         ["0/8", "9/8", "3", "a/b"].iter().for_each(|bad| assert!(Shard::parse(bad, &|_| None).is_err(), "{bad}"));
     }
 
