@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use ssdlab_sim::Check;
 use ssdlab_sim::config::{Config, PreconditionMode};
@@ -16,6 +15,7 @@ use crate::settings::{Document, Settings, Sources};
 use crate::sweep::axis::{Change, Item};
 use crate::sweep::cost::{UNKNOWN, Work, filled_pages};
 use crate::sweep::key::{Hashes, Mode, POLICIES, identity, key};
+use crate::sweep::parallel;
 use crate::sweep::study::{Repeat, Study};
 use crate::theory::Outlook;
 
@@ -223,30 +223,19 @@ fn open(choice: &Choice, hashes: &Hashes, policies: &Policies) -> Result<Input> 
 
 /// Merges the configurations, on all cores.
 fn settle(study: &Study, choices: &[Choice], places: &[usize], inputs: &[Input], check: Check) -> Result<Vec<Point>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = choices.len().div_ceil(cores).max(64);
-    let done: Vec<Mutex<Vec<Result<Point>>>> = choices.chunks(share).map(|_| Mutex::new(Vec::new())).collect();
-    std::thread::scope(|scope| {
-        for (part, slot) in choices.chunks(share).enumerate().zip(&done) {
-            scope.spawn(move || {
-                let (part, choices) = part;
-                let settled = choices.iter().enumerate().map(|(i, choice)| {
-                    let at = part * share + i;
-                    point(study, at, choice, places[at], &inputs[places[at]], check)
-                });
-                *slot.lock().unwrap_or_else(PoisonError::into_inner) = settled.collect();
-            });
-        }
-    });
-    done.into_iter().flat_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+    let all: Vec<usize> = (0..choices.len()).collect();
+    let settled =
+        parallel::map(&all, &|at: &usize| point(study, *at, &choices[*at], places[*at], &inputs[places[*at]], check));
+    settled.into_iter().collect()
 }
 
 fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input, check: Check) -> Result<Point> {
     let settings = Settings::merge(&choice.sources).map_err(|error| placed(study, error))?;
     let mut digest = settings.digest();
     let mut config = settings.config;
+    let mut too_large = None;
     if let Some(fit) = &study.fit {
-        fit.size(&study.choices[at][0].shown.text(), &mut config)?;
+        too_large = fit.size(&study.choices[at][0].shown.text(), &mut config)?;
     }
     study.policies.put(&mut config);
     if study.fit.is_some() || !study.policies.is_empty() {
@@ -259,7 +248,7 @@ fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input,
     if matches!(choice.requests.from, Origin::Tenants(_)) && !choice.count_only {
         broken = broken.or_else(|| config.check_tenants("one workload").err());
     }
-    let refused = broken.map(|error| format!("{}: {}", error.key, error.message));
+    let refused = broken.map(|error| format!("{}: {}", error.key, error.message)).or(too_large);
     let mode = Mode::of(choice.count_only);
     let (filling, memory_bytes, filled) = match &refused {
         Some(_) => (None, 0, 0),

@@ -8,6 +8,7 @@ use ssdlab_sim::config::Config;
 
 use crate::error::Result;
 use crate::sweep::fleet::scan::{Look, PAGE_BYTES, Scanned, Scans};
+use crate::text::size;
 
 /// What a volume needs.
 #[derive(Clone, Debug)]
@@ -51,15 +52,15 @@ pub fn with_headroom(bytes: u64, headroom_ppm: u64, page_bytes: u64) -> u64 {
 }
 
 impl Fit {
-    /// Gives the device the fewest blocks a plane with which no rule refuses it and a volume fits. Where there are none, the rule that
-    /// refuses the device remains.
+    /// Gives the device the fewest blocks a plane with which no rule refuses it and a volume fits. Where there are none, the
+    /// configuration stays as it is, and the answer is why; nothing if a rule refuses the device whatever its size.
     ///
     /// # Errors
     /// The trace can't be read.
-    pub fn size(&self, volume: &str, config: &mut Config) -> Result<()> {
+    pub fn size(&self, volume: &str, config: &mut Config) -> Result<Option<String>> {
         let page_bytes = config.geometry.page_size.0.max(1);
         let bytes = match self.needs.get(volume) {
-            None => return Ok(()),
+            None => return Ok(None),
             Some(Need::Bytes(bytes)) => *bytes,
             Some(Need::Touched(path, place)) => {
                 // The end of a volume does not depend on the page.
@@ -68,27 +69,40 @@ impl Fit {
                 volumes.get(*place).map_or(0, |volume| touched_bytes(volume, self.dense, page_bytes))
             }
         };
-        config.geometry.blocks_per_plane = least(config, with_headroom(bytes, self.headroom_ppm, page_bytes).max(1));
-        Ok(())
+        let wanted = with_headroom(bytes, self.headroom_ppm, page_bytes).max(1);
+        match least(config, wanted) {
+            Ok(blocks) => {
+                config.geometry.blocks_per_plane = blocks;
+                Ok(None)
+            }
+            Err(most) => Ok(Some(format!(
+                "device.size: a volume of {} with its headroom needs {}, and no number of blocks a plane exports more than {}",
+                size(bytes),
+                size(wanted),
+                size(most)
+            ))),
+        }
     }
 }
 
-/// The fewest blocks a plane with which a device works and exports so many bytes.
-fn least(config: &Config, bytes: u64) -> u32 {
+/// The fewest blocks a plane with which a device works and exports so many bytes; if there are none, the most bytes that were found.
+fn least(config: &Config, bytes: u64) -> std::result::Result<u32, u64> {
     let with = |blocks: u32| {
         let mut config = config.clone();
         config.geometry.blocks_per_plane = blocks;
         config
     };
-    let fits = |blocks: u32| {
+    let exported = |blocks: u32| {
         let config = with(blocks);
-        config.check().is_ok() && config.capacity_bytes() >= bytes
+        config.check().is_ok().then(|| config.capacity_bytes())
     };
-    let mut enough = 1;
+    let fits = |blocks: u32| exported(blocks).is_some_and(|own| own >= bytes);
+    let (mut enough, mut most) = (1, 0);
     while !fits(enough) {
+        most = most.max(exported(enough).unwrap_or(0));
         enough *= 2;
         if enough > MOST_BLOCKS {
-            return config.geometry.blocks_per_plane;
+            return Err(most);
         }
     }
     let mut few = enough / 2;
@@ -96,5 +110,5 @@ fn least(config: &Config, bytes: u64) -> u32 {
         let middle = few + (enough - few) / 2;
         if fits(middle) { enough = middle } else { few = middle }
     }
-    enough
+    Ok(enough)
 }
