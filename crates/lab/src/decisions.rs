@@ -471,13 +471,14 @@ impl Game {
         let (writes, own) = (self.writes, self.seed);
         let given_up = Arc::new(AtomicBool::new(false));
         let (seen, decisions) = (given_up.clone(), link.decisions.clone());
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().spawn(move || {
             let play = || play(&config, &filled, &requests, writes, (own, seed), &seen);
             let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(play))
                 .unwrap_or_else(|panic| Err(crate::live::invariant(&*panic)));
             // An episode that was given up has a closed hatch.
             decisions.put(done.map(|end| Event::Done(Box::new(end))));
         });
+        let thread = thread.map_err(|error| Error::file("start", std::path::Path::new("a thread"), &error))?;
         self.episode = Some(Episode { link, thread: Some(thread), given_up });
         self.next()
     }

@@ -5,7 +5,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{ScopedJoinHandle, scope};
+use std::thread::{Builder, ScopedJoinHandle, scope};
 
 use ssdlab_trace::{Extent, Record, Replay, TraceError};
 
@@ -41,14 +41,23 @@ pub(crate) struct Ahead<'t> {
     accepted: u64,
 }
 
-/// Lets `take` have the requests of a replay while a thread reads them. The thread has ended when this returns, also if `take`
-/// leaves requests; the replay may then have read more than was taken.
-pub(crate) fn read_ahead<T>(replay: &mut Replay, take: impl FnOnce(Ahead<'_>) -> T) -> T {
+/// Lets `take` have the requests of a replay while a thread reads them, or the replay itself if the system gives no thread. The
+/// thread has ended when this returns, also if `take` leaves requests; the replay may then have read more than was taken.
+pub(crate) fn read_ahead<T>(
+    replay: &mut Replay,
+    take: impl FnOnce(std::result::Result<Ahead<'_>, &mut Replay>) -> T,
+) -> T {
     scope(|scope| {
         let (sender, batches) = sync_channel(WAITING);
-        let thread = scope.spawn(move || read(replay, &sender));
+        // The replay is lent once the thread is there.
+        let (lend, lent) = sync_channel::<&mut Replay>(1);
+        let reader = move || lent.recv().map_or(Ok(()), |replay| read(replay, &sender));
+        let Ok(thread) = Builder::new().spawn_scoped(scope, reader) else { return take(Err(replay)) };
+        if let Err(back) = lend.send(replay) {
+            return take(Err(back.0));
+        }
         let batch = Batch::default();
-        take(Ahead { batches, thread: Some(thread), batch, taken: 0, passed: 0, scattered: 0, accepted: 0 })
+        take(Ok(Ahead { batches, thread: Some(thread), batch, taken: 0, passed: 0, scattered: 0, accepted: 0 }))
     })
 }
 
@@ -220,12 +229,18 @@ mod tests {
         let seen = see(|| Ok(here.next()?.map(|record| (record, here.extents().to_vec()))));
         let here = with_facts(seen, &here);
         let mut thread = replay();
-        let seen = read_ahead(&mut thread, |mut ahead| {
+        let seen = read_ahead(&mut thread, |ahead| {
+            let mut ahead = begun(ahead);
             let seen = see(|| Ok(ahead.next()?.map(|record| (record, ahead.extents().to_vec()))));
             assert_eq!(ahead.accepted(), seen.requests.len() as u64);
             seen
         });
         [here, with_facts(seen, &thread)]
+    }
+
+    /// The system gives a test its thread.
+    fn begun<'t>(ahead: std::result::Result<Ahead<'t>, &mut Replay>) -> Ahead<'t> {
+        ahead.unwrap_or_else(|_| panic!("no thread"))
     }
 
     fn saved(directory: &Path, text: &str) -> Trace {
@@ -309,7 +324,8 @@ mod tests {
     fn a_thread_ends_with_its_taker_and_reads_a_bounded_number_ahead() {
         for wanted in [0, 1, BATCH as u64, 50_000] {
             let mut replay = endless(u64::MAX);
-            let taken = read_ahead(&mut replay, |mut ahead| {
+            let taken = read_ahead(&mut replay, |ahead| {
+                let mut ahead = begun(ahead);
                 (0..wanted).for_each(|n| assert_eq!(ahead.next().unwrap().map(|record| record.time_ns), Some(n)));
                 ahead.accepted()
             });
@@ -322,10 +338,15 @@ mod tests {
     fn panics_pass_in_both_directions() {
         let said = |panic: Box<dyn std::any::Any + Send>| panic.downcast_ref::<String>().cloned().unwrap();
         let mut replay = endless(u64::MAX);
-        let taker = || read_ahead(&mut replay, |mut ahead| panic!("at {}", ahead.next().unwrap().unwrap().offset));
+        let taker = || read_ahead(&mut replay, |ahead| panic!("at {}", begun(ahead).next().unwrap().unwrap().offset));
         assert_eq!(said(catch_unwind(AssertUnwindSafe(taker)).unwrap_err()), "at 0");
         let mut replay = endless(2 * BATCH as u64);
-        let all = || read_ahead(&mut replay, |mut ahead| while ahead.next().unwrap().is_some() {});
+        let all = || {
+            read_ahead(&mut replay, |ahead| {
+                let mut ahead = begun(ahead);
+                while ahead.next().unwrap().is_some() {}
+            });
+        };
         assert_eq!(said(catch_unwind(AssertUnwindSafe(all)).unwrap_err()), format!("row {}", 2 * BATCH));
     }
 }

@@ -375,7 +375,7 @@ impl Input {
                 let total = rows.into_iter().chain(limit).min();
                 match ahead {
                     true => read_ahead(replay, |ahead| {
-                        let from = Origins::Ahead(ahead);
+                        let from = ahead.map_or_else(Origins::Trace, Origins::Ahead);
                         take(&mut Feed { from, nvme, tenant, only, limit, writes, size, total })
                     }),
                     false => {

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{ScopedJoinHandle, Thread};
+use std::thread::{Builder, ScopedJoinHandle, Thread};
 use std::time::Duration;
 
 use ssdlab_sim::config::{Config, PreconditionMode};
@@ -233,7 +233,11 @@ fn run_all(
             drop(awake);
         };
         std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(run)).collect();
+            // As many as the system gives; if it gives none, this thread does the work.
+            let threads: Vec<_> = (0..jobs).map_while(|_| Builder::new().spawn_scoped(scope, run).ok()).collect();
+            if threads.is_empty() {
+                worker();
+            }
             while !threads.iter().all(ScopedJoinHandle::is_finished) {
                 if board.waits().is_break() {
                     stop.store(true, Ordering::Relaxed);
