@@ -1,7 +1,11 @@
-//! Large tables on huge pages, and prefetch: the only unsafe code of ssdlab.
+//! Large tables on huge pages, prefetch, and notes of fatal signals: the only unsafe code of ssdlab.
 //!
 //! A page map is read and written at random. On 4 KiB pages each touch of a large one misses the TLB too, and without
 //! prefetch each miss is waited for.
+
+mod fatal;
+
+pub use fatal::note_fatal_signals;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::{Deref, DerefMut};
