@@ -193,3 +193,28 @@ impl<'p> Survey<'p> {
         status
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 10, 11 and 12 have the mean 11 and the standard deviation 1. With two degrees of freedom t is 4.3027, so half the width of the
+    /// interval is 4.3027 / sqrt(3) = 2.4842, or 0.22584 of the mean.
+    #[test]
+    fn seeds_end_where_half_the_width_is_reached() {
+        let until = |half_width: f64| Until { measure: "x".into(), half_width, most: 9 };
+        let known = |values: &[f64], half_width: f64| {
+            enough(&values.iter().copied().map(Some).collect::<Vec<_>>(), &until(half_width))
+        };
+        assert!(known(&[10.0, 11.0, 12.0], 0.2259) && !known(&[10.0, 11.0, 12.0], 0.2258));
+        // Twice the width would do from 0.113 on.
+        assert!(!known(&[10.0, 11.0, 12.0], 0.2) && !known(&[10.0, 11.0, 12.0], 0.114));
+        // Six values: mean 11, deviation sqrt(0.8), t 2.5706: 0.9387, or 0.08533 of the mean.
+        let six = [10.0, 11.0, 12.0, 10.0, 11.0, 12.0];
+        assert!(known(&six, 0.0854) && !known(&six, 0.0853));
+        assert_eq!((batch(0, &until(0.1)), batch(3, &until(0.1)), batch(9, &until(0.1)).count()), (1..=3, 4..=6, 0));
+        // At most nine; a measure without a value ends them; one value says nothing.
+        assert!(known(&[1.0, 100.0, 1.0, 100.0, 1.0, 100.0, 1.0, 100.0, 1.0], 0.01) && !known(&[1.0], 0.5));
+        assert!(enough(&[Some(1.0), None], &until(0.01)));
+    }
+}
