@@ -20,12 +20,8 @@ pub enum Status {
     File = 4,
     /// An invariant of the simulator failed.
     Invariant = 5,
-    /// The terminal was closed (SIGHUP).
-    HungUp = 129,
     /// Interrupted (SIGINT).
     Interrupted = 130,
-    /// Terminated (SIGTERM).
-    Terminated = 143,
 }
 
 impl From<Class> for Status {

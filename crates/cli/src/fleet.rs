@@ -6,7 +6,6 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 use ssdlab_lab::error::Result;
-use ssdlab_lab::files::Files;
 use ssdlab_lab::output::Finished;
 use ssdlab_lab::sweep::fleet::reduce::{Wanted, reduce};
 use ssdlab_lab::sweep::fleet::scan::Scans;
@@ -121,9 +120,6 @@ pub fn figures(fleet: &Fleet) -> Json {
 
 /// `ssdlab fleet table`
 fn gather(args: &TableArgs) -> Result<u8> {
-    let mut files = Files::new();
-    files.reads("the fleet", &args.study.study);
-    files.write_all(&[("-o", Some(&args.output)), ("--slowest", args.slowest.as_deref())])?;
     let store = Store::open(&args.study.store)?;
     let fleet = read(&args.study)?;
     let (points, _) = points(fleet.study.clone(), Some(&args.study.store), args.study.rehash, Check::Sampled)?;
@@ -138,6 +134,7 @@ fn gather(args: &TableArgs) -> Result<u8> {
     reduced.parts.into_iter().try_for_each(Finished::publish)?;
     slowest.map_or(Ok(()), ssdlab_lab::results::sheet::Ended::publish)?;
     rows.publish()?;
+    sweep::unchecked(&store);
     let left: u64 = reduced.groups.iter().map(|group| group.counts.left + group.counts.failed).sum();
     if left > 0 {
         output::remark(format!("note: {} have no result yet", plural(left, "run")));

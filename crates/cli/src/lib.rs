@@ -60,7 +60,11 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
         }
     };
     let line = quoted(&shortened(&arguments));
-    signals::watch();
+    ssdlab_lab::files::guard();
+    if let Err(error) = signals::watch() {
+        fault::print(&error);
+        return Status::from(error.class()) as u8;
+    }
     // A broken invariant panics in the simulator. The hook keeps the message; it is printed once, below.
     panic::set_hook(Box::new(|info| {
         let payload = info.payload();

@@ -5,11 +5,11 @@ use std::path::Path;
 use ssdlab_figures::figure::Figure;
 use ssdlab_figures::svg::{self, Look, Theme};
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::files::Files;
 use ssdlab_lab::output::{Finished, Output};
 use ssdlab_lab::report::charts::{self, Op, Wanted};
 use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::report::page::{self, Page};
+use ssdlab_lab::sweep::store::unchecked_note;
 
 use crate::args::{OpArg, PlotArgs, ReportArgs, ReportOptions, ThemeArg};
 use crate::output;
@@ -49,16 +49,10 @@ pub fn report(args: &ReportArgs) -> Result<()> {
         command: None,
     };
     page.check()?;
-    let mut files = Files::new();
-    args.inputs.iter().for_each(|path| files.reads("the input", path));
-    let to_stdout = args.output.as_os_str() == "-";
-    if !to_stdout {
-        files.writes("-o", &args.output)?;
-    }
     let inputs = Inputs::read(&args.inputs, args.timeline_window)?;
     let written = page::write(&inputs, &page)?;
     written.remarks.iter().for_each(output::remark);
-    if to_stdout {
+    if args.output.as_os_str() == "-" {
         return output::print(&written.html);
     }
     let mut file = Output::create(&args.output)?;
@@ -68,6 +62,9 @@ pub fn report(args: &ReportArgs) -> Result<()> {
 
 /// Points of an inch.
 const INCH: f64 = 72.0;
+/// Limit on font files.
+#[cfg(feature = "figures")]
+const MOST_FONT: u64 = 64 << 20;
 /// Least font size in points: smaller text cannot be read.
 const LEAST_FONT: f64 = 6.0;
 
@@ -82,9 +79,9 @@ pub fn plot(args: &PlotArgs) -> Result<()> {
         return Err(Error::usage("a figure and -o FILE are needed")
             .help("for example `ssdlab plot percentiles run.histograms.csv -o fig.svg`; `ssdlab plot --list` names the figures"));
     };
-    let mut files = Files::new();
-    args.inputs.iter().for_each(|path| files.reads("the input", path));
     let inputs = Inputs::read(&args.inputs, args.timeline_window)?;
+    let unchecked = inputs.sweep.as_ref().and_then(|sweep| unchecked_note(sweep.unchecked));
+    unchecked.iter().for_each(|said| output::remark(format_args!("note: {said}")));
     let wanted = Wanted {
         op: args.op.map(|op| match op {
             OpArg::Read => Op::Read,
@@ -104,7 +101,6 @@ pub fn plot(args: &PlotArgs) -> Result<()> {
     if to.as_os_str() == "-" {
         return output::bytes(&bytes);
     }
-    files.writes("-o", to)?;
     let mut file = Output::create(to)?;
     file.put(&bytes)?;
     file.finish()?.publish()
@@ -129,10 +125,7 @@ fn drawn(figure: &Figure, args: &PlotArgs, to: &Path) -> Result<Vec<u8>> {
 fn exported(figure: &Figure, args: &PlotArgs, to: &Path, form: &str) -> Result<Vec<u8>> {
     use crate::export;
     let mut look = look(args)?;
-    let font = args
-        .font
-        .as_deref()
-        .map(|path| std::fs::read(path).map_err(|error| Error::file("read the font", path, &error)));
+    let font = args.font.as_deref().map(|path| ssdlab_lab::files::read("font", path, MOST_FONT));
     let font = font.transpose()?;
     if let (Some(font), Some(path)) = (&font, &args.font) {
         look.font = export::family(font).ok_or_else(|| {

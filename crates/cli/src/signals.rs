@@ -1,35 +1,55 @@
 //! Signals that end a run: unfinished files are removed, and the exit status tells the signal.
 
+use ssdlab_lab::error::Result;
 use ssdlab_lab::output;
 
-use crate::fault::Status;
-
-fn end(status: Status) {
+/// Ends the process with the status of a signal, 128 and its number.
+fn end(signal: i32) {
     output::abandon();
-    std::process::exit(i32::from(status as u8));
+    std::process::exit(128 + signal);
 }
 
 /// Installs the handler: a signal ends the process with its status. A second call has no effect.
+///
+/// # Errors
+/// The system gives no thread.
 #[cfg(unix)]
-pub fn watch() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        // `nohup` makes the process ignore SIGHUP; that must stay so.
-        let ends = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| *signal != SIGHUP || !ignored(SIGHUP));
-        // SIGXFSZ is caught and ignored: the write then fails with an error that names the file.
-        let Ok(mut signals) = signal_hook::iterator::Signals::new(ends.chain([SIGXFSZ])) else { return };
-        std::thread::spawn(move || {
-            for signal in &mut signals {
-                match signal {
-                    SIGINT => end(Status::Interrupted),
-                    SIGTERM => end(Status::Terminated),
-                    SIGHUP => end(Status::HungUp),
-                    _ => {}
-                }
-            }
-        });
-    });
+pub fn watch() -> Result<()> {
+    use std::path::Path;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use signal_hook::consts as signals;
+    use ssdlab_lab::error::Error;
+
+    /// Signals that a user, a terminal or a batch system ends a process with, and timers that do.
+    const ENDS: [i32; 10] = [
+        signals::SIGINT,
+        signals::SIGTERM,
+        signals::SIGHUP,
+        signals::SIGQUIT,
+        signals::SIGUSR1,
+        signals::SIGUSR2,
+        signals::SIGXCPU,
+        signals::SIGALRM,
+        signals::SIGVTALRM,
+        signals::SIGPROF,
+    ];
+    static INSTALLED: AtomicBool = AtomicBool::new(false);
+    if INSTALLED.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    // What the process was started to ignore stays ignored: `nohup` does so with SIGHUP, a shell with SIGQUIT in the background.
+    // SIGINT and SIGTERM always end a run.
+    let always = [signals::SIGINT, signals::SIGTERM];
+    let ends = ENDS.into_iter().filter(|signal| always.contains(signal) || !ignored(*signal));
+    // SIGXFSZ is caught and ignored: the write then fails with an error that names the file.
+    let Ok(mut caught) = signal_hook::iterator::Signals::new(ends.chain([signals::SIGXFSZ])) else { return Ok(()) };
+    let wait = move || caught.forever().filter(|signal| *signal != signals::SIGXFSZ).for_each(end);
+    let begun = std::thread::Builder::new().name("signals".into()).spawn(wait);
+    begun.map(drop).map_err(|error| {
+        let fault = Error::file("start", Path::new("a thread"), &error);
+        fault.help("a run needs a few threads: raise the limit on processes (ulimit -u), or end other programs")
+    })
 }
 
 /// Whether a signal was ignored when the process started; false where the system does not say.
@@ -42,7 +62,11 @@ fn ignored(signal: i32) -> bool {
 }
 
 /// Installs the handler: an interrupt ends the process with its status. A second call has no effect.
+///
+/// # Errors
+/// None.
 #[cfg(not(unix))]
-pub fn watch() {
-    let _ = ctrlc::set_handler(|| end(Status::Interrupted));
+pub fn watch() -> Result<()> {
+    let _ = ctrlc::set_handler(|| end(2));
+    Ok(())
 }

@@ -11,7 +11,6 @@ use clap::{Args, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::files::Files;
 use ssdlab_lab::merge::Part;
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::Output;
@@ -30,7 +29,7 @@ use ssdlab_lab::sweep::plan::{Plan, pilot, words};
 use ssdlab_lab::sweep::points::{Point, Points, Run};
 use ssdlab_lab::sweep::shards::Shard;
 use ssdlab_lab::sweep::status::{Standing, Status, Survey};
-use ssdlab_lab::sweep::store::Store;
+use ssdlab_lab::sweep::store::{Checked, Store, unchecked_note};
 use ssdlab_lab::sweep::study::{Study, duration_ns};
 use ssdlab_lab::sweep::submit::{Ask, script};
 use ssdlab_lab::sweep::table::{Rows, Shape};
@@ -572,14 +571,12 @@ pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8
     options.keep.sort();
     options.keep.dedup();
     let (points, hashes) = points(study, Some(&args.study.store), args.study.rehash, options.check)?;
-    let mut files = Files::new();
-    files.reads("the study", &args.study.study);
-    let traces = points.inputs.iter().flat_map(|input| &input.source.1);
-    traces.for_each(|(_, path)| files.reads("the study", path));
-    files.write_all(&[("--report", args.report.report.as_deref())])?;
     let page = Begun::create(&args.report, line)?;
     let store = Store::create(&args.study.store, Disk::default())?;
     keep::keep(&points, &store, &hashes)?;
+    let (_ends, note) = store.note_of_end()?;
+    // Where the system refuses, a crash counts as a kill.
+    let _ = ssdlab_memory::note_fatal_signals(note);
     let board = Board::new(&points, args.quiet);
     let ended = execute::run(&points, &store, &options, &board)?;
     board.bar.finish_and_clear();
@@ -590,6 +587,7 @@ pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8
             store.root().join("broken").display()
         ));
     }
+    unchecked(&store);
     let status = &ended.status;
     let mut line = format!("{} now; {}", plural(ended.ran, "run"), counts(status));
     if ended.late {
@@ -604,6 +602,15 @@ pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8
         page.finish(&inputs, args.quiet)?.publish()?;
     }
     Ok(ended.exit_status())
+}
+
+/// Says that the content of some records could not be checked.
+pub(crate) fn unchecked(store: &Store) {
+    noted(store.unchecked());
+}
+
+fn noted(unchecked: u64) {
+    unchecked_note(unchecked).iter().for_each(|said| output::remark(format_args!("note: {said}")));
 }
 
 /// The first failures and how to repeat them.
@@ -685,6 +692,7 @@ pub fn status(args: &StatusArgs, study: Study) -> Result<u8> {
             }
         }
         if !args.watch || status.left == 0 {
+            unchecked(&store);
             return Ok(0);
         }
         std::thread::sleep(Duration::from_secs(5));
@@ -693,14 +701,12 @@ pub fn status(args: &StatusArgs, study: Study) -> Result<u8> {
 
 /// `ssdlab sweep table`
 fn table(args: &TableArgs) -> Result<u8> {
-    let mut files = Files::new();
-    files.reads("the study", &args.study.study);
-    files.write_all(&[("-o", Some(&args.output))])?;
     let store = Store::open(&args.study.store)?;
     let study = Study::open(&args.study.study)?;
     let (points, _) = points(study, Some(&args.study.store), args.study.rehash, Check::Sampled)?;
     let rows = Rows::of(&points, &store)?;
     rows.write(&args.output.clone().into(), Shape { tidy: args.tidy, no_perf: args.no_perf })?.publish()?;
+    unchecked(&store);
     let (done, runs) = rows.complete();
     if done < runs {
         output::remark(format_args!("note: {} of {} have no result yet", count(runs - done), plural(runs, "run")));
@@ -747,10 +753,13 @@ pub fn submit(args: &SubmitArgs, study: Study, family: &str) -> Result<u8> {
 
 /// `ssdlab merge`
 pub fn merge(inputs: &[PathBuf], target: &Path) -> Result<()> {
-    let mut files = Files::new();
-    inputs.iter().for_each(|input| files.reads("the command", input));
-    files.write_all(&[("-o", crate::args::given(Some(&target.to_path_buf())))])?;
-    let merged = inputs.iter().try_fold(Part::default(), |sum, input| sum.merge(&Part::load(input)?))?;
+    let (mut merged, mut unknown) = (Part::default(), 0);
+    for input in inputs {
+        let (part, checked) = Part::load(input)?;
+        unknown += u64::from(checked == Checked::Unknown);
+        merged = merged.merge(&part)?;
+    }
+    noted(unknown);
     if target.extension().is_some_and(|ending| ending == "csv" || ending == "parquet") {
         let sheet = histograms::create(&target.to_path_buf().into(), &merged.extras())?;
         return histograms::write(sheet, &merged.histograms, &merged.extras())?.publish();
@@ -778,6 +787,7 @@ fn verified(args: &VerifyArgs) -> Result<u8> {
         lines.push(("without input", count(done.unknown.len() as u64)));
     }
     facts(&mut out, &lines);
+    unchecked_note(store.unchecked()).iter().for_each(|said| out.push_str(&format!("note: {said}\n")));
     done.different.iter().for_each(|key| out.push_str(&format!("differs: {key}\n")));
     done.unknown.iter().for_each(|(key, why)| out.push_str(&format!("not run: {key}: {why}\n")));
     output::print(&out)?;

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::files::read_text;
 use crate::input::{Input, Provenance};
 use crate::names::clip;
+use crate::report::sound;
 use crate::settings;
 
 /// The results of a run.
@@ -78,7 +79,7 @@ fn idle_queues(summary: &Summary, config: &Config) -> Vec<String> {
 /// The text of a summary that a run wrote.
 ///
 /// # Errors
-/// The file can't be read, is not JSON, or is of another schema.
+/// The file can't be read, is not JSON, is of another schema, or has a number that no run has.
 pub fn load(path: &Path) -> Result<String> {
     let text = read_text("summary", path)?;
     let wrong = |message: String| Error::usage(format!("{}: {message}", path.display()));
@@ -86,7 +87,7 @@ pub fn load(path: &Path) -> Result<String> {
         wrong(format!("not a summary: {error}")).help("a summary is the file that --json of `ssdlab run` writes")
     })?;
     match summary["schema"].as_str() {
-        Some(SCHEMA) => Ok(text),
+        Some(SCHEMA) => sound::summary(path, &summary).map(|()| text),
         Some(other) => Err(wrong(format!("its schema is `{}`", clip(other)))
             .help(format!("this version reads {SCHEMA}: read the file with the version that wrote it"))),
         None => Err(wrong("it has no schema".into()).help(format!("a summary begins with \"schema\": \"{SCHEMA}\""))),

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, TempPath};
 
 use crate::error::{Error, Result};
-use crate::files::{directory, resolved};
+use crate::files::{Claim, directory, resolved};
 
 /// Temporary files of this process.
 struct Temporary {
@@ -44,19 +44,33 @@ pub struct Output {
     writer: BufWriter<File>,
     /// None if the target is not a regular file (a pipe, a device): it is written directly.
     temporary: Option<TempPath>,
+    claim: Claim,
 }
 
 impl Output {
     /// Creates the file.
     ///
     /// # Errors
-    /// The file can't be created: [`Kind::File`](crate::error::Kind::File), as for all methods below.
+    /// The command reads the file or writes it already: a usage error. The file can't be created:
+    /// [`Kind::File`](crate::error::Kind::File), as for all methods below.
     pub fn create(path: &Path) -> Result<Output> {
+        Output::begin(path, Claim::new(path)?)
+    }
+
+    /// Creates a file that this program alone uses, such as one of a cache, which several threads may write at a time.
+    ///
+    /// # Errors
+    /// The file can't be created.
+    pub(crate) fn internal(path: &Path) -> Result<Output> {
+        Output::begin(path, Claim::default())
+    }
+
+    fn begin(path: &Path, held: Claim) -> Result<Output> {
         let cannot = |error: io::Error| Error::file("write", path, &error);
         let existing = std::fs::metadata(path).ok();
         if existing.as_ref().is_some_and(|meta| !meta.is_file() && !meta.is_dir()) {
             let file = File::options().write(true).open(path).map_err(cannot)?;
-            return Ok(Output { path: path.into(), writer: BufWriter::new(file), temporary: None });
+            return Ok(Output { path: path.into(), writer: BufWriter::new(file), temporary: None, claim: held });
         }
         if existing.as_ref().is_some_and(std::fs::Metadata::is_dir) {
             return Err(cannot(io::ErrorKind::IsADirectory.into()));
@@ -82,7 +96,8 @@ impl Output {
             }
         };
         list.files.push(temporary.to_path_buf());
-        Ok(Output { path: target, writer: BufWriter::with_capacity(1 << 16, file), temporary: Some(temporary) })
+        let writer = BufWriter::with_capacity(1 << 16, file);
+        Ok(Output { path: target, writer, temporary: Some(temporary), claim: held })
     }
 
     /// Writes bytes.
@@ -103,7 +118,7 @@ impl Output {
             None => Ok(()),
         });
         done.map_err(|error| Error::file("write", &self.path, &error))?;
-        Ok(Finished { path: self.path, temporary: self.temporary })
+        Ok(Finished { path: self.path, temporary: self.temporary, _claim: self.claim })
     }
 }
 
@@ -122,6 +137,8 @@ impl Write for Output {
 pub struct Finished {
     path: PathBuf,
     temporary: Option<TempPath>,
+    /// Held until the file has its name.
+    _claim: Claim,
 }
 
 impl Finished {

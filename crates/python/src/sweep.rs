@@ -261,10 +261,11 @@ impl PyStudy {
                     continue;
                 }
                 let Ok(status) = serde_json::from_value::<Failed>(result["status"].clone()) else { continue };
-                let attempts = 1 + store.failure(key).map_or(0, |failure| failure.attempts);
+                let before = store.failure(key).map_or((0, 0), |failure| (failure.attempts, failure.kills));
+                let (attempts, kills) = (before.0 + 1, before.1);
                 let exit_status = result["exit_status"].as_u64().map_or(1, |status| status as u8);
                 let (message, command) = (word("message")?.into(), word("command")?.into());
-                store.fail(key, &Failure { status, exit_status, message, command, attempts })?;
+                store.fail(key, &Failure { status, exit_status, message, command, attempts, kills })?;
             }
             Ok(())
         })

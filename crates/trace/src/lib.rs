@@ -57,5 +57,5 @@ pub use reader::{REORDER_WINDOW_NS, Reader, SORT_RECORDS};
 pub use record::{Extent, Names, Op, Record};
 pub use replay::{CLOCK_MAX_NS, Digest, Fit, LbaPolicy, Replay, SECTOR_BYTES, Scale};
 pub use shown::{EXCERPT_BYTES, Excerpt, acts, foreign};
-pub use source::{Compression, OneReader, Source, Trace, WINDOW_BYTES};
+pub use source::{Compression, OneReader, Source, Trace, WINDOW_BYTES, ask_before_opening};
 pub use table::{Row, Rows, Table};

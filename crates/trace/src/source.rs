@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Memory a decompressor may take: zstd and xz streams that ask for more are refused.
 pub const WINDOW_BYTES: u64 = 128 << 20;
@@ -143,7 +143,10 @@ impl Trace {
     /// Whether it can be read more than once.
     pub fn can_be_read_again(&self) -> bool {
         match self {
-            Trace::File(path) => path.as_os_str() != "-",
+            // A pipe or a device gives its bytes once.
+            Trace::File(path) => {
+                path.as_os_str() != "-" && path.metadata().map_or(true, |meta| meta.is_file() || meta.is_dir())
+            }
             Trace::Table(_) => true,
             Trace::Stream(..) => false,
         }
@@ -202,6 +205,15 @@ impl std::fmt::Debug for Source {
     }
 }
 
+/// Asked before a trace is opened; an answer says why it may not be.
+static ASK: OnceLock<fn(&Path) -> Result<(), String>> = OnceLock::new();
+
+/// Lets a program look at the name of every trace before it is opened, once for the whole process: a command enters it among its
+/// inputs, so that no output replaces it. Later calls have no effect.
+pub fn ask_before_opening(ask: fn(&Path) -> Result<(), String>) {
+    let _ = ASK.set(ask);
+}
+
 impl Source {
     /// Opens a file, or standard input for `-`.
     ///
@@ -217,6 +229,9 @@ impl Source {
             TraceError::new(Code::Unreadable, &name, format!("Cannot open the trace: {reason}"))
                 .fix("check the path and its permissions")
         };
+        if let Some(ask) = ASK.get() {
+            ask(path).map_err(unreadable)?;
+        }
         let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
         let meta = file.metadata().map_err(|error| unreadable(error.to_string()))?;
         if meta.is_dir() {

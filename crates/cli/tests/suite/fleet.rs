@@ -357,3 +357,70 @@ fn a_mistake_in_a_fleet_has_its_line_and_its_fix() {
     assert!(bench.bad("fleet table f.toml --store st -o none.csv", 2).contains("no run has `latency_ns.all.p9`"));
     assert!(!bench.path().join("none.csv").exists());
 }
+
+/// A volume that no device of the geometry holds is refused and counted; its device is never of another size.
+#[test]
+fn a_capacity_that_no_device_has_is_refused() {
+    let bench = bench();
+    let list = "name,trace,capacity\na,split/v00.parquet,4MiB\nb,split/v01.parquet,1125899906842624\nc,split/v02.parquet,18446744073709551615\n";
+    std::fs::write(bench.path().join("list.csv"), list).unwrap();
+    let fleet = FLEET.replace("split/volumes.csv", "list.csv").replace("\"greedy\", \"fifo\"", "\"greedy\"");
+    std::fs::write(bench.path().join("f.toml"), fleet).unwrap();
+    let plan: Json = serde_json::from_str(&bench.good("fleet plan f.toml --list --json -")).unwrap();
+    let list = plan["list"].as_array().unwrap();
+    let rules: Vec<&str> = list.iter().map(|point| point["rule"].as_str().unwrap_or_default()).collect();
+    assert!(rules[0].is_empty(), "{rules:?}");
+    assert!(rules[1..].iter().all(|rule| rule.starts_with("device.size: a volume of ")), "{rules:?}");
+    assert_eq!(plan["refused"].as_array().unwrap().iter().map(|one| one["points"].as_u64().unwrap()).sum::<u64>(), 2);
+    bench.good("fleet run f.toml --store too-large --quiet");
+    let status: Json = serde_json::from_str(&bench.good("fleet status f.toml --store too-large --json -")).unwrap();
+    assert_eq!((&status["done"], &status["refused"], &status["left"]), (&1.into(), &2.into(), &0.into()));
+}
+
+/// The list that `trace split` writes names the same volumes to a fleet, whatever the trace calls them.
+#[test]
+fn a_fleet_knows_volumes_by_the_names_that_a_split_gave_them() {
+    let bench = Bench::new();
+    let names = ["-rf", "=1+1", "'q", "@a", "+1", "b", "x;y"];
+    let line = |at: usize| format!("{at},{},{},4096,{}\n", at % 2, at / 7 * 4096, names[at % names.len()]);
+    std::fs::write(bench.path().join("t.csv"), (0..70).map(line).collect::<String>()).unwrap();
+    for (parts, into) in [("", "each"), (" --parts 2", "two")] {
+        let format = "--format columns:time=0:us,op=1:0r1w,offset=2:bytes,size=3:bytes,vol=4";
+        bench.good(&format!("trace split t.csv {format} --into {into}{parts}"));
+        let fleet = FLEET.replace("split/volumes.csv", &format!("{into}/volumes.csv"));
+        std::fs::write(bench.path().join("f.toml"), fleet).unwrap();
+        let plan: Json = serde_json::from_str(&bench.good("fleet plan f.toml --list --json -")).unwrap();
+        let list = plan["list"].as_array().unwrap().iter();
+        let volumes: std::collections::BTreeSet<String> =
+            list.map(|row| row["values"]["volume"].as_str().unwrap().into()).collect();
+        assert!(names.iter().all(|name| volumes.contains(*name)) && volumes.len() == names.len(), "{volumes:?}");
+    }
+}
+
+/// More of a rate is better. A variant that writes faster wins for every volume that both have; a run without a result is left out.
+#[test]
+fn more_of_a_rate_is_better() {
+    let bench = bench();
+    let list = (0..4).map(|n| format!("v{n},split/v0{n}.parquet\n")).collect::<String>();
+    std::fs::write(bench.path().join("list.csv"), format!("name,trace\n{list}")).unwrap();
+    let fleet = FLEET
+        .replace("split/volumes.csv\"\n", "list.csv\"\nreplay = \"closed\"\n")
+        .replace("\"schemes.victim\" = [\"greedy\", \"fifo\"]", "\"timing.program\" = [\"600us\", \"300us\"]")
+        .replace("latency_ns.all.p99", "latency_ns.write.mean");
+    std::fs::write(bench.path().join("f.toml"), &fleet).unwrap();
+    bench.good("fleet run f.toml --store rates --quiet");
+    // The faster device of one volume has no result.
+    let lost = records(&bench, "rates", "greedy")
+        .into_iter()
+        .find(|(_, record)| record["config"]["timing"]["program"] == "300us");
+    let (lost, _) = lost.unwrap_or_else(|| panic!("{fleet}"));
+    std::fs::remove_file(lost).unwrap();
+    bench.good("fleet table f.toml --store rates -o t.csv");
+    let groups = rows(&bench, "t.csv");
+    let faster = groups.iter().find(|row| text(&row["timing.program"]) == "300us").unwrap();
+    for measure in ["host_written_bytes_per_s", "latency_ns.write.mean"] {
+        let own = ["", ".volumes", ".high"].map(|end| number(&faster[&format!("better.{measure}{end}")]));
+        assert_eq!(own, [1.0, 3.0, 1.0], "{measure}: it is faster, for the three volumes that both have");
+    }
+    assert_eq!((number(&faster["done"]), number(&faster["left"])), (3.0, 1.0));
+}

@@ -19,8 +19,14 @@ fn parts(bench: &Bench) -> Vec<String> {
     files(bench).into_iter().filter(|name| name.ends_with(".part")).collect()
 }
 
+/// A command with the usual handling of signals, whatever this process was started to ignore: `nohup cargo test` ignores SIGHUP, and
+/// a shell can't undo that.
 fn command(bench: &Bench, program: &str, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program);
+    let usual = Command::new("env").args(["--default-signal", "true"]).output().is_ok_and(|done| done.status.success());
+    let mut command = Command::new(if usual { "env" } else { program });
+    if usual {
+        command.args(["--default-signal", program]);
+    }
     let place = Path::new(env!("CARGO_BIN_EXE_ssdlab")).parent().unwrap();
     let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap_or_default());
     command.current_dir(bench.path()).args(arguments).env("PATH", path).stdin(Stdio::null());
@@ -49,6 +55,21 @@ fn begun(bench: &Bench, text: &str, more: usize) -> Child {
     child
 }
 
+/// The status of a process that is to end by itself: a test never waits for longer than a minute.
+fn ended(child: &mut Child) -> std::process::ExitStatus {
+    let from = Instant::now();
+    loop {
+        match child.try_wait().unwrap() {
+            Some(status) => return status,
+            None if from.elapsed() > Duration::from_secs(60) => {
+                child.kill().unwrap();
+                panic!("the process has not ended");
+            }
+            None => std::thread::sleep(Duration::from_millis(2)),
+        }
+    }
+}
+
 fn send(child: &Child, signal: &str) {
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
 }
@@ -63,11 +84,14 @@ fn a_signal_ends_a_command_with_its_status_and_leaves_no_half_file() {
     let compare = "exec ssdlab compare tiny.toml --workload mixed-70-30 --loop 1000000 --quiet --repeat 3 --rows r.csv --json c.json";
     let generate = "exec ssdlab trace generate mixed-70-30 out.csv --limit 1000000000000";
     for (text, more) in [(LONG, 2), (&trace, 2), (compare, 2), (generate, 1)] {
-        for (signal, status) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        let ends = [("-INT", 130), ("-TERM", 143), ("-HUP", 129), ("-QUIT", 131), ("-USR1", 138), ("-XCPU", 152)];
+        // The rest of the signals once: what a command has begun makes no difference to them.
+        let rest: &[(&str, i32)] = if text == LONG { &[("-USR2", 140), ("-ALRM", 142), ("-VTALRM", 154)] } else { &[] };
+        for (signal, status) in ends.iter().chain(rest) {
             let mut child = begun(&bench, text, more);
             let sent = Instant::now();
             send(&child, signal);
-            assert_eq!(child.wait().unwrap().code(), Some(status), "{text}: {signal}");
+            assert_eq!(ended(&mut child).code(), Some(*status), "{text}: {signal}");
             assert!(sent.elapsed() < Duration::from_secs(2), "{text}: {signal}: {:?}", sent.elapsed());
             assert_eq!(files(&bench), before, "{text}: {signal}");
         }
@@ -82,7 +106,7 @@ fn a_run_that_is_to_outlive_its_terminal_does() {
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(child.try_wait().unwrap(), None, "it goes on");
     send(&child, "-TERM");
-    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(ended(&mut child).code(), Some(143));
 }
 
 #[test]
@@ -107,7 +131,7 @@ fn leftovers_of_dead_runs_go_with_the_next_one() {
     for signal in ["-KILL", "-ABRT"] {
         let mut child = begun(&bench, LONG, 2);
         send(&child, signal);
-        assert!(child.wait().unwrap().signal().is_some());
+        assert!(ended(&mut child).signal().is_some());
         assert_eq!(parts(&bench).len(), 2, "{signal}");
         // Files of another host, of a live process, of an older version, and foreign files: none is known to be abandoned.
         let dead = parts(&bench).remove(0);
@@ -121,7 +145,7 @@ fn leftovers_of_dead_runs_go_with_the_next_one() {
         assert_eq!(left.len(), 5, "{signal}: two of a run that lives, three that are not ours: {left:?}");
         assert!(foreign.iter().all(|name| left.contains(name)), "{left:?}");
         send(&alive, "-TERM");
-        assert_eq!(alive.wait().unwrap().code(), Some(143));
+        assert_eq!(ended(&mut alive).code(), Some(143));
         foreign.iter().for_each(|name| std::fs::remove_file(bench.path().join(name)).unwrap());
         assert!(parts(&bench).is_empty());
     }
@@ -159,4 +183,23 @@ fn the_gravest_status_is_the_one_that_is_told() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("cannot write /dev/full"), "{said}");
+}
+
+/// Where the system gives no thread, that is an error with a fix. Only root can become a user that has none to give.
+#[cfg(target_os = "linux")]
+#[test]
+fn without_a_thread_there_is_a_message() {
+    let bench = Bench::new();
+    let run = |limit: &str| {
+        let text = format!("su -s /bin/sh nobody -c '{limit} exec {} presets'", env!("CARGO_BIN_EXE_ssdlab"));
+        command(&bench, "sh", &["-c", &text]).output().unwrap()
+    };
+    if run("").status.code() != Some(0) {
+        println!("not run: this user can't start the command as another one");
+        return;
+    }
+    let output = run("ulimit -u 1;");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("cannot start a thread") && said.contains("ulimit -u"), "{said}");
 }

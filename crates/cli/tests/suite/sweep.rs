@@ -546,3 +546,53 @@ fn the_studies_of_the_repository_can_be_planned() {
     }
     assert_eq!(seen, 19);
 }
+
+/// Labels and values of studies are texts of files: a terminal must not obey them.
+#[test]
+fn tables_of_a_plan_escape_what_a_terminal_would_obey() {
+    let bench = bench();
+    let axis = "[axes]\n\"a\\u001B[31m\\u202E\" = { values = { \"x\\u001B[2J\" = {}, \"y\\u009B\" = { \"gc.time\" = \"none\" } } }\n";
+    let text = STUDY.split("[axes]").next().unwrap().to_string() + axis;
+    std::fs::write(bench.path().join("study.toml"), text).unwrap();
+    for arguments in ["sweep plan study.toml --list", "sweep plan study.toml"] {
+        let said = bench.good(arguments);
+        assert!(said.chars().all(|c| c == '\n' || !ssdlab_trace::acts(c)), "{said:?}");
+        assert!(said.contains("x\\u{1b}[2J"), "{said}");
+    }
+    bench.good("sweep run study.toml --store st --quiet --report r.html --report-lite");
+    let page = bench.text("r.html");
+    assert!(!page.contains('\u{202e}') && page.contains("\\u{202e}"), "the sign is written out");
+}
+
+/// A crash is a failure of the points that ran; a kill is not even an attempt.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_crash_is_a_failure_and_a_kill_is_not() {
+    for (signal, expected, status) in
+        [("-KILL", "killed", 75), ("-SEGV", "failed", 1), ("-ABRT", "failed", 1), ("-BUS", "failed", 1)]
+    {
+        let bench = bench();
+        let long = STUDY.replace("limit = 2_000", "limit = 1_000_000_000").split("[axes]").next().unwrap().to_string();
+        std::fs::write(bench.path().join("study.toml"), long).unwrap();
+        let mut child = start(&bench, "sweep run study.toml --store st --jobs 1 --quiet", &[]);
+        let from = Instant::now();
+        while !runs(&bench, "st").keys().any(|name| name.extension().is_some_and(|ending| ending == "run")) {
+            assert!(from.elapsed() < Duration::from_secs(20), "it begins");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), None, "{signal} ends it");
+        // The next one only looks: no run is expected to end within a nanosecond.
+        let output = bench.run("sweep run study.toml --store st --quiet --time-limit 1ns");
+        assert_eq!(output.status.code(), Some(status), "{signal}: {}", String::from_utf8_lossy(&output.stderr));
+        let name = runs(&bench, "st").into_keys().find(|name| name.to_string_lossy().ends_with(".fail.json")).unwrap();
+        let failure: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(bench.path().join("st/runs").join(name)).unwrap()).unwrap();
+        assert_eq!(failure["status"], expected, "{failure}");
+        let counts = [&failure["attempts"], &failure["kills"]].map(|n| n.as_u64().unwrap());
+        assert_eq!(counts, if signal == "-KILL" { [0, 1] } else { [1, 0] }, "{failure}");
+        bench.good("sweep clean --store st --yes");
+        let left = tree(&bench.path().join("st"));
+        assert!(!left.keys().any(|name| name.to_string_lossy().contains(".tmp-")), "{:?}", left.keys());
+    }
+}

@@ -9,6 +9,8 @@ use ssdlab_trace::CLOCK_MAX_NS;
 
 use crate::error::{Error, Result};
 use crate::explain::records::{Record, Records, Spool};
+use crate::files;
+use crate::report::histogram::sums_to;
 use crate::report::table::{self, data, integer};
 
 /// Columns before the causes.
@@ -21,8 +23,8 @@ const COLUMNS: [&str; 8] =
 /// The file can't be read, or is not one of `--requests`.
 pub fn read(path: &Path) -> Result<Records> {
     let mut head = [0; 4];
-    let file = std::fs::File::open(path).and_then(|mut file| file.read(&mut head));
-    file.map_err(|error| Error::file("read", path, &error))?;
+    let mut file = files::open_regular("table", path)?;
+    file.read(&mut head).map_err(|error| Error::file("read", path, &error))?;
     let mut spool = Spool::new();
     let mut at: Vec<usize> = Vec::new();
     // Causes of optional features have columns only on devices with them.
@@ -83,6 +85,15 @@ pub fn read(path: &Path) -> Result<Records> {
             return Err(bad(format!("`arrival_ns` is {}: expected at most {CLOCK_MAX_NS}", record.arrival)));
         }
         let completion = need(6, COLUMNS[6])?;
+        if completion > CLOCK_MAX_NS {
+            return Err(bad(format!("`completion_ns` is {completion}: expected at most {CLOCK_MAX_NS}")));
+        }
+        if record.start.is_some_and(|start| start < record.arrival || start > completion) {
+            return Err(bad("`start_ns` is outside the request".into()));
+        }
+        if record.offset.checked_add(record.bytes).is_none() {
+            return Err(bad("`offset` and `bytes` end beyond 2^64".into()));
+        }
         if completion.checked_sub(record.arrival) != Some(record.latency) {
             let wanted = "expected `completion_ns` less `arrival_ns`";
             return Err(bad(format!(
@@ -90,8 +101,7 @@ pub fn read(path: &Path) -> Result<Records> {
                 record.latency, record.arrival
             )));
         }
-        let sum: u128 = blame.0.iter().chain(&extras.0).map(|ns| u128::from(*ns)).sum();
-        if sum != u128::from(record.latency) {
+        if !sums_to(record.latency, blame.0.iter().chain(&extras.0).copied()) {
             return Err(bad("the causes do not sum to `latency_ns`".into()));
         }
         if last.is_some_and(|(last, _)| last >= record.request) {

@@ -376,9 +376,7 @@ pub(crate) fn foreign_text(path: &Path) -> Result<String> {
     let mut bytes = Vec::new();
     match path.as_os_str() == "-" {
         true => std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?,
-        false => {
-            std::fs::File::open(path).map_err(cannot)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?
-        }
+        false => crate::files::open("import", path)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?,
     };
     let shown = path.display();
     if bytes.len() as u64 > LONGEST {

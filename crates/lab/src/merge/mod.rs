@@ -11,13 +11,17 @@ use serde_json::{Map, Value as Json, json};
 use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::report::histogram::Bucket;
 use ssdlab_sim::report::mean;
+use ssdlab_trace::CLOCK_MAX_NS;
 
 use crate::error::{Error, Kind, Result};
+use crate::files;
 use crate::names::clip;
-use crate::report::histogram::{self, SUMMARY, percentile};
+use crate::report::histogram::{self, MOST_COUNT, SUMMARY, percentile};
+use crate::report::sound;
 use crate::results::histograms::{Histograms, OPS};
 use crate::run::SLOWEST;
 use crate::sweep::status::measure;
+use crate::sweep::store::{self, Checked};
 use slowest::{Slowest, causes};
 use spread::{MOST, Spread};
 
@@ -70,6 +74,8 @@ const EXTREMES: [&str; 3] = ["simulated_ns", "wear.erases_min", "wear.erases_max
 
 /// Sections of a summary whose whole numbers add.
 const ADDED: [&str; 7] = ["requests", "pages", "bytes", "breakdown_ns", "flash", "requests_delayed_by_gc", "gc"];
+/// Most of a sum in a part: as many requests as there may be, each as long as the clock. Thousands of such parts still add up.
+const MOST_SUM: u128 = (MOST_COUNT as u128) << 61;
 /// The two measures of a histogram, as in summaries.
 const MEASURES: [&str; 2] = ["latency_ns", "waiting_ns"];
 
@@ -262,7 +268,7 @@ impl Part {
             if value["schema"] != SCHEMA || !causes().eq(known) {
                 return None;
             }
-            let wide = |value: &Json| value.as_str()?.parse::<u128>().ok();
+            let wide = |value: &Json| value.as_str()?.parse::<u128>().ok().filter(|sum| *sum <= MOST_SUM);
             let mut part = Part {
                 members: value["members"]
                     .as_array()?
@@ -290,7 +296,8 @@ impl Part {
                         let (causes, extras) = (causes.try_into().ok()?, extras.try_into().ok()?);
                         let (lower, upper, count) = (row[0].as_u64()?, row[1].as_u64()?, row[2].as_u64()?);
                         let (sum, largest) = (wide(&row[3])?, row[4].as_u64()?);
-                        Some(Bucket { lower, upper, count, sum, largest, causes, extras })
+                        let bucket = Bucket { lower, upper, count, sum, largest, causes, extras };
+                        histogram::sound(&bucket, measure == 0).ok().map(|()| bucket)
                     };
                     let rows = value["buckets"][format!("{name}.{op}")].as_array()?;
                     let rows = rows.iter().map(row).collect::<Option<Vec<Bucket>>>()?;
@@ -300,23 +307,45 @@ impl Part {
                     }
                 }
             }
-            Some(part)
+            part.is_sound().then_some(part)
         };
         read().ok_or_else(wrong)
     }
 
-    /// Reads a file: a part, or the record of a sweep that kept histograms (`KEY.json` beside `KEY.d`).
+    /// Whether the counts of a part that was read can be those of runs: shares of a whole, extremes in order, as many latencies as
+    /// waits.
+    fn is_sound(&self) -> bool {
+        let counts = self.steadiness.values().all(|runs| *runs <= MOST_COUNT);
+        let extremes = self.extremes.values().all(|(least, most)| least <= most && *most <= CLOCK_MAX_NS);
+        let used = self.used_ns.values().all(|(used, whole)| used <= whole);
+        let count = |buckets: &Vec<Bucket>| buckets.iter().map(|bucket| u128::from(bucket.count)).sum::<u128>();
+        let Histograms { latency, waiting } = &self.histograms;
+        let alike = latency.iter().zip(waiting).all(|(one, other)| count(one) == count(other));
+        let few = latency.iter().all(|buckets| count(buckets) <= u128::from(MOST_COUNT));
+        counts && extremes && used && alike && few
+    }
+
+    /// Reads a file: a part, or the record of a sweep that kept histograms (`KEY.json` beside `KEY.d`). Says whether a record was
+    /// checked; a part has no checksum, and adds up or is refused.
     ///
     /// # Errors
-    /// It can't be read, or is neither.
-    pub fn load(path: &Path) -> Result<Part> {
-        let text = std::fs::read_to_string(path).map_err(|error| Error::file("read", path, &error))?;
+    /// It can't be read, is neither, or is a record that was changed.
+    pub fn load(path: &Path) -> Result<(Part, Checked)> {
+        let text = files::read_data("part", path, files::MOST_BYTES)?;
         let value: Json = serde_json::from_str(&text).unwrap_or_default();
-        if value["schema"] != crate::sweep::store::RUN {
-            return Part::parse(path, &text);
+        let schema = value["schema"].as_str().unwrap_or_default();
+        if ![store::RECORD, store::UNCHECKED].contains(&schema) {
+            return Ok((Part::parse(path, &text)?, Checked::Same));
+        }
+        let checked = store::check(schema, &text);
+        if checked == Checked::Differs {
+            let kind = Kind::Data { path: path.into() };
+            return Err(Error::new(kind, format!("{}: the record differs from its checksum", path.display()))
+                .help("run the sweep again: it sets the record aside and repeats the run"));
         }
         let volume = value["input"].as_str().unwrap_or_default();
-        Part::read(&path.with_extension("d"), &value, volume, SLOWEST, &VOLUMES.map(String::from))
+        let part = Part::read(&path.with_extension("d"), &value, volume, SLOWEST, &VOLUMES.map(String::from))?;
+        Ok((part, checked))
     }
 
     /// The part of a record, whose histograms are in a folder, and its slowest requests if they were kept.
@@ -338,6 +367,7 @@ impl Part {
             None => Slowest::unknown(),
         };
         let histograms = histogram::read(&file, parquet)?;
+        sound::summary(folder, &record["summary"])?;
         Ok(Part::of(Member { key, volume, summary: &record["summary"], histograms, slowest, measures }))
     }
 }
@@ -349,19 +379,14 @@ fn entries<T>(table: &Json, read: impl Fn(&Json) -> Option<T>) -> Option<BTreeMa
 
 /// How long dies (units of exclusion) and channels were used, from their shares: a summary has no sums of them.
 fn used(summary: &Json) -> BTreeMap<String, (u128, u128)> {
-    let geometry = &summary["config"]["geometry"];
-    let product = |names: &[&str]| names.iter().map(|name| geometry[*name].as_u64()).product::<Option<u64>>();
-    let dies: &[&str] = match summary["config"]["device"]["exclusion"].as_str() {
-        Some("chip") => &["channels", "chips_per_channel"],
-        Some("channel") => &["channels"],
-        _ => &["channels", "chips_per_channel", "dies_per_chip"],
-    };
-    let of = |(name, units): (&str, &[&str])| {
+    let channels = summary["config"]["geometry"]["channels"].as_u64().map(u128::from);
+    let dies = sound::device(summary).map(|[_, _, dies]| dies);
+    let of = |(name, units): (&str, Option<u128>)| {
         let share = summary["utilisation"][name].as_f64()?;
-        let whole = u128::from(product(units)?) * u128::from(summary["simulated_ns"].as_u64()?);
+        let whole = units? * u128::from(summary["simulated_ns"].as_u64()?);
         Some((name.to_string(), ((share * whole as f64).round() as u128, whole)))
     };
-    [("die", dies), ("channel", &["channels"])].into_iter().filter_map(of).collect()
+    [("die", dies), ("channel", channels)].into_iter().filter_map(of).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use ssdlab_figures::figure::Cell;
 use ssdlab_sim::blame::{CAUSES, Extra};
 
 use crate::error::Result;
+use crate::names::clip;
+use crate::report::histogram::sums_to;
 use crate::report::table::{data, integer, whole};
 
 /// A request; fields are in the order of comparison.
@@ -77,14 +79,19 @@ impl Slowest {
         for (line, row) in table.rows.iter().enumerate() {
             let number = |at: usize| {
                 let found = integer(&row[at]).and_then(|value| u64::try_from(value).ok());
-                found.ok_or_else(|| data(path, format!("row {line}: `{}` is not a whole number", table.columns[at])))
+                let name = clip(&table.columns[at]);
+                found.ok_or_else(|| data(path, format!("row {}: `{name}` is not a whole number", line + 1)))
             };
             let mut own = Vec::new();
             for (at, name) in &causes {
                 own.push((name.to_string(), number(*at)?));
             }
             own.retain(|(_, ns)| *ns > 0);
-            let Cell::Text(op) = &row[op] else { return Err(data(path, format!("row {line}: `op` is not a word"))) };
+            let wrong = |what: &str| Err(data(path, format!("row {}: {what}", line + 1)));
+            let Cell::Text(op) = &row[op] else { return wrong("`op` is not a word") };
+            if !own.is_empty() && !sums_to(number(latency)?, own.iter().map(|(_, ns)| *ns)) {
+                return wrong("the causes do not sum to `latency_ns`, or it is beyond the clock");
+            }
             rows.push(Slow {
                 latency_ns: Reverse(number(latency)?),
                 volume: volume.into(),
@@ -117,6 +124,9 @@ impl Slowest {
         let row = |row: &Json| {
             let number = |name: &str| row[name].as_u64();
             let causes = row["causes"].as_object()?.iter().map(|(name, ns)| Some((name.clone(), ns.as_u64()?)));
+            let causes = causes.collect::<Option<Vec<_>>>()?;
+            let sum = sums_to(number("latency_ns")?, causes.iter().map(|(_, ns)| *ns));
+            (sum || causes.is_empty()).then_some(())?;
             Some(Slow {
                 latency_ns: Reverse(number("latency_ns")?),
                 volume: row["volume"].as_str()?.into(),
@@ -125,7 +135,7 @@ impl Slowest {
                 arrival_ns: number("arrival_ns")?,
                 offset: number("offset")?,
                 bytes: number("bytes")?,
-                causes: causes.collect::<Option<_>>()?,
+                causes,
             })
         };
         let rows = value["rows"].as_array()?.iter().map(row).collect::<Option<Vec<_>>>()?;

@@ -9,6 +9,8 @@ use crate::report::histogram::Quantile;
 
 /// Values that are kept one by one.
 pub const MOST: u64 = 1_000_000;
+/// Most runs with one value.
+const MOST_RUNS: u64 = 1 << 32;
 
 /// A number with a total order: that of its value.
 #[derive(Clone, Copy, Debug)]
@@ -142,8 +144,8 @@ impl Spread {
 
     /// From a file; none if it is not one.
     pub(super) fn parse(value: &Json) -> Option<Spread> {
-        let real = |value: &Json| Some(Real(value.as_str()?.parse().ok()?));
-        let count = |value: &Json| value.as_u64().filter(|count| *count > 0);
+        let real = |value: &Json| Some(Real(value.as_str()?.parse().ok().filter(|value: &f64| value.is_finite())?));
+        let count = |value: &Json| value.as_u64().filter(|count| *count > 0 && *count <= MOST_RUNS);
         if let Some(rows) = value["each"].as_array() {
             let row = |row: &Json| Some(((row[0].as_str()?.to_string(), real(&row[1])?), count(&row[2])?));
             return Some(Spread::Each(rows.iter().map(row).collect::<Option<_>>()?));

@@ -5,6 +5,7 @@ use std::path::Path;
 use ssdlab_figures::figure::Cell;
 use ssdlab_sim::blame::{Blame, CAUSES, Cause, Extra, ExtraBlame};
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
+use ssdlab_trace::CLOCK_MAX_NS;
 
 use crate::error::Result;
 use crate::report::causes::{self, Any, Sums};
@@ -61,6 +62,9 @@ pub const BANDS: [Quantile; 5] = [
     Quantile::new(99, 100),
     Quantile::new(999, 1_000),
 ];
+
+/// Most requests, pages or operations that results count: every number up to here is exact in all programs.
+pub const MOST_COUNT: u64 = 1 << 53;
 
 /// Requests in some buckets.
 pub fn count(buckets: &[Bucket]) -> u64 {
@@ -166,6 +170,38 @@ pub fn tail(buckets: &[Bucket], quantile: Quantile) -> Option<Band> {
     Some(Band::of(format!("p{}", quantile.percent()), &buckets[place(buckets, quantile)?..]))
 }
 
+/// Checks that a bucket that was read back can be one of a run: with requests, edges in order, a sum that its edges allow, and for
+/// latencies causes that sum to it.
+pub(crate) fn sound(bucket: &Bucket, of_latencies: bool) -> std::result::Result<(), String> {
+    let Bucket { lower, upper, count, sum, largest, causes, extras } = bucket;
+    if *count > MOST_COUNT {
+        return Err(format!("`count` is {count}: expected at most 2^53"));
+    }
+    if *largest > CLOCK_MAX_NS || *lower > CLOCK_MAX_NS {
+        return Err(format!("`largest_ns` is {largest} and `lower_ns` {lower}: expected at most {CLOCK_MAX_NS}"));
+    }
+    if !(lower <= largest && largest <= upper) {
+        return Err(format!(
+            "`largest_ns` is {largest}: expected a value from `lower_ns`, {lower}, to `upper_ns`, {upper}"
+        ));
+    }
+    let (count, least, most) = (u128::from(*count), u128::from(*lower), u128::from(*largest));
+    if !(count * least <= *sum && *sum <= count * most) {
+        return Err(format!("`sum_ns` is {sum}: expected {count} values from {lower} to {largest}"));
+    }
+    // Each is checked before they are added: their sum fits then.
+    let all = || causes.iter().chain(extras);
+    if of_latencies && (all().any(|ns| ns > sum) || all().sum::<u128>() != *sum) {
+        return Err("the causes do not sum to `sum_ns`".into());
+    }
+    Ok(())
+}
+
+/// The causes of a request that sum to its latency, each within the clock.
+pub(crate) fn sums_to(latency: u64, causes: impl Iterator<Item = u64>) -> bool {
+    latency <= CLOCK_MAX_NS && causes.map(u128::from).sum::<u128>() == u128::from(latency)
+}
+
 /// Places of the columns of causes of optional features, as far as there are any.
 fn extra_columns(columns: &[String]) -> Vec<(Extra, usize)> {
     let place = |extra: Extra| Some((extra, columns.iter().position(|column| column == extra.name())?));
@@ -179,7 +215,8 @@ fn extra_columns(columns: &[String]) -> Vec<(Extra, usize)> {
 pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
     let mut histograms = Histograms::default();
     let (mut at, mut extras): (Vec<usize>, Vec<(Extra, usize)>) = Default::default();
-    let mut line = 1;
+    // Latencies and waits of reads and writes.
+    let (mut line, mut counted) = (1, 0u128);
     table::rows(path, parquet, &mut |columns, row| {
         line += 1;
         let Some(row) = row else {
@@ -193,7 +230,9 @@ pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
             extras = extra_columns(columns);
             return Ok(true);
         };
-        let bad = |what: &str| data(path, format!("row {}: {what}", line - 2));
+        let bad = |what: &str| {
+            data(path, format!("row {}: {what}", line - 2)).help("give the file as --histograms of a run wrote it")
+        };
         let word = |i: usize| match &row[at[i]] {
             Cell::Text(text) => text.as_str(),
             _ => "",
@@ -224,9 +263,11 @@ pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
                 bucket.extras[*extra as usize] =
                     integer(&row[*place]).ok_or_else(|| bad(&format!("`{}` is not a whole number", extra.name())))?;
             }
-            if bucket.causes.iter().chain(&bucket.extras).sum::<u128>() != bucket.sum {
-                return Err(bad("the causes do not sum to `sum_ns`"));
-            }
+        }
+        sound(&bucket, word(0) == "latency").map_err(|what| bad(&what))?;
+        counted += u128::from(bucket.count);
+        if counted > 4 * u128::from(MOST_COUNT) {
+            return Err(bad(&format!("`count`: {counted} requests up to here, expected at most 2^53 of a kind")));
         }
         list.push(bucket);
         Ok(true)
@@ -273,12 +314,15 @@ pub fn of_requests(path: &Path, parquet: bool) -> Result<Histograms> {
             blame.add(*cause, whole(2 + i).ok_or_else(|| bad(&format!("`{name}` is not a whole number")))?);
         }
         let latency = whole(1).ok_or_else(|| bad("`latency_ns` is not a whole number"))?;
+        if latency > CLOCK_MAX_NS {
+            return Err(bad(&format!("`latency_ns` is {latency}: expected at most {CLOCK_MAX_NS}")));
+        }
         let mut more = ExtraBlame::default();
         for (extra, place) in &extras {
             let ns = integer(&row[*place]).and_then(|value| u64::try_from(value).ok());
             more.add(*extra, ns.ok_or_else(|| bad(&format!("`{}` is not a whole number", extra.name())))?);
         }
-        if blame.waits() + more.sum() + blame.service() != latency {
+        if !sums_to(latency, blame.0.iter().chain(&more.0).copied()) {
             return Err(bad("the causes do not sum to `latency_ns`"));
         }
         // Flushes are a kind of their own.
@@ -324,6 +368,45 @@ mod tests {
         assert_eq!(names, [("0 to 99 %".to_string(), 950), ("99 to 100 %".to_string(), 50)]);
         assert!(bands(&[]).is_empty() && tail(&[], Quantile::new(1, 2)).is_none());
         assert_eq!(bands(&[bucket(7, 1)]).len(), 1);
+    }
+
+    /// Two buckets of a file of --histograms; one cell is replaced.
+    fn file(column: &str, value: &str) -> std::result::Result<Histograms, String> {
+        let causes: Vec<&str> = CAUSES.iter().map(|(_, name)| *name).collect();
+        let head = format!("measure,op,lower_ns,upper_ns,count,sum_ns,largest_ns,{}", causes.join(","));
+        let row = |op: &str, first: &str| {
+            let rest = causes[1..].iter().map(|_| ",0").collect::<String>();
+            format!("latency,{op},100,109,3,315,109,{first}{rest}")
+        };
+        let mut cells: Vec<String> = row("write", "315").split(',').map(String::from).collect();
+        if let Some(at) = head.split(',').position(|name| name == column) {
+            cells[at] = value.into();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("h.csv");
+        std::fs::write(&path, format!("{head}\n{}\n{}\n", row("read", "315"), cells.join(","))).unwrap();
+        read(&path, false).map_err(|error| error.message.split("h.csv: ").last().unwrap_or_default().into())
+    }
+
+    #[test]
+    fn buckets_that_no_run_has_are_refused() {
+        let good = file("", "").unwrap();
+        assert_eq!((good.latency[0][0].sum, good.latency[1][0].count), (315, 3));
+        for (column, value, expected) in [
+            ("count", "9007199254740993", "row 2: `count` is 9007199254740993: expected at most 2^53"),
+            ("count", "-3", "row 2: `count` is not a whole number"),
+            ("count", "4", "row 2: `sum_ns` is 315: expected 4 values from 100 to 109"),
+            ("largest_ns", "110", "row 2: `largest_ns` is 110: expected a value from `lower_ns`, 100, to"),
+            ("lower_ns", "2305843009213693952", "row 2: `largest_ns` is 109 and `lower_ns` 2305843009213693952"),
+            ("queue", "314", "row 2: the causes do not sum to `sum_ns`"),
+            ("order", "340282366920938463463374607431768211455", "row 2: the causes do not sum to `sum_ns`"),
+        ] {
+            let said = file(column, value).unwrap_err();
+            assert!(said.starts_with(expected), "{column} = {value}: {said}");
+        }
+        assert!(sums_to(5, [2, 3].into_iter()) && !sums_to(5, [2, 2].into_iter()));
+        assert!(!sums_to(4, [u64::MAX, 5].into_iter()), "sums are exact");
+        assert!(!sums_to(1 << 61, [1 << 61].into_iter()));
     }
 
     #[test]

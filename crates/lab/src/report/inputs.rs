@@ -8,9 +8,11 @@ use ssdlab_figures::escape;
 use ssdlab_figures::figure::{Source, Table};
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::report::causes::{self, Sums};
 use crate::report::histogram;
 use crate::report::json::{number, shown, text};
+use crate::report::sound::{self, Kind};
 use crate::report::summaries;
 use crate::report::sweep::{self, Sweep};
 use crate::report::table::{self, Columns, data};
@@ -128,9 +130,9 @@ impl Inputs {
                 Content::Whatif => inputs.whatif = value,
                 Content::Requests => inputs.run.histograms = Some(histogram::of_requests(path, parquet)?),
                 Content::Histograms => inputs.run.histograms = Some(histogram::read(path, parquet)?),
-                Content::Series => inputs.run.series = Some(table::whole(path, parquet)?),
-                Content::Dies => inputs.run.dies = Some(table::whole(path, parquet)?),
-                Content::Blocks => inputs.run.blocks = Some(table::whole(path, parquet)?),
+                Content::Series => inputs.run.series = Some(checked(path, parquet, Kind::Series)?),
+                Content::Dies => inputs.run.dies = Some(checked(path, parquet, Kind::Dies)?),
+                Content::Blocks => inputs.run.blocks = Some(checked(path, parquet, Kind::Blocks)?),
                 Content::Timeline => inputs.run.timeline = Some(timeline::read(path, window)?),
                 Content::Sweep => inputs.sweep = Some(Sweep::read(path)?),
             }
@@ -292,6 +294,7 @@ impl Run {
                 }
             }
         }
+        self.within(summary, path)?;
         if let Some(series) = &self.series {
             let sum = |name: &str| Columns(series).total(name);
             let own = sum("requests").unwrap_or(0).saturating_sub(sum("warmup").unwrap_or(0));
@@ -321,6 +324,26 @@ impl Run {
     }
 }
 
+impl Run {
+    /// Checks that planes, blocks and dies are those of the summary's device.
+    fn within(&self, summary: &Value, path: &dyn Fn(&[Content]) -> PathBuf) -> Result<()> {
+        let Some([planes, blocks, dies]) = sound::device(summary) else { return Ok(()) };
+        if let Some(table) = &self.blocks {
+            let file = path(&[Content::Blocks]);
+            sound::within(&file, table, "plane", planes)?;
+            sound::within(&file, table, "block", blocks)?;
+        }
+        self.dies.as_ref().map_or(Ok(()), |table| sound::within(&path(&[Content::Dies]), table, "die", dies))
+    }
+}
+
+/// A table whose cells are those of a run.
+fn checked(path: &Path, parquet: bool, kind: Kind) -> Result<Table> {
+    let table = table::whole(path, parquet)?;
+    sound::table(path, &table, kind)?;
+    Ok(table)
+}
+
 /// The base name of a file, as it is shown.
 pub fn base_name(path: &Path) -> String {
     escape::name(&path.file_name().unwrap_or(path.as_os_str()).to_string_lossy())
@@ -345,13 +368,10 @@ fn directory(path: &Path) -> Result<(Content, bool, Option<Value>)> {
     }
 }
 
-/// Limit on JSON files. The summary of the largest configuration is far below.
-const LONGEST: u64 = 256 << 20;
-
 fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
     let cannot = |error: std::io::Error| Error::file("read", path, &error);
     let mut head = Vec::new();
-    let file = std::fs::File::open(path).map_err(cannot)?;
+    let file = files::open_regular("result", path)?;
     (&file).take(4096).read_to_end(&mut head).map_err(cannot)?;
     let unknown = || {
         data(path, "no result of ssdlab").help(
@@ -361,16 +381,14 @@ fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
     let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());
     match first {
         Some(b'{') => {
-            let mut bytes = Vec::new();
-            let file = std::fs::File::open(path).map_err(cannot)?;
-            file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?;
-            if bytes.len() as u64 > LONGEST {
-                return Err(data(path, format!("longer than {} MiB", LONGEST >> 20)));
-            }
+            let bytes = files::read("result", path, files::MOST_BYTES)?;
             let value: Value =
                 serde_json::from_slice(&bytes).map_err(|error| data(path, format!("not JSON: {error}")))?;
             let content = match value["schema"].as_str() {
-                Some("ssdlab.summary/1") => Content::Summary,
+                Some("ssdlab.summary/1") => {
+                    sound::summary(path, &value)?;
+                    Content::Summary
+                }
                 Some("ssdlab.compare/1") => Content::Compare,
                 Some("ssdlab.reproduce/1") => Content::Reproduce,
                 Some("ssdlab.explain/1") => Content::Explain,

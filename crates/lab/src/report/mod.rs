@@ -10,6 +10,7 @@ pub mod histogram;
 pub mod inputs;
 pub mod json;
 pub mod page;
+pub mod sound;
 pub mod summaries;
 pub mod sweep;
 pub mod table;

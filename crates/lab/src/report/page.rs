@@ -24,6 +24,7 @@ use crate::report::sweep::{State, Sweep};
 use crate::report::told::Told;
 use crate::report::whatif;
 use crate::report::words;
+use crate::sweep::store::unchecked_note;
 use crate::text::{count, percent, plural};
 
 const STYLE: &str = include_str!("../../assets/page.css");
@@ -135,7 +136,9 @@ struct Section {
 /// As [`Page::check`]; or the page would be longer than its limit after the last step.
 pub fn write(inputs: &Inputs, page: &Page) -> Result<Written> {
     page.check()?;
-    let (mut detail, mut remarks) = (Detail::of(page), Vec::new());
+    let unchecked = inputs.sweep.as_ref().and_then(|sweep| unchecked_note(sweep.unchecked));
+    let remarks = unchecked.map(|said| format!("report: {said}"));
+    let (mut detail, mut remarks) = (Detail::of(page), Vec::from_iter(remarks));
     let mut html = assemble(inputs, page, &detail, &remarks);
     for (step, said) in THINNING {
         if html.len() as u64 <= page.most_bytes {

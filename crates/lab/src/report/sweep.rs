@@ -145,6 +145,8 @@ pub struct Sweep {
     pub columns: Vec<Column>,
     /// Runs by what became of them: left, done, refused, failed, as [`State`] has them.
     pub runs: [u64; 4],
+    /// Records of a version before 0.1.3, whose content cannot be checked.
+    pub unchecked: u64,
 }
 
 /// A run of a study: its point, its key, and the texts of the point's values.
@@ -241,6 +243,7 @@ impl Sweep {
             column.halves.resize(sweep.points.len(), f64::NAN);
         }
         sweep.order();
+        sweep.unchecked = store.unchecked();
         Ok(sweep)
     }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 use ssdlab_figures::figure::{Cell, Table};
 
 use crate::error::{Error, Kind, Result};
+use crate::files;
+use crate::results::sheet::unguarded;
 
 /// An error about the content of a file.
 pub(crate) fn data(path: &Path, message: impl std::fmt::Display) -> Error {
@@ -60,12 +62,12 @@ fn cell(text: &str) -> Cell {
     }
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => Cell::Real(value),
-        _ => Cell::Text(text.into()),
+        _ => Cell::Text(unguarded(text).into()),
     }
 }
 
 fn csv_rows(path: &Path, row: &mut Row<'_>) -> Result<()> {
-    let file = std::fs::File::open(path).map_err(|error| Error::file("read", path, &error))?;
+    let file = files::open_regular("table", path)?;
     let mut reader = csv::ReaderBuilder::new().from_reader(std::io::BufReader::new(file));
     let broken = |error: csv::Error| data(path, format!("not a table of results: {error}"));
     let columns: Vec<String> = reader.headers().map_err(broken)?.iter().map(String::from).collect();
@@ -94,7 +96,7 @@ fn parquet_rows(path: &Path, _row: &mut Row<'_>) -> Result<()> {
 fn parquet_rows(path: &Path, row: &mut Row<'_>) -> Result<()> {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
-    let file = std::fs::File::open(path).map_err(|error| Error::file("read", path, &error))?;
+    let file = files::open_regular("table", path)?;
     let broken = |error: parquet::errors::ParquetError| data(path, format!("not a table of results: {error}"));
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let schema = reader.metadata().file_metadata().schema_descr();

@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use prost::Message;
+use ssdlab_trace::CLOCK_MAX_NS;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::files;
 use crate::report::table::data;
 use crate::results::perfetto::{SLICE_BEGIN, SLICE_END, TracePacket};
 use crate::results::timeline::{GROUPS, SECOND, Span};
 
+/// Limit on files: a timeline is of a short run or of a window of a long one.
+const MOST_BYTES: u64 = 1 << 30;
 /// Most rows that are shown.
 const MOST_ROWS: usize = 24;
 
@@ -59,8 +63,9 @@ fn slices(bytes: &[u8], path: &Path, each: &mut dyn FnMut(Slice)) -> Result<BTre
     let broken = |error: prost::DecodeError| data(path, format!("not a timeline of ssdlab: {error}"));
     let mut names = BTreeMap::new();
     let mut open: BTreeMap<u64, Slice> = BTreeMap::new();
-    let mut rest = bytes;
+    let (mut rest, mut number) = (bytes, 0u64);
     while !rest.is_empty() {
+        number += 1;
         let (tag, _) = prost::encoding::decode_key(&mut rest).map_err(broken)?;
         let length = prost::encoding::decode_varint(&mut rest).map_err(broken)?;
         let length = usize::try_from(length).ok().filter(|length| *length <= rest.len() && tag == 1);
@@ -74,6 +79,13 @@ fn slices(bytes: &[u8], path: &Path, each: &mut dyn FnMut(Slice)) -> Result<BTre
             names.insert(uuid, name);
         }
         let (Some(event), Some(at)) = (packet.track_event, packet.timestamp) else { continue };
+        let wrong = |expected: String| {
+            let message = format!("packet {number}: `timestamp` is {at}: expected {expected}");
+            Err(data(path, message).help("give the file as --timeline of a run wrote it"))
+        };
+        if at > CLOCK_MAX_NS {
+            return wrong(format!("at most {CLOCK_MAX_NS}"));
+        }
         let track = event.track_uuid.unwrap_or(0);
         if event.r#type == Some(SLICE_BEGIN) {
             let class = event.categories.into_iter().next().unwrap_or_default();
@@ -83,6 +95,9 @@ fn slices(bytes: &[u8], path: &Path, each: &mut dyn FnMut(Slice)) -> Result<BTre
         } else if event.r#type == Some(SLICE_END)
             && let Some(slice) = open.remove(&track)
         {
+            if at < slice.from {
+                return wrong(format!("at least {}, where the slice that it ends begins", slice.from));
+            }
             each(Slice { to: at, ..slice });
         }
     }
@@ -101,7 +116,7 @@ fn of_requests(track: u64) -> (bool, bool) {
 /// # Errors
 /// The file can't be read, or is no timeline.
 pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
-    let bytes = std::fs::read(path).map_err(|error| Error::file("read", path, &error))?;
+    let bytes = files::read("timeline", path, MOST_BYTES)?;
     let (mut slowest, mut last): (Option<Slice>, u64) = (None, 0);
     slices(&bytes, path, &mut |slice| {
         last = last.max(slice.to);
@@ -149,4 +164,37 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
         Bar { row, from: slice.from.max(from), to: slice.to.min(to), class: slice.class, name: slice.name }
     }));
     Ok(Timeline { rows, used_rows, bars, from, to, notes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::perfetto::{Trace, TrackEvent};
+
+    /// A request from one time to another.
+    fn slice(from: u64, to: u64) -> std::result::Result<Timeline, String> {
+        let packet = |kind: i32, at: u64| TracePacket {
+            timestamp: Some(at),
+            track_event: Some(TrackEvent { r#type: Some(kind), track_uuid: Some(1 << 32), ..TrackEvent::default() }),
+            ..TracePacket::default()
+        };
+        let trace = Trace { packet: vec![packet(SLICE_BEGIN, from), packet(SLICE_END, to)] };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.pftrace");
+        std::fs::write(&path, trace.encode_to_vec()).unwrap();
+        read(&path, None).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn times_that_no_run_has_are_refused() {
+        let good = slice(5, 25).unwrap();
+        assert_eq!((good.bars[0].from, good.bars[0].to, good.from, good.to), (5, 25, 3, 27));
+        let said = slice(25, 5).unwrap_err();
+        assert!(
+            said.ends_with("packet 2: `timestamp` is 5: expected at least 25, where the slice that it ends begins"),
+            "{said}"
+        );
+        let said = slice(1 << 61, u64::MAX).unwrap_err();
+        assert!(said.contains("packet 1: `timestamp` is 2305843009213693952: expected at most"), "{said}");
+    }
 }

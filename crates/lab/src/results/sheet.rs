@@ -306,11 +306,22 @@ impl Ended {
     }
 }
 
+/// How texts begin that a spreadsheet program reads as a formula.
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+/// Stands before such a text in CSV, and before a text that begins with it: so [`unguarded`] gives each text back.
+const GUARD: char = '\'';
+
 /// A text as a cell of CSV: quoted where necessary, and never read as a formula by a spreadsheet program.
 pub fn quoted(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let text = if formula { format!("'{text}") } else { text.to_string() };
+    let guarded = text.starts_with(FORMULA) || text.starts_with(GUARD);
+    let text = if guarded { format!("{GUARD}{text}") } else { text.to_string() };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
+/// The text of a cell of CSV, without what [`quoted`] put before it. (Readers of CSV take the quotes off.)
+pub fn unguarded(cell: &str) -> &str {
+    let guarded = |rest: &&str| rest.starts_with(FORMULA) || rest.starts_with(GUARD);
+    cell.strip_prefix(GUARD).filter(guarded).unwrap_or(cell)
 }
 
 /// An unfinished table.
@@ -579,5 +590,26 @@ mod parquet_file {
     fn cannot(path: &Path, error: &ParquetError) -> Error {
         let kind = ErrorKind::File { path: path.into(), cause: std::io::ErrorKind::Other, code: None };
         Error::new(kind, format!("cannot write {}: {error}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod guards {
+    use super::*;
+
+    #[test]
+    fn a_text_comes_back_from_csv_as_it_was() {
+        let texts = [
+            "", "a", "-rf", "=1+1", "+x", "@home", "\tx", "'-rf", "'", "''", "'a", " a ", "a,b", "a\"b", "-,\"", "x\ny",
+        ];
+        for text in texts {
+            let table = format!("name,x\n{},1\n", quoted(text));
+            let mut reader = csv::ReaderBuilder::new().from_reader(table.as_bytes());
+            let record = reader.records().next().unwrap_or_else(|| panic!("{table}")).unwrap();
+            assert_eq!(unguarded(&record[0]), text, "{}", quoted(text));
+            assert!(!record[0].starts_with(FORMULA), "{text}: a spreadsheet program would compute it");
+        }
+        // What a person writes stays, unless a guard stands before a formula.
+        assert_eq!((unguarded("'quoted'"), unguarded("'=x")), ("'quoted'", "=x"));
     }
 }

@@ -8,6 +8,7 @@ use serde::de::IgnoredAny;
 
 use crate::drive::Tick;
 use crate::error::Result;
+use crate::names::clip;
 use crate::sweep::job::{End, Follow, Job, Terms};
 use crate::sweep::store::{Failed, Failure, Store, beat};
 use crate::variants::points::Filling;
@@ -56,7 +57,7 @@ pub fn attempt(
         let record = String::from_utf8(store.bytes(job.key)?).unwrap_or_default();
         return Ok(End::Record { record, cost: None, status: read.status });
     }
-    let before = store.failure(job.key).map_or(0, |failure| failure.attempts);
+    let (before, kills) = store.failure(job.key).map_or((0, 0), |failure| (failure.attempts, failure.kills));
     if job.refused.is_some() {
         let end = job.perform(terms, filling, None, before + 1, follow)?;
         if let End::Record { record, .. } = &end {
@@ -64,7 +65,7 @@ pub fn attempt(
         }
         return Ok(end);
     }
-    let mark = store.begin(job.key, before + 1)?;
+    let mark = store.begin(job.key, before + 1, kills)?;
     if !terms.keep.is_empty() {
         store.disk().folder(&folder)?;
     }
@@ -74,8 +75,8 @@ pub fn attempt(
         End::Record { record, cost, .. } => store.put(job.key, record, cost.as_deref())?,
         End::Failure { status, exit_status, message } => {
             let command = job.command(terms.check);
-            let (exit_status, message) = (*exit_status, message.clone());
-            store.fail(job.key, &Failure { status: *status, exit_status, message, command, attempts: before + 1 })?;
+            let (status, exit_status, message) = (*status, *exit_status, message.clone());
+            store.fail(job.key, &Failure { status, exit_status, message, command, attempts: before + 1, kills })?;
         }
         End::Stopped => {}
     }
@@ -83,7 +84,8 @@ pub fn attempt(
     Ok(end)
 }
 
-/// Notes that the process of an earlier attempt was killed. Returns whether it was.
+/// Notes that the process of an earlier attempt is gone: it crashed, which is a failure, or it was killed, which is no attempt but
+/// counts by itself. Returns whether it is gone.
 ///
 /// # Errors
 /// The store can't be written.
@@ -92,13 +94,31 @@ pub fn bury(job: &Job<'_>, terms: &Terms, store: &Store) -> Result<bool> {
     if alive {
         return Ok(false);
     }
-    // A process that was killed right after it had kept its failure is counted already.
-    let counted = store.failure(job.key).is_some_and(|failure| failure.attempts >= mark.attempt);
+    let before = store.failure(job.key);
+    // A process that was killed right after it had kept its failure is counted already, and so is one that another process found.
+    let counted = before.as_ref().is_some_and(|failure| failure.attempts >= mark.attempt || failure.kills > mark.kills);
     if !counted && !store.has(job.key) {
-        let attempts = mark.attempt;
-        let message = format!("its process {} on {} was killed", mark.process, mark.host);
+        let process = format!("its process {} on {}", mark.process, clip(&mark.host));
         let command = job.command(terms.check);
-        store.fail(job.key, &Failure { status: Failed::Killed, exit_status: 137, message, command, attempts })?;
+        let failure = match store.ended_by(&mark) {
+            Some(signal) => Failure {
+                status: Failed::Failed,
+                exit_status: signal.saturating_add(128),
+                message: format!("{process} crashed: signal {signal}"),
+                command,
+                attempts: mark.attempt,
+                kills: mark.kills,
+            },
+            None => Failure {
+                status: Failed::Killed,
+                exit_status: 137,
+                message: format!("{process} was killed"),
+                command,
+                attempts: mark.attempt.saturating_sub(1),
+                kills: mark.kills + 1,
+            },
+        };
+        store.fail(job.key, &failure)?;
     }
     store.unmark(job.key)?;
     Ok(true)

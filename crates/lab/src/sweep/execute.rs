@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::ScopedJoinHandle;
+use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
@@ -28,7 +28,7 @@ use crate::variants::points::Filling;
 /// Which failures are tried again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Retry {
-    /// Those that ran out of time or memory or were killed, three attempts each.
+    /// Those that ran out of time or memory, three attempts each, and those whose process was killed, ten times.
     #[default]
     Usual,
     /// Also those that failed.
@@ -667,7 +667,12 @@ fn work(engine: &Engine<'_>, items: &[Item]) -> Result<()> {
         }
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(worker)).collect();
+        // As many as the system gives; if it gives none, this thread does the work.
+        let begin = |_| Builder::new().spawn_scoped(scope, worker).ok();
+        let threads: Vec<_> = (0..jobs).map_while(begin).collect();
+        if threads.is_empty() {
+            worker();
+        }
         let mut beaten = Instant::now();
         while !threads.iter().all(ScopedJoinHandle::is_finished) {
             let _ = engine.go_on();

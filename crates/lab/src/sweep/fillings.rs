@@ -73,7 +73,9 @@ impl Fillings {
         fill: impl FnOnce(GoOn<'_>) -> Result<Device>,
     ) -> Result<Device> {
         let Some((path, key)) = self.file(config, seed, check) else { return fill(go_on) };
-        if let Ok(file) = File::open(&path) {
+        if !crate::files::is_special(&path)
+            && let Ok(file) = File::open(&path)
+        {
             match read(file, &key, config, (seed, check), go_on) {
                 Ok(Ok(device)) => return Ok(device),
                 Ok(Err(error)) => return Err(refuse(error)),
@@ -148,7 +150,7 @@ impl<T: Write> Write for Passing<'_, T> {
 
 /// Writes a file: the head, the key, the compressed filling, and the hash of all of it.
 fn write(path: &Path, key: &str, device: &mut Device, go_on: GoOn<'_>) -> Result<()> {
-    let mut file = Output::create(path)?;
+    let mut file = Output::internal(path)?;
     let mut passing = Passing::new(&mut file, go_on);
     let written = passing.write_all(format!("{HEAD}{key}\n").as_bytes()).and_then(|()| {
         let mut packed = zstd::stream::write::Encoder::new(&mut passing, LEVEL)?;

@@ -15,7 +15,6 @@ use ssdlab_sim::{Check, ConfigError};
 use crate::drive::{Device, Tick, interrupted};
 use crate::error::{Class, Error, Kind, Result};
 use crate::input::Requests;
-use crate::outcome::json;
 use crate::perf::{Moment, peak_rss, thread_cpu};
 use crate::results::sheet::Place;
 use crate::run::{self, How, Outputs};
@@ -24,7 +23,7 @@ use crate::sweep::cost::{Cost, filled_pages, machine};
 use crate::sweep::fillings::Fillings;
 use crate::sweep::key::Mode;
 use crate::sweep::points::{VERSION, collector};
-use crate::sweep::store::{Failed, RUN, Record, Status, host, now_s};
+use crate::sweep::store::{Failed, RECORD, Record, Status, host, now_s, sealed};
 use crate::variants::points::Filling;
 
 /// What is kept of a run beside its record.
@@ -171,8 +170,8 @@ impl Job<'_> {
     }
 
     fn record<S: Serialize>(&self, status: Status, summary: Option<S>) -> String {
-        json(&Record {
-            schema: RUN,
+        sealed(&Record {
+            schema: RECORD,
             version: VERSION,
             key: self.key,
             config: self.config,

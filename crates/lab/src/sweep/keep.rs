@@ -38,7 +38,7 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
     disk.folder(&folder)?;
     let write = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);
-        if std::fs::read(&path).is_ok_and(|old| old == bytes) { Ok(()) } else { disk.write(&path, bytes) }
+        if same(&path, bytes) { Ok(()) } else { disk.write(&path, bytes) }
     };
     let files: BTreeMap<&String, PathBuf> = points
         .inputs
@@ -58,6 +58,12 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
     }
 }
 
+/// Whether a file has these bytes. No more of it is read.
+fn same(path: &Path, bytes: &[u8]) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == bytes.len() as u64)
+        && std::fs::read(path).is_ok_and(|old| old == bytes)
+}
+
 /// Axes and key of each run. Keys change with the program's version and with what inputs hold, while the study stays the same.
 fn table(points: &Points, folder: &Path, disk: &Disk) -> Result<()> {
     let mut columns: Vec<(&str, Kind)> = vec![("point", Kind::Number), ("seed", Kind::Number), ("key", Kind::Text)];
@@ -71,8 +77,7 @@ fn table(points: &Points, folder: &Path, disk: &Disk) -> Result<()> {
         sheet.row(own.into_iter().chain(texts.iter().map(|text| Cell::Text(text))))?;
     }
     let table = sheet.finish()?.file();
-    let read = |path: &Path| std::fs::read(path).ok();
-    if table.content().and_then(read).is_some_and(|new| Some(new) == read(&path)) {
+    if table.content().and_then(|new| std::fs::read(new).ok()).is_some_and(|new| same(&path, &new)) {
         return Ok(());
     }
     disk.publish(table).map_err(|error: Error| error.note("the points of the study"))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_trace::{LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, Trace, WithinSecond, workload};
 
 use crate::error::{Error, Result};
-use crate::files::resolved;
+use crate::files::{self, resolved};
 use crate::input::{Origin, Reading, Requests, Tenant, When};
 use crate::names::clip;
 
@@ -181,7 +181,8 @@ pub(crate) struct Known {
 impl Hashes {
     /// The hashes that a file keeps; none if there is no such file.
     pub fn open(path: &Path) -> Hashes {
-        let read = std::fs::read_to_string(path).ok().and_then(|text| serde_json::from_str(&text).ok());
+        let read = files::read("file of hashes", path, files::MOST_BYTES).ok();
+        let read = read.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Hashes { known: Mutex::new(read.unwrap_or_default()), fresh: Mutex::new(false) }
     }
 
@@ -210,10 +211,11 @@ impl Hashes {
         if let Some(old) = all.get(&path)
             && (old.size, old.modified_ns, old.inode) == (known.size, known.modified_ns, known.inode)
         {
+            files::opening(&path)?;
             return Ok(old.hash.clone());
         }
         let mut hasher = blake3::Hasher::new();
-        let mut file = std::fs::File::open(&path).map_err(cannot)?;
+        let mut file = files::open_regular(what, &path)?;
         std::io::copy(&mut file, &mut hasher).map_err(cannot)?;
         known.hash = hasher.finalize().to_hex().to_string();
         let hash = known.hash.clone();

@@ -1,8 +1,10 @@
 //! A folder that remembers runs by their keys. Records are deterministic, so two processes that run the same key write the same
 //! bytes: nothing is locked, and any number of machines may share the folder.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::IgnoredAny;
@@ -11,27 +13,36 @@ use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Kind, Result};
+use crate::files;
 use crate::names::clip;
 use crate::outcome::json;
 use crate::output;
 use crate::sweep::cost::Cost;
 use crate::sweep::disk::{Disk, TEMPORARY};
 use crate::sweep::key::{Mode, key};
+use crate::text::plural;
 
 /// The schema of stores.
 pub const SCHEMA: &str = "ssdlab.store/1";
 /// The schema of records.
-pub const RUN: &str = "ssdlab.run/1";
+pub const RECORD: &str = "ssdlab.record/2";
+/// The schema of records before 0.1.3, which have no checksum.
+pub const UNCHECKED: &str = "ssdlab.run/1";
 /// A process on another machine that has not touched its mark for so long is gone.
 pub const SILENCE: Duration = Duration::from_secs(600);
-/// Attempts at a point that timed out, needed too much memory or was killed.
+/// Attempts at a point that timed out or needed too much memory.
 pub const ATTEMPTS: u64 = 3;
+/// How often the process of a point may be killed: the cause is mostly not the point, but a point that needs too much of a machine
+/// has to end some time.
+pub const KILLS: u64 = 10;
 
 /// A folder of records.
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
     disk: Disk,
+    /// Keys of records without a checksum that were read.
+    unchecked: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// Whether a run gave a result.
@@ -47,7 +58,7 @@ pub enum Status {
 /// A record as it is written.
 #[derive(Serialize)]
 pub struct Record<'r, S: Serialize> {
-    /// [`RUN`].
+    /// [`RECORD`].
     pub schema: &'static str,
     /// The version of the program.
     pub version: &'static str,
@@ -103,7 +114,58 @@ impl<S> Read<S> {
             Status::Refused => self.rule.is_some(),
         };
         let own = key(&self.version, &digest, &self.input, self.seed, self.mode);
-        self.schema == RUN && self.key == expected && own == expected && whole
+        self.key == expected && own == expected && whole
+    }
+}
+
+/// Whether the content of a record is what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// It has its checksum.
+    Same,
+    /// It is of a version without checksums.
+    Unknown,
+    /// It has another one.
+    Differs,
+}
+
+/// Says that the content of some records could not be checked, if there are any.
+pub fn unchecked_note(records: u64) -> Option<String> {
+    let what = plural(records, "record");
+    (records > 0)
+        .then(|| format!("{what} without a checksum, from before 0.1.3: changes made there since cannot be seen"))
+}
+
+/// What stands before the checksum in the canonical text of a record, which is its last field.
+const CHECKSUM: &str = ",\"checksum\":\"";
+
+/// The checksum of a record: BLAKE3 over its canonical text, JSON without blanks between its values and without the checksum.
+fn checksum(canonical: &[u8]) -> String {
+    blake3::hash(canonical).to_hex().to_string()
+}
+
+/// A record with its checksum, as it is written.
+pub fn sealed<S: Serialize>(record: &Record<'_, S>) -> String {
+    let text = json(record);
+    let open = text.trim_end().strip_suffix('}').map_or("", str::trim_end);
+    format!("{open},\n  \"checksum\": \"{}\"\n}}\n", checksum(&compact(&text)))
+}
+
+/// Compares a record with its checksum.
+pub fn check(schema: &str, text: &str) -> Checked {
+    match schema {
+        UNCHECKED => Checked::Unknown,
+        RECORD => {
+            let compact = compact(text);
+            let at = compact.windows(CHECKSUM.len()).rposition(|window| window == CHECKSUM.as_bytes());
+            let parts = at.map(|at| (&compact[..at], &compact[at + CHECKSUM.len()..]));
+            let same = parts.is_some_and(|(content, own)| {
+                let whole = [content, b"}"].concat();
+                own.strip_suffix(b"\"}") == Some(checksum(&whole).as_bytes())
+            });
+            if same { Checked::Same } else { Checked::Differs }
+        }
+        _ => Checked::Differs,
     }
 }
 
@@ -156,14 +218,17 @@ pub struct Failure {
     pub message: String,
     /// The command that repeats it.
     pub command: String,
-    /// Attempts so far.
+    /// Attempts that ended so far: those of processes that were killed are not among them.
     pub attempts: u64,
+    /// How often its process was killed.
+    #[serde(default)]
+    pub kills: u64,
 }
 
 impl Failure {
     /// Whether no further attempt is made unless one is asked for.
     pub fn for_good(&self) -> bool {
-        self.status == Failed::Failed || self.attempts >= ATTEMPTS
+        self.status == Failed::Failed || self.attempts >= ATTEMPTS || self.kills >= KILLS
     }
 }
 
@@ -178,7 +243,38 @@ pub struct Mark {
     pub started: u64,
     /// The attempt at the point.
     pub attempt: u64,
+    /// How often a process of the point was killed before.
+    #[serde(default)]
+    pub kills: u64,
 }
+
+impl Mark {
+    /// That of this process.
+    fn own(attempt: u64, kills: u64) -> Mark {
+        Mark { host: host(), process: std::process::id(), started: started(std::process::id()), attempt, kills }
+    }
+
+    /// The mark in a file, and whether its process is alive; none if there is no such file.
+    fn read(path: &Path) -> Option<(Mark, bool)> {
+        path.symlink_metadata().ok()?;
+        let bytes = files::read("mark", path, MOST_NOTE).unwrap_or_default();
+        let Ok(mark) = serde_json::from_slice::<Mark>(&bytes) else {
+            // An empty one: its process was killed between creating and writing it, or is doing so now. Before 0.1.3, claims were
+            // the name of their machine.
+            let none = Mark { host: String::new(), process: 0, started: 0, attempt: 1, kills: 0 };
+            let patience = if bytes.is_empty() { Duration::from_secs(5) } else { SILENCE };
+            return Some((none, silent_for(path) < patience));
+        };
+        let alive = match mark.host == host() && mark.started != 0 {
+            true => started(mark.process) == mark.started,
+            false => silent_for(path) < SILENCE,
+        };
+        Some((mark, alive))
+    }
+}
+
+/// Limit on marks, failures and costs.
+const MOST_NOTE: u64 = 1 << 20;
 
 /// What a store has of a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,7 +297,8 @@ impl Store {
     /// # Errors
     /// The folder can't be written, or is something else.
     pub fn create(root: &Path, disk: Disk) -> Result<Store> {
-        let store = Store { root: root.into(), disk };
+        let store = Store { root: root.into(), disk, unchecked: Arc::default() };
+        files::protect(root);
         if store.root.join("store.json").exists() {
             store.check()?;
         } else {
@@ -215,6 +312,7 @@ impl Store {
                 return Err(Error::usage(message).help("name a folder that does not exist, or one that a sweep made"));
             }
             store.disk.write(&store.root.join("store.json"), format!("{{\"schema\": \"{SCHEMA}\"}}\n").as_bytes())?;
+            files::protect(root);
         }
         Ok(store)
     }
@@ -224,16 +322,17 @@ impl Store {
     /// # Errors
     /// There is none.
     pub fn open(root: &Path) -> Result<Store> {
-        let store = Store { root: root.into(), disk: Disk::default() };
+        let store = Store { root: root.into(), disk: Disk::default(), unchecked: Arc::default() };
+        files::protect(root);
         store.check()?;
         Ok(store)
     }
 
     fn check(&self) -> Result<()> {
         let path = self.root.join("store.json");
-        let text = std::fs::read_to_string(&path).map_err(|error| Error::file("read the store", &path, &error))?;
+        let bytes = files::read("store", &path, MOST_NOTE)?;
         let schema =
-            serde_json::from_str::<Json>(&text).ok().and_then(|store| Some(store["schema"].as_str()?.to_string()));
+            serde_json::from_slice::<Json>(&bytes).ok().and_then(|store| Some(store["schema"].as_str()?.to_string()));
         if schema.as_deref() == Some(SCHEMA) {
             return Ok(());
         }
@@ -299,24 +398,40 @@ impl Store {
         self.file(key, ".json").exists()
     }
 
-    /// A record. One that does not parse, or is not that of its key, is moved to `broken` and counted there.
+    /// A record. One that does not parse, is not that of its key, or differs from its checksum is moved to `broken` and counted
+    /// there, and so is what is no regular file or larger than any record.
     ///
     /// # Errors
     /// It can't be read or moved.
     pub fn read<S: for<'d> Deserialize<'d>>(&self, key: &str) -> Result<Option<Read<S>>> {
         let path = self.file(key, ".json");
-        let bytes = match std::fs::read(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::file("read", &path, &error)),
+        let text = match files::read_data("record", &path, files::MOST_BYTES) {
+            Ok(text) => text,
+            Err(error) => match error.kind {
+                Kind::File { cause: ErrorKind::NotFound, .. } => return Ok(None),
+                Kind::File { cause: ErrorKind::InvalidInput | ErrorKind::IsADirectory, .. } | Kind::Data { .. } => {
+                    String::new()
+                }
+                _ => return Err(error),
+            },
         };
-        match serde_json::from_slice::<Read<S>>(&bytes) {
-            Ok(read) if read.fits(key) => Ok(Some(read)),
-            _ => {
+        let read = serde_json::from_str::<Read<S>>(&text).ok().filter(|read| read.fits(key));
+        match read.as_ref().map(|read| check(&read.schema, &text)) {
+            Some(Checked::Same) => {}
+            Some(Checked::Unknown) => {
+                self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.into());
+            }
+            Some(Checked::Differs) | None => {
                 self.set_aside(&path, key)?;
-                Ok(None)
+                return Ok(None);
             }
         }
+        Ok(read)
+    }
+
+    /// How many of the records that were read so far have no checksum.
+    pub fn unchecked(&self) -> u64 {
+        self.unchecked.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
     }
 
     /// Whether there is a good record, without its summary.
@@ -333,7 +448,7 @@ impl Store {
     /// They can't be read.
     pub fn bytes(&self, key: &str) -> Result<Vec<u8>> {
         let path = self.file(key, ".json");
-        std::fs::read(&path).map_err(|error| Error::file("read", &path, &error))
+        files::read("record", &path, files::MOST_BYTES)
     }
 
     fn set_aside(&self, path: &Path, key: &str) -> Result<()> {
@@ -370,14 +485,14 @@ impl Store {
 
     /// The cost of a run, if it is known.
     pub fn cost(&self, key: &str) -> Option<Cost> {
-        let text = std::fs::read_to_string(self.file(key, ".perf.json")).ok()?;
-        serde_json::from_str(&text).ok()
+        let bytes = files::read("cost", &self.file(key, ".perf.json"), MOST_NOTE).ok()?;
+        serde_json::from_slice(&bytes).ok()
     }
 
     /// The failure of a run, if there is one.
     pub fn failure(&self, key: &str) -> Option<Failure> {
-        let text = std::fs::read_to_string(self.file(key, ".fail.json")).ok()?;
-        serde_json::from_str(&text).ok()
+        let bytes = files::read("failure", &self.file(key, ".fail.json"), MOST_NOTE).ok()?;
+        serde_json::from_slice(&bytes).ok()
     }
 
     /// Keeps a failure.
@@ -411,30 +526,44 @@ impl Store {
     ///
     /// # Errors
     /// The mark can't be written.
-    pub fn begin(&self, key: &str, attempt: u64) -> Result<Begun<'_>> {
+    pub fn begin(&self, key: &str, attempt: u64, kills: u64) -> Result<Begun<'_>> {
         let path = self.file(key, ".run");
-        let mark = Mark { host: host(), process: std::process::id(), started: started(std::process::id()), attempt };
         // A mark that is left was looked at before.
         self.disk.remove(&path)?;
-        self.disk.create(&path, &json(&mark))?;
+        self.disk.create(&path, &json(&Mark::own(attempt, kills)))?;
         Ok(Begun { store: self, kept: Some(output::Kept::new(&path)), path })
     }
 
     /// The mark of a process that runs a key: whether it still does.
     pub fn mark(&self, key: &str) -> Option<(Mark, bool)> {
-        let path = self.file(key, ".run");
-        let text = std::fs::read_to_string(&path).ok()?;
-        let mark: Option<Mark> = serde_json::from_str(&text).ok();
-        let Some(mark) = mark else {
-            // Its process was killed between creating and writing it, or is doing so now.
-            let none = Mark { host: String::new(), process: 0, started: 0, attempt: 1 };
-            return Some((none, silent_for(&path) < Duration::from_secs(5)));
-        };
-        let alive = match mark.host == host() && mark.started != 0 {
-            true => started(mark.process) == mark.started,
-            false => silent_for(&path) < SILENCE,
-        };
-        Some((mark, alive))
+        Mark::read(&self.file(key, ".run"))
+    }
+
+    /// A file in which this process notes the signal that ends it, if it gets to: see [`Store::ended_by`]. It goes with the process.
+    ///
+    /// # Errors
+    /// It can't be created.
+    pub fn note_of_end(&self) -> Result<(Begun<'_>, std::fs::File)> {
+        let path = self.end_of(&Mark::own(0, 0));
+        self.disk.remove(&path)?;
+        self.disk.create(&path, "")?;
+        let kept = output::Kept::new(&path);
+        let file = std::fs::File::options().append(true).open(&path);
+        let file = file.map_err(|error| Error::file("write", &path, &error))?;
+        // One that no process holds is removed by `tidy`.
+        output::lock(&file);
+        Ok((Begun { store: self, kept: Some(kept), path }, file))
+    }
+
+    /// The number of the signal that a process noted before it ended: it crashed. None of one that was killed.
+    pub fn ended_by(&self, mark: &Mark) -> Option<u8> {
+        files::read("note of an end", &self.end_of(mark), MOST_NOTE).ok()?.first().copied()
+    }
+
+    fn end_of(&self, mark: &Mark) -> PathBuf {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let host: String = mark.host.chars().map(plain).collect();
+        self.root.join("claims").join(format!("{TEMPORARY}end-{}-{}-{host}", mark.process, mark.started))
     }
 
     /// Removes the mark of a process that is gone.
@@ -452,10 +581,10 @@ impl Store {
     pub fn claim(&self, key: &str) -> Result<Option<Begun<'_>>> {
         let path = self.root.join("claims").join(key);
         for _ in 0..2 {
-            if self.disk.create(&path, &host())? {
+            if self.disk.create(&path, &json(&Mark::own(0, 0)))? {
                 return Ok(Some(Begun { store: self, kept: Some(output::Kept::new(&path)), path }));
             }
-            if silent_for(&path) < SILENCE {
+            if Mark::read(&path).is_some_and(|(_, alive)| alive) {
                 return Ok(None);
             }
             // Of two processes that take it over, one succeeds in renaming it.
@@ -545,10 +674,12 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Time since a file was touched; the longest if it can't be told.
+/// Time since a file was touched; the longest if it can't be told. Clocks of machines differ: a time in the future counts as one
+/// equally long ago, so that a mark from the future does not live on until then.
 fn silent_for(path: &Path) -> Duration {
-    let touched = std::fs::metadata(path).and_then(|meta| meta.modified());
-    touched.ok().map_or(Duration::MAX, |touched| SystemTime::now().duration_since(touched).unwrap_or_default())
+    let touched = std::fs::symlink_metadata(path).and_then(|meta| meta.modified());
+    let since = |touched| SystemTime::now().duration_since(touched).unwrap_or_else(|ahead| ahead.duration());
+    touched.map_or(Duration::MAX, since)
 }
 
 /// The name of this machine.

@@ -9,6 +9,7 @@ use ssdlab_sim::config::Config;
 use ssdlab_sim::{Check, random};
 
 use crate::error::{Error, Kind, Result};
+use crate::files::MOST_BYTES;
 use crate::sweep::job::{End, Job, Terms};
 use crate::sweep::key::{self, Hashes, Mode};
 use crate::sweep::points::VERSION;
@@ -73,8 +74,8 @@ pub fn verify(
 fn files(store: &Store) -> Result<BTreeMap<String, PathBuf>> {
     let mut files = BTreeMap::new();
     for study in crate::sweep::store::entries(&store.root().join("studies"))? {
-        let text = std::fs::read_to_string(study.join("inputs.json")).unwrap_or_default();
-        files.extend(serde_json::from_str::<BTreeMap<String, PathBuf>>(&text).unwrap_or_default());
+        let bytes = crate::files::read("list of inputs", &study.join("inputs.json"), MOST_BYTES).unwrap_or_default();
+        files.extend(serde_json::from_slice::<BTreeMap<String, PathBuf>>(&bytes).unwrap_or_default());
     }
     Ok(files)
 }

@@ -121,7 +121,7 @@ impl fmt::Display for Caution {
 /// Requests that every variant can read.
 ///
 /// # Errors
-/// They come from standard input.
+/// They come from standard input, a pipe or a device.
 pub fn can_be_read_again(requests: &Requests) -> Result<()> {
     match &requests.from {
         Origin::Trace(trace) if !trace.can_be_read_again() => {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 162] = [
+const LAYERS: [&str; 163] = [
     "outside",
     "text",
     "names",
@@ -61,10 +61,12 @@ const LAYERS: [&str; 162] = [
     "report/table",
     "report/causes",
     "report/histogram",
+    "report/sound",
     "report/timeline",
     "report/summaries",
     "drive",
     "outcome",
+    "sweep/parallel",
     "sweep/text",
     "sweep/draw",
     "sweep/axis",
@@ -146,7 +148,6 @@ const LAYERS: [&str; 162] = [
     "sweep/plan",
     "sweep/fleet/scan",
     "sweep/keep",
-    "sweep/parallel",
     "sweep/figures",
     "sweep/table",
     "sweep/verify",

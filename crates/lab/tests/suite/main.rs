@@ -14,6 +14,7 @@ mod refusals;
 mod reports;
 mod runs;
 mod scale;
+mod stores;
 mod studies;
 mod sweeps;
 mod tenants;

@@ -19,7 +19,7 @@ use ssdlab_lab::sweep::keep;
 use ssdlab_lab::sweep::key::Hashes;
 use ssdlab_lab::sweep::points::{Point, Points, Run};
 use ssdlab_lab::sweep::shards::{Shard, assign, units};
-use ssdlab_lab::sweep::status::{Standing, Survey};
+use ssdlab_lab::sweep::status::Survey;
 use ssdlab_lab::sweep::store::{Failed, Failure, Store};
 use ssdlab_lab::sweep::study::Study;
 use ssdlab_lab::sweep::table::{Rows, Shape};
@@ -241,7 +241,7 @@ pub fn create(root: &Path) -> Store {
     Store::create(root, Disk::default()).unwrap()
 }
 
-fn sweep(points: &Points, store: &Store, options: &Options) -> Ended {
+pub fn sweep(points: &Points, store: &Store, options: &Options) -> Ended {
     execute::run(points, store, options, &()).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -565,7 +565,7 @@ fn every_fault_of_a_store_in_use_is_survived() {
         std::fs::create_dir_all(broken.parent().unwrap()).unwrap();
         std::fs::write(broken, "{").unwrap();
         let (message, command) = ("too slow".into(), "ssdlab run".into());
-        let failure = Failure { status: Failed::Timeout, exit_status: 75, message, command, attempts: 1 };
+        let failure = Failure { status: Failed::Timeout, exit_status: 75, message, command, attempts: 1, kills: 0 };
         store.fail(&runs[1].key, &failure).unwrap();
         for run in &runs {
             let claim = root.join("claims").join(&run.key);
@@ -656,38 +656,6 @@ fn the_points_that_a_store_keeps_are_those_of_the_last_sweep() {
     assert_eq!(kept(&first), [0, 1, 0, 0]);
     assert_eq!(written(table), before, "what is the same is left alone");
     assert_eq!(kept(&points("0,r,0,8192\n")), [1, 0, 0, 0], "the trace has changed");
-}
-
-#[test]
-fn a_killed_process_is_an_attempt() {
-    let folder = tempfile::tempdir().unwrap();
-    let points = points("");
-    let store = create(&folder.path().join("store"));
-    let run = &points.runs()[0];
-    let mark = folder.path().join("store/runs").join(&run.key[..2]).join(format!("{}.run", run.key));
-    let Ok(mut gone) = std::process::Command::new("true").spawn() else { return };
-    gone.wait().unwrap();
-    // The number of a process that has ended.
-    let text = serde_json::json!({ "host": ssdlab_lab::sweep::store::host(), "process": gone.id(), "started": 7, "attempt": 2 });
-    std::fs::create_dir_all(mark.parent().unwrap()).unwrap();
-    std::fs::write(&mark, text.to_string()).unwrap();
-    let none = Options { time_limit_ns: Some(1), ..one_job() };
-    sweep(&points, &store, &none);
-    let failure = store.failure(&run.key).unwrap();
-    assert_eq!((failure.status, failure.attempts, mark.exists()), (Failed::Killed, 2, false));
-    // Killed between keeping a failure and removing its mark: the attempt counts once, by its own name.
-    store.fail(&run.key, &Failure { status: Failed::Timeout, ..failure.clone() }).unwrap();
-    std::fs::write(&mark, text.to_string()).unwrap();
-    sweep(&points, &store, &none);
-    let once = store.failure(&run.key).unwrap();
-    assert_eq!((once.status, once.attempts, mark.exists()), (Failed::Timeout, 2, false));
-    let survey = Survey::of(&points, Some(&store)).unwrap();
-    assert!(matches!(survey.standing(run, &store), Standing::Failure(_)));
-    assert_eq!(sweep(&points, &store, &one_job()).exit_status(), 0);
-    assert!(store.failure(&run.key).is_none() && store.cost(&run.key).unwrap().attempt == 3);
-    // Killed between its record and the removal of an earlier failure: the record counts.
-    store.fail(&run.key, &failure).unwrap();
-    assert_eq!((sweep(&points, &store, &one_job()).ran, store.failure(&run.key).is_none()), (0, true));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use ssdlab_trace::{Op, Pages, Reader};
 
 use crate::error::{Error, Result};
+use crate::files;
 use crate::input::Reading;
 use crate::sweep::key::stamp;
 
@@ -50,8 +51,9 @@ impl Scans {
 
     /// What a store remembers; nothing if traces are to be read again.
     pub fn open(store: Option<&Path>, again: bool) -> Scans {
-        let text = store.filter(|_| !again).and_then(|store| std::fs::read_to_string(Scans::path(store)).ok());
-        let known = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+        let read = |store: &Path| files::read("file of footprints", &Scans::path(store), files::MOST_BYTES).ok();
+        let known = store.filter(|_| !again).and_then(read);
+        let known = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         Scans { known: Mutex::new((known, false)) }
     }
 
@@ -71,11 +73,13 @@ impl Scans {
     /// It can't be read.
     pub fn volumes(&self, path: &Path, look: &Look, page_bytes: u64) -> Result<Vec<Scanned>> {
         let cannot = |error: std::io::Error| Error::file("read the trace", path, &error);
+        files::regular("trace", path)?;
         let place = path.canonicalize().map_err(cannot)?;
         let stamp = stamp(&place.metadata().map_err(cannot)?);
         let of = format!("{}\n{stamp:?}\n{look:?}\n{page_bytes}", place.display());
         let key = blake3::hash(of.as_bytes()).to_hex().to_string();
         if let Some(found) = self.known().0.get(&key) {
+            files::opening(path)?;
             return Ok(found.clone());
         }
         let found = scan(path, look, page_bytes)?;

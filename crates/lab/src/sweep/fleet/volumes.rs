@@ -10,6 +10,7 @@ use toml::Value;
 use crate::error::{Error, Result};
 use crate::files::{directory, read_text};
 use crate::names::clip;
+use crate::results::sheet::unguarded;
 use crate::sweep::fleet::fit::{MILLION, Need, touched_bytes, with_headroom};
 use crate::sweep::fleet::scan::{Look, PAGE_BYTES, Scanned, Scans};
 use crate::sweep::parallel;
@@ -226,7 +227,13 @@ fn listed(text: &Text, list: &str, look: &Look, scans: &Scans) -> Result<Vec<Vol
     let found: BTreeMap<PathBuf, Vec<Scanned>> = traces.iter().cloned().zip(look_at(&traces, look, scans)?).collect();
     for volume in &mut volumes {
         let all = &found[&volume.trace];
-        let own = all.iter().position(|one| one.label.as_deref() == Some(&volume.name));
+        let labelled = |name: &str| all.iter().position(|one| one.label.as_deref() == Some(name));
+        // Blanks around a name are part of it only where the trace has them too.
+        let own = labelled(&volume.name);
+        if own.is_none() {
+            volume.name = volume.name.trim().into();
+        }
+        let own = own.or_else(|| labelled(&volume.name));
         // The only volume of a trace may have any name in the list.
         let Some(place) = own.or((all.len() == 1).then_some(0)) else {
             let labels: Vec<String> = all.iter().filter_map(|one| one.label.as_deref()).take(8).map(clip).collect();
@@ -247,7 +254,7 @@ fn rows(path: &Path) -> Result<Vec<Volume>> {
         Error::usage(format!("{}: line {line}: {message}", path.display()))
             .help("a list has columns name and trace, and may have class and capacity")
     };
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(content.as_bytes());
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::Headers).from_reader(content.as_bytes());
     let header = reader.headers().map_err(|error| bad(1, error.to_string()))?.clone();
     let place = |name: &str| header.iter().position(|column| column == name);
     let need = |name: &str| place(name).ok_or_else(|| bad(1, format!("no column `{name}`")));
@@ -257,18 +264,18 @@ fn rows(path: &Path) -> Result<Vec<Volume>> {
     for (at, record) in reader.records().enumerate() {
         let line = at + 2;
         let record = record.map_err(|error| bad(line, error.to_string()))?;
-        let cell = |at: Option<usize>| at.and_then(|at| record.get(at)).filter(|cell| !cell.is_empty());
-        let (Some(name), Some(trace)) = (cell(Some(name)), cell(Some(trace))) else {
+        let cell = |at: Option<usize>| at.and_then(|at| record.get(at)).map(str::trim).filter(|cell| !cell.is_empty());
+        let (Some(_), Some(trace)) = (cell(Some(name)), cell(Some(trace))) else {
             return Err(bad(line, "no name or no trace".into()));
         };
         // A plain number is bytes.
         let bytes = |text: &str| text.parse::<u64>().ok().or_else(|| text.parse::<Bytes>().ok().map(|bytes| bytes.0));
         let wrong = |value: &str| bad(line, format!("capacity: `{}` is not a size", clip(value)));
         volumes.push(Volume {
-            name: name.into(),
-            trace: directory(path).join(trace),
+            name: unguarded(&record[name]).into(),
+            trace: directory(path).join(unguarded(trace)),
             label: None,
-            class: cell(class).map(String::from),
+            class: cell(class).map(|class| unguarded(class).into()),
             capacity_bytes: cell(capacity).map(|text| bytes(text).ok_or_else(|| wrong(text))).transpose()?,
             requests: 0,
             scanned: (0, Scanned::default()),
