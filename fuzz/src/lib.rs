@@ -2,12 +2,33 @@
 //! mutated seeds, so that what cargo-fuzz explores for hours and what every change is tested with are the same code.
 
 use std::io::{Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
 
+use ssdlab_lab::error::{Class, Error};
+use ssdlab_lab::explain::explain_rows;
 pub use ssdlab_lab::import::Simulator;
 use ssdlab_lab::import::account::Verdict;
 use ssdlab_lab::import::{How, Imported};
-use ssdlab_lab::input::Requests;
+use ssdlab_lab::input::{Origin, Requests};
+use ssdlab_lab::merge::slowest::Slowest;
+use ssdlab_lab::merge::{Member, Part};
+use ssdlab_lab::perf::Moment;
+use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::report::page::{self, Page};
+use ssdlab_lab::report::{charts, histogram};
+use ssdlab_lab::results::sheet::Place;
+use ssdlab_lab::results::timeline::To;
+use ssdlab_lab::run::{self, Outputs};
 use ssdlab_lab::settings::{Document, Settings, Sources};
+use ssdlab_lab::sweep::fleet::Fleet;
+use ssdlab_lab::sweep::fleet::scan::Scans;
+use ssdlab_lab::sweep::key::Hashes;
+use ssdlab_lab::sweep::points::Points;
+use ssdlab_lab::sweep::store::{self, Checked};
+use ssdlab_lab::sweep::study::Study;
+use ssdlab_sim::Check;
+use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::{Spec, all};
 use ssdlab_trace::{
     Collector, EXCERPT_BYTES, Format, Names, OnBadLine, Op, OpCodes, Options, Reader, Record, Source, TimeOrder,
@@ -46,6 +67,16 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("import_femu", |data| import(Simulator::Femu, data)),
     ("import_flashsim", |data| import(Simulator::Flashsim, data)),
     ("import_disksim", |data| import(Simulator::Disksim, data)),
+    ("result_rows", |data| rows(data)),
+    ("result_histograms", |data| result("csv", data)),
+    ("result_series", |data| result("csv", data)),
+    ("result_blocks", |data| result("csv", data)),
+    ("result_timeline", |data| result("pftrace", data)),
+    ("result_summary", |data| result("json", data)),
+    ("record", |data| record(data)),
+    ("merge", |data| merge(data)),
+    ("study", |data| study(data)),
+    ("fleet", |data| fleet(data)),
 ];
 
 /// Requests that are read of one input: enough for every path, and no bomb takes long.
@@ -184,6 +215,108 @@ fn loaded(settings: Result<Settings, ssdlab_lab::error::Error>) {
     }
 }
 
+/// What every message about a file has to be: short, and nothing a terminal could obey.
+fn shown(fault: &Error) {
+    let text = ssdlab_cli::fault::render(fault, &annotate());
+    assert!(text.len() < 20_000 && text.chars().all(|c| c == '\n' || !acts(c)), "{text:?}");
+    assert!(matches!(fault.class(), Class::Usage | Class::Trace | Class::File), "{text}");
+}
+
+/// A folder with the bytes as a file of this name, until `then` is done.
+fn with_file<T>(name: &str, data: &[u8], then: impl FnOnce(&Path) -> T) -> Option<T> {
+    let folder = format!("ssdlab-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());
+    let folder = std::env::temp_dir().join(folder);
+    std::fs::create_dir_all(&folder).ok()?;
+    let path = folder.join(name);
+    let done = std::fs::write(&path, data).ok().map(|()| then(&path));
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
+
+/// A file of results: the page that it makes, and every figure.
+pub fn result(ending: &str, data: &[u8]) {
+    let read = |path: &Path| Inputs::read(&[path.to_path_buf()], None);
+    let inputs = match with_file(&format!("result.{ending}"), data, read) {
+        Some(Ok(inputs)) => inputs,
+        Some(Err(fault)) => return shown(&fault),
+        None => return,
+    };
+    let page = Page { lite: true, title: None, sections: None, most_bytes: 64 << 20, command: None };
+    if let Err(fault) = page::write(&inputs, &page) {
+        shown(&fault);
+    }
+    for (name, _, _, can) in charts::list(&inputs) {
+        if can && let Err(fault) = charts::make(&name, &inputs, &charts::Wanted::default()) {
+            shown(&fault);
+        }
+    }
+}
+
+/// Rows of requests: their page, and their explanation.
+pub fn rows(data: &[u8]) {
+    result("csv", data);
+    if let Some(Err(fault)) = with_file("rows.csv", data, |path| explain_rows(path, None)) {
+        shown(&fault);
+    }
+}
+
+/// A record of a store, as `merge` reads it; a changed one differs from its checksum.
+pub fn record(data: &[u8]) {
+    if let Some(Err(fault)) = with_file("record.json", data, Part::load) {
+        shown(&fault);
+    }
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if store::check(store::RECORD, text) == Checked::Same {
+        assert_eq!(store::check(store::RECORD, &text.replacen(':', ": ", 1)), Checked::Same, "{text}");
+        assert_eq!(store::check(store::RECORD, &text.replacen(':', ":1", 1)), Checked::Differs, "{text}");
+    }
+}
+
+/// A part that `merge` wrote: what is read is written as it was, and adds up with others.
+pub fn merge(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Part::parse(Path::new("part.json"), text) {
+        Err(fault) => shown(&fault),
+        Ok(part) => {
+            let again = Part::parse(Path::new("part.json"), &part.json());
+            assert_eq!(again.unwrap_or_else(|fault| panic!("{fault}\n{text}")), part);
+            let other = Part { members: ["other".to_string()].into(), ..part.clone() };
+            if let Err(fault) = part.merge(&other) {
+                shown(&fault);
+            }
+        }
+    }
+}
+
+/// A study; few points, since each is a configuration.
+pub fn study(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Study::parse("study.toml", text, Path::new("/nonexistent")) {
+        Err(fault) => shown(&fault),
+        Ok(study) if study.choices.len() <= 16 => {
+            if let Err(fault) = Points::of(study, &Hashes::default(), Check::Sampled) {
+                shown(&fault);
+            }
+        }
+        Ok(_) => {}
+    }
+}
+
+/// A list of volumes on the first lines, an empty line, and a fleet.
+pub fn fleet(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (list, fleet) = text.split_once("\n\n").unwrap_or((text, ""));
+    let open = |path: &Path| {
+        let beside = |name: &str| path.with_file_name(name);
+        std::fs::write(beside("t.csv"), "128166372003061629,hm,0,Read,4096,4096,1\n").ok()?;
+        std::fs::write(beside("list.csv"), list).ok()?;
+        Some(Fleet::open(path, Arc::new(Scans::default())))
+    };
+    if let Some(Some(Err(fault))) = with_file("fleet.toml", fleet.as_bytes(), open) {
+        shown(&fault);
+    }
+}
+
 fn annotate() -> ssdlab_cli::fault::Renderer {
     ssdlab_cli::fault::Renderer::plain()
 }
@@ -318,6 +451,12 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         ],
         "import_flashsim" => vec![include_bytes!("../../crates/lab/tests/import/ssd.conf").to_vec()],
         "import_disksim" => vec![include_bytes!("../../crates/lab/tests/import/ssd.parv").to_vec()],
+        "result_rows" | "result_histograms" | "result_series" | "result_blocks" | "result_timeline"
+        | "result_summary" => results(target).into_iter().collect(),
+        "record" => vec![RECORD.as_bytes().to_vec()],
+        "merge" => [Some(Part::default()), part()].into_iter().flatten().map(|part| part.json().into_bytes()).collect(),
+        "study" => STUDIES.map(|text| text.as_bytes().to_vec()).to_vec(),
+        "fleet" => vec![FLEET.as_bytes().to_vec()],
         "workload" => all().iter().map(|workload| workload.text.as_bytes().to_vec()).collect(),
         reader => {
             let format = reader.trim_start_matches("reader_");
@@ -325,4 +464,48 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             texts.flat_map(|(_, text)| [0, 2, 0x2e].map(|flags| behind(flags, text.repeat(2).as_bytes()))).collect()
         }
     }
+}
+
+const RECORD: &str = r#"{"schema":"ssdlab.run/1","version":"0.1.0","key":"00","config":{},"input":"workload:quickstart","seed":1,"mode":"timed","status":"done","summary":{"requests":{"read":1}}}"#;
+
+const STUDIES: [&str; 2] = [
+    "schema = \"ssdlab.study/1\"\nname = \"s\"\n[base]\nset = { \"geometry.channels\" = 2 }\n[input]\nworkload = \"quickstart\"\nlimit = 5\n[axes]\n\"schemes.victim\" = [\"greedy\", \"fifo\"]\n\"device.over_provisioning\" = { from = 0.2, to = 0.4, steps = 3 }\n[repeat]\nseeds = 2\n",
+    "schema = \"ssdlab.study/1\"\nname = \"s\"\n[input]\nworkload = \"random-write\"\n[axes]\nkind = { values = { a = {}, b = { \"gc.time\" = \"none\" } } }\n[design]\nsample = { method = \"random\", points = 2, seed = 1 }\n[limits]\nwall = \"1s\"\n[baseline]\nkind = \"a\"\n",
+];
+
+const FLEET: &str = "name,trace,class,capacity\na,t.csv,x,4MiB\n\nschema = \"ssdlab.fleet/1\"\nname = \"f\"\n[volumes]\nlist = \"list.csv\"\nformat = \"msr\"\nlba_policy = \"dense\"\n[device]\nsize = \"fit\"\n[axes]\n\"schemes.victim\" = [\"greedy\"]\n[reduce]\nby = [\"variant\", \"class\"]\n";
+
+/// The part of a tiny run.
+fn part() -> Option<Part> {
+    let summary = serde_json::from_slice(&results("result_summary")?).ok()?;
+    let buckets = results("result_histograms")?;
+    let histograms = with_file("h.csv", &buckets, |path| histogram::read(path, false))?.ok()?;
+    let measures = &["latency_ns.read.p99".to_string()];
+    let slowest = Slowest::unknown();
+    Some(Part::of(Member { key: "k", volume: "v", summary: &summary, histograms, slowest, measures }))
+}
+
+/// A file of a tiny run.
+fn results(target: &str) -> Option<Vec<u8>> {
+    let sets = ["geometry.channels=1", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=8"];
+    let settings = Settings::load(&Sources { sets: sets.map(String::from).to_vec(), ..Sources::default() }).ok()?;
+    let from = Origin::Workload { name: "quickstart".into(), recordings: None };
+    let requests = Requests { limit: Some(20), ..Requests::new(from) };
+    let run = |path: &Path| {
+        let mut outputs = Outputs::default();
+        match target {
+            "result_rows" => outputs.requests = Some(Place::File(path.into())),
+            "result_histograms" => outputs.histograms = Some(Place::File(path.into())),
+            "result_series" => outputs.series = Some((Place::File(path.into()), Nanos(5_000_000))),
+            "result_blocks" => outputs.blocks = Some(Place::File(path.into())),
+            "result_timeline" => outputs.timeline = Some((To::File(path.into()), None)),
+            _ => outputs.json = Some(path.into()),
+        }
+        let how = run::How { seed: 1, check: Check::Sampled, count_only: false, memory_limit: None };
+        let mut done =
+            run::Run::new(settings, how, Moment::now()).ok()?.open(&requests).ok()?.simulate(&outputs, &mut ()).ok()?;
+        done.publish().ok()?;
+        std::fs::read(path).ok()
+    };
+    with_file(if target == "result_timeline" { "t.pftrace" } else { "r.csv" }, b"", run).flatten()
 }
