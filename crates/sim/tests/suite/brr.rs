@@ -349,7 +349,7 @@ fn no_batch_carries_a_read_past_a_delayed_write() {
 /// reads each: 125 + 25 <= 125 fails. It is dispatched at 1,100, when the waits of chips 0, 3 and 6 are 100, 50 and 25 us. A request
 /// for chip 6 that arrived at `next` us is then pending.
 /// Returns the time from the dispatch of the read to its completion, and the number of redirected reads.
-fn redirect(next: u64, route: &str) -> (u64, u64) {
+pub fn redirect(next: u64, route: &str) -> (u64, u64) {
     let mut config = device(
         9,
         1,

@@ -18,7 +18,7 @@ const COLLECTION: u64 = 4_423_840;
 
 /// Three chips, to which logical pages go in turn. A collection of chip 0 begins at the returned time, and moves logical pages 0
 /// and 9.
-fn device(route: &str) -> (Dut, u64) {
+pub fn device(route: &str) -> (Dut, u64) {
     device_with(route, "")
 }
 

@@ -11,10 +11,10 @@ use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Config, LegRecord, Observer, Request, RequestOp, Ssd};
 
 const PAGE: u64 = 4096;
-const WRITE: u64 = 640_960;
-const ERASE: u64 = 3_000_000;
+pub const WRITE: u64 = 640_960;
+pub const ERASE: u64 = 3_000_000;
 /// A page is read out to the controller; a page is moved the traditional way.
-const FETCH: u64 = 70_960;
+pub const FETCH: u64 = 70_960;
 const MOVE: u64 = 711_920;
 
 /// `chips` chips of one plane on separate channels, with blocks of 4 pages; a plane is collected when `programs` of its pages
@@ -32,7 +32,7 @@ schemes = {{ place = \"dynamic\", collector = {collector} }}
 }
 
 /// Three chips. A collection of chip 0 begins at the returned time, and moves logical pages 6 and 9. Page 0 is on chip 0.
-fn two_valid_pages(collector: &str, more: &str) -> (Dut, u64) {
+pub fn two_valid_pages(collector: &str, more: &str) -> (Dut, u64) {
     let mut dut = Dut::new(&device(3, 6, collector, more));
     // One write at a time goes to chips 0, 1, 2 in turn. The sixth page of chip 0 makes it due.
     let pages = (0..12).chain([0, 3, 1, 4]);
@@ -43,7 +43,7 @@ fn two_valid_pages(collector: &str, more: &str) -> (Dut, u64) {
 }
 
 /// Time at which a read of chip 0 is served that arrives `after` the start of the collection.
-fn chip_free(collector: &str, slots: u32, after: i64) -> u64 {
+pub fn chip_free(collector: &str, slots: u32, after: i64) -> u64 {
     let (mut dut, due) = two_valid_pages(collector, &format!("staging.slots = {slots}"));
     dut.read(due.checked_add_signed(after).unwrap(), 0, PAGE);
     let read = dut.completed().pop().unwrap();

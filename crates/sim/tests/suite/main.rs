@@ -21,6 +21,7 @@ mod gc_timing;
 mod idle_chip;
 mod idle_time;
 mod instructions;
+mod knobs;
 mod layers;
 mod measuring;
 mod model;
