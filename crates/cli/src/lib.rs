@@ -17,7 +17,7 @@ mod progress;
 mod reference;
 pub mod report;
 pub mod reproduce;
-mod run;
+pub mod run;
 mod sections;
 mod show;
 mod signals;

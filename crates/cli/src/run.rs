@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::perf::{Moment, Perf};
-use ssdlab_lab::run::Run;
+use ssdlab_lab::run::{Run, RunOutcome};
 use ssdlab_lab::settings::Settings;
 
 use crate::args::RunArgs;
@@ -12,14 +12,16 @@ use crate::import;
 use crate::progress::Progress;
 use crate::{blocks, chart, output, table};
 
-/// Simulates and prints.
-pub fn run(args: &RunArgs, line: &str) -> Result<()> {
+/// Simulates and writes the files, which appear only once all results are complete. `line`: what the user typed.
+///
+/// # Errors
+/// The configuration or the requests are invalid, or a file can't be read or written.
+pub fn simulate(args: &RunArgs, line: &str) -> Result<RunOutcome> {
     let start = Moment::now();
     let run = Run::new(Settings::load(&args.config.sources())?, args.how(), start)?;
     let requests = import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.quiet)?;
     let ready = run.open(&requests)?;
-    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
-    if to_stdout && args.timeline.as_deref() == Some(Path::new("-")) {
+    if to_stdout(args) && args.timeline.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")
             .help("write one of them into a file"));
     }
@@ -27,9 +29,18 @@ pub fn run(args: &RunArgs, line: &str) -> Result<()> {
     if !args.quiet {
         done.outcome.remarks.iter().chain(&done.remarks).for_each(output::remark);
     }
-    // Files appear only once all results are complete.
     done.publish()?;
-    if to_stdout {
+    Ok(done)
+}
+
+fn to_stdout(args: &RunArgs) -> bool {
+    args.json.as_deref() == Some(Path::new("-"))
+}
+
+/// Simulates and prints.
+pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
+    let mut done = simulate(args, line)?;
+    if to_stdout(args) {
         output::print(&done.outcome.json())?;
     } else {
         let context = table::Context {

@@ -13,6 +13,7 @@ mod fuzz;
 mod goldens;
 mod import;
 mod limits;
+mod presets;
 mod readme;
 mod reports;
 mod reproduce;
@@ -20,8 +21,10 @@ mod run;
 mod signals;
 #[cfg(unix)]
 mod slurm;
+mod sums;
 mod surfaces;
 #[cfg(unix)]
 mod sweep;
 mod today;
 mod transcripts;
+mod worlds;
