@@ -279,6 +279,21 @@ fn bursts_and_hot_dies() {
     assert_eq!(shown(&explained(&eight, &requests, "time:0ns..1s", Tries::None).unwrap()), []);
 }
 
+/// Arrivals that are milliseconds apart are a burst where the rest of the run is slower still, and only those of the last 10 ms count.
+#[test]
+fn a_burst_may_have_gaps_of_milliseconds() {
+    let eight = device(8, 1, 1, &[]);
+    let calm = (0..40).map(|i| (i * 50_000_000, 'r', i % 8 * PAGE, PAGE));
+    // 8 reads, 1.5 ms apart, end with the tail's: six of them came in its last 10 ms. The mean of 10 ms is 48 / 2 s x 10 ms, 0.24.
+    let burst = |gap: u64| (0..8).map(move |i| (2_000_000_000 + i * gap, 'r', i * PAGE, PAGE));
+    let rows: Vec<_> = calm.clone().chain(burst(1_500_000)).collect();
+    only("burst", &eight, &rows, "request:47");
+    // 12 ms apart, none of them is recent.
+    let rows: Vec<_> = calm.chain(burst(12_000_000)).collect();
+    let (_file, requests) = trace(&rows);
+    assert_eq!(shown(&explained(&eight, &requests, "request:47", Tries::None).unwrap()), []);
+}
+
 #[test]
 fn waits_for_slots_pages_programs_and_channels() {
     let (first, second) = ((0, 'r', 0, PAGE), (0, 'r', PAGE, PAGE));

@@ -209,6 +209,34 @@ fn figures_say_what_their_sources_say() {
     assert_eq!(first[2] - first[1], number("/latency_ns/all/max"), "the slowest request is the row above all others");
 }
 
+/// Write-backs are GC's work in the heat map, as its legend says. Sums of both panels are those of the dies' table.
+#[test]
+fn the_heat_map_of_dies_sums_to_their_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let buffered = [
+        "schemes.collector={ idle-chip = { stream_rule = \"always\" } }",
+        "schemes.place=dynamic",
+        "staging.slots=64",
+        "precondition.mode=random",
+    ];
+    let files = results(directory.path(), &tiny(&buffered), &workload("mixed-70-30", 2_000), 10_000_000);
+    let inputs = read(&files);
+    let dies = Columns(inputs.run.dies.as_ref().unwrap());
+    let sum = |name: &str| dies.numbers(name).iter().sum::<f64>();
+    assert!(sum("writeback_ns") > 0.1 * sum("gc_ns"), "the scene has write-backs");
+    let map = figure("heatmap-die", &inputs);
+    for (panel, expected) in map.panels.iter().zip([sum("host_ns"), sum("gc_ns") + sum("writeback_ns")]) {
+        let points = &panel.series[0].points;
+        let shares: f64 = points.iter().map(|point| point[2]).sum();
+        // Shares have six decimals.
+        assert!((shares * 10_000_000.0 - expected).abs() < 10.0 * points.len() as f64, "{}", panel.title);
+    }
+    for (column, expected) in [("host_share", sum("host_ns")), ("gc_share", sum("gc_ns") + sum("writeback_ns"))] {
+        let shares: f64 = Columns(&map.table).numbers(column).iter().sum();
+        assert!((shares * 10_000_000.0 - expected).abs() < 10.0 * map.table.rows.len() as f64, "{column}");
+    }
+}
+
 /// Causes of optional features are on pages like the others: stacks reach the mean, shares sum to 1, sums are the summary's.
 #[test]
 fn optional_causes_are_shown_and_summed() {

@@ -14,7 +14,7 @@ use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, RequestOp};
 
 use crate::explain::trace;
-use crate::{tiny, writes};
+use crate::{run, tiny, writes};
 
 const HOW: How = How { seed: 1, check: Check::Full, count_only: false, memory_limit: None };
 
@@ -624,4 +624,109 @@ fn array_times_may_vary_from_the_copy_on() {
     let error =
         asked(&tiny(&types), &writes(300), &wish("time:0ns", "1s", "1s", &["timing.read=50us"], &[])).err().unwrap();
     assert!(error.message.contains("page type"), "{error}");
+}
+
+/// What both devices do in a window that holds the whole run is what plain runs of them count: a copyback programs a page, too.
+#[test]
+fn work_of_both_devices_is_that_of_plain_runs() {
+    let requests = writes(600);
+    let sources = |path: &str| tiny(&["precondition.mode=random", &format!("schemes.path={path}")]);
+    let paths = ["copyback", "external"];
+    let found = asked(
+        &sources(paths[0]),
+        &requests,
+        &wish("time:0ns", "0ns", "1000s", &[&format!("schemes.path={}", paths[1])], &[]),
+    )
+    .unwrap();
+    let told: Value = serde_json::from_str(&found.json()).unwrap();
+    for (side, path) in paths.into_iter().enumerate() {
+        let ready = run(&sources(path), HOW).open(&requests).unwrap();
+        let done = ready.simulate(&Outputs::default(), &mut ()).unwrap();
+        let plain = &done.outcome.summary;
+        assert_eq!(plain.flash.copybacks > 100, path == "copyback");
+        let programs = plain.flash.programs.total + plain.flash.copybacks;
+        let expected = [("collections", plain.gc.collections), ("programs", programs), ("erases", plain.flash.erases)];
+        let measures = told["measures"].as_array().unwrap();
+        for (name, expected) in expected {
+            let measure = measures.iter().find(|one| one["measure"] == name).unwrap();
+            assert_eq!(measure[["base", "whatif"][side]], expected, "{name} with {path}");
+        }
+    }
+}
+
+/// Measures, and the largest gains and losses, computed here from the requests of both devices.
+#[test]
+fn measures_and_extremes_are_those_of_the_requests() {
+    let sources = tiny(&["precondition.mode=random"]);
+    let origin = Origin::Workload { name: "mixed-70-30".into(), recordings: None };
+    let requests = Requests { limit: Some(800), ..Requests::new(origin) };
+    let found =
+        asked(&sources, &requests, &wish("time:0ns", "0ns", "1000s", &["schemes.collector=queued"], &[])).unwrap();
+    let told: Value = serde_json::from_str(&found.json()).unwrap();
+    let measure = |name: &str, side: usize| {
+        let all = told["measures"].as_array().unwrap();
+        let one = all.iter().find(|one| one["measure"] == name).unwrap_or_else(|| panic!("{name}"));
+        one[["base", "whatif"][side]].as_f64()
+    };
+    let latency = |one: &Completed| (one.completion - one.arrival).0;
+    let of_gc = |one: &Completed| {
+        use Cause::{BusGc, DieGcOther, DieGcOwn, DieLate, NocGc, Space};
+        [Space, DieGcOwn, DieGcOther, DieLate, BusGc, NocGc]
+            .iter()
+            .map(|cause| one.blame.0[*cause as usize])
+            .sum::<u64>()
+    };
+    for side in [0, 1] {
+        let kinds: [(&str, &[RequestOp]); 3] = [
+            ("read", &[RequestOp::Read]),
+            ("write", &[RequestOp::Write]),
+            ("all", &[RequestOp::Read, RequestOp::Write]),
+        ];
+        for (kind, ops) in kinds {
+            let rows =
+                found.pairs.iter().map(|pair| if side == 0 { &pair.base } else { pair.whatif.as_ref().unwrap() });
+            let rows: Vec<&Completed> = rows.filter(|one| ops.contains(&one.op)).collect();
+            let mean =
+                |of: &dyn Fn(&Completed) -> u64| rows.iter().map(|one| of(one)).sum::<u64>() as f64 / rows.len() as f64;
+            assert_eq!(measure(&format!("{kind}_requests"), side), Some(rows.len() as f64));
+            assert_eq!(
+                measure(&format!("{kind}_max_ns"), side),
+                rows.iter().map(|one| latency(one) as f64).reduce(f64::max)
+            );
+            for (name, expected) in [("mean_ns", mean(&latency)), ("waiting_on_gc_ns", mean(&of_gc))] {
+                let ours = measure(&format!("{kind}_{name}"), side).unwrap();
+                assert!((ours - expected).abs() <= 1.0, "{kind}_{name}: {ours}, {expected}");
+            }
+        }
+    }
+    assert!(measure("all_waiting_on_gc_ns", 0).unwrap() > 0.0, "the scene has collections");
+    let gains = found.pairs.iter().map(|pair| {
+        let other = pair.whatif.as_ref().unwrap();
+        (i128::from(latency(&pair.base)) - i128::from(latency(other)), pair.base.request)
+    });
+    for (gain, sign) in [(true, 1), (false, -1)] {
+        let mut best: Vec<(i128, u64)> =
+            gains.clone().map(|(ns, number)| (-sign * ns, number)).filter(|one| one.0 < 0).collect();
+        best.sort_unstable();
+        assert!(best.len() > 10, "the scene has many of them");
+        let ours: Vec<u64> = found.extremes(gain).iter().map(|pair| pair.base.request).collect();
+        assert_eq!(ours, best[..10].iter().map(|one| one.1).collect::<Vec<u64>>());
+    }
+}
+
+/// An erase is recorded when it ends. They part where it begins, not where something shorter differs later.
+#[test]
+fn they_part_at_an_erase_that_only_one_of_them_begins() {
+    // No page of the victim is valid, so the collection of die 0 is one erase.
+    let mut sources = chips(2);
+    sources.sets.retain(|set| !set.starts_with("precondition") && !set.starts_with("schemes.victim"));
+    sources.sets.extend(["precondition.mode=sequential", "timing.erase=50ms"].map(String::from));
+    let mut asks: Vec<(u64, char, u64, u64)> = (0..64).map(|page| (0, 't', 2 * page * 4096, 4096)).collect();
+    // A valid page of die 0: the other device reads it while this one erases.
+    asks.push((100_000, 'r', 128 * 4096, 4096));
+    let (_file, requests) = trace(&asks);
+    let found = asked(&sources, &requests, &wish("time:0ns", "0ns", "1s", &[], &["gc:plane=0"])).unwrap();
+    let parting = found.parting.unwrap();
+    let does = ["collection", "idle"].map(String::from);
+    assert_eq!((parting.at.0, parting.resource.as_str(), parting.does), (0, "die 0", does));
 }
