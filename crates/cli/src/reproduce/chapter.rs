@@ -253,6 +253,7 @@ impl<'a> Plan<'a> {
             schemes: paper.schemes.iter().map(|scheme| (scheme.name, config(scheme))).collect(),
             runs: BTreeMap::new(),
             workloads: paper.workloads,
+            loaded: !self.found.is_empty(),
             left_out: Vec::new(),
             aside: Default::default(),
             looks: Default::default(),

@@ -14,7 +14,7 @@ use super::row::{Row, rank_correlation};
 pub(super) static PAPER: Paper = Paper {
     letter: "e",
     name: "noc",
-    title: "Ahn et al., NoC-Based SSD Controller with Selective Copy-Back",
+    title: "Ahn et al., High-Performance Garbage Collection Scheme with Low Data Transfer Overhead for NoC-Based SSDC",
     schemes: &[
         Scheme { name: "conventional", sets: &["schemes.path=external"] },
         Scheme { name: "proposed", sets: &["schemes.path=selective"] },
@@ -129,7 +129,8 @@ const ITEMS: &[Item] = &[
             parameter("blocks a plane", "512", |r| r.preset.geometry.blocks_per_plane.to_string()),
             parameter("pages a block", "64", |r| r.preset.geometry.pages_per_block.to_string()),
             parameter("page", "4KiB", |r| r.preset.geometry.page_size.to_string()),
-            parameter("capacity", "4 GiB", |r| size(r.preset.geometry.pages() * r.preset.geometry.page_size.0)),
+            parameter("capacity", "4 GiB", |r| size(r.preset.geometry.pages() * r.preset.geometry.page_size.0))
+                .derived("8 x 4 x 512 x 64 x 4 KB"),
         ],
     },
     Item {
@@ -152,6 +153,7 @@ const ITEMS: &[Item] = &[
         title: "one traversal of a page",
         runs: &[],
         lines: &[formula("ns, rounded half up", "713792", |_| Some(format!("{:.0}", (traversal_ns() + 0.5).floor())))
+            .derived("8204.5 x 87")
             .note("the device's own traversal is in the noc section of its summary")],
     },
     Item {

@@ -115,8 +115,8 @@ pub(super) struct Line {
     rule: Rule,
     /// Why they differ, or where ours comes from.
     note: &'static str,
-    /// How the paper's figure came about, if it isn't printed.
-    read_as: &'static str,
+    /// The arithmetic of the paper's figure, if it isn't printed.
+    derived: &'static str,
     special: Special,
 }
 
@@ -124,8 +124,8 @@ pub(super) struct Line {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Special {
     No,
-    /// A figure that the models were made to have.
-    Input,
+    /// The figure that `--load` fits arrival times to; measured without it.
+    Load,
     /// The paper contradicts itself.
     Unattainable,
 }
@@ -194,7 +194,7 @@ pub(super) const MILLISECONDS: Unit = Unit { scale: 1.0, text: |ns| format!("{:.
 pub(super) const MB_PER_SECOND: Unit = Unit { scale: 1.0, text: |rate| format!("{rate:.1} MB/s") };
 
 const fn line(what: &'static str, rule: Rule) -> Line {
-    Line { what, rule, note: "", read_as: "", special: Special::No }
+    Line { what, rule, note: "", derived: "", special: Special::No }
 }
 
 /// An input of the paper, as the preset or a scheme has it.
@@ -246,14 +246,14 @@ impl Line {
         Line { note, ..self }
     }
 
-    /// How the paper's figure came about, if it isn't printed.
-    pub(super) const fn read_as(self, read_as: &'static str) -> Line {
-        Line { read_as, ..self }
+    /// The paper does not print its figure: the arithmetic by which it follows from what it prints.
+    pub(super) const fn derived(self, derived: &'static str) -> Line {
+        Line { derived, ..self }
     }
 
-    /// A figure that the models were made to have.
-    pub(super) const fn input(self) -> Line {
-        Line { special: Special::Input, ..self }
+    /// The figure that `--load` fits arrival times to.
+    pub(super) const fn of_load(self) -> Line {
+        Line { special: Special::Load, ..self }
     }
 
     /// The paper contradicts itself.
@@ -282,10 +282,10 @@ impl Line {
                 return rows;
             }
         };
-        let row = row.note(self.note).read_as(self.read_as);
+        let row = row.note(self.note).derived(self.derived);
         vec![match self.special {
+            Special::Load => results.seal_load(row),
             Special::No => results.seal(row),
-            Special::Input => row.input(),
             Special::Unattainable => row.unattainable(),
         }]
     }

@@ -104,6 +104,9 @@ pub(super) fn text(chapters: &[Chapter], args: &ReproduceArgs) -> String {
                     out.push_str(&format!("  {mark:<4}{line}\n"));
                 }
             }
+            if is_judged(rows) {
+                wrap(FOOT, WIDTH - 2).iter().for_each(|line| out.push_str(&format!("  {line}\n")));
+            }
         }
         out.push('\n');
         facts(&mut out, &[("verdicts", tally(chapter))]);
@@ -117,11 +120,18 @@ pub(super) fn text(chapters: &[Chapter], args: &ReproduceArgs) -> String {
     out
 }
 
+/// The rule of the verdicts, at the foot of each table that has some.
+const FOOT: &str = "Effects agree with the same sign and half to twice the paper's size; where the paper has none (below 0.5 %), below 1 %.";
+
+fn is_judged(rows: &[Row]) -> bool {
+    rows.iter().any(Row::is_claim)
+}
+
 /// What the words of the tables mean.
 const HEAD: &str = "Parameters come from the preset. Exact values come from small runs and have to match to the printed digits, or a note says why \
-    they do not. A formula is the paper's own arithmetic: nothing is simulated. An input is a figure that a workload model was made to have. What holds by \
+    they do not. A formula is the paper's own arithmetic: nothing is simulated. An input is a figure that a workload was fitted to. A figure that the paper does not print is marked derived, with its arithmetic. What holds by \
     construction follows from the definition of the scheme.\n\nMeasured values are compared as effects, a factor minus 1, or as levels. *Agrees*: the same sign and half to \
-    twice the size. *Stronger*, *weaker*: the same sign, more or less than that. *No effect*: less than 0.2 %. *Opposite*: the other sign. *Not met*: a claim without a \
+    twice the size. *Stronger*, *weaker*: the same sign, more or less than that. *No effect*: less than 0.2 %. An effect of the paper below 0.5 % says that nothing changes: ours agrees below 1 %. *Opposite*: the other sign. *Not met*: a claim without a \
     number that does not hold. *Noise*: the interval over seeds holds no effect, or holds the paper's figure though its mean does not agree. *Not attainable*: the paper \
     contradicts itself. *Not steady*: write amplification differs by more than 5 % between both halves of a run, so nothing is judged; a mean leaves \
     out such workloads, and says so, if at least half of them remain.\n\nThe workloads are models of the papers' \
@@ -153,6 +163,9 @@ pub(super) fn markdown(chapters: &[Chapter], args: &ReproduceArgs) -> String {
                 let verdict = row.verdict();
                 let cells = [row.what.as_str(), &row.paper, &row.ours, kind(row), &verdict, &row.note];
                 out.push_str(&format!("| {} |\n", cells.map(escape).join(" | ")));
+            }
+            if is_judged(rows) {
+                out.push_str(&format!("\n{FOOT}\n"));
             }
         }
         out.push_str(&searches::markdown(&chapter.searches));
@@ -209,7 +222,7 @@ pub(super) fn json(chapters: &[Chapter], args: &ReproduceArgs) -> String {
         })
         .collect();
     let whole = json!({ "schema": "ssdlab.reproduce/1", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick,
-        "seed": args.how.seed, "seeds": seeds(args), "papers": papers });
+        "seed": args.how.seed, "seeds": seeds(args), "rule": FOOT, "papers": papers });
     let mut text = serde_json::to_string_pretty(&whole).expect("figures are plain data");
     text.push('\n');
     text

@@ -37,6 +37,8 @@ pub(super) struct Results {
     pub(super) schemes: BTreeMap<&'static str, Result<Config, String>>,
     pub(super) runs: BTreeMap<Run, Summary>,
     pub(super) workloads: &'static [&'static str],
+    /// Whether `--load` has fitted the arrival times of the workloads to the load that the paper prints.
+    pub(super) loaded: bool,
     /// Workloads that the device does not hold.
     pub(super) left_out: Vec<&'static str>,
     /// Workloads that means leave out too, because their runs are not steady.
@@ -86,6 +88,11 @@ impl Results {
             workloads: workloads(&looks.iter().collect::<Vec<_>>()),
             aside: workloads(&unsteady),
         })
+    }
+
+    /// The same for the load that the paper prints: with `--load` it is what the requests were fitted to.
+    pub(super) fn seal_load(&self, row: Row) -> Row {
+        if self.loaded { row.input() } else { self.seal(row) }
     }
 
     /// What a line says without some workloads.

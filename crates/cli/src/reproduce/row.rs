@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Exact,
     /// Arithmetic of the paper, done again here: nothing is simulated.
     Formula,
-    /// A figure that a workload model was made to have.
+    /// A figure that the workload, or with `--load` its arrival times, was fitted to.
     Input,
     /// Holds whatever is measured, because of how the scheme is defined.
     Construction,
@@ -89,9 +89,9 @@ impl Verdict {
     }
 }
 
-/// Effects of the paper below this say that nothing changes; ours agrees up to `NO_CHANGE`.
+/// An effect of the paper below this says that nothing changes. Ours agrees below `NO_CHANGE`, however large other effects are.
 const UNCHANGED: f64 = 0.005;
-const NO_CHANGE: f64 = 0.05;
+pub(super) const NO_CHANGE: f64 = 0.01;
 /// Effects of ours below this are none.
 const NO_EFFECT: f64 = 0.002;
 /// An effect agrees from this share of the paper's on, and up to this.
@@ -394,7 +394,7 @@ impl Row {
         self.number.is_some() && self.kind == Kind::Measured && self.verdict != Verdict::NotAttainable
     }
 
-    /// A figure that a model was made to have.
+    /// A figure that the workload was fitted to.
     pub(super) fn input(self) -> Row {
         Row { kind: Kind::Input, ..self }
     }
@@ -419,9 +419,12 @@ impl Row {
         Row { paper: paper.into(), ..self }
     }
 
-    /// What the paper's figure is, if it isn't printed.
-    pub(super) fn read_as(self, how: &str) -> Row {
-        if how.is_empty() { self } else { Row { paper: format!("{} ({how})", self.paper), ..self } }
+    /// The paper does not print its figure: the arithmetic by which it follows from what it prints.
+    pub(super) fn derived(self, arithmetic: &str) -> Row {
+        match arithmetic {
+            "" => self,
+            _ => Row { paper: format!("{} (derived: {arithmetic})", self.paper), ..self },
+        }
     }
 }
 
@@ -443,8 +446,14 @@ mod tests {
         assert_eq!(over(0.8, &[0.599]), Verdict::Stronger);
         assert_eq!(over(0.8, &[1.1]), Verdict::Opposite);
         assert_eq!(over(0.8, &[1.001]), Verdict::NoEffect);
-        assert_eq!(over(1.0, &[1.04]), Verdict::Agrees);
-        assert_eq!(over(1.0, &[1.06]), Verdict::Differs);
+        // No effect: below 0.5 % in the paper, below 1 % here.
+        assert_eq!(over(1.0, &[1.0099]), Verdict::Agrees);
+        assert_eq!(over(1.0, &[0.9901]), Verdict::Agrees);
+        assert_eq!(over(1.0, &[1.0101]), Verdict::Differs);
+        assert_eq!(over(0.996, &[1.0099]), Verdict::Agrees);
+        assert_eq!(over(0.996, &[0.98]), Verdict::Differs);
+        assert_eq!(over(0.994, &[0.9935]), Verdict::Agrees);
+        assert_eq!(over(0.994, &[1.0099]), Verdict::Opposite);
     }
 
     #[test]
@@ -457,6 +466,8 @@ mod tests {
         // It holds the paper's figure, and the mean is more than twice as strong.
         assert_eq!(over(0.9, &[0.70, 0.78, 0.89]), Verdict::Noise);
         assert_eq!(over(1.0, &[0.99, 1.02]), Verdict::Agrees);
+        assert_eq!(over(1.0, &[1.03, 1.031]), Verdict::Differs);
+        assert_eq!(over(1.0, &[0.98, 1.05]), Verdict::Noise);
     }
 
     #[test]

@@ -46,7 +46,9 @@ fn leading(text: &str) -> Option<(f64, &str)> {
     let plain = text.trim();
     let end = plain.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '+'))).unwrap_or(plain.len());
     let value = plain[..end].replace(',', "").parse().ok()?;
-    Some((value, plain[end..].trim()))
+    // The arithmetic of a derived figure is no part of its unit.
+    let (unit, _) = plain[end..].split_once(" (derived").unwrap_or((&plain[end..], ""));
+    Some((value, unit.trim()))
 }
 
 /// `reproduce:ID`
@@ -97,6 +99,10 @@ pub(super) fn figure(inputs: &Inputs, id: &str) -> Result<Figure> {
         ..Source::default()
     };
     let mut figure = Figure { id: format!("reproduce:{}", all[at]), title, table, source, ..Figure::default() };
+    // The rule of the verdicts, as the file states it.
+    let rule = inputs.reproduce.as_ref().and_then(|value| value["rule"].as_str());
+    let judged = rows.iter().any(|row| text(row, "/kind") == "measured" && text(row, "/verdict") != "no number stated");
+    figure.notes.extend(rule.filter(|_| judged).map(String::from));
     let agree = rows.iter().filter(|row| matches!(text(row, "/verdict"), "same" | "agrees")).count();
     figure.caption = format!("{agree} of {} values are the same as the paper's or agree with them.", rows.len());
     if names.is_empty() {
