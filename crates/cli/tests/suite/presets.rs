@@ -6,18 +6,18 @@ use clap::Parser;
 use ssdlab_cli::args::{Cli, Command};
 use ssdlab_lab::presets;
 
-/// Arrays that are filled in a few milliseconds, by preset.
+/// Arrays that are filled in a few milliseconds and collected within a few hundred requests, by preset.
 const SMALLER: [(&str, &[&str]); 10] = [
     ("default", &["geometry.channels=2", "geometry.blocks_per_plane=32", "precondition.mode=random"]),
-    ("idle-chip", &["geometry.channels=4", "geometry.blocks_per_plane=64"]),
+    ("idle-chip", &["geometry.channels=1", "geometry.blocks_per_plane=64"]),
     ("pagc", &["geometry.channels=2", "geometry.chips_per_channel=2", "geometry.blocks_per_plane=64"]),
-    ("brr", &["geometry.channels=16", "geometry.blocks_per_plane=32"]),
-    ("fastgc", &["geometry.channels=1", "geometry.blocks_per_plane=16"]),
+    ("brr", &["geometry.channels=8", "geometry.blocks_per_plane=24", "geometry.pages_per_block=32"]),
+    ("fastgc", &["geometry.channels=1", "geometry.blocks_per_plane=32", "geometry.pages_per_block=32"]),
     ("noc", &["geometry.channels=2", "geometry.blocks_per_plane=64"]),
-    ("nvme-tlc", &["geometry.channels=1", "geometry.blocks_per_plane=16"]),
-    ("nvme-2024", &["geometry.channels=1", "geometry.blocks_per_plane=16"]),
-    ("composed", &["geometry.blocks_per_plane=16"]),
-    ("interleaved", &["geometry.blocks_per_plane=16"]),
+    ("nvme-tlc", &["geometry.channels=1", "geometry.blocks_per_plane=32", "geometry.pages_per_block=48"]),
+    ("nvme-2024", &["geometry.channels=1", "geometry.blocks_per_plane=32", "geometry.pages_per_block=48"]),
+    ("composed", &["geometry.channels=2", "geometry.blocks_per_plane=32", "geometry.pages_per_block=32"]),
+    ("interleaved", &["geometry.channels=2", "geometry.blocks_per_plane=32", "geometry.pages_per_block=32"]),
 ];
 
 fn run(arguments: &[String]) -> Result<(u64, u64), String> {
@@ -62,7 +62,7 @@ fn every_preset_serves_every_bundled_workload() {
                 "--workload",
                 workload,
                 "--limit",
-                "300",
+                "400",
                 "--quiet",
                 "--check",
                 "off",
