@@ -124,7 +124,7 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     let r = &summary.requests;
     let mut requests = format!("{}, {}, {}", plural(r.read, "read"), plural(r.write, "write"), plural(r.trim, "trim"));
     if r.skipped > 0 {
-        requests.push_str(&format!("; {} other commands skipped", count(r.skipped)));
+        requests.push_str(&format!("; {} others skipped (flushes, other commands, size 0)", count(r.skipped)));
     }
     if r.warmup > 0 {
         requests.push_str(&format!("; {} more before them as warm-up", count(r.warmup)));

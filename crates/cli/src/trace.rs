@@ -41,6 +41,11 @@ pub fn trace(command: &TraceCommand) -> Result<()> {
 fn info(files: &[PathBuf], reading: &ReadingArgs, json: Option<&PathBuf>) -> Result<()> {
     distinct_files(files, "--json", json)?;
     let traces = files.iter().map(|file| Ok((name(file), read(file, reading)?))).collect::<Result<Vec<_>>>()?;
+    for (_, (info, reader)) in &traces {
+        for lint in check(info, reader.notes()).iter().filter(|lint| lint.name == "coarse_clock") {
+            output::remark(format_args!("warning[{}]: {}", lint.name, lint.text));
+        }
+    }
     if let Some(path) = json {
         let figures = traces.iter().map(|(name, (info, reader))| {
             serde_json::json!({ "trace": name, "format": reader.format().to_string(), "figures": info })
@@ -184,8 +189,9 @@ fn read(path: &Path, reading: &ReadingArgs) -> Result<(Info, Reader)> {
 
 /// Writes a trace to a file, whole or not at all, or streams it to standard output.
 fn write(to: &Path, format: &Format, fill: impl FnOnce(&mut Writer<&mut dyn Write>) -> Result<()>) -> Result<()> {
-    if let Some(packed) =
-        to.extension().filter(|ending| ["gz", "zst", "xz"].iter().any(|packed| ending.eq_ignore_ascii_case(packed)))
+    if let Some(packed) = to
+        .extension()
+        .filter(|ending| ["gz", "zst", "xz", "bz2"].iter().any(|packed| ending.eq_ignore_ascii_case(packed)))
     {
         return Err(Error::usage(format!(
             "{}: traces are written as plain text, not as {}",

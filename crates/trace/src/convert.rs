@@ -1,7 +1,8 @@
 //! Requests written as a trace in any of the formats. Losses are counted.
 
 use crate::error::{Code, TraceError};
-use crate::format::{Columns, Format, Measure, OpColumn, Separator};
+use crate::format::Format;
+use crate::map::{Clock, Column, Columns, OpColumn, Separator, Time};
 use crate::reader::Reader;
 use crate::record::{Names, Op, Record};
 use serde::Serialize;
@@ -220,6 +221,17 @@ impl<W: Write> Writer<W> {
             count: 0,
             line: String::new(),
         };
+        if let Format::Columns(map) = &writer.format {
+            if let Some(column) = map.named().next() {
+                return Err(writer.cannot(
+                    &format!("columns by name ({})", crate::shown::escape(column.as_bytes())),
+                    "use numbers, as in time=0:ns",
+                ));
+            }
+            if map.time.as_ref().is_some_and(|time| time.latency.is_some() || time.clock == Clock::Iso) {
+                return Err(writer.cannot("times of completion, or dates", "use time=COLUMN:UNIT"));
+            }
+        }
         let head = match &writer.format {
             Format::Fio => "fio version 3 iolog\n".to_owned(),
             Format::Systor => "Timestamp,Response,IOType,LUN,Offset,Size\n".to_owned(),
@@ -417,7 +429,7 @@ impl<W: Write> Writer<W> {
         let op = match &map.op {
             OpColumn::Constant(op) if *op == r.op => None,
             OpColumn::Words(column) => Some((
-                *column,
+                column,
                 match r.op {
                     Op::Read => "R".to_owned(),
                     Op::Write => "W".to_owned(),
@@ -426,7 +438,7 @@ impl<W: Write> Writer<W> {
                 },
             )),
             OpColumn::Values(column, values) => match values.iter().find(|(_, op)| *op == r.op) {
-                Some((value, _)) => Some((*column, String::from_utf8_lossy(value).into_owned())),
+                Some((value, _)) => Some((column, String::from_utf8_lossy(value).into_owned())),
                 None => {
                     return Err(self.cannot("this operation", "give it a value, as in op=4:0r1w"));
                 }
@@ -435,23 +447,30 @@ impl<W: Write> Writer<W> {
                 return Err(self.cannot("this operation", "name a column for it with op=N"));
             }
         };
-        let mut cells: Vec<(usize, String)> = op.into_iter().collect();
-        cells.push((map.offset.column, (r.offset / map.offset.unit).to_string()));
-        cells.push((map.size.column, (r.bytes / map.size.unit).to_string()));
-        if let Some(Measure { column, unit }) = map.time {
+        let mut cells: Vec<(&Column, String)> = op.into_iter().collect();
+        cells.push((&map.offset.column, (r.offset / map.offset.unit).to_string()));
+        cells.push((&map.size.column, (r.bytes / map.size.unit).to_string()));
+        if let Some(Time { column, clock: Clock::Units(unit), .. }) = &map.time {
             let digits = unit.ilog10() as usize;
             let (whole, rest) = (r.time_ns / unit, r.time_ns % unit);
             let cell = if rest == 0 { whole.to_string() } else { format!("{whole}.{rest:0digits$}") };
             cells.push((column, cell));
         }
         for (i, column) in map.volume.iter().enumerate() {
-            cells.push((*column, if i == 0 { volume.to_owned() } else { "0".to_owned() }));
+            cells.push((column, if i == 0 { volume.to_owned() } else { "0".to_owned() }));
         }
-        cells.extend(map.fua.map(|column| (column, u8::from(r.fua).to_string())));
-        cells.extend(map.stream.map(|column| (column, stream.unwrap_or("-").to_owned())));
+        cells.extend(map.fua.iter().map(|column| (column, u8::from(r.fua).to_string())));
+        cells.extend(map.stream.iter().map(|column| (column, stream.unwrap_or("-").to_owned())));
         for (column, value) in &map.filters {
-            cells.push((*column, String::from_utf8_lossy(value).into_owned()));
+            cells.push((column, String::from_utf8_lossy(value).into_owned()));
         }
+        let mut cells: Vec<(usize, String)> = cells
+            .into_iter()
+            .filter_map(|(column, text)| match column {
+                Column::At(place) => Some((*place, text)),
+                Column::Named(_) => None,
+            })
+            .collect();
         cells.sort();
         let separator = match map.separator {
             Separator::Byte(byte) => byte as char,

@@ -159,6 +159,9 @@ pub struct Report {
     pub excerpt: Option<Excerpt>,
     /// What was expected.
     pub expected: String,
+    /// What explains the place, such as where the volumes of the trace lie; often empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
     /// The fix.
     pub fix: String,
 }
@@ -181,6 +184,7 @@ impl TraceError {
             field: None,
             excerpt: None,
             expected: String::new(),
+            note: String::new(),
             fix: String::new(),
         }))
     }
@@ -188,6 +192,12 @@ impl TraceError {
     /// With what was expected.
     pub fn expected(mut self, expected: impl Into<String>) -> TraceError {
         self.0.expected = expected.into();
+        self
+    }
+
+    /// With what explains the place.
+    pub(crate) fn note(mut self, note: impl Into<String>) -> TraceError {
+        self.0.note = note.into();
         self
     }
 
@@ -263,6 +273,9 @@ impl TraceError {
             }
         } else if !r.expected.is_empty() {
             let _ = write!(text, "\n   = expected {}", r.expected);
+        }
+        if !r.note.is_empty() {
+            let _ = write!(text, "\n   = note: {}", r.note);
         }
         if !r.fix.is_empty() {
             let _ = write!(text, "\n   = fix: {}", r.fix);

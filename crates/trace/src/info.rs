@@ -63,6 +63,10 @@ pub struct Info {
     pub interarrival_mean_ns: f64,
     /// Gaps of at most 0.2 ms among all gaps.
     pub burst_share: f64,
+    /// The largest number of nanoseconds of which all gaps are multiples: the step of the clock, or more; 0 without gaps.
+    pub clock_ns: u64,
+    /// Different arrival times.
+    pub instants: u64,
     /// Requests whose offset and size are multiples of 512 B.
     pub aligned_512_share: f64,
     /// Requests whose offset and size are multiples of 4 KiB.
@@ -141,6 +145,13 @@ pub struct Collector {
     offsets: [u64; TWIN_REACH],
 }
 
+fn common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -191,8 +202,16 @@ impl Collector {
         self.aligned_4k += u64::from((record.offset | record.bytes).is_multiple_of(INFO_PAGE_BYTES));
         self.aligned_256k += u64::from((record.offset | record.bytes).is_multiple_of(512 * 512));
         match self.previous_ns {
-            None => self.first_ns = record.time_ns,
-            Some(previous) => self.bursts += u64::from(record.time_ns.saturating_sub(previous) <= BURST_NS),
+            None => (self.first_ns, info.instants) = (record.time_ns, 1),
+            Some(previous) => {
+                let gap = record.time_ns.saturating_sub(previous);
+                self.bursts += u64::from(gap <= BURST_NS);
+                info.instants += u64::from(gap > 0);
+                // Most gaps are multiples of the step that is known.
+                if info.clock_ns != 1 && gap > 0 && (info.clock_ns == 0 || gap % info.clock_ns != 0) {
+                    info.clock_ns = common_divisor(gap, info.clock_ns);
+                }
+            }
         }
         self.previous_ns = Some(record.time_ns);
         // Even the offset rarely agrees, so comparing sixteen offsets settles most requests.
@@ -304,6 +323,27 @@ fn gib(bytes: u64) -> String {
     format!("{:.2} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
 
+/// Finer clocks are rarely the reason that requests share an instant.
+const COARSE_NS: u64 = 1_000;
+
+/// What a clock does that is coarser than the gaps: requests arrive together that did not.
+fn coarse_clock(info: &Info) -> Option<String> {
+    // Few requests may share a step, and be apart by whole steps, by chance.
+    let coarse = info.instants >= 2 && info.requests >= 10 && info.requests >= 2 * info.instants;
+    if !coarse || info.clock_ns < COARSE_NS {
+        return None;
+    }
+    let each = (info.requests + info.instants / 2) / info.instants;
+    let (times, remedy) = match info.clock_ns {
+        whole if whole % 1_000_000_000 == 0 => ("whole seconds".to_owned(), "use --within-second even, or "),
+        ns if ns >= 1_000_000 => (format!("multiples of {}.{:03} ms", ns / 1_000_000, ns / 1_000 % 1_000), ""),
+        ns => (format!("multiples of {}.{:03} us", ns / 1_000, ns % 1_000), ""),
+    };
+    Some(format!(
+        "times are {times}, {each} requests at one instant in the mean: {remedy}expect bursts that were not there"
+    ))
+}
+
 /// Judges a trace by its figures and notes. The reader must have been read to its end; with `--time-order keep` it
 /// also sees steps back that would otherwise be refused.
 pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
@@ -322,6 +362,9 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
             Severity::Warning,
             "all requests arrive at one time: use --replay closed, or name the time column".into(),
         );
+    }
+    if let Some(text) = coarse_clock(info) {
+        add("coarse_clock", Severity::Warning, text);
     }
     if count(Note::LongGap) > 0 {
         add("long_gap", Severity::Note, format!("{} gaps of more than 30 days", count(Note::LongGap)));

@@ -81,7 +81,7 @@ impl Lines {
         }
         if let Some(error) = self.pending.take() {
             self.ended = true;
-            return Err(error.at_line(self.number + 1));
+            return Err(if self.number > 0 { error.at_line(self.number + 1) } else { error });
         }
         loop {
             match self.source.read(&mut self.buffer[self.end..]) {
@@ -97,7 +97,7 @@ impl Lines {
                 Err(error) => {
                     // Data before the damage is valid up to the last whole line.
                     self.ended = true;
-                    return Err(self.source.failure(&error, self.number + 1));
+                    return Err(self.source.failure(&error, self.number));
                 }
             }
         }

@@ -48,6 +48,10 @@ notes! {
     ChangesData = "commands that change data but carry none skipped", true;
     /// An event that is not the chosen one.
     OtherEvent = "events of other kinds skipped", false;
+    /// An event of a request that another layer has reported.
+    OtherLayer = "requests that another layer reported before, counted once", false;
+    /// Statistics that blkparse prints behind the events.
+    Summary = "lines of blkparse's summary skipped", false;
     /// A record of a volume that was not selected.
     OtherDevice = "requests of other devices skipped", false;
     /// A line a `where` filter left out.
@@ -62,6 +66,8 @@ notes! {
     Spread = "requests spread evenly over the second they were recorded in", false;
     /// More than nine digits after the decimal point.
     TimeDigits = "times cut to whole nanoseconds", false;
+    /// A number with an exponent above its digits.
+    Exponent = "numbers whose exponent hides digits: a spreadsheet may have rounded them", false;
     /// A decimal time without an integer or a fractional part.
     TimeForm = "times without digits on both sides of the decimal point", false;
     /// Times start at an epoch.

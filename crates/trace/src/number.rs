@@ -126,6 +126,8 @@ pub(crate) struct Decimal {
     pub cut: bool,
     /// Digits are missing on one side of the point, or there is no point.
     pub form: bool,
+    /// An exponent stands for zeros that may have been digits.
+    pub exponent: bool,
 }
 
 /// A decimal number such as `1456135200.013118000`, times `unit` (nanoseconds in one), by integers only: a double
@@ -171,7 +173,7 @@ pub(crate) fn decimal(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
         .checked_mul(unit)
         .and_then(|v| v.checked_add(below))
         .ok_or(fault(Code::Range, "is beyond the range of the clock"))?;
-    Ok(Decimal { value, cut, form: whole.is_empty() || fraction.is_empty() })
+    Ok(Decimal { value, cut, form: whole.is_empty() || fraction.is_empty(), exponent: false })
 }
 
 #[cold]
@@ -182,6 +184,63 @@ fn decimal_fault(field: &[u8]) -> Fault {
         return fault(Code::Notation, "has an exponent");
     }
     found
+}
+
+/// A number in any notation, for columns whose tool is not known: decimal with or without a fraction, hexadecimal behind `0x`,
+/// with a plus sign, with an exponent. Exact, times `unit`; what lies below 1 is cut, and said.
+#[cold]
+pub(crate) fn any(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
+    let beyond = fault(Code::Range, "does not fit in 64 bits");
+    let exact = |value: u64| value.checked_mul(unit).ok_or(beyond);
+    let plain = |value| Decimal { value, cut: false, form: false, exponent: false };
+    let digits = field.strip_prefix(b"+").unwrap_or(field);
+    if let Some(digits) = digits.strip_prefix(b"0x").or_else(|| digits.strip_prefix(b"0X")) {
+        return exact(
+            hexadecimal(digits).map_err(|found| if found.code == Code::Range { found } else { classify(field) })?,
+        )
+        .map(plain);
+    }
+    let (mantissa, exponent) = match digits.iter().position(|b| matches!(b, b'e' | b'E')) {
+        Some(at) => (&digits[..at], power(&digits[at + 1..]).ok_or_else(|| classify(field))?),
+        None => (digits, 0),
+    };
+    let (whole, fraction) = match mantissa.iter().position(|&b| b == b'.') {
+        Some(at) => (&mantissa[..at], &mantissa[at + 1..]),
+        None => (mantissa, &[][..]),
+    };
+    let all = || whole.iter().chain(fraction);
+    if all().next().is_none() || !all().all(u8::is_ascii_digit) {
+        return Err(classify(field));
+    }
+    // 10^36 is beyond every limit here, in digits and in zeros.
+    let significant = all().skip_while(|b| **b == b'0').count();
+    if significant > 36 {
+        return Err(beyond);
+    }
+    let value = all().fold(0u128, |value, digit| value * 10 + u128::from(digit - b'0'));
+    let scale = exponent - i64::try_from(fraction.len()).map_err(|_| beyond)?;
+    let ten = |power: u32| 10u128.checked_pow(power);
+    let product = value.checked_mul(unit.into()).ok_or(beyond)?;
+    let (value, cut) = match u32::try_from(scale.unsigned_abs()).ok().and_then(ten) {
+        _ if product == 0 => (0, false),
+        Some(by) if scale >= 0 => (product.checked_mul(by).ok_or(beyond)?, false),
+        Some(by) => (product / by, product % by != 0),
+        None if scale >= 0 => return Err(beyond),
+        None => (0, true),
+    };
+    let value = u64::try_from(value).map_err(|_| beyond)?;
+    Ok(Decimal { value, cut, form: false, exponent: scale > 0 && value > 0 })
+}
+
+/// The exponent of a number.
+fn power(field: &[u8]) -> Option<i64> {
+    let (minus, digits) = match field {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        all => (false, all),
+    };
+    let value = integer(digits).ok().filter(|value| *value < 10_000)? as i64;
+    Some(if minus { -value } else { value })
 }
 
 #[cfg(test)]
@@ -223,5 +282,43 @@ mod tests {
             assert!(ns(bad, 1_000_000_000).is_err(), "{bad}");
         }
         assert_eq!(decimal(b"-1.0", 1).unwrap_err().code, Code::Negative);
+    }
+
+    #[test]
+    fn every_notation_is_exact() {
+        let of = |text: &str, unit| any(text.as_bytes(), unit).map(|d| (d.value, d.cut, d.exponent));
+        for (text, unit, value) in [
+            ("0x1F", 1, 31),
+            ("0X0000200000", 512, 2_097_152 * 512),
+            ("+8", 512, 4096),
+            ("8.0", 512, 4096),
+            ("0.5", 1024, 512),
+            ("4.096e3", 1, 4096),
+            ("1.5E-06", 1_000_000_000, 1_500),
+            ("1456135200.013118", 1_000_000_000, 1_456_135_200_013_118_000),
+            ("18446744073709551615", 1, u64::MAX),
+            ("0e9999", 1, 0),
+        ] {
+            assert_eq!(of(text, unit), Ok((value, false, false)), "{text}");
+        }
+        // 2 s + 6 ns; a fraction of a nanosecond is cut; three zeros that may have been digits.
+        assert_eq!(of("2.0000000061e0", 1_000_000_000), Ok((2_000_000_006, true, false)));
+        assert_eq!(of("1e-12", 1_000_000_000), Ok((0, true, false)));
+        assert_eq!(of("5e3", 1), Ok((5_000, false, true)));
+        for (text, code) in [
+            ("", Code::Empty),
+            (".", Code::NotANumber),
+            ("e5", Code::NotANumber),
+            ("0x", Code::Notation),
+            ("0xg", Code::NotANumber),
+            ("0x10000000000000000", Code::Range),
+            ("1e20", Code::Range),
+            ("1e400", Code::Range),
+            ("-1", Code::Negative),
+            ("nan", Code::NotANumber),
+            ("1,5", Code::NotANumber),
+        ] {
+            assert_eq!(of(text, 1).unwrap_err().code, code, "{text}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::lines::{Lines, Step};
 use crate::notes::{Note, Notes, name_list};
 use crate::options::{OnBadLine, Options, TimeOrder, WithinSecond};
 use crate::readers;
-use crate::readers::line::{Bad, Context, Parsed, Parser, Raw};
+use crate::readers::line::{BIAS_NS, Bad, Context, Parsed, Parser, Raw};
 use crate::record::{Names, Op, Record};
 use crate::source::{Source, Trace};
 use std::cmp::Reverse;
@@ -18,6 +18,8 @@ use std::path::Path;
 pub const SORT_RECORDS: usize = 1 << 20;
 /// Largest step back in time, in nanoseconds, that is clamped and not refused.
 pub const REORDER_WINDOW_NS: u64 = 1_000_000_000;
+/// Longest time that a request takes in a trace with times of completion: the kernel's usual limit, after which it gives up.
+const LONGEST_REQUEST_NS: u64 = 30_000_000_000;
 /// Latest time since the first request that can be read. The limit of a simulation, after loops and scale, is lower:
 /// [`crate::CLOCK_MAX_NS`].
 const LATEST_NS: u64 = i64::MAX as u64;
@@ -57,6 +59,8 @@ pub struct Reader {
     format: Format,
     detection: Option<Detection>,
     order: TimeOrder,
+    /// The clock shows completions.
+    completes: bool,
     /// Sort by time as well as by count: emit what is older than this before the latest.
     sort_ns: Option<u64>,
     heap: BinaryHeap<Reverse<Waiting>>,
@@ -70,6 +74,8 @@ pub struct Reader {
     base: Option<u64>,
     /// Latest time seen, as the trace has it.
     high: u64,
+    /// Latest arrival that was read, where they are sorted.
+    latest: u64,
     /// Time of the last request returned, as in the trace.
     previous: u64,
     /// Last time returned.
@@ -119,7 +125,6 @@ impl Reader {
         let name = source.name().to_owned();
         if let Some(encoding) = wide_encoding(&head) {
             return Err(TraceError::new(Code::NotText, &name, format!("The text is {encoding}"))
-                .at_line(1)
                 .expected("UTF-8 or ASCII")
                 .fix(format!("iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -")));
         }
@@ -168,13 +173,19 @@ impl Reader {
             _ => readers::parser(&format, options),
         };
         // blkparse merges the lines of several processors only roughly; all other formats should be in order.
-        let merged = matches!(format, Format::Blkparse(_)) && options.time_order == TimeOrder::Error;
+        // Where the clock shows completions, arrivals are the earlier the longer a request took.
+        let window = match format {
+            Format::Blkparse(_) => Some(REORDER_WINDOW_NS),
+            _ => parser.completes().then_some(REORDER_WINDOW_NS + LONGEST_REQUEST_NS),
+        };
+        let sort_ns = window.filter(|_| options.time_order == TimeOrder::Error);
         Ok(Reader {
+            completes: parser.completes(),
             lines,
             parser,
             cx: Context { flushes: options.flushes, ..Context::new(options.device.as_deref()) },
-            order: if merged { TimeOrder::Sort } else { options.time_order },
-            sort_ns: merged.then_some(REORDER_WINDOW_NS),
+            order: if sort_ns.is_some() { TimeOrder::Sort } else { options.time_order },
+            sort_ns,
             options: options.clone(),
             format,
             detection,
@@ -186,6 +197,7 @@ impl Reader {
             bad_classes: BTreeMap::new(),
             base: None,
             high: 0,
+            latest: 0,
             previous: 0,
             now: 0,
             given: 0,
@@ -297,7 +309,10 @@ impl Reader {
     fn place(&mut self, time_ns: u64, line: u64) -> Result<u64, TraceError> {
         let Some(base) = self.base else {
             self.base = Some(time_ns);
-            self.high = time_ns;
+            // While sorting, `high` is that of all that was read.
+            if self.order != TimeOrder::Sort {
+                self.high = time_ns;
+            }
             self.previous = time_ns;
             return Ok(0);
         };
@@ -371,25 +386,36 @@ impl Reader {
                 continue;
             };
             let line = self.lines.number();
-            if raw.time_ns < self.high {
-                let step = self.high - raw.time_ns;
-                // A request earlier than one already returned cannot be sorted in.
-                if self.given > 0 && raw.time_ns < self.previous {
-                    let fix = if self.sort_ns.is_some() {
-                        "use --time-order sort, or clamp or keep".to_owned()
-                    } else {
-                        format!(
-                            "--time-order sort covers a window of {SORT_RECORDS} requests: sort the file itself, or use --time-order clamp"
-                        )
-                    };
-                    return Err(self.time_back(step, line).fix(fix));
-                }
-                let tally = self.cx.notes.add(Note::TimeSorted, line);
-                tally.largest_ns = tally.largest_ns.max(step);
+            let clock = self.clock_ns(&raw);
+            // The clock was set, whether or not later requests were returned meanwhile.
+            if self.sort_ns.is_some() && clock.saturating_add(REORDER_WINDOW_NS) < self.high {
+                let fix = "use --time-order keep if the clock was set; sort, or clamp";
+                return Err(self.time_back(self.high - clock, line).fix(fix));
             }
-            self.high = self.high.max(raw.time_ns);
+            // A request earlier than one already returned cannot be sorted in.
+            if self.given > 0 && raw.time_ns < self.previous {
+                let fix = if self.sort_ns.is_some() {
+                    "use --time-order sort, or clamp or keep".to_owned()
+                } else {
+                    format!(
+                        "--time-order sort covers a window of {SORT_RECORDS} requests: sort the file itself, or use --time-order clamp"
+                    )
+                };
+                return Err(self.time_back(self.latest - raw.time_ns, line).fix(fix));
+            }
+            if raw.time_ns < self.latest {
+                let tally = self.cx.notes.add(Note::TimeSorted, line);
+                tally.largest_ns = tally.largest_ns.max(self.latest - raw.time_ns);
+            }
+            self.latest = self.latest.max(raw.time_ns);
+            self.high = self.high.max(clock);
             self.heap.push(Reverse(Waiting { time_ns: raw.time_ns, number: self.read, line, raw }));
         }
+    }
+
+    /// The time that the line of a request shows: its arrival, or its completion.
+    fn clock_ns(&self, raw: &Raw) -> u64 {
+        if self.completes { self.cx.completion_ns.saturating_add(BIAS_NS) } else { raw.time_ns }
     }
 
     /// The next request in file order.
@@ -427,7 +453,11 @@ impl Reader {
                     Some(b' ' | b'\t' | b'\r') => detect::is_blank(text),
                     _ => false,
                 };
-                if skip || number <= self.parser.leading_lines() {
+                if number <= self.parser.leading_lines() {
+                    self.parser.leading(number, self.lines.text());
+                    continue;
+                }
+                if skip {
                     continue;
                 }
             }
@@ -475,8 +505,9 @@ impl Reader {
             self.refuse(*bad)?;
             return Ok(None);
         }
-        self.steps_back += u64::from(self.read > 0 && raw.time_ns < self.raw_previous);
-        self.raw_previous = raw.time_ns;
+        let clock = self.clock_ns(&raw);
+        self.steps_back += u64::from(self.read > 0 && clock < self.raw_previous);
+        self.raw_previous = clock;
         self.read += 1;
         Ok(Some(raw))
     }
@@ -557,10 +588,11 @@ impl Reader {
         if self.given == 0 {
             return Err(self.nothing());
         }
-        if let Some(base) = self.base.filter(|base| *base > 0) {
-            self.cx
-                .notes
-                .state(Note::Rebased, format!("{}.{:09} s in the trace", base / 1_000_000_000, base % 1_000_000_000));
+        let zero = if self.completes { BIAS_NS } else { 0 };
+        if let Some(base) = self.base.filter(|base| *base != zero) {
+            let (sign, from_zero) = (if base < zero { "-" } else { "" }, base.abs_diff(zero));
+            let (whole, part) = (from_zero / 1_000_000_000, from_zero % 1_000_000_000);
+            self.cx.notes.state(Note::Rebased, format!("{sign}{whole}.{part:09} s in the trace"));
         }
         if self.given > 1 {
             let mean = self.now / (self.given - 1);

@@ -233,6 +233,8 @@ pub struct Replay {
     reader: Reader,
     /// First byte of each volume; grows to all volumes when a second one appears.
     bases: Vec<u64>,
+    /// That of the last request.
+    base: u64,
     dense: Dense,
     /// The last request read, until it is returned, and its extents.
     pending: Option<Record>,
@@ -309,6 +311,7 @@ impl Replay {
             fit,
             reader,
             bases: vec![0],
+            base: 0,
             dense: Dense::default(),
             pending: None,
             held: Vec::new(),
@@ -504,6 +507,7 @@ impl Replay {
             self.fit_dense(&record, from, to)?;
         } else {
             let base = self.bases.get(record.volume as usize).copied().unwrap_or(0);
+            self.base = base;
             let Some(end) = to.checked_add(base) else {
                 return Err(self.past_device(to, base));
             };
@@ -627,6 +631,7 @@ impl Replay {
 
     #[cold]
     fn past_device(&mut self, end: u64, base: u64) -> TraceError {
+        let layout = self.layout();
         let error = self.reader.error(
             Code::PastDevice,
             if end.saturating_add(base) - 1 < self.fit.capacity_bytes {
@@ -657,7 +662,16 @@ impl Replay {
         let scope = if whole { "the trace needs".to_owned() } else { format!("its first {seen} requests need") };
         error
             .expected(format!("an end of at most {}", self.fit.capacity_bytes))
+            .note(layout)
             .fix(format!("{scope} a device of {needed} bytes; or use --lba-policy wrap, clip or dense"))
+    }
+
+    /// Where the volumes lie, for errors that show an address of one of them.
+    fn layout(&self) -> String {
+        match self.own.get(Note::Layout) {
+            Some(layout) => format!("{}; the volume of this line begins at byte {}", layout.detail, self.base),
+            None => String::new(),
+        }
     }
 
     /// Lays out volumes when a second one appears. Their sizes are only known after a pass over the whole file.

@@ -1,6 +1,6 @@
 //! The bytes of a trace, compressed or not.
 //!
-//! The first bytes decide, never the name. gzip, zstd and xz are decompressed while they are read (all members, all frames)
+//! The first bytes decide, never the name. gzip, zstd, xz and bzip2 are decompressed while they are read (all members, all frames)
 //! with bounded windows, one layer only. Archives of several files are refused with a list of their members.
 
 use crate::error::{Code, TraceError};
@@ -24,6 +24,9 @@ const LIST_BYTES: u64 = 64 << 20;
 /// How many members are listed.
 const LIST_MEMBERS: usize = 12;
 
+/// What follows the head of a bzip2 stream: the mark of a block, or that of the end.
+const BZIP2_BLOCKS: [&[u8]; 2] = [&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59], &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90]];
+
 /// How a stream is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
@@ -33,6 +36,8 @@ pub enum Compression {
     Zstd,
     /// xz, any number of streams.
     Xz,
+    /// bzip2, any number of streams.
+    Bzip2,
 }
 
 impl Compression {
@@ -42,6 +47,7 @@ impl Compression {
             Compression::Gzip => "gzip",
             Compression::Zstd => "zstd",
             Compression::Xz => "xz",
+            Compression::Bzip2 => "bzip2",
         }
     }
 
@@ -54,6 +60,11 @@ impl Compression {
             Some(Compression::Zstd)
         } else if head.starts_with(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
             Some(Compression::Xz)
+        } else if head.starts_with(b"BZh")
+            && matches!(head.get(3), Some(b'1'..=b'9'))
+            && BZIP2_BLOCKS.contains(&head.get(4..10).unwrap_or_default())
+        {
+            Some(Compression::Bzip2)
         } else {
             None
         }
@@ -219,7 +230,7 @@ impl Source {
     ///
     /// # Errors
     /// `T002` with the system's reason if it cannot be opened or is a directory; `T022`, `T023`, `T024` for compressed
-    /// data that cannot be read; `T027` for bzip2, lz4, 7z and the like.
+    /// data that cannot be read; `T027` for lz4, 7z and the like.
     pub fn open(path: &Path) -> Result<Source, TraceError> {
         if path == Path::new("-") {
             return Source::from_reader("-", io::stdin());
@@ -333,12 +344,15 @@ impl Source {
                     decoder.window_log_max(WINDOW_LOG)?;
                     Ok(decoder)
                 });
-                Box::new(BufReader::with_capacity(128 << 10, decoder.map_err(|e| source.failure(&e, 1))?))
+                Box::new(BufReader::with_capacity(128 << 10, decoder.map_err(|e| source.failure(&e, 0))?))
             }
             Compression::Xz => {
                 let stream = liblzma::stream::Stream::new_stream_decoder(WINDOW_BYTES, liblzma::stream::CONCATENATED)
-                    .map_err(|e| source.failure(&e.into(), 1))?;
+                    .map_err(|e| source.failure(&e.into(), 0))?;
                 Box::new(BufReader::with_capacity(128 << 10, liblzma::bufread::XzDecoder::new_stream(packed, stream)))
+            }
+            Compression::Bzip2 => {
+                Box::new(BufReader::with_capacity(128 << 10, bzip2::bufread::MultiBzDecoder::new(packed)))
             }
         };
         source.peek()?;
@@ -365,7 +379,7 @@ impl Source {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.failure(&error, 1)),
+                Err(error) => return Err(self.failure(&error, 0)),
             }
         }
         head.truncate(filled);
@@ -383,8 +397,7 @@ impl Source {
     fn refuse_foreign(&self) -> Result<(), TraceError> {
         let head = self.head.as_slice();
         let foreign = |title: &str, fix: &str| Err(TraceError::new(Code::Foreign, &self.name, title).fix(fix));
-        let marks: [(&[u8], &str, &str); 7] = [
-            (b"BZh", "This is bzip2, which is not read directly", "bunzip2 -c FILE | ssdlab ... --trace -"),
+        let marks: [(&[u8], &str, &str); 6] = [
             (&[4, 0x22, 0x4d, 0x18], "This is lz4, which is not read directly", "lz4 -dc FILE | ssdlab ... --trace -"),
             (b"7z\xbc\xaf\x27\x1c", "This is a 7z archive", "7z x -so FILE MEMBER | ssdlab ... --trace -"),
             (b"Rar!\x1a\x07", "This is a RAR archive", "unpack it first"),
@@ -451,6 +464,7 @@ impl Source {
             (true, _) => "unzip -p FILE MEMBER",
             (false, Some(Compression::Gzip)) => "tar -xzOf FILE MEMBER",
             (false, Some(Compression::Xz)) => "tar -xJOf FILE MEMBER",
+            (false, Some(Compression::Bzip2)) => "tar -xjOf FILE MEMBER",
             (false, Some(Compression::Zstd)) => "tar --zstd -xOf FILE MEMBER",
             (false, None) => "tar -xOf FILE MEMBER",
         };
@@ -527,8 +541,13 @@ impl Source {
         true
     }
 
-    /// Turns an error of the stream into a message; `line` is where the reader is.
-    pub(crate) fn failure(&self, error: &io::Error, line: u64) -> TraceError {
+    /// Turns an error of the stream into a message; `lines` have been read before. Without any, the whole file is at fault.
+    pub(crate) fn failure(&self, error: &io::Error, lines: u64) -> TraceError {
+        let fault = self.fault(error);
+        if lines == 0 { fault } else { fault.at_line(lines + 1) }
+    }
+
+    fn fault(&self, error: &io::Error) -> TraceError {
         if self.parquet.is_some() {
             let text = escape(error.to_string().as_bytes());
             let (code, title, fix) = match error.kind() {
@@ -543,14 +562,10 @@ impl Source {
                     "fetch the file again and compare its checksum, or write it again",
                 ),
             };
-            return TraceError::new(code, &self.name, title)
-                .expected("a whole file with no empty cells")
-                .fix(fix)
-                .at_line(line);
+            return TraceError::new(code, &self.name, title).expected("a whole file with no empty cells").fix(fix);
         }
         let Some(compression) = self.compression.filter(|_| !self.progress.failed.load(Relaxed)) else {
-            return TraceError::new(Code::Unreadable, &self.name, format!("Cannot read the trace: {error}"))
-                .at_line(line);
+            return TraceError::new(Code::Unreadable, &self.name, format!("Cannot read the trace: {error}"));
         };
         let name = compression.name();
         let text = error.to_string();
@@ -559,6 +574,7 @@ impl Source {
             Compression::Gzip => "gzip -dc FILE | ssdlab ... --trace -",
             Compression::Zstd => "zstd -dc --long=31 FILE | ssdlab ... --trace -",
             Compression::Xz => "xz -dc FILE | ssdlab ... --trace -",
+            Compression::Bzip2 => "bzip2 -dc FILE | ssdlab ... --trace -",
         };
         if text.contains("requires too much memory") || packed == Some(&liblzma::stream::Error::MemLimit) {
             let what = if compression == Compression::Xz { "dictionary" } else { "window" };
@@ -568,7 +584,6 @@ impl Source {
                 format!("The {name} stream needs more memory than allowed: its {what} is above the limit"),
             )
             .expected(format!("at most {} MiB to unpack", WINDOW_BYTES >> 20))
-            .at_line(line)
             .fix(format!("the file may be intact; decompress it first: {outside}"));
         }
         // Valid features that this decoder does not support, by the decoder's message.
@@ -584,7 +599,6 @@ impl Source {
         if let Some(what) = foreign {
             return TraceError::new(Code::Foreign, &self.name, format!("The {name} stream uses {what}"))
                 .expected("what the usual packer writes by default")
-                .at_line(line)
                 .fix(format!("decompress it first: {outside}"));
         }
         let at = self.position();
@@ -593,11 +607,8 @@ impl Source {
             &self.name,
             format!("Damaged or truncated {name} stream: {}", escape(text.as_bytes())),
         )
-        .expected(format!(
-            "a whole stream; it broke near compressed byte {at}; the line above counts decompressed lines"
-        ))
+        .expected(format!("a whole stream; it broke near compressed byte {at}; a line above counts decompressed lines"))
         .fix("fetch the file again and compare its checksum")
-        .at_line(line)
     }
 
     /// Called at the end: whether the file changed while it was read.

@@ -10,7 +10,7 @@ use crate::input::workloads::find_workload;
 
 /// Endings that a recording's file may have after its name, in either case: one of the first, one of the second, or both.
 const ENDINGS: [&[&str]; 2] =
-    [&["csv", "trace", "txt", "spc", "ascii", "log", "blkparse", "parquet"], &["gz", "zst", "xz"]];
+    [&["csv", "trace", "txt", "spc", "ascii", "log", "blkparse", "parquet"], &["gz", "zst", "xz", "bz2"]];
 
 /// Whether a directory holds the recording that a workload models.
 ///

@@ -49,7 +49,10 @@ impl Source {
         match self {
             Source::Trace(replay) => {
                 let notes = replay.notes();
-                [Note::OtherOp, Note::NoOp, Note::ChangesData].into_iter().map(|note| notes.count(note)).sum()
+                [Note::OtherOp, Note::NoOp, Note::ChangesData, Note::ZeroSize]
+                    .into_iter()
+                    .map(|note| notes.count(note))
+                    .sum()
             }
             Source::Generated(_) => 0,
             Source::Tenants(merged) => merged.parts.iter().map(|part| part.source.skipped()).sum(),

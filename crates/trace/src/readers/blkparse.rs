@@ -2,28 +2,61 @@
 //!
 //! Every line is parsed completely, even lines of events that are not counted: a cut or changed line means that the capture
 //! is damaged. One request appears as several events (Q queued, G got a request, I inserted, D issued, C completed); one of them is
-//! counted, `Q` unless the format says otherwise. Lines of one processor are in order, those of several are merged
-//! roughly: the reader sorts within a window. The summary at the end is skipped. Source: `blkparse_fmt.c`.
+//! counted, `Q` unless the format says otherwise; one that several devices report is counted once ([`Layers`]). Lines of one
+//! processor are in order, those of several are merged roughly: the reader sorts within a window. The summary at the end is
+//! skipped. A pass-through command has a number of bytes in place of sector and count, and moves no data that is
+//! simulated. Source: `blkparse_fmt.c`.
 
 use crate::error::Code;
 use crate::notes::Note;
 use crate::number::{self, Fault};
+use crate::readers::layers::Layers;
 use crate::readers::line::*;
+use crate::readers::rwbs::Rwbs;
 use crate::record::Op;
 
 pub(crate) struct Blkparse {
     action: u8,
-    /// Inside the statistics at the end.
-    summary: bool,
+    summary: Summary,
     records: u64,
     /// How often each other action with a sector occurred.
     others: [u64; 26],
-    flushes: u64,
+    layers: Layers,
 }
+
+/// The statistics that blkparse prints at the end, also with an output format of the user's.
+#[derive(Default)]
+pub(crate) struct Summary {
+    inside: bool,
+}
+
+impl Summary {
+    /// Whether a line that is no event belongs to it: a heading begins it, and every line of it is a heading or an indented
+    /// `name: value`.
+    pub fn takes(&mut self, line: &[u8], cx: &mut Context) -> bool {
+        let cpu = line.strip_prefix(b"CPU").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit));
+        let headings = [&b"Total ("[..], b"Throughput", b"Events (", b"Skips:", b"Trace started"];
+        let heading = cpu || headings.iter().any(|h| line.starts_with(h));
+        self.inside |= heading;
+        let takes = (heading || self.inside && line.starts_with(b" ")) && line.contains(&b':');
+        if takes {
+            cx.note(Note::Summary);
+        }
+        takes
+    }
+
+    /// An event ends it: another capture follows.
+    pub fn ends(&mut self) {
+        self.inside = false;
+    }
+}
+
+/// Actions with a sector, those first that say most about the device.
+const CHOICES: [u8; 5] = *b"DQIGC";
 
 impl Blkparse {
     pub fn new(action: u8) -> Blkparse {
-        Blkparse { action, summary: false, records: 0, others: [0; 26], flushes: 0 }
+        Blkparse { action, summary: Summary::default(), records: 0, others: [0; 26], layers: Layers::default() }
     }
 
     fn found(&self) -> String {
@@ -43,11 +76,20 @@ fn is_device(field: &[u8]) -> bool {
     number(parts.next()) && number(parts.next()) && parts.next().is_none()
 }
 
+/// What follows the RWBS column.
+#[derive(Default)]
+struct Tail<'a> {
+    /// Sector and count.
+    extent: Option<(u64, u64)>,
+    /// Where a remap comes from: device and sector.
+    origin: Option<(&'a [u8], u64)>,
+}
+
 /// What follows the RWBS column, as blkparse writes it, and the sector and count if it has them:
 /// `sector + count`, `sector / sector` (X), only a sector or a number of bytes, or none; then blocks in parentheses (an
 /// elapsed time, a dump of the command); then `[process]` or `[error]`, for U with a number behind it. A remap ends in its
 /// origin; a message is free text.
-fn tail(line: &[u8], action: &[u8], rwbs: &[u8], at: [&[u8]; 3]) -> Result<Option<(u64, u64)>, Box<Bad>> {
+fn tail<'a>(line: &'a [u8], action: &[u8], rwbs: &[u8], at: [&[u8]; 3]) -> Result<Tail<'a>, Box<Bad>> {
     let cut = |part: &[u8], expected: &str| {
         Bad::new(Code::FieldCount, "Line is not in blkparse's default layout", line)
             .on("Event", line, part)
@@ -57,7 +99,7 @@ fn tail(line: &[u8], action: &[u8], rwbs: &[u8], at: [&[u8]; 3]) -> Result<Optio
     let behind = |part: &[u8]| trim(&line[span(line, part).end..]);
     // A message may be empty, and its text anything.
     if action == b"m" {
-        return Ok(None);
+        return Ok(Tail::default());
     }
     if rwbs.is_empty() || !rwbs.iter().all(u8::is_ascii_alphabetic) {
         return Err(bad_op(line, rwbs, "RWBS", &["R", "W", "D", "F", "N"]));
@@ -87,8 +129,8 @@ fn tail(line: &[u8], action: &[u8], rwbs: &[u8], at: [&[u8]; 3]) -> Result<Optio
         if arrow != b"<-" || !device.is_some_and(is_device) || origin.count < 3 {
             return Err(cut(rest, "'<- (major,minor) sector'"));
         }
-        number(line, from, "Origin")?;
-        return Ok(extent);
+        let from = number(line, from, "Origin")?;
+        return Ok(Tail { extent, origin: device.map(|device| (device, from)) });
     }
     while rest.starts_with(b"(") {
         let Some(close) = memchr::memchr(b')', rest) else {
@@ -102,7 +144,23 @@ fn tail(line: &[u8], action: &[u8], rwbs: &[u8], at: [&[u8]; 3]) -> Result<Optio
         _ => rest,
     };
     let complete = name.starts_with(b"[") && name.ends_with(b"]");
-    if complete { Ok(extent) } else { Err(cut(rest, "'[process]' at the end")) }
+    if complete { Ok(Tail { extent, origin: None }) } else { Err(cut(rest, "'[process]' at the end")) }
+}
+
+/// Offset and size in bytes.
+fn extent_bytes(line: &[u8], (first, sectors): (u64, u64), at: [&[u8]; 2]) -> Result<(u64, u64), Box<Bad>> {
+    let [sector, count] = at;
+    let offset = first.checked_mul(512).ok_or_else(|| {
+        let fault = Fault { code: Code::Range, what: "does not fit in 64 bits", hint: None };
+        bad_number(line, sector, "Sector", fault)
+    })?;
+    if sectors >= u64::from(u32::MAX) {
+        return Err(Bad::new(Code::TooLarge, "Sector count is not a valid size", line)
+            .on("Sector count", line, count)
+            .expected("the sectors of one request"));
+    }
+    check_end(line, offset, sectors * 512, count)?;
+    Ok((offset, sectors * 512))
 }
 
 impl Parser for Blkparse {
@@ -110,12 +168,7 @@ impl Parser for Blkparse {
         let fields: Fields<'_, 10> = split_blanks(line)?;
         let [device, cpu, sequence, time, pid, action, rwbs, sector, plus, count] = fields.at;
         if !is_device(device) {
-            let heading = [&b"CPU"[..], b"Total (", b"Throughput", b"Events (", b"Skips:", b"Trace started"];
-            if heading.iter().any(|h| line.starts_with(h)) {
-                self.summary = true;
-            }
-            // Every line of it is a heading or `name: value`.
-            if self.summary && line.contains(&b':') {
+            if self.summary.takes(line, cx) {
                 return Ok(Parsed::Pass);
             }
             return Err(Bad::new(Code::FieldCount, "Line is not in blkparse's default layout", line)
@@ -123,7 +176,7 @@ impl Parser for Blkparse {
                 .expected("'major,minor cpu sequence seconds pid action RWBS sector + n [process]'")
                 .fix("run blkparse without -f (a custom output format): blkparse -i NAME -o -"));
         }
-        self.summary = false;
+        self.summary.ends();
         if fields.count < 6 {
             return Err(wrong_count(line, fields.count, "7 or more", b' '));
         }
@@ -136,74 +189,44 @@ impl Parser for Blkparse {
         if action.is_empty() || !action.iter().all(u8::is_ascii_alphabetic) {
             return Err(bad_op(line, action, "Action", &ACTIONS));
         }
-        let extent = tail(line, action, rwbs, [sector, plus, count])?;
+        let Tail { extent, origin } = tail(line, action, rwbs, [sector, plus, count])?;
+        let id = self.layers.device(device);
+        if let (Some((first, sectors)), Some((origin, from))) = (extent, origin) {
+            self.layers.remap((id, first, sectors), origin, from);
+        }
         // Two-letter actions (UT, DC…) are never the one that is counted.
-        let &[letter] = action else {
+        if *action != [self.action] {
             cx.note(Note::OtherEvent);
-            return Ok(Parsed::Pass);
-        };
-        if letter != self.action {
-            cx.note(Note::OtherEvent);
-            if letter.is_ascii_uppercase() {
+            if let &[letter @ b'A'..=b'Z'] = action {
                 self.others[usize::from(letter - b'A')] += 1;
             }
             return Ok(Parsed::Pass);
         }
-        // A leading F is a flush before the data, which is not simulated apart from it; a later one is forced unit access.
-        let kind = match rwbs {
-            [b'F', rest @ ..] if !rest.is_empty() => rest,
-            all => all,
+        let Some(kind) = Rwbs::of(rwbs) else {
+            return Err(bad_op(line, rwbs, "RWBS", &["R", "W", "D", "F", "N"]));
         };
-        let op = match kind.first() {
-            Some(b'R') => Op::Read,
-            Some(b'W') => Op::Write,
-            Some(b'D') => Op::Trim,
-            Some(b'F' | b'N') => Op::Other,
-            _ => return Err(bad_op(line, rwbs, "RWBS", &["R", "W", "D", "F", "N"])),
-        };
-        // An empty flush has no sector: the name of the process follows at once, or nothing.
-        let flush = rwbs.contains(&b'F') && (op == Op::Other || extent.is_none());
-        if op == Op::Other || flush {
-            self.flushes += 1;
-            self.records += 1;
-            if flush && cx.flushes {
-                let Some(volume) = cx.volume(device)? else { return Ok(Parsed::Pass) };
-                let (first, sectors) = extent.unwrap_or((0, 0));
-                let (offset, bytes) = (first.saturating_mul(512), sectors.saturating_mul(512));
-                check_end(line, offset, bytes, count)?;
-                return Ok(Parsed::Record(Raw {
-                    time_ns,
-                    offset,
-                    bytes,
-                    volume,
-                    op: Op::Flush,
-                    fua: false,
-                    stream: 0,
-                }));
-            }
+        self.records += 1;
+        let (first, sectors) = extent.unwrap_or((0, 0));
+        let op = kind.with_bytes(sectors);
+        // Bytes, and a command in parentheses: SCSI pass-through.
+        let passed = extent.is_none() && op != Op::Flush;
+        if passed || op == Op::Other {
+            cx.note(if kind.changes { Note::ChangesData } else { Note::OtherOp });
+            return Ok(Parsed::Pass);
+        }
+        if self.layers.again((id, first, sectors)) {
+            cx.note(Note::OtherLayer);
+            return Ok(Parsed::Pass);
+        }
+        if op == Op::Flush && !cx.flushes {
             cx.note(Note::OtherOp);
             return Ok(Parsed::Pass);
         }
-        let Some((first, sectors)) = extent else {
-            return Err(bad_number(line, sector, "Sector", number::classify(sector)));
-        };
-        let offset = first.checked_mul(512).ok_or_else(|| {
-            let fault = Fault { code: Code::Range, what: "does not fit in 64 bits", hint: None };
-            bad_number(line, sector, "Sector", fault)
-        })?;
-        if sectors >= u64::from(u32::MAX) {
-            return Err(Bad::new(Code::TooLarge, "Sector count is not a valid size", line)
-                .on("Sector count", line, count)
-                .expected("the sectors of one request"));
-        }
-        let bytes = sectors * 512;
-        check_end(line, offset, bytes, count)?;
+        let (offset, bytes) = extent_bytes(line, (first, sectors), [sector, count])?;
         let Some(volume) = cx.volume(device)? else {
             return Ok(Parsed::Pass);
         };
-        self.records += 1;
-        let fua = op == Op::Write && kind.contains(&b'F');
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua, stream: 0 }))
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: kind.fua, stream: 0 }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {
@@ -211,7 +234,10 @@ impl Parser for Blkparse {
         if self.records == 0 && !found.is_empty() {
             return Err(Bad::new(Code::NoAction, format!("No event {} in the trace", self.action as char), &[])
                 .expected(format!("one of the actions that occur: {found}"))
-                .fix("choose one, as in --format blkparse:D"));
+                .fix(match CHOICES.iter().find(|action| self.others[usize::from(**action - b'A')] > 0) {
+                    Some(action) => format!("choose one, as in --format blkparse:{}", *action as char),
+                    None => "none of them has a sector: capture the trace again, with blktrace -a issue".to_owned(),
+                }));
         }
         if !found.is_empty() {
             cx.notes.state(Note::Action, format!("{}, not {found}", self.action as char));

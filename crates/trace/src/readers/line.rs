@@ -3,6 +3,7 @@
 use crate::error::Code;
 use crate::notes::{Note, Notes, name_list};
 use crate::number::{self, Decimal, Fault};
+use crate::readers::rwbs::Rwbs;
 use crate::record::Op;
 use crate::shown::escape;
 use rustc_hash::FxHashMap;
@@ -87,25 +88,45 @@ pub(crate) struct Context {
     pub streams: Streams,
     /// Are flushes records? Otherwise they are noted and skipped.
     pub flushes: bool,
+    /// Time of completion of the last request, where that is what the trace has ([`Parser::completes`]).
+    pub completion_ns: u64,
 }
+
+/// Added to arrivals of traces that have times of completion: requests may begin before the first time that they show.
+pub(crate) const BIAS_NS: u64 = 1 << 60;
 
 impl Context {
     pub fn new(device: Option<&str>) -> Context {
         let (notes, volumes) = (Notes::new(), Volumes::new(device));
-        Context { line: 0, first: true, notes, volumes, streams: Streams::default(), flushes: false }
+        Context { line: 0, first: true, notes, volumes, streams: Streams::default(), flushes: false, completion_ns: 0 }
     }
 
     pub fn note(&mut self, note: Note) {
         self.notes.add(note, self.line);
     }
 
-    /// Notes an unusual notation of a decimal time and returns its nanoseconds.
+    /// Notes an unusual notation of a decimal number and returns its value: nanoseconds or bytes.
     #[inline]
     pub fn time(&mut self, decimal: Decimal) -> u64 {
         if decimal.cut {
             self.note(Note::TimeDigits);
         }
+        if decimal.exponent {
+            self.note(Note::Exponent);
+        }
         decimal.value
+    }
+
+    /// The arrival of a request that completed at a time and took so long; `field` is that of the latency.
+    #[inline]
+    pub fn arrival(&mut self, completion_ns: u64, latency_ns: u64, line: &[u8], field: &[u8]) -> Result<u64, Box<Bad>> {
+        self.completion_ns = completion_ns;
+        let arrival = completion_ns.checked_add(BIAS_NS).and_then(|biased| biased.checked_sub(latency_ns));
+        arrival.ok_or_else(|| {
+            Bad::new(Code::Range, "completion less latency is beyond the range of the clock", line)
+                .on("latency", line, field)
+                .expected("a latency of less than 36 years, and a completion before the year 2500")
+        })
     }
 
     /// The volume a label stands for, or `None` if it is not the selected one.
@@ -258,6 +279,14 @@ pub(crate) trait Parser: Send {
         0
     }
 
+    /// One of those lines, with its number from 1: it may name the columns.
+    fn leading(&mut self, _number: u64, _line: &[u8]) {}
+
+    /// Whether the trace has times of completion: its lines are in their order, and arrivals are sorted.
+    fn completes(&self) -> bool {
+        false
+    }
+
     fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome;
 
     /// After the last line.
@@ -378,6 +407,33 @@ pub(crate) fn split_blanks<const N: usize>(line: &[u8]) -> Result<Fields<'_, N>,
     Ok(fields)
 }
 
+/// Splits at runs of blanks and tabs outside balanced quotes, which are removed. A quote that is never closed, or that does not
+/// begin a field, is a character as any other.
+#[cold]
+pub(crate) fn split_blanks_quoted<const N: usize>(line: &[u8]) -> Result<Fields<'_, N>, Box<Bad>> {
+    let mut fields = Fields { at: [&[]; N], count: 0 };
+    let is_blank = |b: &u8| matches!(b, b' ' | b'\t');
+    let mut rest = trim(line);
+    while !rest.is_empty() {
+        let close = rest[1..].iter().position(|b| *b == b'"').map(|at| at + 1);
+        let quoted = close.filter(|close| rest[0] == b'"' && rest.get(close + 1).is_none_or(is_blank));
+        let (field, end) = match quoted {
+            Some(close) => (&rest[1..close], close + 1),
+            None => {
+                let end = rest.iter().position(is_blank).unwrap_or(rest.len());
+                (&rest[..end], end)
+            }
+        };
+        if fields.count < N {
+            fields.at[fields.count] = field;
+        }
+        fields.count += 1;
+        rest = trim(&rest[end..]);
+    }
+    check_lengths(line, &fields.at)?;
+    Ok(fields)
+}
+
 #[inline]
 fn check_lengths(line: &[u8], fields: &[&[u8]]) -> Result<(), Box<Bad>> {
     if line.len() > FIELD_BYTES
@@ -488,8 +544,8 @@ pub(crate) fn bad_word(line: &[u8], field: &[u8], name: &'static str, what: &str
     Bad::new(Code::Operation, format!("{name} {what}"), line).on(name, line, field).expected(format!("{words}{hint}"))
 }
 
-/// The usual words for operations.
-pub(crate) fn op_word(field: &[u8]) -> Option<Op> {
+/// The usual words for operations, in any case, and the kernel's letters.
+pub(crate) fn op_word(field: &[u8]) -> Option<Rwbs> {
     const WORDS: [(&str, Op); 19] = [
         ("r", Op::Read),
         ("read", Op::Read),
@@ -511,7 +567,8 @@ pub(crate) fn op_word(field: &[u8]) -> Option<Op> {
         ("sync", Op::Flush),
         ("fsync", Op::Flush),
     ];
-    WORDS.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes())).map(|(_, op)| *op)
+    let word = WORDS.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes()));
+    word.map(|(_, op)| Rwbs::plain(*op)).or_else(|| Rwbs::of(field))
 }
 
 /// Is this a row of column names? Both fields that must be numbers start with a letter.
@@ -563,5 +620,7 @@ mod tests {
         assert_eq!(split::<3>(b"\"a\"b,c", b',').err().unwrap().code, Code::Quotes);
         let fields: Fields<'_, 2> = split_blanks(b" a \t b c ").ok().unwrap();
         assert_eq!((fields.count, fields.at), (3, [&b"a"[..], b"b"]));
+        let fields: Fields<'_, 4> = split_blanks_quoted(b" \"a b\"\tc\" \"d e").ok().unwrap();
+        assert_eq!((fields.count, fields.at), (4, [&b"a b"[..], b"c\"", b"\"d", b"e"]));
     }
 }

@@ -1,15 +1,19 @@
 //! One file per format. A parser turns a line into a request; it does not handle files, order or devices.
 
 pub(crate) mod alibaba;
+#[cfg(feature = "parquet")]
+mod arrow;
 pub(crate) mod ascii;
 pub(crate) mod blkparse;
 pub(crate) mod blkreplay;
 pub(crate) mod columns;
 pub(crate) mod diskmon;
 pub(crate) mod fio;
+pub(crate) mod layers;
 pub(crate) mod line;
 pub(crate) mod msr;
 pub(crate) mod parquet;
+pub(crate) mod rwbs;
 pub(crate) mod spc;
 pub(crate) mod systor;
 pub(crate) mod tencent;

@@ -6,6 +6,9 @@
 //! under `ssdlab.volumes`, percent-encoded between commas: any bytes come back as they were. Likewise those of the streams, under
 //! `ssdlab.streams`: the column then counts them from 1, and 0 is none. Without it, each number is the name of a stream.
 //!
+//! A column `time_ns` of a type of time (a timestamp or a time of day of Parquet, a duration of Arrow) is converted by its unit. Any
+//! other type that has a meaning of its own is an error.
+//!
 //! The file's own library unpacks rows batch by batch into the fixed-size records that the parser below reads, so that
 //! all later steps (limits, order of time, volumes) are the same as for any other format. The library is only part of
 //! builds with the feature `parquet`.
@@ -106,10 +109,11 @@ pub(crate) use file::{Sink, open};
 
 #[cfg(feature = "parquet")]
 mod file {
+    use crate::readers::arrow::{self, Said};
     use crate::readers::parquet::{Labels, OPS};
     use crate::record::{Names, Record};
     use crate::table::Row;
-    use parquet::basic::{Compression, ConvertedType, LogicalType, Type, ZstdLevel};
+    use parquet::basic::{Compression, ConvertedType, LogicalType, TimeUnit, Type, ZstdLevel};
     use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
     use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
     use parquet::errors::ParquetError;
@@ -159,7 +163,9 @@ mod file {
                 // The library's message for a compression that this build lacks.
                 ParquetError::General(what) if what.starts_with("Disabled feature at compile time") => {
                     let packing = what.rsplit(' ').next().unwrap_or_default();
-                    not_read(format!("its columns are compressed with {packing}; supported are none, snappy and zstd"))
+                    not_read(format!(
+                        "its columns are compressed with {packing}; supported are none, snappy, gzip, lz4 and zstd"
+                    ))
                 }
                 error => broken(error.to_string()),
             }),
@@ -180,6 +186,8 @@ mod file {
         optional: bool,
         /// Its numbers may be negative.
         signed: bool,
+        /// Nanoseconds in one, if it is a time in another unit.
+        unit: i64,
         values: Vec<T::T>,
         levels: Vec<i16>,
     }
@@ -197,8 +205,9 @@ mod file {
             let optional = column.max_def_level() == 1;
             let unsigned = matches!(column.logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed)
                 || column.converted_type() == ConvertedType::UINT_64;
+            let unit = unit_of(file, index, name)?;
             let (values, levels) = (Vec::new(), Vec::new());
-            Ok(Some(Column { reader: None, index, optional, signed: !unsigned, values, levels }))
+            Ok(Some(Column { reader: None, index, optional, signed: !unsigned, unit, values, levels }))
         }
 
         fn need(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Column<T>> {
@@ -235,6 +244,42 @@ mod file {
             }
             Ok(rows)
         }
+    }
+
+    /// Nanoseconds in one of a column: those of its type of time if it has one and holds times.
+    fn unit_of(file: &SerializedFileReader<File>, index: usize, name: &str) -> io::Result<i64> {
+        let meta = file.metadata().file_metadata();
+        let column = meta.schema_descr().column(index);
+        let ns = |unit: &TimeUnit| match unit {
+            TimeUnit::MILLIS => 1_000_000,
+            TimeUnit::MICROS => 1_000,
+            TimeUnit::NANOS => 1,
+        };
+        let unit = match (column.logical_type_ref(), column.converted_type()) {
+            (Some(LogicalType::Integer(_) | LogicalType::String | LogicalType::Enum | LogicalType::Json), _) => {
+                return Ok(1);
+            }
+            (Some(LogicalType::Timestamp(time) | LogicalType::Time(time)), _) => Some(ns(&time.unit)),
+            (None, ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIME_MILLIS) => Some(1_000_000),
+            (None, ConvertedType::TIMESTAMP_MICROS | ConvertedType::TIME_MICROS) => Some(1_000),
+            (None, ConvertedType::DECIMAL | ConvertedType::INTERVAL) | (Some(_), _) => None,
+            (None, _) => {
+                let pairs = meta.key_value_metadata();
+                let schema = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == arrow::KEY)?.value.as_deref());
+                match schema.and_then(|schema| arrow::type_of(schema, name)) {
+                    Some(Said::Duration(ns)) => Some(ns as i64),
+                    Some(Said::Other) | None => return Ok(1),
+                }
+            }
+        };
+        unit.filter(|_| name == "time_ns").ok_or_else(|| {
+            let logical = column.logical_type_ref().map(|logical| format!("{logical:?}"));
+            let kind = logical.unwrap_or_else(|| match column.converted_type() {
+                ConvertedType::NONE => "a duration".to_owned(),
+                converted => converted.to_string(),
+            });
+            broken(format!("the column {name} has the type {kind}, which no rule converts"))
+        })
     }
 
     struct Rows {
@@ -284,7 +329,14 @@ mod file {
             for row in 0..rows {
                 let numbers = [&self.time, &self.offset, &self.bytes].map(|column| (column.values[row], column.signed));
                 let op = OPS.iter().position(|(name, _)| name.as_bytes() == self.op.values[row].data());
-                let [time_ns, offset, bytes] = numbers.map(|(value, _)| value as u64);
+                let [_, offset, bytes] = numbers.map(|(value, _)| value as u64);
+                let time = numbers[0].0;
+                let time_ns = match self.time.unit {
+                    1 => time as u64,
+                    unit => time.checked_mul(unit).ok_or_else(|| {
+                        broken(format!("a time_ns of {time} units of {unit} ns is beyond the range of the clock"))
+                    })? as u64,
+                };
                 let negative = numbers.map(|(value, signed)| signed && value < 0);
                 let device = self.volume.as_ref().map_or(0, |column| column.values[row] as u32);
                 let op = op.map_or(u8::MAX, |op| op as u8);

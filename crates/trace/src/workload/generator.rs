@@ -138,6 +138,8 @@ struct Source {
     from: u64,
     len: u64,
     align: u64,
+    /// Some sizes are no multiples of the alignment.
+    ragged: bool,
     sequential: u32,
     /// End of the last request, relative to the range; `u64::MAX`: none yet.
     tail: u64,
@@ -233,7 +235,7 @@ impl Source {
         let continues = chance(&mut self.run_rng, self.sequential);
         let last = self.len - bytes;
         let at = if continues && self.tail <= last { self.tail } else { self.jump(bytes, positions) };
-        self.tail = at + bytes;
+        self.tail = if self.ragged { (at + bytes).next_multiple_of(self.align) } else { at + bytes };
         (OPS[op], self.from + at, bytes)
     }
 
@@ -660,7 +662,8 @@ fn source(
     let Ok(sizes) = <[SizeTable; 3]>::try_from(tables) else {
         return Err(SpecError::new(path("size"), "three operations have three sizes", ""));
     };
-    Ok(Source { mix, sizes, from, len, align, sequential, tail: u64::MAX, place, place_rng, run_rng })
+    let ragged = sizes.iter().any(|table| table.entries.iter().any(|(bytes, _)| bytes % align != 0));
+    Ok(Source { mix, sizes, from, len, align, ragged, sequential, tail: u64::MAX, place, place_rng, run_rng })
 }
 
 fn mix(spec: &StreamSpec, rng: Stream, path: &dyn Fn(&str) -> String) -> Result<Mix, SpecError> {
@@ -725,14 +728,24 @@ fn align(
             format!("an alignment of {} is not a multiple of 512 bytes", show_size(align.0)),
             "devices address sectors of 512 bytes",
         )),
-        Some(align) => match listed.find(|bytes| bytes % align.0 != 0) {
-            None => Ok(align.0),
-            Some(bytes) => Err(SpecError::new(
-                path("align"),
-                format!("a size of {} is not a multiple of the alignment", show_size(bytes)),
-                "lower align, or leave it out: it is then derived from the sizes",
-            )),
-        },
+        Some(align) => {
+            // Sizes from a range are multiples of the alignment; others need whole sectors only.
+            let between = sizes.iter().zip(used).any(|(sizes, used)| *used && matches!(sizes, Sizes::Between { .. }));
+            let unit = if between { align.0 } else { 512 };
+            match listed.find(|bytes| bytes % unit != 0) {
+                None => Ok(align.0),
+                Some(bytes) if between => Err(SpecError::new(
+                    path("align"),
+                    format!("a size of {} is not a multiple of the alignment", show_size(bytes)),
+                    "lower align, or leave it out: it is then derived from the sizes",
+                )),
+                Some(bytes) => Err(SpecError::new(
+                    path("size"),
+                    format!("a size of {} is not a multiple of 512 bytes", show_size(bytes)),
+                    "devices address sectors of 512 bytes",
+                )),
+            }
+        }
     }
 }
 

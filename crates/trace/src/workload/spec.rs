@@ -94,8 +94,8 @@ pub struct StreamSpec {
     pub write_size: Option<Sizes>,
     /// Sizes of trims.
     pub trim_size: Option<Sizes>,
-    /// Every offset is a multiple of this, and so is every size; default the largest power of two up to
-    /// 4 KiB that divides all sizes.
+    /// Every offset is a multiple of this; default the largest power of two up to 4 KiB that divides all sizes. It may be
+    /// larger than a size: a request that continues another then starts at the next multiple.
     pub align: Option<Size>,
     /// The part of the address space that is used; default all of it.
     #[serde(default)]
@@ -362,6 +362,9 @@ impl<'de> Deserialize<'de> for Bound {
                 f.write_str("a size such as \"1GiB\" or a fraction of the exported space such as 0.5")
             }
             fn visit_str<E: de::Error>(self, v: &str) -> Result<Bound, E> {
+                if v.trim_end().ends_with('%') {
+                    return Ppm::deserialize(v.into_deserializer()).map(Bound::Fraction);
+                }
                 parse_size(v).map(Bound::Bytes).map_err(E::custom)
             }
             fn visit_f64<E: de::Error>(self, v: f64) -> Result<Bound, E> {

@@ -44,7 +44,13 @@ impl<'de> de::Deserialize<'de> for Ppm {
         impl Visitor<'_> for V {
             type Value = Ppm;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a fraction between 0 and 1 with at most six decimals")
+                f.write_str("a fraction between 0 and 1 with at most six decimals, or a percentage such as \"70%\"")
+            }
+            fn visit_str<E: de::Error>(self, v: &str) -> Result<Ppm, E> {
+                let percent = v.trim().strip_suffix('%').map(str::trim_end);
+                let ppm = percent.and_then(|number| crate::number::any(number.as_bytes(), 10_000).ok());
+                let ppm = ppm.filter(|ppm| !ppm.cut && ppm.value <= 1_000_000);
+                ppm.map(|ppm| Ppm(ppm.value as u32)).ok_or_else(|| E::invalid_value(de::Unexpected::Str(v), &self))
             }
             fn visit_i64<E: de::Error>(self, v: i64) -> Result<Ppm, E> {
                 match v {

@@ -104,6 +104,12 @@ fn xz(bytes: &[u8]) -> Vec<u8> {
     out.finish().expect("xz")
 }
 
+fn bzip2_of(bytes: &[u8]) -> Vec<u8> {
+    let mut out = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    out.write_all(bytes).expect("bzip2");
+    out.finish().expect("bzip2")
+}
+
 fn tar(members: &[&str]) -> Vec<u8> {
     let mut out = Vec::new();
     for name in members {
@@ -242,6 +248,29 @@ const BLKPARSE_SHAPES: &[&str] = &[
     "  8,0    3       13     0.000001200   697  X   R 223490 / 223494 [io]\n",
     "  8,0    3       14     0.000001300     0  m   N cfq697 put_queue (\n",
 ];
+/// A write to dm, remapped to the disk below, and one to the disk itself; and their ends.
+const LAYERS: &[&str] = &[
+    "253,0    1        1     0.000001000   697  Q   W 8 + 8 [io]\n",
+    "  8,0    1        2     0.000002000   697  A   W 108 + 8 <- (253,0) 8\n",
+    "  8,0    1        3     0.000003000   697  Q   W 108 + 8 [io]\n",
+    "  8,0    1        4     0.000004000   697  Q   W 500 + 8 [io]\n",
+    "253,0    1        5     0.000005000   697  Q  FWS [jbd2]\n",
+    "  8,0    1        6     0.000006000   697  A  FWS 0 + 0 <- (253,0) 0\n",
+    "  8,0    1        7     0.000007000   697  Q  FWS [jbd2]\n",
+];
+const LAYERS_END: &[&str] = &[
+    "  8,0    1        8     0.000101000     0  C   W 108 + 8 [0]\n",
+    "253,0    1        9     0.000102000     0  C   W 8 + 8 [0]\n",
+    "  8,0    1       10     0.000103000     0  C   W 500 + 8 [0]\n",
+];
+/// A write to md that two disks share.
+const STRIPE: &[&str] = &[
+    "  9,0    1        1     0.000001000   697  Q   W 0 + 256 [io]\n",
+    "  8,0    1        2     0.000002000   697  A   W 2048 + 128 <- (9,0) 0\n",
+    "  8,0    1        3     0.000003000   697  Q   W 2048 + 128 [io]\n",
+    " 8,16    1        4     0.000004000   697  A   W 2048 + 128 <- (9,0) 128\n",
+    " 8,16    1        5     0.000005000   697  Q   W 2048 + 128 [io]\n",
+];
 const D: &str = "  8,0    3        5     0.000041200   697  D   R 223490 + 8 [io]\n";
 const C: &str = "  8,0    3        6     0.000129100     0  C   R 223490 + 8 [0]\n";
 
@@ -335,6 +364,10 @@ fn cases() -> Vec<Case> {
         ok(48, "gzip", "msr", gzip(ab.as_bytes()), 2),
         ok(48, "zstd", "auto", zstd_of(ab.as_bytes()), 2),
         ok(48, "xz", "auto", xz(ab.as_bytes()), 2),
+        ok(48, "bzip2", "auto", bzip2_of(ab.as_bytes()), 2),
+        ok(49, "bzip2 streams", "msr", [bzip2_of(A.as_bytes()), bzip2_of(B.as_bytes())].concat(), 2),
+        e(54, "bzip2 in gzip", "msr", gzip(&bzip2_of(ab.as_bytes())), Code::Nested, "bzip2 in gzip"),
+        e(55, "tar in bzip2", "msr", bzip2_of(&tar(&["hour/0.csv"])), Code::Archive, "tar -xjOf FILE MEMBER"),
         ok(49, "gzip members", "msr", [gzip(A.as_bytes()), gzip(B.as_bytes())].concat(), 2),
         ok(49, "zstd frames", "msr", [zstd_of(A.as_bytes()), zstd_of(B.as_bytes())].concat(), 2),
         ok(49, "xz streams", "msr", [xz(A.as_bytes()), xz(B.as_bytes())].concat(), 2),
@@ -391,6 +424,21 @@ fn cases() -> Vec<Case> {
         w(78, "several events a request", "blkparse", format!("{Q}{D}{C}"), Note::OtherEvent, 2, 1),
         w(78, "the counted event is named", "blkparse:D", format!("{Q}{D}{C}"), Note::Action, 1, 1),
         e(79, "no such event", "blkparse", format!("{D}{C}"), Code::NoAction, "C (1), D (1)"),
+        e(79, "the remedy names an event that occurs", "blkparse", C, Code::NoAction, "as in --format blkparse:C"),
+        e(79, "and the one that says most", "blkparse:G", format!("{C}{Q}"), Code::NoAction, "as in --format blkparse:Q"),
+        e(79, "none of the events has a sector", "blkparse", "  8,0 3 1 0.1 697 P N [io]\n", Code::NoAction, "none of them has a sector"),
+        w(81, "commands passed through", "blkparse:D", format!("{D}  8,0 3 1 0.1 697 D R 512 (a1 08 ..) [smartd]\n  8,0 3 2 0.2 697 D W 24 (15 10 ..) [sd]\n  8,0 3 3 0.3 697 D N 0 (00 ..) [sd]\n"), Note::OtherOp, 3, 1),
+        w(81, "commands passed through, at their end", "blkparse:C", format!("{C}  8,0 3 1 0.1 0 C R (a1 08 ..) [0]\n"), Note::OtherOp, 1, 1),
+        w(81, "zeroes written", "blkparse", format!("{Q}  8,0 3 1 0.1 697 Q WZS 8 + 8 [io]\n"), Note::ChangesData, 1, 1),
+        ok(81, "a flush before data is a write", "blkparse", "  8,0 3 1 0.1 697 Q FWS 8 + 8 [jbd2]\n  8,0 3 2 0.1 697 Q FWFSM 16 + 8 [jbd2]\n", 2),
+        e(83, "a word that is none", "blkparse", Q.replace("  R ", "  X "), Code::Operation, "RWBS"),
+        w(77, "the summary is counted", "blkparse", format!("{Q}CPU0 (8,0):\n Reads Queued:   1,  4KiB\t Writes Queued: 0\n\nThroughput (R/W): 1KiB/s\nEvents (8,0): 3 entries\nSkips: 0 forward (0 -   0.0%)\n"), Note::Summary, 5, 1),
+        w(94, "layers: the upper one comes first", "blkparse", LAYERS.concat(), Note::OtherLayer, 2, 2),
+        w(94, "layers: the lower one ends first", "blkparse:C", format!("{}{}", LAYERS.concat(), LAYERS_END.concat()), Note::OtherLayer, 1, 2),
+        w(94, "layers: parts of a stripe", "blkparse", STRIPE.concat(), Note::OtherLayer, 2, 1),
+        ok(94, "layers: a partition is none", "blkparse", "  8,0 1 1 0.1 7 A W 2056 + 8 <- (8,1) 8\n  8,0 1 2 0.1 7 Q W 2056 + 8 [io]\n", 1),
+        ok(94, "layers: only the lower one was recorded", "blkparse", "  8,0 1 1 0.1 7 A W 2056 + 8 <- (253,0) 8\n  8,0 1 2 0.1 7 Q W 2056 + 8 [io]\n", 1),
+        w(94, "layers: a partition between them", "blkparse", "253,0 1 1 0.1 7 Q W 8 + 8 [io]\n  8,0 1 2 0.1 7 A W 108 + 8 <- (253,0) 8\n  8,0 1 3 0.1 7 A W 2156 + 8 <- (8,1) 108\n  8,0 1 4 0.1 7 Q W 2156 + 8 [io]\n", Note::OtherLayer, 1, 1),
         ok(80, "names of processes", "blkparse", Q.replace("[io]", "[a b] [c+d]]"), 1),
         w(81, "flush", "blkparse", format!("{Q}{}", "  8,0 3 2 0.1 697 Q FWS [jbd2]\n"), Note::OtherOp, 1, 1),
         ok(81, "discard", "blkparse", Q.replace("  R ", "  D "), 1),
@@ -429,7 +477,7 @@ fn cases() -> Vec<Case> {
         ok(65, "vscsi", "auto", [vscsi1(0x28, 1, 4096, 8, 5), vscsi1(0x2a, 1, 4096, 16, 6)].concat(), 2),
         e(11, "vscsi cut", "vscsi", &[vscsi1(0x28, 1, 4096, 8, 5), vscsi1(0x2a, 1, 4096, 16, 6)].concat()[..50], Code::Truncated, "18 bytes instead of 32"),
         w(81, "vscsi other commands", "vscsi", [vscsi1(0x28, 1, 4096, 8, 5), vscsi1(0x35, 1, 0, 0, 6)].concat(), Note::OtherOp, 1, 1),
-        e(84, "bzip2", "auto", b"BZh91AY&SY\x00\x01", Code::Foreign, "bunzip2"),
+        e(84, "bzip2 cut", "auto", b"BZh91AY&SY\x00\x01", Code::Compressed, "truncated bzip2"),
         e(84, "Parquet", "auto", b"PAR1\x15\x04\x15\x00\x00", Code::Foreign, "Parquet"),
         e(84, "other binary", "auto", [0u8; 100], Code::UnknownFormat, "binary file of no known format"),
         // Column maps.
@@ -437,12 +485,31 @@ fn cases() -> Vec<Case> {
         w(58, "filters", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,where=4:D", "0,R,0,512,D\n0,R,0,512,C\n", Note::Filtered, 1, 1),
         e(18, "too few columns", "columns:time=0:ns,op=1,offset=2:bytes,size=9:bytes", "0,R,0,512\n", Code::FieldCount, "at least 10"),
         e(45, "no column of volumes", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,R,0,512\n", Code::Usage, "no volume names").with(|o| o.device = Some("x".into())),
+        ok(95, "every notation", "columns:time=0:ns,op=1,offset=2:sectors,size=3:kib", "0,R,0x10,4\n+5,W,16.0,0.5\n1.5e1,R,1.6e1,4.0\n", 3),
+        w(95, "an exponent that hides digits", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,R,1.2e6,4096\n", Note::Exponent, 1, 1),
+        e(95, "no whole bytes", "columns:time=0:ns,op=1,offset=2:bytes,size=3:kib", "0,R,0,0.3\n", Code::Notation, "no whole number of bytes"),
+        e(95, "negative", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes", "0,R,-512,4096\n", Code::Negative, "offset is negative"),
+        ok(95, "names in quotes between blanks", "columns:time=1:s,op=2,offset=3:sectors,size=4:sectors,sep=space", "\"db writer\" 0.1 R 8 8\nlog 0.2 W 16 8\n", 2),
+        w(96, "the kernel's letters", "columns:time=0:s,op=1,offset=2:sectors,size=3:sectors,sep=space", "0.1 RSM 8 8\n0.2 WFSM 16 8\n0.3 FWFS 24 8\n0.4 FWFS 0 0\n0.5 N 0 0\n", Note::OtherOp, 2, 3),
+        w(96, "blkparse -f with its summary", "columns:time=0:s,op=1,offset=2:sectors,size=3:sectors,sep=space", "0.1 R 8 8\nCPU0 (sda):\n Reads Queued:  1, 4KiB\n\nThroughput (R/W): 0KiB/s / 0KiB/s\nEvents (sda): 1 entries\n", Note::Summary, 4, 1),
+        e(96, "a summary takes no bad data", "columns:time=0:s,op=1,offset=2:sectors,size=3:sectors,sep=space", "0.1 R 8 8\nCPU0 (sda):\n0.2:5 R 8 8\n", Code::NotANumber, "t.csv:3"),
+        w(97, "short lines that a filter leaves out", "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,where=4:D", "0,R,0,512,D\n1,mark\n\"x\"\n", Note::Filtered, 2, 1),
+        w(97, "short lines of other kinds", "columns:time=1:us,op=0:'R'r'mark'x'flush'f,offset=2:bytes,size=3:bytes", "mark,1\nR,2,0,512\nflush,3\nmark\n", Note::OtherOp, 3, 1),
+        e(97, "short line of a request", "columns:time=1:us,op=0:'R'r'mark'x,offset=2:bytes,size=3:bytes", "mark\nR,2,0\n", Code::FieldCount, "at least 4"),
+        ok(98, "dates", "columns:time=0:iso,op=1,offset=2:bytes,size=3:bytes", "2026-05-01T10:00:00.5Z,R,0,512\n2026-05-01 10:00:01,R,0,512\n", 2),
+        ok(98, "dates between blanks", "columns:time=0:iso,op=2,offset=3:bytes,size=4:bytes,sep=space", "2026-05-01 10:00:00.5 R 0 512\n2026-05-01 10:00:01 R 0 512\n", 2),
+        e(98, "no date", "columns:time=0:iso,op=1,offset=2:bytes,size=3:bytes", "1777629600,R,0,512\n", Code::NotANumber, "not a date and time"),
+        ok(99, "columns by name", "columns:time=stamp:us,op='the op',offset=Offset:bytes,size=len:bytes", "len,\"the op\",stamp,offset\n512,R,5,0\n512,W,6,512\n", 2),
+        ok(99, "columns by name in a comment", "columns:time=t:us,op=op,offset=at:bytes,size=n:bytes,sep=space,skip=1", "made by x\n# t op at n\n5 R 0 512\n", 1),
+        e(99, "a name that is not there", "columns:time=stamp:us,op=op,offset=off:bytes,size=len:bytes", "stamp,op,offset,len\n5,R,0,512\n", Code::Header, "has no column off"),
+        w(100, "times of completion", "columns:completion=0:us,latency=1:us,op=2,offset=3:bytes,size=4:bytes", "100,5,R,0,512\n110,90,W,0,512\n", Note::TimeSorted, 1, 2),
+        e(100, "completion that goes back", "columns:completion=0:s,latency=1:us,op=2,offset=3:bytes,size=4:bytes", "100,5,R,0,512\n50,5,W,0,512\n", Code::TimeBack, "goes back by 50.0"),
         // Rule 1: no more lines are skipped than allowed, and all of them are counted.
         w(20, "bad lines skipped", "msr", format!("{A}junk\n{B}"), Note::BadLine, 1, 2).with(|o| o.on_bad_line = OnBadLine::Skip(3)),
         e(20, "more bad lines than allowed", "msr", format!("{A}junk\njunk\n{B}"), Code::FieldCount, "More than 1 malformed lines").with(|o| o.on_bad_line = OnBadLine::Skip(1)),
     ];
     // 50: each packing, cut, damaged, with garbage behind.
-    for pack in [gzip, zstd_of, xz] {
+    for pack in [gzip, zstd_of, xz, bzip2_of] {
         let text = A.repeat(3_000);
         let packed = pack(text.as_bytes());
         list.push(e(50, "cut stream", "msr", &packed[..packed.len() - 20], Code::Compressed, "near compressed byte"));
@@ -799,6 +866,80 @@ fn case_34_arrivals_end_with_the_clock() {
         let line = if loops == 2 { 1 } else { 3 };
         assert!(error.report().line == Some(line) && error.to_string().contains("= fix: check"), "{error}");
     }
+}
+
+/// Faults of the whole file claim no line.
+#[test]
+fn faults_of_the_whole_file_name_none() {
+    let text = gzip(A.repeat(40).as_bytes());
+    let cut = text[..30].to_vec();
+    for input in [utf16(A, true), cut, wide_window()] {
+        let opened =
+            Source::from_reader("t", Cursor::new(input)).and_then(|source| Reader::new(source, &format("msr")));
+        let error = opened.and_then(|mut reader| Info::read(&mut reader)).expect_err("is refused");
+        assert_eq!(error.report().line, None, "{error}");
+    }
+}
+
+/// An address in a line is one of its volume: the error says where that lies.
+#[test]
+fn errors_past_the_device_say_where_the_volumes_lie() {
+    let two = file(b"0 0 0 8 1\n1 7 8 8 1\n2 7 4096 8 1\n");
+    let error = replay(two.path(), &format("ssdsim"), Fit::new(1 << 20)).expect_err("is refused");
+    let text = error.to_string();
+    assert_eq!((error.code(), error.report().line), (Code::PastDevice, Some(3)), "{text}");
+    // Volume 0 ends at 4096 bytes, so 7 begins there.
+    let note = "= note: 2 volumes laid end to end in the order of first appearance (0, 7)";
+    assert!(text.contains(note) && text.contains("the volume of this line begins at byte 4096"), "{text}");
+}
+
+/// A request that completes late may have arrived first. 100 - 5 = 95 us, 110 - 90 = 20 us, 120 - 200 = -80 us.
+#[test]
+fn arrivals_are_completion_less_latency() {
+    let map = "columns:completion=0:us,latency=1:ms,op=2,offset=3:bytes,size=4:bytes";
+    let input = b"100,0.005,R,0,512\n110,0.090,W,512,512\n120,0.200,R,1024,512\n";
+    let wanted = [(0, Op::Read, 1024, 512), (100_000, Op::Write, 512, 512), (175_000, Op::Read, 0, 512)];
+    assert_eq!(fields(map, input), wanted);
+    let source = Source::from_reader("t", Cursor::new(input.to_vec())).expect("opens");
+    let mut reader = Reader::new(source, &format(map)).expect("opens");
+    while reader.next().expect("reads").is_some() {}
+    let rebased = reader.notes().get(Note::Rebased).expect("is said");
+    assert_eq!((rebased.detail.as_str(), reader.steps_back()), ("-0.000080000 s in the trace", 0));
+}
+
+/// Whole seconds, four requests each; the same with a finer clock; and few requests.
+#[test]
+fn clocks_that_are_too_coarse_are_reported() {
+    let lints = |unit: u64, each: u64, seconds: u64| {
+        let line = |i: u64| format!("{},R,{},512\n", i / each * unit, i * 512);
+        let text: String = (0..each * seconds).map(line).collect();
+        let source = Source::from_reader("t", Cursor::new(text)).expect("opens");
+        let map = "columns:time=0:us,op=1,offset=2:bytes,size=3:bytes";
+        let mut reader = Reader::new(source, &format(map)).expect("opens");
+        let info = Info::read(&mut reader).expect("reads");
+        let found = ssdlab_trace::check(&info, reader.notes());
+        (info.clock_ns, found.into_iter().find(|lint| lint.name == "coarse_clock").map(|lint| lint.text))
+    };
+    let (clock, text) = lints(1_000_000, 4, 50);
+    assert_eq!(clock, 1_000_000_000);
+    let wanted = "times are whole seconds, 4 requests at one instant in the mean: use --within-second even, or expect bursts that were not there";
+    assert_eq!(text.as_deref(), Some(wanted));
+    let (clock, text) = lints(15_600, 3, 50);
+    assert!(clock == 15_600_000 && text.is_some_and(|text| text.contains("multiples of 15.600 ms, 3 requests")));
+    assert_eq!(lints(1_000_000, 1, 50), (1_000_000_000, None));
+    assert_eq!(lints(1_000_000, 4, 2).1, None);
+}
+
+/// blkparse merges within 1 s: a larger step is an error at its line, although nothing was returned meanwhile.
+#[test]
+fn a_clock_that_jumped_ahead_does_not_excuse_steps_back() {
+    let line = |s: u64| format!("  8,0 0 1 {s}.000000000 7 Q W 0 + 8 [io]\n");
+    let text = [line(1), line(2_000_000), line(1_000_000)].concat();
+    let source = Source::from_reader("t", Cursor::new(text)).expect("opens");
+    let read = Reader::new(source, &format("blkparse")).and_then(|mut reader| Info::read(&mut reader));
+    let error = read.expect_err("is refused");
+    assert_eq!((error.code(), error.report().line), (Code::TimeBack, Some(3)), "{error}");
+    assert!(error.to_string().contains("goes back by 1000000.000000000 s"), "{error}");
 }
 
 /// Faults of the whole file name the line where they show.

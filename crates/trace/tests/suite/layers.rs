@@ -3,16 +3,20 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 36] = [
+const LAYERS: [&str; 41] = [
     "record",
     "table",
     "shown",
     "notes",
     "error",
     "number",
+    "iso",
+    "map",
     "format",
     "options",
+    "readers/rwbs",
     "readers/line",
+    "readers/layers",
     "readers/alibaba",
     "readers/ascii",
     "readers/blkparse",
@@ -21,6 +25,7 @@ const LAYERS: [&str; 36] = [
     "readers/diskmon",
     "readers/fio",
     "readers/msr",
+    "readers/arrow",
     "readers/parquet",
     "readers/spc",
     "readers/systor",

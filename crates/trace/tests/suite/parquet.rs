@@ -126,3 +126,83 @@ fn streams_and_forced_writes_come_back() {
     let (losses, text) = writer.end().expect("ends");
     assert_eq!((losses.is_exact(), text.as_slice()), (true, &b"0,W,0,512,1,log\n"[..]));
 }
+
+/// A file as other programs write it: this type of `time_ns`, these times, this compression and metadata.
+fn foreign(
+    time: &str,
+    times: &[i64],
+    packing: parquet::basic::Compression,
+    schema: Option<&str>,
+) -> tempfile::NamedTempFile {
+    use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+    use parquet::file::metadata::KeyValue;
+    use parquet::file::{properties::WriterProperties, writer::SerializedFileWriter};
+    let file = tempfile::NamedTempFile::new().expect("temporary file");
+    let text = format!(
+        "message m {{ required int64 time_ns{time}; required binary op (UTF8); required int64 offset; required int64 bytes; }}"
+    );
+    let kind = std::sync::Arc::new(parquet::schema::parser::parse_message_type(&text).expect("a schema"));
+    let pairs = schema.map(|schema| vec![KeyValue::new("ARROW:schema".to_owned(), schema.to_owned())]);
+    let properties = WriterProperties::builder().set_compression(packing).set_key_value_metadata(pairs).build();
+    let out = file.reopen().expect("reopens");
+    let mut writer = SerializedFileWriter::new(out, kind, properties.into()).expect("begins");
+    let mut group = writer.next_row_group().expect("a group");
+    let mut index = 0;
+    while let Some(mut column) = group.next_column().expect("a column") {
+        let numbers: Vec<i64> = if index == 0 { times.to_vec() } else { vec![4096; times.len()] };
+        match index {
+            1 => column.typed::<ByteArrayType>().write_batch(&vec![ByteArray::from("read"); times.len()], None, None),
+            _ => column.typed::<Int64Type>().write_batch(&numbers, None, None),
+        }
+        .expect("writes");
+        column.close().expect("ends");
+        index += 1;
+    }
+    group.close().expect("ends");
+    writer.close().expect("ends");
+    file
+}
+
+/// What Arrow's writer puts beside a table with the columns op, time_ns (a duration in us), offset and bytes.
+const DURATION_US: &str = "/////xgBAAAQAAAAAAAKAAwABgAFAAgACgAAAAABBAAMAAAACAAIAAAABAAIAAAABAAAAAQAAAC8AAAAdAAAADgAAAAEAAAAZP///wAAAQIQAAAAGAAAAAQAAAAAAAAABQAAAGJ5dGVzAAAA0P///wAAAAFAAAAAlP///wAAAQIQAAAAIAAAAAQAAAAAAAAABgAAAG9mZnNldAAACAAMAAgABwAIAAAAAAAAAUAAAADM////AAABEhAAAAAgAAAABAAAAAAAAAAHAAAAdGltZV9ucwAAAAYACAAGAAYAAAAAAAIAEAAUAAgABgAHAAwAAAAQABAAAAAAAAEFEAAAABgAAAAEAAAAAAAAAAIAAABvcAAABAAEAAQAAAAAAAAA";
+
+#[test]
+fn types_of_time_are_converted_and_others_refused() {
+    use parquet::basic::Compression::UNCOMPRESSED;
+    let span = |time: &str, schema: Option<&str>| {
+        let file = foreign(time, &[7_000, 1_507_000], UNCOMPRESSED, schema);
+        read(file.path(), &Options::default()).map(|rows| rows[1].0.time_ns - rows[0].0.time_ns)
+    };
+    for (time, schema, ns) in [
+        ("", None, 1_500_000),
+        (" (INTEGER(64,true))", None, 1_500_000),
+        (" (TIMESTAMP(NANOS,true))", None, 1_500_000),
+        (" (TIMESTAMP(MICROS,false))", None, 1_500_000_000),
+        (" (TIMESTAMP(MILLIS,true))", None, 1_500_000_000_000),
+        (" (TIMESTAMP_MICROS)", None, 1_500_000_000),
+        (" (TIMESTAMP_MILLIS)", None, 1_500_000_000_000),
+        (" (TIME(MICROS,true))", None, 1_500_000_000),
+        ("", Some(DURATION_US), 1_500_000_000),
+        ("", Some("not base64!"), 1_500_000),
+    ] {
+        assert_eq!(span(time, schema).ok(), Some(ns), "{time}");
+    }
+    let error = span(" (DECIMAL(18,3))", None).expect_err("no time");
+    let text = error.to_string();
+    assert_eq!(error.kind().exit_status(), 3, "{text}");
+    assert!(text.contains("the column time_ns has the type Decimal") && text.contains("no rule converts"), "{text}");
+    let file = foreign(" (TIMESTAMP(MILLIS,true))", &[0, i64::MAX], UNCOMPRESSED, None);
+    let text = read(file.path(), &Options::default()).expect_err("is beyond the clock").to_string();
+    assert!(text.contains("beyond the range of the clock"), "{text}");
+}
+
+#[test]
+fn columns_may_be_packed_with_gzip_and_lz4() {
+    use parquet::basic::{Compression, GzipLevel};
+    for packing in
+        [Compression::GZIP(GzipLevel::default()), Compression::LZ4_RAW, Compression::LZ4, Compression::SNAPPY]
+    {
+        let file = foreign("", &[0, 5, 9], packing, None);
+        assert_eq!(read(file.path(), &Options::default()).map(|rows| rows.len()).ok(), Some(3), "{packing:?}");
+    }
+}

@@ -54,7 +54,13 @@ fn refusals_name_the_key_and_what_would_help() {
         ("write = 0.5\nsize = \"0K\"", "size: a size of 0 moves nothing"),
         ("write = 0.5\nsize = \"2GiB\"", "size: a request of 2GiB does not fit the range of 1GiB"),
         ("write = 0.5\nalign = \"100B\"", "align: an alignment of 100B is not a multiple of 512"),
-        ("write = 0.5\nalign = \"8K\"", "align: a size of 4KiB is not a multiple of the alignment"),
+        (
+            "write = 0.5\nalign = \"8K\"\nsize = { min = \"4K\", max = \"16K\" }",
+            "align: a size of 4KiB is not a multiple of the alignment",
+        ),
+        ("write = 0.5\nalign = \"8K\"\nsize = \"700B\"", "size: a size of 700B is not a multiple of 512 bytes"),
+        ("write = \"150%\"", "invalid value: string \"150%\""),
+        ("write = \"5 apples\"", "invalid value: string \"5 apples\""),
         (
             "write = 0.5\nrange = \"2GiB\"",
             "range: this workload addresses 2GiB (2147483648 bytes), the device exports 1GiB",
@@ -128,6 +134,28 @@ fn phases_and_limits_end_a_workload() {
     assert!(all[..100].iter().all(|r| r.op == Op::Write));
     assert_eq!((all[0].time_ns, all[1].time_ns, all[99].time_ns), (0, 10_000_000, 990_000_000));
     assert_eq!((all[100].time_ns, all[149].time_ns), (1_001_000_000, 1_050_000_000));
+}
+
+/// As in other generators: 4 KiB at multiples of 16 KiB, at random and one after the other.
+#[test]
+fn offsets_may_be_aligned_more_coarsely_than_sizes() {
+    let text = |pattern: &str| {
+        format!(
+            "requests = 500\nwrite = 1.0\nsize = \"4K\"\nalign = \"16K\"\narrivals = \"closed\"\npattern = \"{pattern}\""
+        )
+    };
+    let random = records(&text("uniform"));
+    assert!(random.iter().all(|r| r.offset % 16_384 == 0 && r.bytes == 4_096));
+    assert!(random.iter().any(|r| r.offset % 32_768 != 0));
+    let offsets: Vec<u64> = records(&text("sequential")).iter().take(4).map(|r| r.offset).collect();
+    assert_eq!(offsets, [0, 16_384, 32_768, 49_152]);
+}
+
+#[test]
+fn percentages_are_fractions() {
+    let text =
+        |read: &str, range: &str| format!("requests = 300\nread = {read}\nrange = {range}\narrivals = \"closed\"");
+    assert_eq!(records(&text("\"70%\"", "\"12.5 %\"")), records(&text("0.7", "0.125")));
 }
 
 #[test]

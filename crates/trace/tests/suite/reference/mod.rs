@@ -1,7 +1,7 @@
 //! Slow readers written from the formats' descriptions alone: whole text at once, `str::split`, 128-bit integers, no
 //! shared code with the crate. They exist to disagree with the fast ones.
 
-use ssdlab_trace::{Format, Op, OpColumn, Record, Separator};
+use ssdlab_trace::{Clock, Column, Format, Op, OpColumn, Record, Separator, Time};
 
 type Row = (u128, u128, u128, String, Op);
 
@@ -275,6 +275,15 @@ pub fn reader(format: &'static str) -> Option<Slow> {
             let Ok(Format::Columns(map)) = map.parse() else {
                 return None;
             };
+            // Maps here name columns by number, and times in units.
+            let at = |column: &Column| match column {
+                Column::At(place) => *place,
+                Column::Named(name) => panic!("a column by name: {name}"),
+            };
+            let units = |time: &Time| match time.clock {
+                Clock::Units(unit) => unit.into(),
+                Clock::Iso => panic!("a date"),
+            };
             Some(Box::new(move |text| {
                 let skip = (map.skip + map.header) as usize;
                 let body: Vec<&str> = text.split('\n').skip(skip).collect();
@@ -283,26 +292,26 @@ pub fn reader(format: &'static str) -> Option<Slow> {
                         Separator::Blanks => blanks(line),
                         Separator::Byte(b) => line.split(b as char).map(|f| f.trim_matches([' ', '\t'])).collect(),
                     };
-                    if map.filters.iter().any(|(column, value)| f[*column].as_bytes() != value.as_slice()) {
+                    if map.filters.iter().any(|(column, value)| f[at(column)].as_bytes() != value.as_slice()) {
                         return Line::Nothing;
                     }
                     let op = match &map.op {
-                        OpColumn::Words(column) => match f[*column] {
+                        OpColumn::Words(column) => match f[at(column)] {
                             "R" => Op::Read,
                             "W" => Op::Write,
                             _ => Op::Trim,
                         },
                         OpColumn::Values(column, values) => values
                             .iter()
-                            .find(|(value, _)| value.as_slice() == f[*column].as_bytes())
+                            .find(|(value, _)| value.as_slice() == f[at(column)].as_bytes())
                             .map_or(Op::Other, |(_, op)| *op),
                         OpColumn::Constant(op) => *op,
                     };
-                    let volume: Vec<&str> = map.volume.iter().map(|column| f[*column]).collect();
+                    let volume: Vec<&str> = map.volume.iter().map(|column| f[at(column)]).collect();
                     row(
-                        map.time.map_or(Some(0), |time| decimal(f[time.column], time.unit.into())),
-                        times(digits(f[map.offset.column]), map.offset.unit.into()),
-                        times(digits(f[map.size.column]), map.size.unit.into()),
+                        map.time.as_ref().map_or(Some(0), |time| decimal(f[at(&time.column)], units(time))),
+                        times(digits(f[at(&map.offset.column)]), map.offset.unit.into()),
+                        times(digits(f[at(&map.size.column)]), map.size.unit.into()),
                         &volume.join("_"),
                         Some(op),
                     )
