@@ -75,12 +75,21 @@ pub(super) fn lines(desk: &mut Desk, capacity: u64, page: u64, by: &'static str)
     Some(lines)
 }
 
-/// Keys of a cache that writes back when it is full, the least recently used line first.
-pub(super) fn full_first(desk: &mut Desk, by: &'static str) {
+/// Keys of a cache of so many lines that writes back when it is full, the least recently used line first.
+pub(super) fn full_first(desk: &mut Desk, lines: u64, by: &'static str) {
+    let low = low_below(desk, 1_000_000, lines);
     desk.set("cache.writeback", text("watermark"), by);
     desk.set("cache.high", fraction(1_000_000), by);
-    desk.set("cache.low", fraction(990_000), by);
+    desk.set("cache.low", fraction(low), by);
     desk.set("cache.order", text("lru"), by);
+}
+
+/// Where write-back ends that starts at a share of dirty lines, both in millionths. As in the originals, a page of every plane may be
+/// on its way to the flash at a time.
+pub(super) fn low_below(desk: &Desk, high: u64, lines: u64) -> u64 {
+    let planes = keys_product(desk.drive(), &PLANES).unwrap_or(1);
+    let on_their_way = u128::from(planes) * 1_000_000 / u128::from(lines.max(1));
+    high.saturating_sub(u64::try_from(on_their_way).unwrap_or(u64::MAX).max(1))
 }
 
 /// The bus from the time of a page.
@@ -103,13 +112,14 @@ pub(super) fn by_type(times: &[u64]) -> Toml {
 
 /// Pages of the whole array, if its shape is known.
 pub(super) fn flash_pages(drive: &Drive) -> Option<u64> {
-    let keys = [
-        "geometry.channels",
-        "geometry.chips_per_channel",
-        "geometry.dies_per_chip",
-        "geometry.planes_per_die",
-        "geometry.blocks_per_plane",
-        "geometry.pages_per_block",
-    ];
+    let blocks = keys_product(drive, &["geometry.blocks_per_plane", "geometry.pages_per_block"])?;
+    keys_product(drive, &PLANES)?.checked_mul(blocks)
+}
+
+/// The keys whose product is the number of planes.
+const PLANES: [&str; 4] =
+    ["geometry.channels", "geometry.chips_per_channel", "geometry.dies_per_chip", "geometry.planes_per_die"];
+
+fn keys_product(drive: &Drive, keys: &[&str]) -> Option<u64> {
     keys.iter().try_fold(1u64, |product, key| product.checked_mul(drive.whole(key)?))
 }

@@ -4,7 +4,9 @@ use toml::Value as Toml;
 
 use crate::error::Result;
 use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{d_choices, flash_pages, full_first, no_link, no_suspension, page_time, threshold};
+use crate::import::common::{
+    d_choices, flash_pages, full_first, low_below, no_link, no_suspension, page_time, threshold,
+};
 use crate::import::given::{Decimal, Given, Key};
 use crate::import::pairs::{self, Form, MOST_KEYS, too_many};
 use crate::import::shell::{self, Word};
@@ -284,18 +286,42 @@ fn properties(given: &mut Given, section: &str, argument: &Word) {
 /// Carries over a configuration.
 pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::plain(given, file, RULES, HOST, NAME, drive)?;
-    let mode = desk.value("femu_mode").or(desk.value("mode"));
-    if let Some(mode) = mode
-        && !["1", "bbssd"].contains(&mode.text)
-    {
-        let help = "only the black-box drive has a flash translation layer: femu_mode=1";
-        return Err(mode.refuse("not a black-box drive", help));
-    }
+    mode(&desk, given)?;
     sizes(&mut desk)?;
     bus(&mut desk)?;
     collection(&mut desk)?;
     buffer(&mut desk)?;
     Ok(desk)
+}
+
+/// Modes that are no black-box drive, by the number and the word in `femu_mode`.
+const MODES: [(&str, &str, &str); 4] = [
+    ("0", "ocssd", "a white-box drive (open channel): the host has its flash translation layer"),
+    ("2", "nossd", "no SSD model: memory without a device"),
+    ("3", "znsssd", "a zoned drive (ZNS): zones are not simulated"),
+    ("4", "smartssd", "a computational drive"),
+];
+
+/// Refuses whatever has no flash translation layer of its own.
+fn mode(desk: &Desk, given: &Given) -> Result<()> {
+    let help = "only the black-box drive has a flash translation layer: femu_mode=1";
+    let Some(mode) = desk.value("femu_mode").or(desk.value("mode")) else {
+        // Configuration files are those of a drive. On a command line the program's default holds.
+        if !has_device(&given.text) {
+            return Ok(());
+        }
+        let place = given.keys.first().map_or(0..0, |key| key.at.clone());
+        let message = "not a black-box drive (femu_mode is absent: 2, no SSD model)";
+        return Err(given.refuse("femu_mode", place, message).help(help));
+    };
+    if ["1", "bbssd", "blackbox"].contains(&mode.text) {
+        return Ok(());
+    }
+    let known = MODES.iter().find(|(number, word, _)| [*number, *word].contains(&mode.text));
+    Err(mode.refuse(
+        known.map_or("not a black-box drive".into(), |(.., is)| format!("not a black-box drive, but {is}")),
+        help,
+    ))
 }
 
 fn whole(desk: &Desk, name: &'static str) -> Result<u64> {
@@ -413,14 +439,16 @@ fn buffer(desk: &mut Desk) -> Result<()> {
     if lines < wanted {
         desk.add_note("buffer_size", format!("{lines} pages: here no larger than the flash"));
     }
-    full_first(desk, "buffer_size");
+    full_first(desk, lines, "buffer_size");
     let Some(value) = desk.value("buffer_thres_pcent") else { return Ok(()) };
     let (high, _) = value.share(100)?;
     if high == 0 {
         return Err(value.refuse("write-back would start at no dirty page", "use 1 to 100"));
     }
+    let low = low_below(desk, high, lines);
     desk.set("cache.high", fraction(high), "buffer_thres_pcent");
-    desk.set("cache.low", fraction(high - high / 100 - 1), "buffer_thres_pcent");
-    desk.say("buffer_thres_pcent", Near, "write-back starts at this share of dirty lines, and ends a hundredth below");
+    desk.set("cache.low", fraction(low), "buffer_thres_pcent");
+    let note = "write-back starts at this share of dirty lines, and ends a page of every plane below";
+    desk.say("buffer_thres_pcent", Near, note);
     Ok(())
 }

@@ -47,9 +47,12 @@ impl Given {
         Given { name: name.into(), text: text.into(), keys: Vec::new(), ends: OnceLock::new() }
     }
 
-    /// An error at a place of the text; `key` names the key.
+    /// An error at a place of the text, or of the whole file (`0..0`); `key` names the key.
     pub fn refuse(&self, key: &str, at: Range<usize>, message: impl std::fmt::Display) -> Error {
         let message = if key.is_empty() { message.to_string() } else { format!("{}: {message}", clip(key)) };
+        if at == (0..0) {
+            return Error::config(key, message).note(format!("in {}", clip(&self.name)));
+        }
         let spot = Spot { name: self.name.clone(), text: self.text.clone(), span: at, label: String::new() };
         Error::config(key, message).at(spot)
     }

@@ -133,8 +133,7 @@ const LINK: &str =
     "lanes times bandwidth, each direction by itself; MQSim adds packet headers and passes commands over the same link";
 const PRECONDITION: &str = "the flows of workload.xml say how full; without one the device starts empty";
 const DEPTH: &str = "requests of a flow that the device may hold; a closed loop brings its own number";
-const CACHE: &str =
-    "MQSim evicts the least recently used line when the cache is full; here write-back starts when all lines are dirty";
+const CACHE: &str = "MQSim evicts the least recently used line when the cache is full, up to one page of every plane at a time; here write-back starts when all lines are dirty, and ends so many lines below";
 const DRAM: &str = "the cache takes no time unless cache.time is set; MQSim adds the access to each request";
 const MAP: &str =
     "the whole map is in memory here; in MQSim a miss costs a page read, and a program if the victim is dirty";
@@ -384,8 +383,8 @@ fn cache(desk: &mut Desk) -> Result<()> {
     let by = "Data_Cache_Capacity";
     let Some(capacity) = desk.value(by) else { return Ok(()) };
     let page = desk.value("Page_Capacity").map_or(Ok(1), |value| value.whole())?;
-    if lines(desk, capacity.whole()?, page, by).is_some() {
-        full_first(desk, by);
+    if let Some(lines) = lines(desk, capacity.whole()?, page, by) {
+        full_first(desk, lines, by);
     }
     Ok(())
 }

@@ -466,13 +466,6 @@ fn sizes(desk: &mut Desk) -> Result<(Vec<(u64, u64)>, u64)> {
         }
         None => desk.say("Variance_Request_Size", Unused, "all requests have one size"),
     }
-    // Every size is a multiple of the alignment here.
-    let unit = if sizes.iter().all(|(size, _)| size.is_multiple_of(unit)) {
-        unit
-    } else {
-        desk.say("Address_Alignment_Unit", NotModelled, "sizes are no multiples of it, so offsets are not aligned");
-        1
-    };
     Ok((sizes.into_iter().map(|(size, weight)| (size * SECTOR, weight)).collect(), unit * SECTOR))
 }
 

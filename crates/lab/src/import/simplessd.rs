@@ -322,7 +322,7 @@ fn cache(desk: &mut Desk) -> Result<()> {
     let (read, write) = (flag(desk, "icl/EnableReadCache")?, flag(desk, "icl/EnableWriteCache")?);
     let (page, capacity) = (whole(desk, "pal/PageSize")?, whole(desk, "icl/CacheSize")?);
     let used = read || write;
-    if lines(desk, if used { capacity } else { 0 }, page, "icl/CacheSize").is_none() {
+    let Some(lines) = lines(desk, if used { capacity } else { 0 }, page, "icl/CacheSize") else {
         if !used {
             desk.say("icl/CacheSize", Unused, "neither reads nor writes use the cache");
         }
@@ -330,7 +330,7 @@ fn cache(desk: &mut Desk) -> Result<()> {
             desk.say(name, if name == "icl/EvictPolicy" { Unused } else { Same }, "there is no cache");
         }
         return Ok(());
-    }
+    };
     desk.set("cache.write", text(if write { "back" } else { "none" }), "icl/EnableWriteCache");
     desk.set("cache.read", text(if read { "all" } else { "written" }), "icl/EnableReadCache");
     if !read {
@@ -346,7 +346,7 @@ fn cache(desk: &mut Desk) -> Result<()> {
         _ => desk.say("icl/EvictPolicy", Near, "of all lines, not of those of a set"),
     }
     if write {
-        full_first(desk, "icl/CacheSize");
+        full_first(desk, lines, "icl/CacheSize");
     }
     Ok(())
 }

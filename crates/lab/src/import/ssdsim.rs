@@ -380,9 +380,9 @@ fn buffer(desk: &mut Desk) -> Result<()> {
         desk.say("dram capacity", Unused, "data dram capacity sets the buffer");
     }
     let Some(capacity) = desk.value(by) else { return Ok(()) };
-    if lines(desk, capacity.whole()?, page, by).is_some() {
+    if let Some(lines) = lines(desk, capacity.whole()?, page, by) {
         desk.set("cache.time", crate::import::table::time(BUFFER_NS), by);
-        full_first(desk, by);
+        full_first(desk, lines, by);
     }
     Ok(())
 }

@@ -30,7 +30,10 @@ pub(super) fn read<T>(
         return Err(fault.help("expected a configuration file in XML, as the simulator reads it"));
     }
     let options = ParsingOptions { allow_dtd: false, nodes_limit: NODES, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, options).map_err(|error| refuse(&given, &error))?;
+    // The originals' parser skips what stands before the declaration; places count from the start of the file.
+    let skipped = text.len() - text.trim_start_matches('\u{feff}').trim_start().len();
+    let document =
+        Document::parse_with_options(&text[skipped..], options).map_err(|error| refuse(&given, &error, skipped))?;
     for node in document.root_element().descendants().filter(Node::is_element) {
         let container = enter(state, node, given.keys.len());
         let section = match node.parent().filter(Node::is_element) {
@@ -38,15 +41,15 @@ pub(super) fn read<T>(
             None => String::new(),
         };
         let tag = node.tag_name().name();
-        let start = node.range().start + 1;
+        let start = skipped + node.range().start + 1;
         let at = start..start + tag.len();
         for attribute in node.attributes() {
             given.keys.push(Key {
                 section: section.clone(),
                 name: format!("{tag}@{}", attribute.name()),
                 value: attribute.value().trim().into(),
-                at: attribute.range_qname(),
-                value_at: attribute.range_value(),
+                at: moved(attribute.range_qname(), skipped),
+                value_at: moved(attribute.range_value(), skipped),
             });
             if given.keys.len() > MOST_KEYS {
                 return Err(too_many(&given));
@@ -56,7 +59,7 @@ pub(super) fn read<T>(
         if container || !inner || node.children().any(|child| child.is_element()) {
             continue;
         }
-        let value_at = node.first_child().map_or(at.end..at.end, |child| child.range());
+        let value_at = node.first_child().map_or(at.end..at.end, |child| moved(child.range(), skipped));
         let value = node.text().unwrap_or_default().trim().to_string();
         given.keys.push(Key { section, name: tag.into(), value, at, value_at });
         if given.keys.len() > MOST_KEYS {
@@ -120,10 +123,16 @@ pub(super) fn root(text: &str) -> Option<String> {
     None
 }
 
-fn refuse(given: &Given, error: &roxmltree::Error) -> Error {
+/// A range of a text as one of the file before it was cut.
+fn moved(range: std::ops::Range<usize>, by: usize) -> std::ops::Range<usize> {
+    range.start + by..range.end + by
+}
+
+fn refuse(given: &Given, error: &roxmltree::Error, skipped: usize) -> Error {
     let place = error.pos();
-    let line = given.text.split_inclusive('\n').take((place.row as usize).saturating_sub(1));
-    let start = line.map(str::len).sum::<usize>();
+    let text = &given.text[skipped..];
+    let line = text.split_inclusive('\n').take((place.row as usize).saturating_sub(1));
+    let start = skipped + line.map(str::len).sum::<usize>();
     let column = given.text[start..].chars().take((place.col as usize).saturating_sub(1)).map(char::len_utf8).sum();
     let at = (start + usize::min(column, given.text.len() - start)).min(given.text.len());
     let message = match error {

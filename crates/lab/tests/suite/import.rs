@@ -893,3 +893,49 @@ fn large_files_are_refused_soon() {
     );
     assert_eq!((part.account.entries.len(), part.account.count(Verdict::Unknown)), (1, 0));
 }
+
+/// FEMU's own default is no SSD model at all.
+#[test]
+fn what_is_no_black_box_drive_is_refused_by_name() {
+    for (text, says) in [
+        ("qemu -device femu,devsz_mb=4096,id=nvme0 -nographic\n", "femu_mode is absent: 2, no SSD model"),
+        ("-device femu,devsz_mb=4096,femu_mode=0", "a white-box drive (open channel)"),
+        ("-device femu,devsz_mb=4096,femu_mode=2", "no SSD model"),
+        ("-device femu,devsz_mb=4096,femu_mode=3", "a zoned drive (ZNS)"),
+        ("-device femu,devsz_mb=4096,femu_mode=9", "not a black-box drive"),
+    ] {
+        let error = refused("run.sh", text);
+        assert!(error.to_string().contains(says) && error.spot.is_some(), "{text}: {error}");
+    }
+}
+
+/// Its parser skips what stands before the declaration. Places are those of the file.
+#[test]
+fn mqsim_may_begin_with_blank_lines() {
+    let drive = text("mqsim-drive.xml");
+    let (plain, moved) = (imported("d.xml", &drive), imported("d.xml", &format!("\u{feff}\n \n{drive}")));
+    assert_eq!(plain.toml(), moved.toml());
+    let keys = |imported: &Imported, by: usize| -> Vec<(usize, String)> {
+        imported.account.entries.iter().map(|entry| (entry.line + by, entry.key.clone())).collect()
+    };
+    assert_eq!(keys(&plain, 2), keys(&moved, 0));
+    let error = refused("d.xml", &format!("\n\n{}", drive.replace(">8192</Page_Cap", ">8KiB</Page_Cap")));
+    let line = 3 + drive[..drive.find(">8192</Page_Cap").unwrap()].matches('\n').count();
+    assert_eq!(error.spot.map(|spot| spot.line()), Some(line));
+}
+
+/// What a whole file lacks is at no line of it.
+#[test]
+fn faults_of_the_whole_file_claim_no_line() {
+    let parameters = text("page.parameters").replace("t_R = 20000;\n", "");
+    let error = refused("page.parameters", &parameters);
+    assert!(error.spot.is_none() && error.notes == ["in page.parameters"], "{error:?}");
+}
+
+/// Requests of 4 KiB at multiples of 8 KiB, as MQSim sends them: one page each on pages of 8 KiB.
+#[test]
+fn offsets_of_mqsim_are_aligned_whatever_the_size() {
+    let load = flows(&[&[("Average_Request_Size", "8"), ("Address_Alignment_Unit", "16")]]);
+    let (_, workload) = &with_drive(&load).workloads()[0];
+    assert!(workload.contains("size = \"4096B\"\nalign = \"8192B\""), "{workload}");
+}

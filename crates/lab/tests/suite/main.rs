@@ -6,6 +6,7 @@ mod decisions;
 mod explain;
 mod fillings;
 mod import;
+mod import_keys;
 mod layers;
 mod live;
 mod memory;
