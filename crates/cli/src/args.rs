@@ -14,6 +14,7 @@ use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::{Span, To};
 use ssdlab_lab::run::{How, Outputs, Report};
 use ssdlab_lab::settings::{Document, Sources};
+use ssdlab_lab::text::amount;
 use ssdlab_lab::variants::points::Plan;
 use ssdlab_lab::whatif::moment::{Choice, Moment};
 use ssdlab_sim::Check;
@@ -236,8 +237,8 @@ pub struct InputArgs {
     /// How the trace is read.
     #[command(flatten)]
     pub reading: ReadingArgs,
-    /// At most this many requests over all loops
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// At most this many requests over all loops, such as 50000, 50k or 1e6
+    #[arg(long, value_name = "N", value_parser = amount)]
     pub limit: Option<u64>,
     /// Replay the trace this many times, one after the other
     #[arg(long = "loop", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -808,7 +809,7 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "[NAME=]FMT", requires = "traces", help_heading = "Requests")]
     pub format: Vec<String>,
     /// At most this many requests of each workload
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Requests")]
+    #[arg(long, value_name = "N", value_parser = amount, help_heading = "Requests")]
     pub limit: Option<u64>,
     /// Run everything under each of the paper's open assumptions too, and say under which a claim comes out
     #[arg(long, help_heading = "Simulation")]
@@ -949,7 +950,7 @@ pub enum TraceCommand {
         #[arg(long, value_name = "FMT")]
         into: Format,
         /// At most this many requests
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(long, value_name = "N", value_parser = amount)]
         limit: Option<u64>,
         /// How it is read.
         #[command(flatten)]
@@ -991,7 +992,7 @@ pub enum TraceCommand {
         #[arg(long, value_name = "FMT", default_value = "msr")]
         into: Format,
         /// At most this many requests
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+        #[arg(long, value_name = "N", value_parser = amount)]
         limit: Option<u64>,
         /// Capacity of the device that the workload is fitted to
         #[arg(long, value_name = "SIZE", default_value = "14GiB", value_parser = size)]

@@ -162,7 +162,11 @@ impl Settings {
         }
         for document in &sources.files {
             match document {
-                Document::File(path) => merge.text(path.display().to_string(), read(path)?)?,
+                Document::File(path) => {
+                    merge
+                        .text(path.display().to_string(), read(path)?)
+                        .map_err(|fault| perhaps_a_trace(fault, path))?;
+                }
                 Document::Text { name, text } => merge.text(name.clone(), text.clone())?,
             }
         }
@@ -401,6 +405,17 @@ fn read(path: &Path) -> Result<String> {
         Some(preset) => fault.help(format!("a preset of that name exists: --preset {}", preset.name)),
         None => fault,
     })
+}
+
+/// What to do about a file that is not TOML, by its name.
+fn perhaps_a_trace(fault: Error, path: &Path) -> Error {
+    match path.extension() {
+        Some(ending) if ending.eq_ignore_ascii_case("toml") => fault,
+        _ => fault.help(format!(
+            "a configuration is a TOML file; if this is a trace: --trace {}",
+            crate::names::clip(&path.to_string_lossy())
+        )),
+    }
 }
 
 /// The layers merged so far.

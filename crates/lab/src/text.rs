@@ -13,6 +13,32 @@ pub fn count(value: impl Into<u128>) -> String {
     out
 }
 
+/// A number of requests as people write it: `100000`, `100_000`, `100k`, `1.5M`, `1e6`; whole, and at least 1.
+///
+/// # Errors
+/// It is none; the text says what is expected.
+pub fn amount(text: &str) -> Result<u64, String> {
+    let exact = || {
+        let clean = text.trim().replace('_', "");
+        let (number, mut power) = match clean.as_bytes().last()? {
+            b'k' | b'K' => (&clean[..clean.len() - 1], 3),
+            b'm' | b'M' => (&clean[..clean.len() - 1], 6),
+            b'g' | b'G' => (&clean[..clean.len() - 1], 9),
+            _ => (&clean[..], 0),
+        };
+        let (number, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        power += exponent.parse::<u8>().ok().filter(|power| *power <= 19)? as usize;
+        // What lies behind the point moves before it.
+        let fraction = fraction.trim_end_matches('0');
+        let zeros = power.checked_sub(fraction.len())?;
+        let digits = format!("{whole}{fraction}{}", "0".repeat(zeros));
+        let plain = !whole.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        digits.parse::<u64>().ok().filter(|value| plain && *value > 0)
+    };
+    exact().ok_or_else(|| "expected a whole number from 1 on, such as 50000, 50k or 1e6".into())
+}
+
 /// Four significant digits at most, three at least.
 fn digits(value: f64) -> String {
     match value {
@@ -86,5 +112,24 @@ mod tests {
         );
         assert_eq!([512, 4096, 1 << 30, 3 << 29].map(size), ["512 B", "4 KiB", "1 GiB", "1.50 GiB"]);
         assert_eq!([0.1, 0.21875, 0.15].map(percent_exact), ["10 %", "21.875 %", "15 %"]);
+    }
+
+    #[test]
+    fn amounts_as_people_write_them() {
+        for (text, value) in [
+            ("1", 1),
+            ("50_000", 50_000),
+            ("100k", 100_000),
+            ("1.5M", 1_500_000),
+            ("2G", 2_000_000_000),
+            ("1e6", 1_000_000),
+            ("2.50E3", 2_500),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(amount(text), Ok(value), "{text}");
+        }
+        for text in ["", "0", "0k", "k", ".5k", "1.5", "1.2345k", "-1", "+1", "1e20", "1e-3", "100 k", "10kk", "ten"] {
+            assert!(amount(text).is_err(), "{text}");
+        }
     }
 }

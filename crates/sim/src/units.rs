@@ -316,6 +316,12 @@ impl Ppm {
     /// The value of the fraction 1.
     pub const ONE: u64 = 1_000_000;
 
+    /// A percentage such as `7%` or `0.05 %`, exact to six decimals of the fraction.
+    fn from_percent(text: &str) -> Option<Self> {
+        let (digits, decimals, "%") = decimal(text)? else { return None };
+        exact(digits, decimals, 10_000).filter(|ppm| *ppm <= Self::ONE).map(|ppm| Ppm(ppm as u32))
+    }
+
     fn from_f64(value: f64) -> Result<Self, String> {
         let millionths = value * 1e6;
         if !(0.0..=1e6).contains(&millionths) || (millionths - millionths.round()).abs() > 1e-4 {
@@ -339,7 +345,10 @@ struct PpmVisitor;
 impl de::Visitor<'_> for PpmVisitor {
     type Value = Ppm;
     fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str("a fraction from 0 to 1 such as 0.15")
+        f.write_str("a fraction from 0 to 1 such as 0.15, or \"15%\"")
+    }
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Ppm, E> {
+        Ppm::from_percent(text).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
     }
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Ppm, E> {
         Ppm::from_f64(value).map_err(E::custom)
@@ -435,6 +444,9 @@ impl std::str::FromStr for Threshold {
         let expected = || {
             format!("`{text}` is not a threshold: expected a fraction such as 0.05, or \"3 blocks\", or \"200 pages\"")
         };
+        if let Some(share) = Ppm::from_percent(text) {
+            return Ok(Threshold::Share(share));
+        }
         let (digits, decimals, unit) = decimal(text).ok_or_else(expected)?;
         let count = exact(digits, decimals, 1).and_then(|v| u32::try_from(v).ok());
         match (unit, count) {

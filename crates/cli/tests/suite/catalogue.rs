@@ -68,6 +68,8 @@ fn cases() -> Vec<Case> {
         case(97, "nan", "[gc]\nthreshold = nan\n", &["gc.threshold: nan is not a usable number"]),
         case(97, "inf", "[gc]\nthreshold = inf\n", &["gc.threshold: inf is not a usable number"]),
         case(97, "negative zero", "[device]\nover_provisioning = -0.0\n", &["device.over_provisioning: -0.0 is not a usable number"]),
+        case(97, "percentages are fractions", "[device]\nover_provisioning = \"25 %\"\n[gc]\nthreshold = \"2.5%\"\n", &["over_provisioning = 0.25 ", "threshold = 0.025 "]).with("config show case.toml").status(0),
+        case(97, "percentage above 1", "[device]\nover_provisioning = \"101%\"\n", &["device.over_provisioning: invalid value: string \"101%\"", "or \"15%\""]),
         case(97, "negative share", "[device]\nover_provisioning = -0.1\n", &["expected a number from 0 to 1"]),
         case(97, "negative time", "[timing]\nread = \"-1us\"\n", &["timing.read: `-1us` is not a duration"]),
         case(98, "beyond 64 bits", "[geometry]\nblocks_per_plane = 99999999999999999999\n", &["99999999999999999999 is beyond 64 bits", "case.toml:2:20"]),

@@ -545,3 +545,39 @@ fn builds_without_parquet_say_so() {
     let said = bench.bad("trace info b.parquet", 3);
     assert!(said.contains("which this build does not read") && said.contains("--features parquet"), "{said}");
 }
+
+/// The last phase of a workload may leave its end to `--limit`, which is written as people write numbers.
+#[test]
+fn a_limit_ends_a_phase_that_nothing_else_ends() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("endless.toml"), "write = 1.0\narrivals = \"closed\"\n").unwrap();
+    for (limit, wanted) in [("1k", 1_000), ("1.5e3", 1_500), ("700", 700)] {
+        let json = bench.good(&format!("run tiny.toml --workload endless.toml --limit {limit} --quiet --json -"));
+        let summary: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(summary["requests"]["write"], wanted, "{limit}");
+    }
+    let text = bench.bad("run tiny.toml --workload endless.toml --limit 0k", 2);
+    assert!(text.contains("such as 50000, 50k or 1e6"), "{text}");
+    let text = bench.bad("run tiny.toml --workload endless.toml", 2);
+    assert!(text.contains("nothing ends this phase"), "{text}");
+}
+
+#[test]
+fn a_trace_in_place_of_a_configuration_is_told_apart() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("my.csv"), "0,R,0,4096\n").unwrap();
+    let text = bench.bad("run my.csv --workload quickstart", 2);
+    assert!(text.contains("if this is a trace: --trace my.csv"), "{text}");
+}
+
+/// Dropped requests of no bytes are in the summary, too.
+#[test]
+fn requests_of_no_bytes_count_as_skipped() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("t.spc"), "0,0,0,w,0.0\n0,0,4096,w,0.5\n0,8,0,r,0.7\n").unwrap();
+    let json = bench.good("run tiny.toml --trace t.spc --format spc --quiet --json -");
+    let summary: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&summary["requests"]["skipped"], &summary["requests"]["write"]), (&2.into(), &1.into()));
+    let text = bench.good("run tiny.toml --trace t.spc --format spc --quiet");
+    assert!(text.contains("; 2 others skipped (flushes, other commands, size 0)"), "{text}");
+}

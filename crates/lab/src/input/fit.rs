@@ -65,7 +65,8 @@ pub(super) fn workload(
     target: &Target,
 ) -> Result<(Source, Option<u32>, Vec<String>)> {
     let Target { capacity_bytes, page_bytes, queue_depth, seed, .. } = *target;
-    let generator = spec.build(capacity_bytes, page_bytes, seed, None).map_err(|error| refuse(name, &error))?;
+    let generator =
+        spec.build(capacity_bytes, page_bytes, seed, requests.limit).map_err(|error| refuse(name, &error))?;
     let depth = match (generator.closed(), requests.replay) {
         (Some(_), Some(When::Arrival)) => {
             return Err(Error::usage(format!(

@@ -15,7 +15,7 @@ use crate::input::reading::Reading;
 use crate::input::workloads::{parse_workload, refuse};
 use crate::names::clip;
 use crate::settings::Settings;
-use crate::text::size;
+use crate::text::{amount, size};
 
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -297,11 +297,7 @@ impl Tenant {
 
     /// Sets an option; the error is what is wrong with its value.
     fn set(&mut self, key: &str, value: &str) -> std::result::Result<(), String> {
-        fn whole(value: &str) -> std::result::Result<u64, String> {
-            let number = value.replace('_', "").parse::<u64>();
-            number.ok().filter(|number| *number > 0).ok_or_else(|| "expected a whole number from 1 on".into())
-        }
-        let small = |value| u32::try_from(whole(value)?).map_err(|_| "beyond 32 bits".to_string());
+        let small = |value| u32::try_from(amount(value)?).map_err(|_| "beyond 32 bits".to_string());
         let (requests, bytes) = (&mut self.requests, |text: &str| text.parse::<Bytes>().map(|bytes| bytes.0));
         let reading = &mut requests.reading;
         match key {
@@ -314,7 +310,7 @@ impl Tenant {
             "op_codes" => reading.op_codes = value.parse()?,
             "within_second" => reading.within_second = value.parse()?,
             "max_request" => reading.max_request = bytes(value)?,
-            "limit" => requests.limit = Some(whole(value)?),
+            "limit" => requests.limit = Some(amount(value)?),
             "loop" => requests.loops = small(value)?,
             "time_scale" => requests.time_scale = Some(value.parse()?),
             "replay" => {

@@ -224,8 +224,9 @@ pub fn item(key: &str, value: &Value) -> Result<Item, String> {
         "file" => Change::File(text("a file")?.into()),
         "workload" => Change::Workload(text("the name or the file of a workload")?),
         "trace" => Change::Trace(text("a file")?.into()),
-        "limit" => match value.as_integer() {
-            Some(limit) if limit > 0 => Change::Limit(limit as u64),
+        "limit" => match (value.as_integer(), value.as_str().map(crate::text::amount)) {
+            (Some(limit), _) if limit > 0 => Change::Limit(limit as u64),
+            (None, Some(Ok(limit))) => Change::Limit(limit),
             _ => return Err(format!("expected a whole number from 1 on, got {value}")),
         },
         "time_scale" => Change::TimeScale(scale(value)?),
