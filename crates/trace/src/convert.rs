@@ -132,6 +132,11 @@ fn grain(format: &Format) -> Grain {
         Format::Vscsi => all(1_000, 512, 1, false, Naming::One),
         Format::Diskmon => all(1, 512, 512, false, Naming::Numbers),
         Format::Blkreplay => all(1, 512, 512, true, Naming::One),
+        // They are only read.
+        Format::Ftrace(_) | Format::Etw | Format::Biosnoop | Format::Iosnoop | Format::IoTracer => {
+            all(1, 1, 1, false, Naming::One)
+        }
+        Format::Lcs(_) | Format::OracleGeneral(_) => all(1, 1, 1, false, Naming::One),
         Format::Parquet => Grain { streams: true, fua: true, flushes: true, ..all(1, 1, 1, true, Naming::Words) },
         Format::Columns(map) => {
             let has = |wanted: Op| match &map.op {
@@ -221,6 +226,10 @@ impl<W: Write> Writer<W> {
             count: 0,
             line: String::new(),
         };
+        if !writer.format.is_written() {
+            return Err(TraceError::new(Code::Usage, name, format!("The format {} is only read", writer.format))
+                .fix("write another one, such as parquet, msr or blkparse"));
+        }
         if let Format::Columns(map) = &writer.format {
             if let Some(column) = map.named().next() {
                 return Err(writer.cannot(
@@ -396,8 +405,16 @@ impl<W: Write> Writer<W> {
             }
             Format::Blkreplay => writeln!(line, "{s:>5}.{ns:09} ; {sector:>12} ; {sectors:>4} ; {letter} ; 0.0 ; 0.0"),
             Format::Vscsi => return self.vscsi(r),
-            // Written elsewhere.
-            Format::Parquet | Format::Columns(_) => Ok(()),
+            // Written elsewhere, or not at all.
+            Format::Parquet
+            | Format::Columns(_)
+            | Format::Ftrace(_)
+            | Format::Etw
+            | Format::Biosnoop
+            | Format::Iosnoop
+            | Format::IoTracer
+            | Format::Lcs(_)
+            | Format::OracleGeneral(_) => Ok(()),
         };
         Ok(())
     }

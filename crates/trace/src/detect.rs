@@ -2,7 +2,7 @@
 //! confirms their units, detection fails and the user has to name the format.
 
 use crate::error::{Code, TraceError};
-use crate::format::Format;
+use crate::format::{Format, Kernel};
 use crate::notes::{Note, Notes};
 use crate::options::Options;
 use crate::readers;
@@ -35,7 +35,7 @@ impl fmt::Display for Detection {
 
 /// Every text format that can be detected from its lines. SSDsim and MQSim share shape and reader, so one entry stands
 /// for both.
-fn candidates() -> [Format; 11] {
+fn candidates() -> [Format; 16] {
     [
         Format::Msr,
         Format::Spc,
@@ -48,6 +48,11 @@ fn candidates() -> [Format; 11] {
         Format::Systor,
         Format::Diskmon,
         Format::Blkreplay,
+        Format::Ftrace(Kernel::default()),
+        Format::Etw,
+        Format::Biosnoop,
+        Format::Iosnoop,
+        Format::IoTracer,
     ]
 }
 
@@ -71,9 +76,17 @@ fn sure(format: &Format, first_ns: Option<u64>, good: u64, notes: &Notes) -> boo
         Format::Alibaba | Format::Tencent | Format::Systor => shows(EPOCH_NS),
         // The specification requires digits on both sides of the point, and only seconds have a point.
         Format::Spc => notes.count(Note::TimeForm) < good,
-        Format::Blkreplay => notes.count(Note::Header) > 0,
-        Format::Ssdsim | Format::Mqsim | Format::Disksim | Format::Columns(_) => false,
-        Format::Blkparse(_) | Format::Fio | Format::Diskmon | Format::Vscsi | Format::Parquet => true,
+        Format::Blkreplay | Format::Biosnoop | Format::Iosnoop | Format::IoTracer => notes.count(Note::Header) > 0,
+        Format::Ssdsim | Format::Mqsim | Format::Disksim | Format::Columns(_) | Format::OracleGeneral(_) => false,
+        // Any text with commas may have lines that are no request.
+        Format::Etw => first_ns.is_some(),
+        Format::Blkparse(_)
+        | Format::Fio
+        | Format::Diskmon
+        | Format::Vscsi
+        | Format::Ftrace(_)
+        | Format::Lcs(_)
+        | Format::Parquet => true,
     }
 }
 
@@ -120,7 +133,11 @@ fn try_format(format: Format, sample: &[u8], options: &Options) -> Trial {
         cx.first = false;
     }
     let counted = [Note::OtherEvent, Note::OtherOp, Note::NoOp, Note::WaitIgnored, Note::Wait];
-    let good = records + counted.iter().map(|note| cx.notes.count(*note)).sum::<u64>();
+    let mut good = records + counted.iter().map(|note| cx.notes.count(*note)).sum::<u64>();
+    // Without a request its lines are those of any text with commas.
+    if format == Format::Etw && records == 0 {
+        good = 0;
+    }
     let sure = sure(&format, first_ns, good, &cx.notes);
     Trial { format, good, bad, sure }
 }
@@ -161,6 +178,15 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
     if sample.iter().take(80).any(|&b| b == 0) {
         if readers::vscsi::fits(sample) {
             return Ok(Detection { format: Format::Vscsi, good: 0, tried: 0 });
+        }
+        if readers::lcs::fits(sample) {
+            return Err(TraceError::new(
+                Code::Ambiguous,
+                name,
+                "This is a trace of libCacheSim, and nothing in it says the unit of the object's number",
+            )
+            .expected("a format that names the unit")
+            .fix("name it: --format lcs:id=sectors, lcs:id=bytes or lcs:id=pages"));
         }
         return Err(TraceError::new(Code::UnknownFormat, name, "This is a binary file of no known format")
             .at_line(1 + sample.iter().take_while(|b| **b != 0).filter(|b| **b == b'\n').count() as u64)

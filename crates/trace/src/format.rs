@@ -1,6 +1,6 @@
 //! The formats by name.
 
-use crate::map::{Columns, FormatError};
+use crate::map::{Columns, FormatError, Objects};
 use std::fmt;
 use std::str::FromStr;
 
@@ -33,6 +33,20 @@ pub enum Format {
     Diskmon,
     /// blkreplay load: `start ; sector ; length ; op ; …`; seconds, 512 B sectors.
     Blkreplay,
+    /// Text of the Linux kernel's trace: ftrace, trace-cmd report, perf script.
+    Ftrace(Kernel),
+    /// Windows event trace of disk I/O as text.
+    Etw,
+    /// bcc biosnoop.
+    Biosnoop,
+    /// perf-tools iosnoop.
+    Iosnoop,
+    /// io-tracer's block events as CSV.
+    IoTracer,
+    /// libCacheSim's `.lcs`.
+    Lcs(Objects),
+    /// libCacheSim's oracleGeneral.
+    OracleGeneral(Objects),
     /// Parquet with the columns `time_ns`, `op`, `offset`, `bytes` and `volume`; in builds with the feature `parquet`.
     Parquet,
     /// Anything with columns, by a map.
@@ -55,6 +69,11 @@ impl Format {
         "vscsi",
         "diskmon",
         "blkreplay",
+        "ftrace",
+        "etw",
+        "biosnoop",
+        "iosnoop",
+        "io-tracer",
     ];
 
     /// Every format that needs no map, each once.
@@ -68,6 +87,20 @@ impl Format {
     /// The name is unknown or the column map is malformed; the message says what would be right.
     pub fn parse_or_auto(name: &str) -> Result<Option<Format>, FormatError> {
         if name == "auto" { Ok(None) } else { name.parse().map(Some) }
+    }
+
+    /// Whether traces can be written in it.
+    pub fn is_written(&self) -> bool {
+        !matches!(
+            self,
+            Format::Ftrace(_)
+                | Format::Etw
+                | Format::Biosnoop
+                | Format::Iosnoop
+                | Format::IoTracer
+                | Format::Lcs(_)
+                | Format::OracleGeneral(_)
+        )
     }
 
     /// What a line looks like, in a few words.
@@ -85,6 +118,13 @@ impl Format {
             Format::Vscsi => "binary records with a version byte of 1 or 2",
             Format::Diskmon => "seven fields between blanks with Read or Write in the fifth",
             Format::Blkreplay => "fields between semicolons with R or W in the fourth",
+            Format::Ftrace(_) => "events of the kernel: 'task-pid [cpu] seconds: event: fields'",
+            Format::Etw => "DiskRead, DiskWrite and DiskFlush events of Windows",
+            Format::Biosnoop => "the header 'TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)'",
+            Format::Iosnoop => "a header that ends in 'COMM PID TYPE DEV BLOCK BYTES LATms'",
+            Format::IoTracer => "a header with timestamp, operation, sector, size, latency_ms and device",
+            Format::Lcs(_) => "binary records behind libCacheSim's header",
+            Format::OracleGeneral(_) => "binary records of 24 bytes",
             Format::Parquet => "a Parquet file with the columns time_ns, op, offset and bytes",
             Format::Columns(_) => "the columns of the map",
         }
@@ -108,6 +148,13 @@ impl fmt::Display for Format {
             Format::Vscsi => f.write_str("vscsi"),
             Format::Diskmon => f.write_str("diskmon"),
             Format::Blkreplay => f.write_str("blkreplay"),
+            Format::Ftrace(kernel) => write!(f, "ftrace{kernel}"),
+            Format::Etw => f.write_str("etw"),
+            Format::Biosnoop => f.write_str("biosnoop"),
+            Format::Iosnoop => f.write_str("iosnoop"),
+            Format::IoTracer => f.write_str("io-tracer"),
+            Format::Lcs(objects) => write!(f, "lcs:{objects}"),
+            Format::OracleGeneral(objects) => write!(f, "oraclegeneral:{objects}"),
             Format::Parquet => f.write_str("parquet"),
             Format::Columns(columns) => write!(f, "columns:{columns}"),
         }
@@ -130,7 +177,23 @@ impl FromStr for Format {
                 ))),
             };
         }
+        if let Some(rest) = name.strip_prefix("ftrace:") {
+            return rest.parse().map(Format::Ftrace);
+        }
+        for (plain, make) in [
+            ("lcs", Format::Lcs as fn(Objects) -> Format),
+            ("oraclegeneral", Format::OracleGeneral as fn(Objects) -> Format),
+        ] {
+            if let Some(rest) = name.strip_prefix(plain) {
+                return rest.strip_prefix(':').unwrap_or(rest).parse().map(make);
+            }
+        }
         Ok(match name {
+            "ftrace" => Format::Ftrace(Kernel::default()),
+            "etw" => Format::Etw,
+            "biosnoop" => Format::Biosnoop,
+            "iosnoop" => Format::Iosnoop,
+            "io-tracer" => Format::IoTracer,
             "msr" => Format::Msr,
             "spc" => Format::Spc,
             "ssdsim" => Format::Ssdsim,
@@ -154,11 +217,108 @@ impl FromStr for Format {
                     .min();
                 let hint = near.map_or(String::new(), |(_, known)| format!(" (did you mean {known}?)"));
                 return Err(FormatError(format!(
-                    "unknown format {shown}{hint}; known are auto, {}, parquet, columns:<map>",
+                    "unknown format {shown}{hint}; known are auto, {}, lcs:<map>, oraclegeneral:<map>, parquet, columns:<map>",
                     Format::NAMES.join(", ")
                 )));
             }
         })
+    }
+}
+
+/// Which event of the kernel's trace counts, and the logical block of the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Kernel {
+    /// `None`: the first kind of request event that occurs.
+    pub event: Option<KernelEvent>,
+    /// Bytes of a logical block, for events that count in it.
+    pub block_bytes: Option<u32>,
+}
+
+/// An event of the kernel's trace that stands for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KernelEvent {
+    /// A request goes to the device.
+    BlockRqIssue,
+    /// A request enters the queue of its device.
+    BlockRqInsert,
+    /// A request is complete.
+    BlockRqComplete,
+    /// A file system hands a request over.
+    BlockBioQueue,
+    /// A command of NVMe is prepared.
+    NvmeSetupCmd,
+    /// A command goes to a UFS device.
+    UfshcdCommand,
+}
+
+impl KernelEvent {
+    /// All of them; those first that say most about the device.
+    pub const ALL: [KernelEvent; 6] = [
+        KernelEvent::BlockRqIssue,
+        KernelEvent::NvmeSetupCmd,
+        KernelEvent::UfshcdCommand,
+        KernelEvent::BlockRqInsert,
+        KernelEvent::BlockBioQueue,
+        KernelEvent::BlockRqComplete,
+    ];
+
+    /// Its name in the trace.
+    pub fn name(self) -> &'static str {
+        match self {
+            KernelEvent::BlockRqIssue => "block_rq_issue",
+            KernelEvent::BlockRqInsert => "block_rq_insert",
+            KernelEvent::BlockRqComplete => "block_rq_complete",
+            KernelEvent::BlockBioQueue => "block_bio_queue",
+            KernelEvent::NvmeSetupCmd => "nvme_setup_cmd",
+            KernelEvent::UfshcdCommand => "ufshcd_command",
+        }
+    }
+
+    pub(crate) fn of(name: &[u8]) -> Option<KernelEvent> {
+        KernelEvent::ALL.into_iter().find(|event| event.name().as_bytes() == name)
+    }
+
+    /// Whether it counts where the format names none: the moment at which a request goes to the device.
+    pub(crate) fn begins(self) -> bool {
+        matches!(self, KernelEvent::BlockRqIssue | KernelEvent::NvmeSetupCmd | KernelEvent::UfshcdCommand)
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = FormatError;
+
+    fn from_str(text: &str) -> Result<Kernel, FormatError> {
+        let (name, block) = text.split_once(':').map_or((text, None), |(name, block)| (name, Some(block)));
+        let event = KernelEvent::of(name.as_bytes()).ok_or_else(|| {
+            let known = KernelEvent::ALL.map(KernelEvent::name).join(", ");
+            FormatError(format!(
+                "ftrace:{} names no event of a request; known are {known}",
+                crate::shown::escape(name.as_bytes())
+            ))
+        })?;
+        let block_bytes = block.map(|block| {
+            let bytes =
+                block.parse::<u32>().ok().filter(|bytes| bytes.is_power_of_two() && (512..=1 << 20).contains(bytes));
+            bytes.ok_or_else(|| {
+                FormatError(
+                    "ftrace: a logical block is a power of two from 512 bytes on, as in ftrace:nvme_setup_cmd:4096"
+                        .into(),
+                )
+            })
+        });
+        Ok(Kernel { event: Some(event), block_bytes: block_bytes.transpose()? })
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(event) = self.event {
+            write!(f, ":{}", event.name())?;
+        }
+        match self.block_bytes {
+            Some(bytes) => write!(f, ":{bytes}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -172,6 +332,23 @@ mod tests {
             assert_eq!(format.to_string().parse(), Ok(format));
         }
         assert_eq!(Format::all().len(), Format::NAMES.len());
+        for name in
+            ["ftrace:block_rq_insert", "ftrace:nvme_setup_cmd:4096", "lcs:id=sectors", "oraclegeneral:id=4096,op=read"]
+        {
+            let format: Format = name.parse().unwrap();
+            assert_eq!(format.to_string().parse(), Ok(format), "{name}");
+        }
+        for (name, says) in [
+            ("ftrace:sched_switch", "names no event of a request"),
+            ("ftrace:nvme_setup_cmd:4000", "a power of two"),
+            ("lcs", "lcs:id=sectors"),
+            ("lcs:id=miles", "names no unit"),
+            ("lcs:op=read", "the unit of the object is missing"),
+            ("oraclegeneral:id=bytes,id=bytes", "not understood"),
+        ] {
+            let error = name.parse::<Format>().unwrap_err().to_string();
+            assert!(error.contains(says), "{name}: {error}");
+        }
         assert_eq!(Format::parse_or_auto("auto"), Ok(None));
         assert_eq!("blkparse:D".parse(), Ok(Format::Blkparse(b'D')));
         assert!("mrs".parse::<Format>().unwrap_err().to_string().contains("did you mean msr?"));

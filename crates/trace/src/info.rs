@@ -31,6 +31,8 @@ pub struct Info {
     pub skipped: u64,
     /// Reads among reads and writes.
     pub read_ratio: f64,
+    /// Writes with forced unit access.
+    pub fua: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
@@ -193,6 +195,7 @@ impl Collector {
             Op::Trim | Op::Flush | Op::Other => (&mut info.trims, &mut info.trim_bytes),
         };
         *count += 1;
+        info.fua += u64::from(record.fua);
         *bytes = bytes.saturating_add(record.bytes);
         let (last_end, highest) = &mut self.ends[volume];
         self.sequential += u64::from(*last_end == Some(record.offset));

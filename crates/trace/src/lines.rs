@@ -203,6 +203,17 @@ impl Lines {
         }
     }
 
+    /// Passes over a header; `false` if the stream ends in it.
+    pub fn skip_bytes(&mut self, bytes: usize) -> Result<bool, TraceError> {
+        while self.end - self.start < bytes {
+            if !self.fill()? {
+                return Ok(false);
+            }
+        }
+        self.start += bytes;
+        Ok(true)
+    }
+
     /// The next `bytes` bytes as one record.
     pub fn advance_record(&mut self, bytes: usize) -> Result<Step, TraceError> {
         while self.end - self.start < bytes {

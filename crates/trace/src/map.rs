@@ -113,6 +113,68 @@ pub struct Columns {
     pub filters: Vec<(Column, Vec<u8>)>,
 }
 
+/// What the objects of a libCacheSim trace are: `id=sectors`, and `op=read` or `op=write` where the records do not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Objects {
+    /// Bytes in one step of the object's number.
+    pub unit: u64,
+    /// The operation of all records.
+    pub op: Option<Op>,
+}
+
+impl FromStr for Objects {
+    type Err = FormatError;
+
+    fn from_str(text: &str) -> Result<Objects, FormatError> {
+        let bad = |what: String| {
+            FormatError(format!(
+                "{what}; write id= and the unit of the object's number, as in lcs:id=sectors, and op=read or op=write where the records have no operation"
+            ))
+        };
+        let (mut unit, mut op) = (None, None);
+        for pair in text.split(',') {
+            let set = match pair.split_once('=') {
+                Some(("id", name)) => {
+                    let size = measure("offset", &format!("0:{name}"))
+                        .map_err(|_| bad(format!("id={} names no unit", escape(name.as_bytes()))))?;
+                    unit.replace(size.unit).is_none()
+                }
+                Some(("op", "read")) => op.replace(Op::Read).is_none(),
+                Some(("op", "write")) => op.replace(Op::Write).is_none(),
+                _ => false,
+            };
+            if !set {
+                return Err(bad(format!("{} is not understood", escape(pair.as_bytes()))));
+            }
+        }
+        let unit = unit.ok_or_else(|| bad("the unit of the object is missing".into()))?;
+        Ok(Objects { unit, op })
+    }
+}
+
+impl fmt::Display for Objects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "id={}", size_name(self.unit))?;
+        match self.op {
+            Some(Op::Read) => f.write_str(",op=read"),
+            Some(_) => f.write_str(",op=write"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The name of a number of bytes.
+fn size_name(unit: u64) -> String {
+    match unit {
+        1 => "bytes".into(),
+        512 => "sectors".into(),
+        4096 => "pages".into(),
+        1024 => "kib".into(),
+        0x10_0000 => "mib".into(),
+        bytes => bytes.to_string(),
+    }
+}
+
 /// More columns than any trace has; bounds the work per line.
 pub(crate) const MAX_COLUMNS: usize = 256;
 
@@ -519,14 +581,7 @@ impl fmt::Display for Columns {
         }
         write!(f, "{}", self.op)?;
         for (key, Measure { column, unit }) in [("offset", &self.offset), ("size", &self.size)] {
-            match unit {
-                1 => write!(f, ",{key}={column}:bytes")?,
-                512 => write!(f, ",{key}={column}:sectors")?,
-                4096 => write!(f, ",{key}={column}:pages")?,
-                1024 => write!(f, ",{key}={column}:kib")?,
-                0x10_0000 => write!(f, ",{key}={column}:mib")?,
-                bytes => write!(f, ",{key}={column}:{bytes}")?,
-            }
+            write!(f, ",{key}={column}:{}", size_name(*unit))?;
         }
         for (key, column) in self.fua.iter().map(|c| ("fua", c)).chain(self.stream.iter().map(|c| ("stream", c))) {
             write!(f, ",{key}={column}")?;

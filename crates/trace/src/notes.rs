@@ -50,6 +50,16 @@ notes! {
     OtherEvent = "events of other kinds skipped", false;
     /// An event of a request that another layer has reported.
     OtherLayer = "requests that another layer reported before, counted once", false;
+    /// A request that went back to its queue and was issued again.
+    Requeued = "requests issued again after a requeue, counted once", false;
+    /// Events that the kernel had no room for.
+    LostEvents = "events lost by the tracer: requests are missing", false;
+    /// A request without the name of a disk.
+    NoDisk = "requests without a disk skipped", true;
+    /// The unit of addresses that the trace does not say.
+    BlockSize = "the logical block is taken for", false;
+    /// A clock of whole seconds.
+    WholeSeconds = "the clock counts whole seconds: --within-second even spreads requests over theirs", false;
     /// Statistics that blkparse prints behind the events.
     Summary = "lines of blkparse's summary skipped", false;
     /// A record of a volume that was not selected.

@@ -232,6 +232,11 @@ pub(crate) fn any(field: &[u8], unit: u64) -> Result<Decimal, Fault> {
     Ok(Decimal { value, cut, form: false, exponent: scale > 0 && value > 0 })
 }
 
+/// A whole number, decimal or hexadecimal behind `0x`.
+pub(crate) fn any_integer(field: &[u8]) -> Result<u64, Fault> {
+    integer(field).or_else(|_| any(field, 1).map(|found| found.value))
+}
+
 /// The exponent of a number.
 fn power(field: &[u8]) -> Option<i64> {
     let (minus, digits) = match field {

@@ -169,10 +169,27 @@ impl Reader {
         };
         let parser: Box<dyn Parser> = match format {
             Format::Vscsi => Box::new(readers::vscsi::Vscsi::of(&head)),
+            Format::Lcs(objects) if readers::lcs::fits(&head) => Box::new(readers::lcs::Lcs::of(objects, true, &head)),
+            Format::Lcs(_) => {
+                return Err(TraceError::new(
+                    Code::WrongFormat,
+                    &name,
+                    "The trace does not begin with libCacheSim's header",
+                )
+                .expected("an .lcs file")
+                .fix(
+                    "a file of records without a header is oracleGeneral: --format oraclegeneral:id=sectors,op=read",
+                ));
+            }
             Format::Parquet => Box::new(readers::parquet::Rows::new(labels.unwrap_or_default())),
             _ => readers::parser(&format, options),
         };
         // blkparse merges the lines of several processors only roughly; all other formats should be in order.
+        if !lines.skip_bytes(parser.header_bytes())? {
+            return Err(TraceError::new(Code::Truncated, &name, "The header is cut off")
+                .expected(format!("{} bytes before the first record", parser.header_bytes()))
+                .fix("fetch the file again and compare its checksum"));
+        }
         // Where the clock shows completions, arrivals are the earlier the longer a request took.
         let window = match format {
             Format::Blkparse(_) => Some(REORDER_WINDOW_NS),

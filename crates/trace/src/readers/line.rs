@@ -274,6 +274,11 @@ pub(crate) trait Parser: Send {
         None
     }
 
+    /// Bytes before the first record of a binary format.
+    fn header_bytes(&self) -> usize {
+        0
+    }
+
     /// Lines at the start that are skipped unparsed.
     fn leading_lines(&self) -> u64 {
         0

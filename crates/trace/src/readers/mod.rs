@@ -4,12 +4,18 @@ pub(crate) mod alibaba;
 #[cfg(feature = "parquet")]
 mod arrow;
 pub(crate) mod ascii;
+pub(crate) mod biosnoop;
 pub(crate) mod blkparse;
 pub(crate) mod blkreplay;
 pub(crate) mod columns;
 pub(crate) mod diskmon;
+pub(crate) mod etw;
 pub(crate) mod fio;
+pub(crate) mod ftrace;
+pub(crate) mod iosnoop;
+pub(crate) mod iotracer;
 pub(crate) mod layers;
+pub(crate) mod lcs;
 pub(crate) mod line;
 pub(crate) mod msr;
 pub(crate) mod parquet;
@@ -37,6 +43,13 @@ pub(crate) fn parser(format: &Format, options: &Options) -> Box<dyn Parser> {
         Format::Vscsi => Box::new(vscsi::Vscsi::default()),
         Format::Diskmon => Box::new(diskmon::Diskmon),
         Format::Blkreplay => Box::new(blkreplay::Blkreplay::default()),
+        Format::Ftrace(kernel) => Box::new(ftrace::Ftrace::new(*kernel)),
+        Format::Etw => Box::new(etw::Etw::default()),
+        Format::Biosnoop => Box::new(biosnoop::Biosnoop::default()),
+        Format::Iosnoop => Box::new(iosnoop::Iosnoop::default()),
+        Format::IoTracer => Box::new(iotracer::IoTracer::default()),
+        Format::Lcs(objects) => Box::new(lcs::Lcs::of(*objects, true, &[])),
+        Format::OracleGeneral(objects) => Box::new(lcs::Lcs::of(*objects, false, &[])),
         Format::Parquet => Box::new(parquet::Rows::default()),
         Format::Columns(columns) => Box::new(columns::Mapped::new(columns.clone())),
     }

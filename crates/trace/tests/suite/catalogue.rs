@@ -230,6 +230,69 @@ fn vscsi2(command: u16, bytes: u32, gathers: u32, block: u64, time: u64) -> Vec<
     record
 }
 
+/// A trace of libCacheSim: time, object, size and operation of each record; the tenant is 7.
+fn lcs(version: u64, records: &[(u32, u64, u32, u32)]) -> Vec<u8> {
+    let mark = 0x1234_5678_9abc_def0u64.to_le_bytes();
+    let mut out = [&mark[..], &version.to_le_bytes()].concat();
+    out.resize(8192 - 8, 0);
+    out.extend_from_slice(&mark);
+    for (time, object, size, op) in records {
+        out.extend_from_slice(&time.to_le_bytes());
+        out.extend_from_slice(&object.to_le_bytes());
+        out.extend_from_slice(&size.to_le_bytes());
+        if version >= 3 {
+            out.extend_from_slice(&[0; 4]);
+        }
+        if version >= 2 {
+            out.extend_from_slice(&(op | 7 << 8).to_le_bytes());
+        }
+        if version >= 3 {
+            out.extend_from_slice(&[0; 4]);
+        }
+        out.extend_from_slice(&[0xff; 8]);
+    }
+    out
+}
+
+const FTRACE: &[&str] = &[
+    "# tracer: nop\n#\n",
+    "        db writer-901   [003] .....  50.000100: block_rq_insert: 259,0 WS 4096 () 2048 + 8 [db writer]\n",
+    "        db writer-901   [003] .....  50.000110: block_rq_issue: 259,0 WFS 4096 () 2048 + 8 [db: 1.5: writer]\n",
+    "           <idle>-0     [003] d.h..  50.000300: block_rq_complete: 259,0 WFS () 2048 + 8 [0]\n",
+    "     kworker/2:1H-77    [002] .....  50.002000: block_rq_issue: 259,0 FF 0 () 0 + 0 [kworker/2:1H]\n",
+    "          smartd-5      [001] .....  50.002500: block_rq_issue: 259,0 N 512 (a1 08) 0 + 0 [smartd]\n",
+    "          fstrim-555    [001] .....  50.003000: block_rq_issue: 259,0 DS 65536 () 16384 + 128 none,0,0 [fstrim]\n",
+    "CPU:2 [LOST 14 EVENTS]\n",
+    "     kworker/2:1H-77    [002] .....  50.004000: block_rq_issue: 8,16 RM 4096 () 512 + 8 [kworker/2:1H]\n",
+    "           <idle>-0     [002] d.h..  50.004500: block_rq_complete: 8,16 RM () 512 + 8 [0]\n",
+];
+const NVME: &[&str] = &[
+    " j-1 [000] .....  7.500000: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmdid=8, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_write slba=80, len=7, ctrl=0x4000, dsmgmt=0, reftag=0)\n",
+    " j-1 [000] d.h..  7.500021: nvme_complete_rq: nvme0: disk=nvme0n1, qid=4, cmdid=8, res=0x0, retries=0, flags=0x0, status=0x0\n",
+    " j-1 [000] .....  7.600000: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmdid=9, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_read slba=40, len=0, ctrl=0x0, dsmgmt=0, reftag=0)\n",
+    " j-1 [000] .....  7.610000: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmdid=1, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_dsm nr=0, attributes=4)\n",
+    " j-1 [000] .....  7.620000: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmdid=2, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_flush )\n",
+    " k-7 [001] .....  7.630000: nvme_setup_cmd: nvme0: qid=0, cmdid=3, nsid=0, flags=0x0, meta=0x0, cmd=(nvme_admin_get_log_page cdw10=02 00 7f 00)\n",
+];
+const ETW: &[&str] = &[
+    "BeginHeader\n",
+    "   DiskRead,  TimeStamp,  Process Name ( PID),   ThreadID,  IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri\n",
+    "  DiskFlush,  TimeStamp,  Process Name ( PID),   ThreadID,  IrpPtr,                           ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri\n",
+    "EndHeader\n",
+    " DiskReadInit,       1000,       a, b.exe (1200),        4, 0xfffffa8001a2b010\n",
+    "    DiskWrite,       1600,       a, b.exe (1200),        8, 0xfffffa8001a2b020, 0x0040001000, 0x00008000,         400,        2, 0x060a03,         390,   Normal, Original, 0xfffffa80034567c0, \"D:\\log, a.bin\"\n",
+    "     DiskRead,       2000,         System (   4),        4, 0xfffffa8001a2b010, 0x0000200000, 0x00002000,        1000,        1, 0x060043,         510,   Normal\n",
+    "    DiskFlush,       2500,       a, b.exe (1200),        8, 0xfffffa8001a2b030,         100,        1, 0x060000,          90,   Normal\n",
+];
+const BIOSNOOP: &str = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)\n\
+    0.000000    pool worker    2207   vda     R 7341056    8192       0.040\n\
+    0.001500    ?              0              R 0          8          0.90\n\
+    1.500000    flusher/1      330    vdb     W 90112      8192       0.20\n";
+const IOTRACER: &str = "timestamp,operation,pid,tid,command,sector,size,latency_ms,device,flags,cpu_id,mono_ns\n\
+    2026-05-01 10:00:00.000150,write,901,901,db writer,2048,4096,0.150,259:0,sync,3,5000000150000\n\
+    2026-05-01 10:00:00.000180,read,902,902,scan,8192,131072,0.120,259:0,,2,5000000180000\n\
+    2026-05-01 10:00:00.002180,flush,902,902,scan,0,0,1.120,259:0,,2,5000002180000\n\
+    2026-05-01 10:00:00.003180,discard,77,77,fstrim,16384,1048576,0.5,259:0,,2,5000003180000\n";
 const Q: &str = "  8,0    3        1     0.000000000   697  Q   R 223490 + 8 [io]\n";
 /// One line of each kind, as blkparse's default output has it.
 const BLKPARSE_SHAPES: &[&str] = &[
@@ -504,6 +567,63 @@ fn cases() -> Vec<Case> {
         e(99, "a name that is not there", "columns:time=stamp:us,op=op,offset=off:bytes,size=len:bytes", "stamp,op,offset,len\n5,R,0,512\n", Code::Header, "has no column off"),
         w(100, "times of completion", "columns:completion=0:us,latency=1:us,op=2,offset=3:bytes,size=4:bytes", "100,5,R,0,512\n110,90,W,0,512\n", Note::TimeSorted, 1, 2),
         e(100, "completion that goes back", "columns:completion=0:s,latency=1:us,op=2,offset=3:bytes,size=4:bytes", "100,5,R,0,512\n50,5,W,0,512\n", Code::TimeBack, "goes back by 50.0"),
+        // Traces of the kernel.
+        w(101, "ftrace", "auto", FTRACE.concat(), Note::OtherEvent, 3, 3),
+        w(101, "ftrace, lost events", "auto", FTRACE.concat(), Note::LostEvents, 14, 3),
+        w(101, "ftrace, flush and a command", "ftrace", FTRACE.concat(), Note::OtherOp, 2, 3),
+        ok(101, "ftrace, one device", "ftrace", FTRACE.concat(), 1).with(|o| o.device = Some("8,16".into())),
+        ok(101, "ftrace, another event", "ftrace:block_rq_complete", FTRACE.concat(), 2),
+        w(101, "ftrace, a requeue", "ftrace", format!("{i}{r}{i}{i}", i = "a-1 [000] d... 1.000000: block_rq_issue: 8,0 R 4096 () 8 + 8 [a]\n", r = "a-1 [000] d... 1.000000: block_rq_requeue: 8,0 R () 8 + 8 [0]\n"), Note::Requeued, 1, 2),
+        ok(101, "perf script", "auto", "dd  901/901  [003]  5.000000001: block:block_rq_issue: 8,0 W 4096 () 8 + 8 [dd]\n", 1),
+        ok(101, "trace-cmd", "auto", "cpus=4\n     my task-9     [000]     1.000001: block_rq_issue:        8,0 W 4096 () 8 + 8 none,0,0 [my task]\n", 1),
+        ok(101, "bio events", "ftrace:block_bio_queue", "a-1 [000] .... 1.000000: block_bio_queue: 8,0 WS 8 + 8 [a]\n", 1),
+        e(101, "ftrace, no request", "ftrace", "a-1 [000] d... 1.0: sched_switch: x\n", Code::NoAction, "trace-cmd record -e block:block_rq_issue"),
+        e(101, "ftrace, another request", "ftrace", "a-1 [000] .... 1.0: block_bio_queue: 8,0 WS 8 + 8 [a]\n", Code::NoAction, "--format ftrace:block_bio_queue"),
+        e(101, "ftrace, text behind events", "ftrace", format!("{}nonsense\n", FTRACE[1]), Code::FieldCount, "no event of the kernel"),
+        e(101, "ftrace, a cut event", "ftrace", "a-1 [000] .... 1.0: block_rq_issue: 8,0 WS 4096 () 8\n", Code::FieldCount, "sector + sectors"),
+        e(101, "ftrace, an unknown word", "ftrace", "a-1 [000] .... 1.0: block_rq_issue: 8,0 XY 4096 () 8 + 8 [a]\n", Code::Operation, "RWBS"),
+        w(102, "nvme commands", "auto", NVME.concat(), Note::OtherOp, 2, 2),
+        w(102, "nvme, ranges that are not there", "auto", NVME.concat(), Note::ChangesData, 1, 2),
+        w(102, "nvme, the block that is taken", "auto", NVME.concat(), Note::BlockSize, 1, 2),
+        e(102, "nvme, no length", "ftrace", "j-1 [000] .... 7.5: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmd=(nvme_cmd_read slba=8)\n", Code::FieldCount, "slba=0, len=7"),
+        ok(103, "UFS", "ftrace:ufshcd_command:4096", "k-7 [001] .... 7.6: ufshcd_command: send_req: 1d84000.ufshc: tag: 1, DB: 0x2, size: 4096, IS: 0, LBA: 8, opcode: 0x2a (WRITE_10), group_id: 0x0\nk-7 [001] .... 7.7: ufshcd_command: complete_rsp: 1d84000.ufshc: tag: 1, DB: 0x0, size: -1, IS: 0, LBA: 18446744073709551615, opcode: 0x2a (WRITE_10)\n", 1),
+        ok(103, "UFS, the device first", "ftrace:ufshcd_command:512", "k-7 [001] .... 7.6: ufshcd_command: 624000.ufshc: send: tag: 24, DB: 0x1, size: 28672, IS: 0, LBA: 32832, opcode: 0x28 (READ_10)\n", 1),
+        e(103, "UFS without a unit", "ftrace", "k-7 [001] .... 7.6: ufshcd_command: send_req: u: tag: 1, DB: 0x2, size: 4096, IS: 0, LBA: 8, opcode: 0x2a (WRITE_10)\n", Code::Usage, "ftrace:ufshcd_command:4096"),
+        // Windows.
+        w(104, "ETW", "auto", ETW.concat(), Note::OtherEvent, 1, 2),
+        w(104, "ETW, a flush", "etw", ETW.concat(), Note::OtherOp, 1, 2),
+        ok(104, "ETW without its header", "etw", ETW[4..].concat(), 2),
+        ok(104, "ETW, one disk", "etw", ETW.concat(), 1).with(|o| o.device = Some("2".into())),
+        e(104, "ETW, no process", "etw", "DiskRead, 5, x\n", Code::FieldCount, "No process"),
+        e(104, "ETW, a size that is none", "etw", ETW[5].replace("0x00008000", "0xzz"), Code::NotANumber, "IOSize"),
+        e(104, "ETW cut", "etw", &ETW[4..].concat()[..366], Code::Truncated, "ByteOffset is empty"),
+        // bcc and perf-tools.
+        w(105, "biosnoop", "auto", BIOSNOOP, Note::NoDisk, 1, 2),
+        ok(105, "biosnoop with time in the queue", "auto", "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  QUE(ms) LAT(ms)\n0.5 a 7 sda WS 8 4096 0.01 0.2\n", 1),
+        w(105, "biosnoop, the kernel's letters", "biosnoop", "0.5 a 7 sda FF 0 0 0.2\n0.6 a 7 sda RA 8 4096 0.2\n", Note::OtherOp, 1, 1),
+        e(105, "biosnoop, no process", "biosnoop", "0.5 a b sda W 8 4096 0.2\n", Code::FieldCount, "before the disk"),
+        e(105, "biosnoop, short", "biosnoop", "0.5 a 7 sda W 8\n", Code::FieldCount, "8 or more"),
+        e(105, "biosnoop, a kind that is none", "biosnoop", "0.5 a 7 sda Q 8 4096 0.2\n", Code::Operation, "T is not a known operation"),
+        ok(106, "iosnoop with starts", "auto", "Tracing block I/O. Ctrl-C to end.\nSTARTs          COMM         PID    TYPE DEV      BLOCK        BYTES     LATms\n5.5 my task 7 WS 202,1 8 4096 0.51\n5.6 x 8 R 202,1 16 4096 0.7\n\nEnding tracing...\n", 2),
+        ok(106, "iosnoop with ends", "iosnoop", "ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 a 7 W 202,1 8 4096 0.51\n", 1),
+        w(106, "iosnoop without times", "auto", "COMM PID TYPE DEV BLOCK BYTES LATms\na 7 W 202,1 8 4096 0.51\nb 7 R 202,1 8 4096 0.51\n", Note::OneInstant, 1, 2),
+        e(106, "iosnoop without a header", "iosnoop", "a 7 W 202,1 8 4096 0.51\n", Code::Header, "not named"),
+        e(106, "iosnoop, short", "iosnoop", "ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 7 W 202,1 8\n", Code::FieldCount, "7 or more"),
+        w(107, "io-tracer", "auto", IOTRACER, Note::OtherOp, 1, 3),
+        ok(107, "io-tracer by date", "io-tracer", IOTRACER.replace(",mono_ns", ",x"), 3),
+        e(107, "io-tracer without a header", "io-tracer", "1,2,3\n", Code::Header, "not named"),
+        // libCacheSim.
+        w(108, "lcs", "lcs:id=sectors", lcs(2, &[(5, 8, 4096, 12), (6, 16, 512, 13), (6, 0, 512, 0)]), Note::NoOp, 1, 2),
+        w(108, "lcs counts seconds", "lcs:id=bytes", lcs(3, &[(5, 8, 4096, 1)]), Note::WholeSeconds, 1, 1),
+        ok(108, "lcs of one operation", "lcs:id=pages,op=read", lcs(1, &[(5, 8, 4096, 0)]), 1),
+        e(108, "lcs without a unit", "auto", lcs(2, &[(5, 8, 4096, 12)]), Code::Ambiguous, "--format lcs:id=sectors"),
+        e(108, "lcs without operations", "lcs:id=pages", lcs(1, &[(5, 8, 4096, 0)]), Code::Operation, "op=read"),
+        e(108, "lcs of a later version", "lcs:id=pages", lcs(9, &[(5, 8, 4096, 0)]), Code::Version, "Version 9"),
+        e(108, "lcs cut in the header", "lcs:id=pages", &lcs(2, &[])[..5_000], Code::Truncated, "8192 bytes before"),
+        e(108, "lcs cut in a record", "lcs:id=pages", &lcs(2, &[(5, 8, 4096, 12), (5, 8, 4096, 12)])[..8192 + 40], Code::Truncated, "12 bytes instead of 28"),
+        e(108, "lcs of hashes", "lcs:id=pages", lcs(2, &[(5, u64::MAX, 4096, 12)]), Code::Range, "may be a hash"),
+        e(108, "no lcs", "lcs:id=pages", "a,b\n", Code::WrongFormat, "oraclegeneral:"),
+        ok(108, "oracleGeneral", "oraclegeneral:id=sectors,op=write", &lcs(1, &[(5, 8, 4096, 0), (6, 9, 512, 0)])[8192..], 2),
         // Rule 1: no more lines are skipped than allowed, and all of them are counted.
         w(20, "bad lines skipped", "msr", format!("{A}junk\n{B}"), Note::BadLine, 1, 2).with(|o| o.on_bad_line = OnBadLine::Skip(3)),
         e(20, "more bad lines than allowed", "msr", format!("{A}junk\njunk\n{B}"), Code::FieldCount, "More than 1 malformed lines").with(|o| o.on_bad_line = OnBadLine::Skip(1)),
@@ -588,6 +708,47 @@ fn fields(name: &str, input: &[u8]) -> Vec<(u64, Op, u64, u64)> {
         found.push((r.time_ns, r.op, r.offset, r.bytes));
     }
     found
+}
+
+/// Times, operations, addresses and sizes of the readers of other tools, by hand.
+#[test]
+fn readers_have_each_field_in_its_place() {
+    let (r, w, t) = (Op::Read, Op::Write, Op::Trim);
+    let ftrace = [(0, w, 1_048_576, 4_096), (2_890_000, t, 8_388_608, 65_536), (3_890_000, r, 262_144, 4_096)];
+    assert_eq!(fields("ftrace", FTRACE.concat().as_bytes()), ftrace);
+    assert_eq!(fields("auto", NVME.concat().as_bytes()), [(0, w, 40_960, 4_096), (100_000_000, r, 20_480, 512)]);
+    let wide = [(0, w, 327_680, 32_768), (100_000_000, r, 163_840, 4_096)];
+    assert_eq!(fields("ftrace:nvme_setup_cmd:4096", NVME.concat().as_bytes()), wide);
+    // 2,000 - 1,000 and 1,600 - 400 us.
+    let etw = [(0, r, 2_097_152, 8_192), (200_000, w, 1_073_745_920, 32_768)];
+    assert_eq!(fields("etw", ETW.concat().as_bytes()), etw);
+    // 0 - 40 us, and 1.5 s - 200 us.
+    let bio = [(0, r, 3_758_620_672, 8_192), (1_499_840_000, w, 46_137_344, 8_192)];
+    assert_eq!(fields("biosnoop", BIOSNOOP.as_bytes()), bio);
+    let io = [(0, w, 1_048_576, 4_096), (60_000, r, 4_194_304, 131_072), (2_680_000, t, 8_388_608, 1_048_576)];
+    assert_eq!(fields("io-tracer", IOTRACER.as_bytes()), io);
+    let snoop = "STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.000000 5.004000 a 7 W 8,0 8 4096 4.00\n4.999000 5.005000 b c 7 R 8,0 16 512 6.00\n";
+    assert_eq!(fields("iosnoop", snoop.as_bytes()), [(0, r, 8_192, 512), (1_000_000, w, 4_096, 4_096)]);
+    let records = lcs(3, &[(1_000, 8, 4_096, 12), (1_001, 16, 512, 13), (1_001, 24, 512, 9)]);
+    let wanted = [(0, r, 4_096, 4_096), (1_000_000_000, w, 8_192, 512), (1_000_000_000, t, 12_288, 512)];
+    assert_eq!(fields("lcs:id=sectors", &records), wanted);
+    let fua = |name: &str, text: String| {
+        let source = Source::from_reader("t", Cursor::new(text)).expect("opens");
+        let mut reader = Reader::new(source, &format(name)).expect("opens");
+        Info::read(&mut reader).expect("reads").fua
+    };
+    assert_eq!((fua("ftrace", FTRACE.concat()), fua("auto", NVME.concat())), (1, 1));
+}
+
+/// What is only read is not written.
+#[test]
+fn formats_of_other_tools_are_not_written() {
+    for name in
+        ["ftrace", "etw", "biosnoop", "iosnoop", "io-tracer", "lcs:id=sectors", "oraclegeneral:id=sectors,op=read"]
+    {
+        let refused = ssdlab_trace::Writer::new(Vec::new(), "out", name.parse().expect("a format")).err().expect(name);
+        assert_eq!(refused.code(), Code::Usage, "{name}");
+    }
 }
 
 /// The fields of a binary record lie close to others that would also pass.

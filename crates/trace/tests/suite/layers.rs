@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 41] = [
+const LAYERS: [&str; 47] = [
     "record",
     "table",
     "shown",
@@ -20,8 +20,14 @@ const LAYERS: [&str; 41] = [
     "readers/alibaba",
     "readers/ascii",
     "readers/blkparse",
+    "readers/biosnoop",
     "readers/blkreplay",
     "readers/columns",
+    "readers/iotracer",
+    "readers/etw",
+    "readers/ftrace",
+    "readers/iosnoop",
+    "readers/lcs",
     "readers/diskmon",
     "readers/fio",
     "readers/msr",

@@ -1,0 +1,130 @@
+//! libCacheSim's binary traces, little endian: `.lcs` of versions 1 to 8, and oracleGeneral, which has no header.
+//!
+//! A record begins with the time in whole seconds (u32) and the object (u64), which is an address of blocks in a trace of a disk; the
+//! file does not say in which unit. Then the size in bytes (u32, from version 3 on i64), and from version 2 on the operation
+//! (8 bits) and the tenant (24 bits). What follows is for caches. The header has 8,192 bytes, with a mark at both ends.
+
+use crate::error::Code;
+use crate::map::Objects;
+use crate::notes::Note;
+use crate::readers::line::*;
+use crate::record::Op;
+
+/// Bytes of the header.
+pub(crate) const HEADER: usize = 8192;
+/// The mark at both ends of it.
+const MARK: u64 = 0x1234_5678_9abc_def0;
+/// Bytes of a record by version, from 1.
+const RECORDS: [usize; 8] = [24, 28, 36, 40, 44, 52, 68, 100];
+
+/// Whether these first bytes are those of an `.lcs` file.
+pub(crate) fn fits(head: &[u8]) -> bool {
+    head.starts_with(&MARK.to_le_bytes())
+}
+
+pub(crate) struct Lcs {
+    objects: Objects,
+    /// 0: oracleGeneral.
+    version: usize,
+    /// Bytes of the header that are still to come.
+    header: usize,
+}
+
+impl Lcs {
+    /// Reads the version from the first bytes.
+    pub fn of(objects: Objects, headed: bool, head: &[u8]) -> Lcs {
+        let version = head.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+        // A version that is not known is an error of the first record.
+        let version = if headed { usize::try_from(version).unwrap_or(usize::MAX) } else { 0 };
+        Lcs { objects, version, header: if headed { HEADER } else { 0 } }
+    }
+
+    fn record(&self) -> usize {
+        RECORDS.get(self.version.saturating_sub(1)).copied().unwrap_or(RECORDS[0])
+    }
+}
+
+fn u32_at(record: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| record[at + i]))
+}
+
+fn u64_at(record: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| record[at + i]))
+}
+
+impl Parser for Lcs {
+    fn record_bytes(&self) -> Option<usize> {
+        Some(self.record())
+    }
+
+    fn header_bytes(&self) -> usize {
+        self.header
+    }
+
+    fn parse(&mut self, record: &[u8], cx: &mut Context) -> Outcome {
+        let (size, objects) = (self.record(), self.objects);
+        if self.version > RECORDS.len() || self.header > 0 && self.version == 0 {
+            return Err(Bad::new(
+                Code::Version,
+                format!("Version {} of the format is not known", self.version),
+                record,
+            )
+            .expected(format!("1 to {}", RECORDS.len()))
+            .fix("convert the trace with libCacheSim's traceConv"));
+        }
+        if record.len() < size {
+            return Err(Bad::new(
+                Code::FieldCount,
+                format!("Record has {} bytes instead of {size}", record.len()),
+                record,
+            )
+            .expected(format!("{size} bytes")));
+        }
+        let wide = self.version >= 3;
+        let bytes = if wide { u64_at(record, 12) } else { u64::from(u32_at(record, 12)) };
+        if bytes > i64::MAX as u64 {
+            return Err(Bad::new(Code::Negative, "obj_size is negative", record).on(
+                "obj_size",
+                record,
+                &record[12..20],
+            ));
+        }
+        let word = (self.version >= 2).then(|| u32_at(record, if wide { 20 } else { 16 }));
+        let op = match (word.map(|word| word & 0xff), objects.op) {
+            (_, Some(op)) => op,
+            // get, gets, read
+            (Some(1 | 2 | 12), None) => Op::Read,
+            // set, add, cas, replace, append, prepend, incr, decr, write, update
+            (Some(3..=8 | 10 | 11 | 13 | 14), None) => Op::Write,
+            (Some(9), None) => Op::Trim,
+            (Some(_), None) => {
+                cx.note(Note::NoOp);
+                return Ok(Parsed::Pass);
+            }
+            (None, None) => {
+                return Err(Bad::new(Code::Operation, "The records have no operation", record)
+                    .expected("the operation of all of them in the format")
+                    .fix("name it: --format lcs:id=sectors,op=read, or oraclegeneral:id=sectors,op=read"));
+            }
+        };
+        let offset = u64_at(record, 4).checked_mul(objects.unit).ok_or_else(|| {
+            Bad::new(Code::Range, "obj_id does not fit in 64 bits of bytes", record)
+                .on("obj_id", record, &record[4..12])
+                .fix("the object may be a hash and no address; else check id=")
+        })?;
+        check_end(record, offset, bytes, &record[12..16])?;
+        let time_ns = u64::from(u32_at(record, 0)) * 1_000_000_000;
+        if cx.first {
+            cx.notes.state(Note::WholeSeconds, "");
+        }
+        let volume = match word {
+            None => Some(0),
+            Some(word) => {
+                let tenant = word >> 8;
+                cx.volume_of(&tenant.to_le_bytes(), |_| tenant.to_string().into_bytes())?
+            }
+        };
+        let Some(volume) = volume else { return Ok(Parsed::Pass) };
+        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
+    }
+}
