@@ -54,6 +54,13 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("reader_vscsi", |data| reader("vscsi", data)),
     ("reader_diskmon", |data| reader("diskmon", data)),
     ("reader_blkreplay", |data| reader("blkreplay", data)),
+    ("reader_ftrace", |data| reader("ftrace", data)),
+    ("reader_etw", |data| reader("etw", data)),
+    ("reader_biosnoop", |data| reader("biosnoop", data)),
+    ("reader_iosnoop", |data| reader("iosnoop", data)),
+    ("reader_iotracer", |data| reader("io-tracer", data)),
+    ("reader_lcs", |data| reader("lcs:id=sectors", data)),
+    ("reader_oraclegeneral", |data| reader("oraclegeneral:id=512,op=read", data)),
     ("parquet", |data| parquet(data)),
     ("columns", |data| columns(data)),
     ("detect", |data| detect(data)),
@@ -77,6 +84,8 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("merge", |data| merge(data)),
     ("study", |data| study(data)),
     ("fleet", |data| fleet(data)),
+    ("import_nvmevirt", |data| import(Simulator::Nvmevirt, data)),
+    ("import_fio", |data| import(Simulator::Fio, data)),
 ];
 
 /// Requests that are read of one input: enough for every path, and no bomb takes long.
@@ -389,7 +398,7 @@ pub fn import(simulator: Simulator, data: &[u8]) {
 
 /// Good inputs to start from.
 pub fn seeds(target: &str) -> Vec<Vec<u8>> {
-    const TRACES: [(&str, &str); 12] = [
+    const TRACES: [(&str, &str); 17] = [
         (
             "msr",
             "128166372003061629,hm,0,Read,383496192,32768,113736\n128166372016382155,hm,1,Write,2822144,4096,1161\n",
@@ -410,6 +419,20 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         ),
         ("vscsi", "\x07\0\0\0\0\x10\0\0\x01\0\0\0\x28\0\0\x01\x08\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0"),
         ("diskmon", "0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\n"),
+        (
+            "ftrace",
+            "x y-9 [003] d..1. 5.000110: block_rq_issue: 259,0 WS 4096 () 2048 + 8 [x y]\nx-9 [003] d..1. 5.2: block_rq_requeue: 259,0 WS () 2048 + 8 [0]\nCPU:2 [LOST 14 EVENTS]\n",
+        ),
+        (
+            "etw",
+            "EndHeader\n DiskRead, 2000, a, b (4), 4, 0xff, 0x200000, 0x2000, 1000, 1, 0x060043\n DiskFlush, 2500, x (1), 8, 0xff, 100, 1, 0x060000\n",
+        ),
+        ("biosnoop", "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n0.0 a b 7 vda R 8 8192 0.04\n0.1 ? 0 R 0 8 0.9\n"),
+        ("iosnoop", "STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 5.6 a 7 W 8,0 8 4096 0.51\n"),
+        (
+            "iotracer",
+            "timestamp,operation,sector,size,latency_ms,device\n2026-05-01 10:00:00.5,write,8,4096,0.15,8:0\n",
+        ),
         ("blkreplay", "text\nstart ; sector; length ; op ;\n0.000000000 ; 49339162 ; 3 ; W ; 0.0 ; 0.0\n"),
     ];
     let behind = |flags: u8, data: &[u8]| [&[flags], data].concat();
@@ -426,6 +449,13 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             let texts = TRACES.iter().map(|(_, text)| behind(0, text.as_bytes()));
             texts.chain(PACKED.iter().map(|packed| behind(1, packed))).collect()
         }
+        "reader_lcs" => {
+            let head = [&0x1234_5678_9abc_def0u64.to_le_bytes()[..], &2u64.to_le_bytes(), &[0; 8176]].concat();
+            vec![behind(0, &[&head[..], &[7; 28], &[9; 28]].concat())]
+        }
+        "reader_oraclegeneral" => vec![behind(0, &[7; 48]), behind(2, &[0; 50])],
+        "import_nvmevirt" => vec![include_bytes!("../../crates/lab/tests/import/ssd_config.h").to_vec()],
+        "import_fio" => vec![include_bytes!("../../crates/lab/tests/import/load.fio").to_vec()],
         "parquet" => vec![small_parquet().unwrap_or_else(|| b"PAR1PAR1".to_vec())],
         "decompress" => PACKED.iter().map(|packed| packed.to_vec()).collect(),
         "config" => ssdlab_lab::presets::ALL.iter().map(|preset| preset.text.as_bytes().to_vec()).collect(),

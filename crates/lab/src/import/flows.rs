@@ -54,16 +54,27 @@ pub struct Stream {
     pub read: u64,
     /// Sizes with weights in millionths.
     pub sizes: Vec<(u64, u64)>,
+    /// Those of writes, where they are others.
+    pub write_sizes: Option<Vec<(u64, u64)>>,
     /// Offsets are multiples of this many bytes.
     pub align: u64,
-    /// The addresses, in millionths of the exported space.
-    pub range: (u64, u64),
+    /// The addresses: from, and up to.
+    pub range: (Edge, Edge),
     /// The pattern, in TOML.
     pub pattern: String,
     /// When its requests arrive.
     pub arrivals: Arrivals,
     /// When it ends.
     pub end: End,
+}
+
+/// An end of a range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Millionths of the exported space.
+    Share(u64),
+    /// Bytes from its start.
+    Bytes(u64),
 }
 
 /// When requests arrive.
@@ -73,6 +84,8 @@ pub enum Arrivals {
     Closed(u32),
     /// Independent exponential gaps of this mean in nanoseconds.
     Poisson(u64),
+    /// Equal gaps of so many nanoseconds.
+    Fixed(u64),
 }
 
 /// When a stream ends.
@@ -82,6 +95,8 @@ pub enum End {
     Requests(u64),
     /// After so many nanoseconds.
     DurationNs(u64),
+    /// Where `--limit` says.
+    Limit,
 }
 
 impl Recording {
@@ -108,11 +123,13 @@ pub fn alone(flow: &Flow, stream: &Stream, several: bool) -> String {
     let end = match stream.end {
         End::Requests(requests) => format!("requests = {requests}"),
         End::DurationNs(ns) => format!("duration = \"{ns}ns\""),
+        End::Limit => "# the end is that of --limit".to_string(),
     };
     let arrivals = match stream.arrivals {
         Arrivals::Closed(depth) if several => format!("{{ closed = {{ depth = {depth} }} }}"),
         Arrivals::Closed(_) => "\"closed\"".to_string(),
         Arrivals::Poisson(gap) => format!("{{ poisson = {{ gap = \"{gap}ns\" }} }}"),
+        Arrivals::Fixed(gap) => format!("{{ fixed = {{ gap = \"{gap}ns\" }} }}"),
     };
     let Flow { name, description, .. } = flow;
     format!("name = {name:?}\ndescription = {description:?}\n{end}\narrivals = {arrivals}\n{}", keys(stream))
@@ -121,7 +138,7 @@ pub fn alone(flow: &Flow, stream: &Stream, several: bool) -> String {
 /// Mix, sizes and addresses of a stream.
 fn keys(stream: &Stream) -> String {
     let share = |millionths: u64| format!("{:?}", millionths as f64 / 1e6);
-    let sizes = match &stream.sizes[..] {
+    let list = |sizes: &[(u64, u64)]| match sizes {
         [(bytes, _)] => format!("\"{bytes}B\""),
         many => {
             let pairs: Vec<String> =
@@ -129,13 +146,21 @@ fn keys(stream: &Stream) -> String {
             format!("[{}]", pairs.join(", "))
         }
     };
+    let sizes = match &stream.write_sizes {
+        None => format!("size = {}", list(&stream.sizes)),
+        Some(writes) => format!("read_size = {}\nwrite_size = {}", list(&stream.sizes), list(writes)),
+    };
+    let edge = |edge: Edge| match edge {
+        Edge::Share(millionths) => share(millionths),
+        Edge::Bytes(bytes) => format!("\"{bytes}B\""),
+    };
     let (from, to) = stream.range;
     format!(
-        "read = {}\nsize = {sizes}\nalign = \"{}B\"\nrange = [{}, {}]\npattern = {}\n",
+        "read = {}\n{sizes}\nalign = \"{}B\"\nrange = [{}, {}]\npattern = {}\n",
         share(stream.read),
         stream.align,
-        share(from),
-        share(to),
+        edge(from),
+        edge(to),
         stream.pattern
     )
 }

@@ -8,11 +8,13 @@ pub mod account;
 mod common;
 mod disksim;
 mod femu;
+mod fio;
 mod flashsim;
 pub mod flows;
 mod given;
 mod mqsim;
 mod mqsim_flows;
+mod nvmevirt;
 mod pairs;
 mod shell;
 mod simplessd;
@@ -30,6 +32,7 @@ use crate::error::{Error, Result};
 use crate::files::Document;
 use crate::theory::{Outlook, expected};
 use account::{Account, Entry, Verdict};
+use fio::Jobs;
 use flows::Flow;
 use given::Given;
 use mqsim_flows::Workload;
@@ -50,16 +53,22 @@ pub enum Simulator {
     Flashsim,
     /// DiskSim with its SSD extension: `.parv`.
     Disksim,
+    /// NVMeVirt: `ssd_config.h`.
+    Nvmevirt,
+    /// fio: job files, which describe requests only.
+    Fio,
 }
 
 /// The names of options, in the order of help texts.
-pub const SIMULATORS: [(&str, Simulator); 6] = [
+pub const SIMULATORS: [(&str, Simulator); 8] = [
     ("mqsim", Simulator::Mqsim),
     ("ssdsim", Simulator::Ssdsim),
     ("simplessd", Simulator::Simplessd),
     ("femu", Simulator::Femu),
     ("flashsim", Simulator::Flashsim),
     ("disksim", Simulator::Disksim),
+    ("nvmevirt", Simulator::Nvmevirt),
+    ("fio", Simulator::Fio),
 ];
 
 impl FromStr for Simulator {
@@ -122,7 +131,7 @@ impl Imported {
         for (index, (name, text)) in texts.iter().enumerate() {
             files.push((index, Parsed::read(name, text, how.from)?));
         }
-        files.sort_by_key(|(index, parsed)| (matches!(parsed, Parsed::Flows(_)), *index));
+        files.sort_by_key(|(index, parsed)| (matches!(parsed, Parsed::Flows(_) | Parsed::Jobs(_)), *index));
         one_device(&files, &texts)?;
         if how.scenario != 1 && !files.iter().any(|(_, parsed)| matches!(parsed, Parsed::Flows(_))) {
             return Err(Error::usage(format!("--scenario {}: no file has scenarios", how.scenario))
@@ -218,7 +227,9 @@ impl Imported {
 fn one_device(files: &[(usize, Parsed)], texts: &[(String, String)]) -> Result<()> {
     let name = |index: usize| crate::names::clip(&texts[index].0);
     let Some((first, of)) = files.first().map(|(index, parsed)| (*index, parsed.simulator())) else { return Ok(()) };
-    if let Some((other, parsed)) = files.iter().find(|(_, parsed)| parsed.simulator() != of) {
+    // The load of fio goes with any device.
+    let others = |parsed: &Parsed| parsed.simulator() != of && parsed.simulator() != Simulator::Fio;
+    if let Some((other, parsed)) = files.iter().find(|(_, parsed)| others(parsed)) {
         let (one, two) = (of.name(), parsed.simulator().name());
         return Err(Error::usage(format!("{} is of {one}, {} of {two}", name(first), name(*other)))
             .help("import files of one simulator at a time"));
@@ -241,6 +252,7 @@ fn one_device(files: &[(usize, Parsed)], texts: &[(String, String)]) -> Result<(
 enum Parsed {
     Drive(Simulator, Given),
     Flows(Workload),
+    Jobs(Jobs),
 }
 
 impl Parsed {
@@ -259,6 +271,8 @@ impl Parsed {
             Simulator::Femu => femu::read(name, text)?,
             Simulator::Flashsim => flashsim::read(name, text)?,
             Simulator::Disksim => disksim::read(name, text)?,
+            Simulator::Nvmevirt => nvmevirt::read(name, text)?,
+            Simulator::Fio => return Ok(Parsed::Jobs(Jobs::read(name, text)?)),
         };
         Ok(Parsed::Drive(simulator, given))
     }
@@ -267,6 +281,7 @@ impl Parsed {
         match self {
             Parsed::Drive(simulator, _) => *simulator,
             Parsed::Flows(_) => Simulator::Mqsim,
+            Parsed::Jobs(_) => Simulator::Fio,
         }
     }
 
@@ -275,7 +290,7 @@ impl Parsed {
         match self {
             Parsed::Drive(Simulator::Simplessd, given) => given.keys.iter().any(|key| key.path().starts_with("pal/")),
             Parsed::Drive(..) => true,
-            Parsed::Flows(_) => false,
+            Parsed::Flows(_) | Parsed::Jobs(_) => false,
         }
     }
 
@@ -284,7 +299,7 @@ impl Parsed {
         match self {
             Parsed::Drive(Simulator::Simplessd, given) => given.keys.iter().any(|key| key.section == "generator"),
             Parsed::Drive(..) => false,
-            Parsed::Flows(_) => true,
+            Parsed::Flows(_) | Parsed::Jobs(_) => true,
         }
     }
 
@@ -300,6 +315,7 @@ impl Parsed {
             Parsed::Flows(workload) => {
                 return workload.carry(file, shown, scenario, drive);
             }
+            Parsed::Jobs(jobs) => return jobs.carry(file, shown, drive),
             Parsed::Drive(simulator, given) => (simulator, given),
         };
         let (desk, flows) = match simulator {
@@ -309,6 +325,8 @@ impl Parsed {
             Simulator::Femu => (femu::drive(given, file, drive)?, Vec::new()),
             Simulator::Flashsim => (flashsim::drive(given, file, drive)?, Vec::new()),
             Simulator::Disksim => (disksim::drive(given, file, drive)?, Vec::new()),
+            Simulator::Nvmevirt => (nvmevirt::drive(given, file, drive)?, Vec::new()),
+            Simulator::Fio => unreachable!("its files are jobs"),
         };
         let (entries, assumed) = desk.account(shown);
         Ok((entries, assumed, flows))
@@ -347,6 +365,8 @@ fn detect(name: &str, text: &str) -> Result<Simulator> {
         (Simulator::Simplessd, any(&simplessd)),
         (Simulator::Ssdsim, any(&starts(&["page capacity", "chip number["]))),
         (Simulator::Flashsim, any(&flashsim)),
+        (Simulator::Nvmevirt, nvmevirt::fits(text)),
+        (Simulator::Fio, fio::fits(text) && !any(&simplessd)),
     ]
     .into_iter()
     .filter_map(|(simulator, fits)| fits.then_some(simulator))

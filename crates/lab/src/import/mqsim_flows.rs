@@ -9,7 +9,7 @@ use toml::Value as Toml;
 use crate::error::{Error, Result};
 use crate::import::account::Entry;
 use crate::import::account::Verdict::{self, Near, NotModelled, Same, Unused};
-use crate::import::flows::{Arrivals, End, Flow, Recording, Source, Stream};
+use crate::import::flows::{Arrivals, Edge, End, Flow, Recording, Source, Stream};
 use crate::import::given::Given;
 use crate::import::mqsim::{NAME, is_container};
 use crate::import::pairs::MOST_KEYS;
@@ -431,8 +431,8 @@ fn stream(desk: &mut Desk, flows: usize) -> Result<Source> {
     let read = desk.value("Read_Percentage").map_or(Ok(0), |value| value.share(100).map(|share| share.0))?;
     let arrivals = arrivals(desk)?;
     let end = end(desk, arrivals, read)?;
-    let (pattern, range) = (pattern(desk)?, (0, working * 10_000));
-    Ok(Source::Stream(Stream { read, sizes, align: unit, range, pattern, arrivals, end }))
+    let (pattern, range) = (pattern(desk)?, (Edge::Share(0), Edge::Share(working * 10_000)));
+    Ok(Source::Stream(Stream { read, sizes, write_sizes: None, align: unit, range, pattern, arrivals, end }))
 }
 
 /// Sizes with weights, and the alignment of offsets.

@@ -5,7 +5,7 @@ use toml::Value as Toml;
 use crate::error::Result;
 use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
 use crate::import::common::{by_type, d_choices, full_first, lines, threshold};
-use crate::import::flows::{Arrivals, End, Flow, Source, Stream};
+use crate::import::flows::{Arrivals, Edge, End, Flow, Source, Stream};
 use crate::import::given::{Given, Value};
 use crate::import::pairs::{self, Form};
 use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text};
@@ -451,8 +451,9 @@ fn generator(desk: &mut Desk, given: &Given) -> Result<Vec<Flow>> {
     let stream = Stream {
         read,
         sizes: vec![(bytes, 1_000_000)],
+        write_sizes: None,
         align: bytes,
-        range: (0, 1_000_000),
+        range: (Edge::Share(0), Edge::Share(1_000_000)),
         pattern: format!("{pattern:?}"),
         arrivals: Arrivals::Closed(depth),
         end: End::Requests(requests),

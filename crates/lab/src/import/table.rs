@@ -197,6 +197,18 @@ impl<'a> Desk<'a> {
         Desk::begun(given, file, 0..given.keys.len(), (rules, host), simulator, true, drive)
     }
 
+    /// As [`Desk::given_only`] for a part of a file, with names of keys of the host's side.
+    pub fn part(
+        given: &'a Given,
+        file: usize,
+        keys: Range<usize>,
+        rules: (&'static [Rule], &'static [&'static str]),
+        simulator: &'static str,
+        drive: &'a mut Drive,
+    ) -> Result<Desk<'a>> {
+        Desk::begun(given, file, keys, rules, simulator, false, drive)
+    }
+
     fn begun(
         given: &'a Given,
         file: usize,

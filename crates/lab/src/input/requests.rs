@@ -99,7 +99,7 @@ impl Requests {
         let capacity = config.capacity_bytes() / page / flows.max(1) * page;
         for (name, text) in imported.workloads() {
             let (name, spec) = parse_workload(&name, &text)?;
-            if let Err(error) = spec.build(capacity, page, 0, None) {
+            if let Err(error) = spec.build(capacity, page, 0, Some(1)) {
                 let help = "imported requests have to fit on the imported device";
                 return Err(refuse(&name, &error).note(format!("in the import's {name}")).help(help));
             }

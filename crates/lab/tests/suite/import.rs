@@ -939,3 +939,77 @@ fn offsets_of_mqsim_are_aligned_whatever_the_size() {
     let (_, workload) = &with_drive(&load).workloads()[0];
     assert!(workload.contains("size = \"4096B\"\nalign = \"8192B\""), "{workload}");
 }
+
+/// One of the drives of a file; the others, and other kinds, are refused by name.
+#[test]
+fn nvmevirt_has_one_drive_at_a_time() {
+    let source = text("ssd_config.h");
+    for (from, to, says) in [
+        ("#define BASE_SSD LARGE\n", "", "BASE_SSD is not defined"),
+        ("BASE_SSD LARGE", "BASE_SSD SMALL", "a memory without flash"),
+        ("SSD_TYPE_CONV", "SSD_TYPE_ZNS", "a zoned drive (ZNS)"),
+        ("(BASE_SSD == LARGE)", "(BASE_SSD = LARGE)", "a condition that is not understood"),
+        ("NAND_CHANNELS (8)", "NAND_CHANNELS (8 *)", "is not a whole number"),
+    ] {
+        assert!(source.contains(from), "{from}");
+        let error = refused("ssd_config.h", &source.replacen(from, to, 1));
+        assert!(error.to_string().contains(says), "{to}: {error}");
+    }
+}
+
+/// 8 MiB of 4 KiB twice, 16 outstanding, in 64 MiB; and 500 a second for 2 s from 16 MiB on, 25 % reads.
+#[test]
+fn jobs_of_fio_become_tenants() {
+    let imported = import(&["load.fio"]);
+    let workloads = imported.workloads();
+    let [(first, readers), (second, log)] = &workloads[..] else { panic!("{workloads:?}") };
+    assert_eq!((first.as_str(), second.as_str()), ("readers", "log"));
+    for line in [
+        "requests = 4096",
+        "arrivals = { closed = { depth = 16 } }",
+        "read = 1.0",
+        "size = \"4096B\"",
+        "range = [\"0B\", \"67108864B\"]",
+        "pattern = { zipf = { theta = 1.2, scrambled = true } }",
+    ] {
+        assert!(readers.contains(line), "{line}: {readers}");
+    }
+    for line in [
+        "duration = \"2000000000ns\"",
+        "arrivals = { fixed = { gap = \"2000000ns\" } }",
+        "read = 0.25",
+        "read_size = [[\"4096B\", 0.75], [\"16384B\", 0.25]]",
+        "write_size = \"65536B\"",
+        "range = [\"16777216B\", \"83886080B\"]",
+        "pattern = \"sequential\"",
+    ] {
+        assert!(log.contains(line), "{line}: {log}");
+    }
+    // 16 of the closed loop, and 32 for what arrives by itself.
+    assert!(imported.toml().contains("queue_depth = 48"), "{}", imported.toml());
+    let counted: usize = Verdict::ALL.iter().map(|verdict| imported.account.count(*verdict)).sum();
+    assert_eq!((counted, imported.account.count(Verdict::Unknown)), (16, 0), "{}", imported.account.text());
+    let single = |text: &str| imported_workload(text).unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        single("[a]\nrw=write\nbs=8k\nsize=1m\nioengine=psync\niodepth=9\n")
+            .contains("requests = 128\narrivals = \"closed\"")
+    );
+    assert!(single("[a]\nrw=randrw\nsize=50%\n").contains("the end is that of --limit"));
+    for (text, says) in [
+        ("[a]\nrw=trim\n", "trims are not imported"),
+        ("[a]\nrw=read\nbs=4x\n", "not a size"),
+        ("[a]\nrw=read\nbs=1000\n", "requests of 1000 bytes"),
+        ("[a]\nrw=read\nbssplit=4k/80:8k/40\n", "add up to 120 %"),
+        ("[a]\nrw=randread\nrandom_distribution=zipf:x\n", "no exponent"),
+        ("[a]\nrw=read\noffset=10%\nsize=1g\n", "different kinds"),
+        ("rw=read\n[a]\nrw=read\n", "before any job"),
+        ("[global]\nrw=read\n", "no job in the file"),
+    ] {
+        let error = imported_workload(text).expect_err(text);
+        assert!(error.to_string().contains(says), "{text}: {error}");
+    }
+}
+
+fn imported_workload(text: &str) -> Result<String, Error> {
+    Imported::read(&[document("a.fio", text)], How::default()).map(|imported| imported.workloads()[0].1.clone())
+}

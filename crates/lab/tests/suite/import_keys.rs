@@ -247,3 +247,36 @@ fn disksim() {
         (F, "Block erase latency = 1.5", "Block erase latency = 2.5", &[("timing.erase", "2500us")]),
     ]);
 }
+
+/// 16 planes and 32 lines of buffer: write-back ends at half. 0.25 of the exported space are a fifth of all.
+#[test]
+#[rustfmt::skip]
+fn nvmevirt() {
+    const F: &str = "ssd_config.h";
+    check(&[
+        (F, "NAND_CHANNELS (8)", "NAND_CHANNELS (4)", &[("geometry.channels", "4"), ("cache.size", "256KiB")]),
+        (F, "LUNS_PER_NAND_CH (2)", "LUNS_PER_NAND_CH (1 + 3)", &[("geometry.chips_per_channel", "4"), ("cache.size", "1MiB")]),
+        (F, "PLNS_PER_LUN (1)", "PLNS_PER_LUN (2)", &[("geometry.planes_per_die", "2"), ("cache.low", "0.0")]),
+        (F, "FLASH_PAGE_SIZE KB(16)", "FLASH_PAGE_SIZE KB(32)", &[("geometry.page_size", "32KiB"), ("cache.size", "1MiB")]),
+        (F, "(FLASH_PAGE_SIZE * 1)", "(FLASH_PAGE_SIZE * 2)", &[("cache.size", "1MiB"), ("cache.low", "0.75")]),
+        (F, "BLKS_PER_PLN (0)", "BLKS_PER_PLN (128)", &[("geometry.blocks_per_plane", "128")]),
+        (F, "BLK_SIZE (FLASH_PAGE_SIZE * 64)", "BLK_SIZE MB(2)", &[("geometry.pages_per_block", "128")]),
+        (F, "(800ull)", "(1200ull)", &[("timing.transfer", "1200MiB/s")]),
+        (F, "(3200ull)", "(1600ull)", &[("timing.host_link", "1600MiB/s")]),
+        (F, "(30000 - 5000)", "(40000 - 5000)", &[]),
+        (F, "(36000 - 6000)", "(36000 - 7000)", &[("timing.read", "[\"29us\", \"42us\"]")]),
+        (F, "(36000 + 6000)", "(36000 + 7000)", &[("timing.read", "[\"30us\", \"43us\"]")]),
+        (F, "READ_LATENCY_CSB (0)", "READ_LATENCY_CSB (9000)", &[]),
+        (F, "(CELL_MODE_MLC)", "(CELL_MODE_SLC)", &[("timing.read", "30us")]),
+        (F, "(185000)", "(200000)", &[("timing.program", "200us")]),
+        (F, "(3000000)", "(0)", &[("timing.erase", "0ns")]),
+        (F, "LATENCY0 (4000)", "LATENCY0 (5000)", &[("cache.time", "5us")]),
+        (F, "LATENCY1 (460)", "LATENCY1 (500)", &[]),
+        (F, "(0.25)", "(0.6)", &[("device.over_provisioning", "0.375")]),
+        (F, "* 2)\n#define WRITE_EARLY", "* 4)\n#define WRITE_EARLY", &[("cache.size", "1MiB"), ("cache.low", "0.75")]),
+        (F, "COMPLETION 1", "COMPLETION 0", &[
+            ("cache.size", "0B"), ("cache.write", "-"), ("cache.writeback", "-"), ("cache.high", "-"), ("cache.low", "-"),
+            ("cache.order", "-"), ("cache.time", "-"),
+        ]),
+    ]);
+}

@@ -1,0 +1,44 @@
+/* Drives with the values of NVMeVirt. */
+#define SMALL 0
+#define LARGE 1
+#define BASE_SSD LARGE
+
+#define KB(k) ((k) << 10)
+#define MB(m) ((m) << 20)
+#define CELL_MODE_SLC 1
+#define CELL_MODE_MLC 2
+
+#if (BASE_SSD == SMALL)
+#define NS_SSD_TYPE_0 SSD_TYPE_NVM
+#define NAND_CHANNELS (1)
+#elif (BASE_SSD == LARGE)
+#define NR_NAMESPACES 1
+#define NS_SSD_TYPE_0 SSD_TYPE_CONV
+#define NS_CAPACITY_0 (0)
+#define MDTS (6)
+#define CELL_MODE (CELL_MODE_MLC)
+#define SSD_PARTITIONS (4)
+#define NAND_CHANNELS (8)
+#define LUNS_PER_NAND_CH (2)
+#define PLNS_PER_LUN (1)
+#define FLASH_PAGE_SIZE KB(16)
+#define ONESHOT_PAGE_SIZE (FLASH_PAGE_SIZE * 1) // one page
+#define BLKS_PER_PLN (0)
+#define BLK_SIZE (FLASH_PAGE_SIZE * 64)
+#define WRITE_UNIT_SIZE (512)
+#define NAND_CHANNEL_BANDWIDTH (800ull) //MB/s
+#define PCIE_BANDWIDTH (3200ull) //MB/s
+#define NAND_4KB_READ_LATENCY_LSB (30000 - 5000) //ns
+#define NAND_READ_LATENCY_LSB (36000 - 6000) //ns
+#define NAND_READ_LATENCY_MSB (36000 + 6000)
+#define NAND_READ_LATENCY_CSB (0)
+#define NAND_PROG_LATENCY (185000)
+#define NAND_ERASE_LATENCY (3000000)
+#define FW_READ_LATENCY (30000)
+#define FW_WBUF_LATENCY0 (4000)
+#define FW_WBUF_LATENCY1 (460)
+#define OP_AREA_PERCENT (0.25)
+#define GLOBAL_WB_SIZE (NAND_CHANNELS * LUNS_PER_NAND_CH * ONESHOT_PAGE_SIZE * 2)
+#define WRITE_EARLY_COMPLETION 1
+#define LBA_BITS (9)
+#endif
