@@ -102,6 +102,16 @@ impl OpStats {
     }
 }
 
+/// What the host had written, and what flash had programmed for it, at a time.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    /// Flash pages, and bytes, of measured writes whose pages have completed.
+    pages: u64,
+    bytes: u64,
+    /// Pages programmed, copybacks included.
+    programs: u64,
+}
+
 /// Counters of the measured part of a run.
 #[derive(Clone)]
 pub(crate) struct Stats {
@@ -160,8 +170,10 @@ pub(crate) struct Stats {
     /// Flash work before measuring started, and for requests that are not measured.
     pub forgotten: FlashOps,
     pub forgotten_collections: u64,
-    /// Pairs of host pages written and pages programmed, at about equal distances of host pages; at most [`CHECKPOINTS`].
-    checkpoints: Vec<(u64, u64)>,
+    /// Flash pages, and bytes, of measured writes whose pages have completed.
+    done: Progress,
+    /// The progress at about equal distances of host pages; at most [`CHECKPOINTS`].
+    checkpoints: Vec<Progress>,
     /// Distance of checkpoints, and the host pages at which the next one is due.
     distance: u64,
     next_checkpoint: u64,
@@ -211,6 +223,7 @@ impl Stats {
             completed: 0,
             forgotten: FlashOps::default(),
             forgotten_collections: 0,
+            done: Progress::default(),
             checkpoints: Vec::with_capacity(CHECKPOINTS),
             distance: 1,
             next_checkpoint: 1,
@@ -255,24 +268,46 @@ impl Stats {
         self.requests = Requests { warmup: self.requests.warmup, ..Requests::default() };
     }
 
+    /// Flash pages of a measured write have completed.
+    #[inline(always)]
+    pub(crate) fn count_done(&mut self, pages: u64, bytes: u64) {
+        self.done.pages += pages;
+        self.done.bytes += bytes;
+    }
+
+    /// The page of a measured write of one page has completed.
+    #[inline(always)]
+    pub(crate) fn count_page_done(&mut self, bytes: u64) {
+        self.count_done(self.per_unit, bytes);
+    }
+
+    /// Flash pages, and bytes, of measured writes whose pages have completed.
+    pub(crate) fn written_done(&self) -> (u64, u64) {
+        (self.done.pages, self.done.bytes)
+    }
+
     /// Whether the next checkpoint is due.
     #[inline(always)]
     pub(crate) fn checkpoint_due(&self) -> bool {
-        self.pages.written >= self.next_checkpoint
+        self.done.pages >= self.next_checkpoint
     }
 
     /// Whether a checkpoint is due before or with so many more pages.
     #[inline(always)]
     pub(crate) fn checkpoint_within(&self, pages: u64) -> bool {
-        self.pages.written + pages >= self.next_checkpoint
+        self.done.pages + pages >= self.next_checkpoint
     }
 
-    /// Adds a checkpoint. `more`: programs that have begun and are not counted yet. `fewer`: programs that are counted already,
-    /// although they would begin only later at this time.
+    /// The progress now. `more`: pages whose programs have begun and are not counted yet.
+    fn progress(&self, more: u64) -> Progress {
+        let programs = self.flash.programs.total + self.flash.copybacks + more * self.per_unit;
+        Progress { programs, ..self.done }
+    }
+
+    /// Adds a checkpoint; see [`Stats::progress`].
     #[cold]
-    pub(crate) fn note_checkpoint(&mut self, more: u64, fewer: u64) {
-        let programs = self.flash.programs.total + self.flash.copybacks + more * self.per_unit - fewer * self.per_unit;
-        self.checkpoints.push((self.pages.written, programs));
+    pub(crate) fn note_checkpoint(&mut self, more: u64) {
+        self.checkpoints.push(self.progress(more));
         if self.checkpoints.len() == CHECKPOINTS {
             // Keeps every second one.
             for i in 0..CHECKPOINTS / 2 {
@@ -281,21 +316,29 @@ impl Stats {
             self.checkpoints.truncate(CHECKPOINTS / 2);
             self.distance *= 2;
         }
-        self.next_checkpoint = self.pages.written + self.distance;
+        self.next_checkpoint = self.done.pages + self.distance;
     }
 
     /// Write amplification in both halves of the host pages written. None if there was too little GC to tell.
-    pub(crate) fn halves(&self, planes: u32) -> Option<Halves> {
-        let (written, programs) = (self.pages.written, self.flash.programs.total + self.flash.copybacks);
-        let (w1, p1) = *self.checkpoints.iter().find(|(at, _)| 2 * at >= written)?;
-        let (w2, p2) = (written - w1, programs - p1);
+    pub(crate) fn halves(&self, planes: u32, page_bytes: u64) -> Option<Halves> {
+        let end = self.progress(0);
+        let middle = *self.checkpoints.iter().find(|at| 2 * at.pages >= end.pages)?;
+        let (w1, p1) = (middle.pages, middle.programs);
+        let (w2, p2) = (end.pages - w1, end.programs - p1);
         if self.collections < u64::from(planes) || w2 == 0 || self.checkpoints.len() < CHECKPOINTS / 4 {
             return None;
         }
         // Compares p1 / w1 with p2 / w2 in integers: they may differ by 5 % of the first.
         let (first, second) = (u128::from(p1) * u128::from(w2), u128::from(p2) * u128::from(w1));
         let steady = first.abs_diff(second) * 20 <= first;
-        Some(Halves { first: mean(u128::from(p1), w1), second: mean(u128::from(p2), w2), steady })
+        let per_byte = |programs: u64, bytes: u64| mean(u128::from(programs) * u128::from(page_bytes), bytes);
+        Some(Halves {
+            first: mean(u128::from(p1), w1),
+            second: mean(u128::from(p2), w2),
+            first_bytes: per_byte(p1, middle.bytes),
+            second_bytes: per_byte(p2, end.bytes - middle.bytes),
+            steady,
+        })
     }
 
     /// A collection of `victims` blocks has ended.
@@ -366,6 +409,7 @@ impl Stats {
         self.operations += pages;
         self.pages.written += requests;
         self.bytes.written += bytes;
+        self.count_done(requests, bytes);
         self.requests.write += requests;
         self.completed += requests;
     }

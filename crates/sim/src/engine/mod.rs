@@ -567,6 +567,7 @@ impl Ssd {
             && !self.host.window_stale
             && self.stripes_settled()
             && self.lines_settled()
+            && !self.stats.checkpoint_due()
             && self.kernel.timers.next() > self.now
             && self.host.next_arrival(self.now) > self.now
     }
@@ -729,6 +730,12 @@ impl Ssd {
         law!(self.kernel.ops.all_in_lane(), "operations outside the fast lane are counted");
         law_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
         law!(self.host.is_empty(), "a request is left");
+        law!(
+            !self.features.power_cuts.is_empty()
+                || self.stats.written_done() == (self.stats.pages.written, self.stats.bytes.written),
+            "measured writes complete with all their pages: {:?}",
+            self.stats.written_done()
+        );
         self.check_crossings_end();
         self.check_stripes_end();
         self.check_cache_end();

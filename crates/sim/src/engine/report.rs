@@ -54,6 +54,11 @@ impl Ssd {
         Some([self.stats.read.slowest.as_deref()?, self.stats.write.slowest.as_deref()?])
     }
 
+    /// Bytes of so many flash pages. A program puts a whole page into flash, padding included.
+    pub(super) fn bytes_of_pages(&self, pages: u64) -> u128 {
+        u128::from(pages) * u128::from(self.page_bytes())
+    }
+
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         let stats = &self.stats;
@@ -119,7 +124,8 @@ impl Ssd {
                 all: stats.read.delayed_by_gc + stats.write.delayed_by_gc,
             },
             write_amplification: mean(u128::from(programs), stats.pages.written),
-            write_amplification_halves: stats.halves(geometry.planes),
+            write_amplification_bytes: mean(self.bytes_of_pages(programs), stats.bytes.written),
+            write_amplification_halves: stats.halves(geometry.planes, self.page_bytes()),
             gc: GcSummary {
                 collections: stats.collections,
                 moved_pages: stats.moved,

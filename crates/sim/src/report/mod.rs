@@ -339,13 +339,18 @@ impl FlashOps {
     }
 }
 
-/// Write amplification in the first and second half of the host pages written, to see whether it still changes.
+/// Write amplification in the first and second half of the host pages written, to see whether it still changes. What the host has
+/// written and what was programmed are taken at the same moments, when writes complete.
 #[derive(Clone, Debug, Serialize)]
 pub struct Halves {
     /// In the first half.
     pub first: Option<f64>,
     /// In the second half.
     pub second: Option<f64>,
+    /// In bytes (see `write_amplification_bytes`), in the first half.
+    pub first_bytes: Option<f64>,
+    /// The same in the second half.
+    pub second_bytes: Option<f64>,
     /// Whether the second differs from the first by at most 5 % of the first.
     pub steady: bool,
 }
@@ -476,6 +481,8 @@ pub struct Summary {
     pub requests_delayed_by_gc: ByOp<u64>,
     /// All programs (copybacks included) / host pages written.
     pub write_amplification: Option<f64>,
+    /// Bytes of flash programmed (copybacks included) / bytes that the host wrote.
+    pub write_amplification_bytes: Option<f64>,
     /// Write amplification of both halves of the host pages written; none with fewer collections than planes.
     pub write_amplification_halves: Option<Halves>,
     /// Garbage collection.

@@ -51,6 +51,8 @@ pub struct Tenant {
     pub gc_programs: u64,
     /// Both / its pages written.
     pub write_amplification: Option<f64>,
+    /// Bytes of both / bytes that it wrote.
+    pub write_amplification_bytes: Option<f64>,
     /// Its mean latency / that with the device for itself. Absent unless it also ran alone, null if either had nothing to measure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowdown: Option<Option<f64>>,

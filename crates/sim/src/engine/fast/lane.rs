@@ -50,7 +50,6 @@ impl Ssd {
                 if self.page_overwritten(bytes, lpn).is_none() {
                     return false;
                 }
-                // Before it begins. At a checkpoint this ends chains, which move pages.
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
                 let old = self.dev.map.at_rest(lpn).expect("it is not in flight");
                 self.write_in_lane((Lane::Single(next, index), lpn), old, self.now - request.arrival);
@@ -380,9 +379,6 @@ impl Ssd {
         op.bus_gc = 0;
         page.first_start = Some(Moment::at(now));
         self.stats.count_host_program();
-        if AT_ONCE {
-            self.host.begun_early += 1;
-        }
         let (request, bus) = (op.request, op.channel.ix());
         let shared = !AT_ONCE && (self.kernel.buses.is_contested(bus) || self.booked.exist() || self.chains.cross());
         let state = &mut self.kernel.buses[bus];
@@ -654,6 +650,7 @@ fn complete(
     } else {
         count(&mut stats.requests.write);
         stats.bytes.written += record.request.bytes;
+        stats.count_page_done(record.request.bytes);
         &mut stats.write
     };
     of.complete(&page.blame, latency, waits);

@@ -462,6 +462,7 @@ impl Ssd {
                 programs: counts.programs[0],
                 gc_programs: counts.programs[1],
                 write_amplification: mean(u128::from(programs), counts.pages[1]),
+                write_amplification_bytes: mean(self.bytes_of_pages(programs), counts.bytes[1]),
                 slowdown: None,
             }
         };

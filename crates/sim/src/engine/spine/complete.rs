@@ -6,7 +6,7 @@ use crate::engine::Ssd;
 use crate::engine::kernel::dies::Dies;
 use crate::engine::kernel::ops::Page;
 use crate::observe::Completed;
-use crate::request::{Request, RequestOp};
+use crate::request::{Extent, Request, RequestOp};
 use crate::stats::Stats;
 use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, RequestId};
 
@@ -127,6 +127,13 @@ impl Ssd {
     fn count_last(&mut self, op: OpId) -> Option<OpId> {
         let page = &self.kernel.ops[op];
         let id = page.request;
+        let record = &self.host.requests[id];
+        if record.request.op == RequestOp::Write && record.measured {
+            let part = &self.kernel.ops[Page(op)];
+            let extent = Extent { offset: part.offset.into(), bytes: part.bytes.into() };
+            let pages = self.flash_pages(&extent, 1);
+            self.stats.count_done(pages, extent.bytes);
+        }
         let end = self.host.requests.end_mut(id);
         end.remaining -= 1;
         let later = (self.now, std::cmp::Reverse(page.lpn)) >= (end.best.completed, std::cmp::Reverse(end.best.lpn));

@@ -52,8 +52,6 @@ pub(in crate::engine) struct Host {
     closed: bool,
     /// The kinds of requests submitted so far, as bits.
     kinds: u8,
-    /// Measured programs that began while requests are being admitted, before any other operation of their time begins.
-    pub(in crate::engine) begun_early: u64,
     admitted: u64,
     last_arrival: Nanos,
     measuring: bool,
@@ -100,7 +98,6 @@ impl Host {
             depth,
             closed: false,
             kinds: 0,
-            begun_early: 0,
             admitted: 0,
             last_arrival: Nanos::ZERO,
             measuring: config.run.warmup.is_none(),
@@ -355,6 +352,7 @@ impl Ssd {
     /// Processes arrivals, and admits as many requests as possible.
     #[inline(always)]
     pub(in crate::engine) fn admit(&mut self) {
+        self.check_progress();
         if self.rules.tenants {
             return self.admit_queued();
         }
@@ -372,7 +370,6 @@ impl Ssd {
     fn admit_waiting(&mut self) {
         let early = self.fast.starts && self.host.only(RequestOp::Write);
         if early {
-            self.host.begun_early = 0;
             self.kernel.dies.start_early(true);
         }
         loop {
@@ -503,16 +500,18 @@ impl Ssd {
         (extent.offset + extent.bytes - 1) / size - extent.offset / size + 1
     }
 
-    /// Counts pages of host writes.
-    #[inline]
+    /// Counts pages of host writes that are admitted.
+    #[inline(always)]
     pub(in crate::engine) fn count_written(&mut self, pages: u64, measured: bool) {
         *if measured { &mut self.stats.pages.written } else { &mut self.host.pages_written } += pages;
+    }
+
+    /// Notes the progress of the host's writes, if the pages that have completed make that due.
+    #[inline(always)]
+    pub(in crate::engine) fn check_progress(&mut self) {
         if self.stats.checkpoint_due() {
-            // Programs begin after all requests of their time have been admitted.
-            let early = self.fast.starts && self.kernel.dies.starts_early();
-            let fewer = if early { self.host.begun_early } else { 0 };
             let more = self.uncounted_programs();
-            self.stats.note_checkpoint(more, fewer);
+            self.stats.note_checkpoint(more);
         }
     }
 

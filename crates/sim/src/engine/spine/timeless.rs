@@ -386,6 +386,10 @@ impl Ssd {
             RequestOp::Flush => {}
         }
         self.count_served(request.op, request.bytes, measured);
+        if request.op == RequestOp::Write && measured {
+            self.stats.count_done(pages, request.bytes);
+            self.check_progress();
+        }
     }
 
     /// Serves a write of one page.
@@ -395,6 +399,10 @@ impl Ssd {
         self.write_now(page);
         self.count_written(1, measured);
         self.count_served(RequestOp::Write, bytes, measured);
+        if measured {
+            self.stats.count_done(1, bytes);
+            self.check_progress();
+        }
     }
 
     /// Whether a request lies in one page of the map, which is one of the flash.
