@@ -23,7 +23,7 @@ pub struct Completed {
     pub offset: u64,
     /// Bytes.
     pub bytes: u64,
-    /// First service of the page that finished last; none if that page had no service of its own (its chip had failed and it was
+    /// Beginning of the first service of the page that finished last, such as a write's transfer over the host link; none if that page had no service of its own (its chip had failed and it was
     /// reconstructed).
     pub start: Option<Nanos>,
     /// Time at which its last page completed.

@@ -165,7 +165,8 @@ impl Ssd {
         for (plane, page) in planes.iter_mut().zip(&pages[..count]) {
             *plane = self.dev.geometry.plane_of(*page);
         }
-        if self.dev.geometry.pages_per_entry == 2 {
+        // Before a write has a place, its transfer over the host link concerns no plane.
+        if self.dev.geometry.pages_per_entry == 2 && count > 0 {
             // Paired planes are one plane in the engine; the other plane of the pair has the number of the next plane of the die.
             planes[1] = PlaneId(planes[0].0 + self.dev.geometry.dies);
         }

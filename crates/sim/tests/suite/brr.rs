@@ -129,6 +129,19 @@ fn of_writes_of_a_page_that_wait_for_an_update_the_newest_is_part_of_it() {
     assert_eq!((flash.programs.host, flash.programs.parity, raid.updates), (3, 2, 2));
 }
 
+/// T_w ends where the page's own service begins, which is its transfer over the host link.
+#[test]
+fn the_host_link_is_part_of_a_write_s_own_transfers() {
+    let mut linked = device(9, 1, "layout = \"lci\", group = 3", "");
+    linked.timing.host_link = Some("1ns/B".parse().unwrap());
+    let mut dut = Dut::new(&linked);
+    // Pages of two groups, on chips of their own. The second one waits for the link.
+    [0, 2].iter().for_each(|page| dut.write(0, page * PAGE, PAGE));
+    assert_eq!(dut.latencies(), [4_096 + READ + WRITE, 8_192 + READ + WRITE]);
+    let parts = summary(&dut.ssd).raid.unwrap().write_ns;
+    assert_eq!((parts.t_w, parts.t_b, parts.t_c, parts.rest), (4_096, 2 * (204_800 + 4_096), 2 * 225_000, 0));
+}
+
 #[test]
 fn the_longest_time_without_parity_need_not_be_the_last() {
     // On one channel: programs of two chunks and parity take 3 x 102.4 + 200, then those of one chunk 2 x 102.4 + 200.

@@ -55,6 +55,26 @@ fn a_write_of_one_page_reads_and_programs_both() {
     assert_eq!(dut.latencies(), [610_240]);
 }
 
+/// A write crosses the host link before it has a place.
+#[test]
+fn transfers_over_the_host_link_are_observed() {
+    #[derive(Clone, Default)]
+    struct Legs(std::sync::Arc<std::sync::Mutex<Vec<LegRecord>>>);
+    impl Observer for Legs {
+        fn leg(&mut self, leg: &LegRecord) {
+            self.0.lock().unwrap().push(*leg);
+        }
+    }
+    let mut dut = die("timing.host_link = \"1ns/B\"");
+    let legs = Legs::default();
+    dut.ssd.observe(Box::new(legs.clone()));
+    dut.write(0, 0, 8192);
+    dut.ssd.run();
+    let legs = legs.0.lock().unwrap();
+    let spans: Vec<_> = legs.iter().map(|leg| (leg.start.0, leg.end.0, leg.planes[1].is_some())).collect();
+    assert_eq!(spans, [(0, 8_192, false), (8_192, 18_432, true), (18_432, 618_432, true)]);
+}
+
 #[test]
 fn bus_time_is_rounded_once_for_each_page() {
     // 8 KiB at 333 MB/s: 24,601; twice that is 49,202, and 16 KiB at once would be 49,201.

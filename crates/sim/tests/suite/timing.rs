@@ -218,6 +218,19 @@ fn the_host_link_carries_one_page_at_a_time_in_each_direction() {
 }
 
 #[test]
+fn a_write_s_service_begins_on_the_host_link() {
+    let mut dut = Dut::new(&config(&format!("{}timing.host_link = \"1ns/B\"", array(4, 1, 1, 1))));
+    // The last page to finish crosses the link after the other one.
+    dut.write(0, 0, 2 * PAGE);
+    // A read's begins in the array. Its page crosses the link in the other direction.
+    dut.read(10_000_000, 2 * PAGE, PAGE);
+    let done = dut.completed();
+    assert_eq!((done[0].start, done[0].completion), (Some(Nanos(4_096)), Nanos(8_192 + 605_120)));
+    assert_eq!(causes(&done[0]), [("bus_host", 4_096), ("array", 600_000), ("bus", 9_216)]);
+    assert_eq!(done[1].start, Some(Nanos(10_000_000)));
+}
+
+#[test]
 fn a_page_that_controller_memory_holds_takes_the_configured_time() {
     let mut dut = Dut::new(&one_die("device.memory = \"50ns\""));
     dut.write(0, 0, PAGE);

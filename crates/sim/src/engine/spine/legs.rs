@@ -194,8 +194,10 @@ impl Ssd {
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
         } else {
-            let bytes = u64::from(self.kernel.ops[Page(id)].bytes);
-            (self.dev.timing.host_link(bytes).expect("a host link"), None)
+            // The first service of a write.
+            let page = &mut self.kernel.ops[Page(id)];
+            page.first_start.get_or_insert(Moment::at(now));
+            (self.dev.timing.host_link(page.bytes.into()).expect("a host link"), None)
         };
         state.begin(gc, now, now + time, self.stats.last_completion);
         self.clear_way(bus, now, now + time);
