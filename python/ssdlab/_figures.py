@@ -65,6 +65,10 @@ CAUSES = {
     "noc": Look("service: own NoC traffic", GREEN, "...."),
     "decode": Look("service: error correction", PURPLE, ""),
     "memory": Look("service: memory", PURPLE, "////"),
+    "arbitration": Look("slots went to other queues", GREY, "||||"),
+    "cache": Look("no free cache line, or a flush", GREY, "xxxx"),
+    "cache_gc": Look("no free cache line: GC", VERMILLION, "||||"),
+    "cache_host": Look("no free cache line: others", SKY, "xxxx"),
 }
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99}
@@ -286,14 +290,15 @@ def split(run: Run | Summary, op: str, at: float | None = None) -> Split:
         np = numpy()
         if not 0 <= at < 1:
             raise UsageError(f"at: {at} is not a share from 0 to below 1; the 99.9th percentile is 0.999")
-        table = rows(run, ["op", "latency_ns", *CAUSES])
+        own = [cause for cause in CAUSES if cause in summary_of(run)["breakdown_ns"][op]]
+        table = rows(run, ["op", "latency_ns", *own])
         values = latencies(run, op)
         # The nearest rank, as in summaries.
         rank = max(1, math.ceil(round(at * len(values), 6)))
         least = np.partition(values, rank - 1)[rank - 1]
         tail = chosen(table, op) & (np.asarray(table["latency_ns"]) >= least)
         count = int(tail.sum())
-        causes = {cause: int(np.asarray(table[cause])[tail].sum(dtype="u8")) for cause in CAUSES}
+        causes = dict.fromkeys(CAUSES, 0) | {cause: int(np.asarray(table[cause])[tail].sum(dtype="u8")) for cause in own}
     if not count:
         raise UsageError(f"the run measured no {kind(op)}")
     return Split(count, {cause: ns / count for cause, ns in causes.items()})

@@ -49,7 +49,7 @@ const fn style(colour: [&'static str; 2], pattern: Pattern, dashes: &'static str
 }
 
 /// Styles by key: causes, kinds of requests, classes of operations, verbs.
-pub const STYLES: [(&str, Style); 57] = [
+pub const STYLES: [(&str, Style); 59] = [
     ("queue", style(YELLOW, Pattern::Solid, "")),
     ("order", style(YELLOW, Pattern::Rising, "")),
     ("space", style(YELLOW, Pattern::Level, "")),
@@ -71,6 +71,8 @@ pub const STYLES: [(&str, Style); 57] = [
     ("memory", style(GREEN, Pattern::Level, "")),
     ("arbitration", style(YELLOW, Pattern::Falling, "")),
     ("cache", style(PURPLE, Pattern::Falling, "")),
+    ("cache_gc", style(VERMILLION, Pattern::Falling, "")),
+    ("cache_host", style(SKY, Pattern::Falling, "")),
     ("read", style(BLUE, Pattern::Solid, "")),
     ("write", style(VERMILLION, Pattern::Rising, "6 3")),
     ("all", style(BLACK, Pattern::Solid, "2 2")),

@@ -83,6 +83,17 @@ extras! {
     Arbitration = "arbitration",
     /// In the write cache: the page had no line, or a flush waited for programs.
     Cache = "cache",
+    /// In the write cache: the page had no line, and the write-back whose line became free waited for GC.
+    CacheGc = "cache_gc",
+    /// In the write cache: the page had no line, and the write-back whose line became free waited for others.
+    CacheHost = "cache_host",
+}
+
+impl Extra {
+    /// Whether it would not exist without GC.
+    pub fn is_by_gc(self) -> bool {
+        self == Extra::CacheGc
+    }
 }
 
 /// Nanoseconds by cause of an optional feature. All of these causes are waits.
@@ -98,6 +109,11 @@ impl ExtraBlame {
     /// Sum of all.
     pub fn sum(&self) -> u64 {
         self.0.iter().sum()
+    }
+
+    /// Sum of the waits that would not exist without GC.
+    pub fn by_gc(&self) -> u64 {
+        Extra::ALL.iter().filter(|extra| extra.is_by_gc()).map(|extra| self.0[*extra as usize]).sum()
     }
 }
 

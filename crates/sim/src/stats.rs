@@ -49,14 +49,15 @@ impl OpStats {
         }
     }
 
-    /// Records a request's latency, of which `waits` are waits, and its causes.
+    /// Records a request's latency, of which `waits` are waits, and its causes. Returns whether GC delayed it.
     #[inline(always)]
-    pub(crate) fn complete(&mut self, blame: &Causes, latency: u64, waits: u64) {
+    pub(crate) fn complete(&mut self, blame: &Causes, latency: u64, waits: u64) -> bool {
         let delayed = self.spend(blame, latency, waits);
         if let Some(histogram) = &mut self.histogram {
             histogram.record_causes(blame, latency, waits);
         }
         count_few(&mut self.delayed_by_gc, delayed.into());
+        delayed
     }
 
     /// Adds a request's latency, of which `waits` are waits, and its causes. Returns whether some of the waits would not exist

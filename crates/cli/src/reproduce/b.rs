@@ -2,7 +2,6 @@
 
 use ssdlab_lab::text::{percent_exact, size};
 use ssdlab_lab::variants::student;
-use ssdlab_sim::blame::{BY_GC, Cause};
 use ssdlab_sim::report::{GcTimes, Summary};
 use ssdlab_sim::units::Ppm;
 
@@ -498,9 +497,8 @@ fn worse_with_rga(r: &Results) -> Option<(String, bool)> {
 
 /// Share of the response time that waits for GC, late conflicts included.
 fn gc_part(s: &Summary) -> f64 {
-    let by = &s.breakdown_ns.all.0;
-    let gc: u128 = BY_GC.iter().map(|cause: &Cause| by[*cause as usize]).sum();
-    gc as f64 / by.iter().sum::<u128>().max(1) as f64
+    let by = &s.breakdown_ns.all;
+    by.by_gc() as f64 / by.sum().max(1) as f64
 }
 
 fn largest_gc_part(r: &Results, scheme: &str) -> Option<(String, bool)> {

@@ -162,9 +162,16 @@ pub fn table(cause: Reason, config: &Config) -> Vec<String> {
             let other = if config.nvme.arbitration == Arbitration::Wrr { "rr" } else { "wrr" };
             return vec![format!("nvme.arbitration={other}"), depth, SUSPEND.into(), REGISTER.into()];
         }
-        Reason::Extra(Extra::Cache) => {
+        Reason::Extra(Extra::Cache | Extra::CacheHost) => {
             let size = format!("cache.size={}B", config.cache.size.0.saturating_mul(2));
             return vec![size, "cache.writeback=eager".into(), SUSPEND.into(), NO_GC.into()];
+        }
+        Reason::Extra(Extra::CacheGc) => {
+            let other = if matches!(config.schemes.victim, AnyVictim::Greedy(_)) { "d-choices" } else { "greedy" };
+            let mut all = vec![format!("schemes.victim={other}")];
+            all.extend(fixed(&["schemes.collector=preemptive", "schemes.path=copyback"]));
+            all.extend([format!("gc.threshold={threshold}"), spare, NO_GC.into()]);
+            return all;
         }
     };
     match cause {
@@ -239,5 +246,21 @@ pub(crate) fn keep_outside(base: &Config, config: &mut Config) {
     }
     if matches!(base.schemes.trigger, AnyTrigger::Outside(_)) {
         config.schemes.trigger = base.schemes.trigger.clone();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every lever on GC is tried where writes wait for it behind the write cache.
+    #[test]
+    fn a_cache_that_waits_for_gc_tries_all_that_changes_gc() {
+        let tried = table(Reason::Extra(Extra::CacheGc), &Config::default());
+        let keys: Vec<&str> = tried.iter().filter_map(|set| set.split_once('=')).map(|(key, _)| key).collect();
+        let levers = ["victim", "collector", "path"].map(|slot| format!("schemes.{slot}"));
+        let expected = levers.iter().map(String::as_str).chain(["gc.threshold", "device.over_provisioning", "gc.time"]);
+        assert_eq!(keys, expected.collect::<Vec<_>>());
+        assert!(tried.len() <= MOST && tried.contains(&"gc.threshold=6 blocks".to_string()), "{tried:?}");
     }
 }

@@ -47,7 +47,10 @@ impl Any {
 
     /// Whether GC is waited for.
     pub fn is_by_gc(self) -> bool {
-        matches!(self, Any::Usual(cause) if BY_GC.contains(&cause))
+        match self {
+            Any::Usual(cause) => BY_GC.contains(&cause),
+            Any::Extra(extra) => extra.is_by_gc(),
+        }
     }
 
     /// Whether it is a wait for one of the device's slots, before the device has the request.

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use ssdlab_sim::blame::{BY_GC, CAUSES};
 
 use crate::error::{Error, Result};
+use crate::report::causes::{self, Any};
 use crate::report::json::flat;
 use crate::report::table::data;
 use crate::variants::figures::{Figure, METRICS};
@@ -34,8 +34,8 @@ pub fn measure(metric: &str, summary: &Value) -> Option<f64> {
             match field {
                 "waiting" => number(&format!("/waiting_ns/{op}/mean")),
                 "gc" => {
-                    let of = |cause: usize| number(&format!("/breakdown_ns/{op}/{}", CAUSES[cause].1));
-                    Some(BY_GC.iter().filter_map(|cause| of(*cause as usize)).sum::<f64>() / count)
+                    let of = |cause: Any| number(&format!("/breakdown_ns/{op}/{}", cause.name()));
+                    Some(causes::all().filter(|cause| cause.is_by_gc()).filter_map(of).sum::<f64>() / count)
                 }
                 field => number(&format!("/latency_ns/{op}/{field}")),
             }

@@ -43,6 +43,8 @@ pub fn extra_meaning(extra: Extra) -> &'static str {
     match extra {
         Extra::Arbitration => "slots went to other queues",
         Extra::Cache => "no free cache line, or a flush",
+        Extra::CacheGc => "no free cache line: GC",
+        Extra::CacheHost => "no free cache line: others",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use ssdlab_sim::blame::{BY_GC, Cause};
+use ssdlab_sim::blame::Cause;
 use ssdlab_sim::report::{Breakdown, Figures, Summary};
 
 use crate::variants::student::{deviation, half_width, mean};
@@ -37,8 +37,7 @@ pub struct Metric {
 
 /// Mean time that a request waited for GC.
 fn blocked(by: &Breakdown, figures: &Figures) -> Option<f64> {
-    let total: u128 = BY_GC.iter().map(|cause: &Cause| by.0[*cause as usize]).sum();
-    ssdlab_sim::report::mean(total, figures.count)
+    ssdlab_sim::report::mean(by.by_gc(), figures.count)
 }
 
 fn whole(value: Option<u64>) -> Option<f64> {

@@ -1,9 +1,10 @@
 //! Measures of both devices over the requests of the window.
 
-use ssdlab_sim::blame::{BY_GC, Blame};
+use ssdlab_sim::blame::Blame;
 use ssdlab_sim::report::histogram::Histogram;
 use ssdlab_sim::{Completed, RequestOp};
 
+use crate::report::causes;
 use crate::report::histogram::{Quantile, merged, percentile};
 use crate::results::histograms::Histograms;
 use crate::whatif::outcome::{Pair, WhatIf};
@@ -52,7 +53,9 @@ pub fn measures(whatif: &WhatIf) -> Vec<Measure> {
         };
         let gc = |side: usize| {
             let of = |bucket: &ssdlab_sim::report::histogram::Bucket| {
-                BY_GC.iter().map(|cause| bucket.causes[*cause as usize]).sum::<u128>()
+                let mut sums = [0; causes::COUNT];
+                causes::add(&mut sums, bucket);
+                causes::all().filter(|cause| cause.is_by_gc()).map(|cause| sums[cause.place()]).sum::<u128>()
             };
             let sum: u128 = buckets[side].iter().map(of).sum();
             (count(side) > 0).then(|| sum as f64 / count(side) as f64)

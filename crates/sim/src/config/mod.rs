@@ -1052,7 +1052,7 @@ impl Config {
     pub fn extra_causes(&self) -> Vec<Extra> {
         let has = |extra: &Extra| match extra {
             Extra::Arbitration => self.nvme.arbitrates(),
-            Extra::Cache => self.cache.exists(),
+            Extra::Cache | Extra::CacheGc | Extra::CacheHost => self.cache.exists(),
         };
         Extra::ALL.into_iter().filter(has).collect()
     }

@@ -227,6 +227,9 @@ impl Ssd {
             config: config.clone(),
         };
         ssd.kernel.dies.list_free(ssd.rules.dynamic);
+        if ssd.rules.caches {
+            ssd.kernel.keep_spans();
+        }
         ssd.await_copies();
         ssd.prepare_page_types();
         ssd.set_fusing(true);

@@ -26,7 +26,7 @@ use std::io;
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use crate::blame::{Blame, CAUSES, Cause, Extra};
+use crate::blame::{BY_GC, Blame, CAUSES, Cause, Extra};
 use crate::carry::Carrier;
 use crate::config::Config;
 use crate::device::timing::LegKind;
@@ -99,6 +99,12 @@ impl Breakdown {
     /// Total of all causes.
     pub fn sum(&self) -> u128 {
         self.0.iter().sum::<u128>() + self.1.iter().map(|(_, ns)| ns).sum::<u128>()
+    }
+
+    /// Total of the waits that would not exist without GC.
+    pub fn by_gc(&self) -> u128 {
+        let extras = self.1.iter().filter(|(extra, _)| extra.is_by_gc());
+        BY_GC.iter().map(|cause| self.0[*cause as usize]).sum::<u128>() + extras.map(|(_, ns)| ns).sum::<u128>()
     }
 
     /// Adds one request's causes.

@@ -6,6 +6,7 @@ mod attribution;
 mod brr;
 mod cache;
 mod cache_stripes;
+mod cache_waits;
 mod change;
 mod combinations;
 mod common;

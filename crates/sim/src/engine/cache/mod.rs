@@ -11,9 +11,9 @@ mod flush;
 mod lines;
 mod order;
 mod reads;
+mod waits;
 mod writeback;
 
-use crate::blame::Extra;
 use crate::config::{self, CacheEvict, CacheFlush, CacheOrder, CacheRead, CacheWrite, Config, PartialWrite};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
@@ -26,6 +26,8 @@ use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
 use flush::Flush;
 use lines::{Lines, State};
 use order::{Home, NONE, Order, Stripes};
+pub(super) use waits::For;
+use waits::Logs;
 
 /// Bytes per line: the line, and its entries in a free list and in two orders.
 pub(super) const BYTES_OF_LINE: u64 = size_of::<lines::Line>() as u64 + 4 + 2 * 24;
@@ -67,6 +69,8 @@ pub(super) struct Cache {
     ending: bool,
     counts: report::cache::Cache,
     flush_latency: Distribution,
+    /// What write-backs have waited for.
+    logs: Logs,
 }
 
 impl Cache {
@@ -98,6 +102,7 @@ impl Cache {
             ending: false,
             counts: report::cache::Cache { lines: u64::from(lines), ..Default::default() },
             flush_latency: Distribution::new(),
+            logs: Logs::default(),
             keys,
         }))
     }
@@ -125,6 +130,7 @@ impl Cache {
 
     pub(super) fn power_cut(&mut self) {
         self.lines.power_cut();
+        self.logs.power_cut();
         self.waiting = Fifo::EMPTY;
         self.flushes.clear();
         (self.outside, self.bypassing) = (0, 0);
@@ -271,6 +277,7 @@ impl Ssd {
         waiting.push(&mut self.kernel.ops, op);
         self.cache_mut().waiting = waiting;
         if head {
+            self.first_waits();
             self.serve_waiting();
         }
     }
@@ -301,6 +308,7 @@ impl Ssd {
             let mut waiting = self.cache().waiting;
             waiting.pop(&self.kernel.ops);
             self.cache_mut().waiting = waiting;
+            self.first_waits();
             if trimmed { self.move_in(op) } else { self.enter_line(op) }
         }
     }
@@ -460,7 +468,7 @@ impl Ssd {
     /// A write with a line, or a trimmed one, moves into the cache.
     fn move_in(&mut self, op: OpId) {
         let wait = (self.now - self.kernel.ops[op].waits_since).0;
-        self.charge_extra(op, Extra::Cache, wait);
+        self.charge_line_wait(op);
         self.cache_mut().counts.waited += u64::from(wait > 0);
         self.kernel.ops[op].need = Need::Absorb;
         self.serve_from_memory(op);
@@ -603,7 +611,7 @@ impl Ssd {
                 self.host.anywhere.remove(ops, op);
             }
         }
-        self.kernel.ops.remove(op);
+        self.drop_line_op(op);
     }
 
     /// Whether partial writes need what they do not bring.

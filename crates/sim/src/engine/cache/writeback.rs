@@ -230,7 +230,7 @@ impl Ssd {
         }
         self.acknowledge_forced(line, op);
         let oldest = self.cache().lines.all[line as usize].oldest;
-        self.kernel.ops.remove(op);
+        let log = self.remove_line_op(op);
         self.oracle.run_ends(LINES | line);
         let keeps = self.keeps_clean_lines();
         let lines = &mut self.cache_mut().lines;
@@ -246,7 +246,7 @@ impl Ssd {
             lines.release(line);
         }
         self.flushes_lose(oldest);
-        self.serve_waiting();
+        self.serve_from(log);
         self.test_trigger(plane);
     }
 
@@ -265,7 +265,7 @@ impl Ssd {
         let cached = &self.kernel.ops.cached[op];
         let (line, trimmed, lpn) = (cached.line, cached.trimmed, self.kernel.ops[op].lpn);
         if trimmed {
-            return self.kernel.ops.remove(op);
+            return self.drop_line_op(op);
         }
         self.kernel.ops.cached[op].serving = false;
         let found = self.kernel.ops[Page(op)].tags[1];

@@ -2,6 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
+use super::spans::Spans;
 use crate::device::transaction::Fifo;
 use crate::units::{Nanos, OpId};
 
@@ -152,11 +153,18 @@ pub(in crate::engine) struct Buses {
     /// Buses that several of the dies considered in this round may request, as bits. A bit stands for all buses with its number
     /// modulo 64. Known only where writes are in the fast lane.
     pub(in crate::engine) contested: u64,
+    /// When GC held them, where that is asked for: on devices whose transfers are all granted one by one.
+    pub(in crate::engine) gc_spans: Spans,
 }
 
 impl Buses {
     pub(super) fn new(count: usize) -> Self {
-        Buses { all: vec![Bus::new(); count], dirty: Vec::with_capacity(count), contested: 0 }
+        Buses {
+            all: vec![Bus::new(); count],
+            dirty: Vec::with_capacity(count),
+            contested: 0,
+            gc_spans: Spans::default(),
+        }
     }
 
     /// Whether several dies may request a bus in this round. See `contested`.

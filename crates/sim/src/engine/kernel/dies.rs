@@ -8,6 +8,7 @@ use std::mem::offset_of;
 use std::ops::{Index, IndexMut};
 
 use super::occupancy::{Level, Occupancy};
+use super::spans::Spans;
 use crate::carry::Carrier;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
@@ -471,6 +472,8 @@ pub(in crate::engine) struct Dies {
     before: u32,
     planes_per_unit: usize,
     pages_per_entry: u32,
+    /// When GC held them, where that is asked for.
+    pub(in crate::engine) gc_spans: Spans,
     /// Units without a holder, as bits, where writes look for one.
     free: Vec<u64>,
     lists_free: bool,
@@ -503,6 +506,7 @@ impl Dies {
             before: NO_CHIPS,
             planes_per_unit: geometry.planes_per_unit as usize,
             pages_per_entry: geometry.pages_per_entry,
+            gc_spans: Spans::default(),
             free: vec![0; units.div_ceil(64)],
             lists_free: false,
         }
@@ -622,6 +626,11 @@ impl Dies {
             let planes = self[unit].gc_planes.count_ones() * self.pages_per_entry;
             self.held_gc.change_beside(self.marked_at, 1, holder == Holder::Gc, now);
             self.gc_planes.change_beside(self.marked_at, planes, holder == Holder::Gc, now);
+            if holder == Holder::Gc {
+                self.gc_spans.begin(unit.ix(), now, Nanos::NEVER);
+            } else {
+                self.gc_spans.end(unit.ix(), now);
+            }
         }
         let writes_back = |holder: Holder| matches!(holder, Holder::Writeback | Holder::Cache);
         if writes_back(before) != writes_back(holder) {

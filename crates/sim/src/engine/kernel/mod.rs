@@ -4,6 +4,7 @@ pub(super) mod buses;
 pub(super) mod dies;
 pub(super) mod occupancy;
 pub(super) mod ops;
+pub(super) mod spans;
 pub(super) mod timers;
 
 use crate::device::geometry::Geometry;
@@ -11,6 +12,7 @@ use crate::units::Nanos;
 use buses::Buses;
 use dies::Dies;
 use ops::{Ops, Parts};
+use spans::Spans;
 use timers::Timers;
 
 /// See the module's documentation.
@@ -51,5 +53,11 @@ impl Kernel {
             idle_rounds: 0,
             events_since_scan: 0,
         }
+    }
+
+    /// The times of GC are kept from now on.
+    pub(super) fn keep_spans(&mut self) {
+        self.dies.gc_spans = Spans::of(self.dies.units.len());
+        self.buses.gc_spans = Spans::of(self.buses.all.len());
     }
 }

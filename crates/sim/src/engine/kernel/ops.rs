@@ -301,10 +301,14 @@ pub(in crate::engine) struct Cached {
     pub(in crate::engine) ledger: u64,
     /// A write-back's causes up to the selection of its program.
     pub(in crate::engine) before: Blame,
+    /// The list of a write-back's waits.
+    pub(in crate::engine) log: u32,
 }
 
 /// No line.
 pub(in crate::engine) const NO_LINE: u32 = u32::MAX;
+/// No list of waits.
+pub(in crate::engine) const NO_LOG: u32 = u32::MAX;
 
 impl Blank for Cached {
     fn blank() -> Self {
@@ -318,6 +322,7 @@ impl Blank for Cached {
             serving: false,
             ledger: 0,
             before: Blame::ZERO,
+            log: NO_LOG,
         }
     }
 }

@@ -234,9 +234,10 @@ impl Ssd {
                     &mut self.stats.write
                 }
             };
-            stats.complete(blame, latency, waits);
+            let delayed = stats.complete(blame, latency, waits);
             if self.rules.extras {
                 stats.spend_extras(&extras, latency);
+                stats.delayed_by_gc += u64::from(!delayed && extras.by_gc() > 0);
             }
             if self.features.raid.is_some() {
                 let writes = usize::from(record.request.op != RequestOp::Read);

@@ -6,6 +6,7 @@ use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::cache::For;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
 use crate::engine::{Nanos, Pause, Ssd};
@@ -189,6 +190,9 @@ impl Ssd {
         self.kernel.ops[Page(op)].blame.add(Cause::DieGcOther, gc);
         self.kernel.ops[Page(op)].blame.add(Cause::DieWriteback, back);
         self.kernel.ops[Page(op)].blame.add(Cause::DieHost, wait - gc - back);
+        if self.rules.buffers {
+            self.note_line_wait(op, For::Any, [gc, 0, wait - gc]);
+        }
         if self.rules.tenants {
             self.share_anywhere(op, wait - gc - back);
         }
@@ -731,6 +735,11 @@ impl Ssd {
         let parts = turn.parts(since, self.now, page.ledger_gc, page.ledger_writeback);
         if self.rules.sorts_waits {
             self.sort_wait(op, unit, parts.host, parts.host + parts.late);
+            if self.rules.buffers {
+                let late = if self.rules.by_class { 0 } else { parts.late };
+                let others = parts.host + parts.late - late + parts.writeback;
+                self.note_line_wait(op, For::Die(unit), [parts.gc, late, others]);
+            }
         } else {
             page.blame.add(Cause::DieHost, parts.host);
             page.blame.add(Cause::DieLate, parts.late);

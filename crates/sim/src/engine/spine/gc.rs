@@ -4,6 +4,7 @@ use crate::config::{Destination, GcTime, Scope, WearLevelling};
 use crate::device::flash::{Change, Stream};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
+use crate::engine::cache::For;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
 use crate::engine::report::load;
@@ -800,7 +801,11 @@ impl Ssd {
             }
             self.kernel.ops[op].stalled = false;
             let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
-            self.kernel.ops[Page(op)].blame.add(crate::blame::Cause::Space, (self.now - since).0);
+            let waited = (self.now - since).0;
+            self.kernel.ops[Page(op)].blame.add(crate::blame::Cause::Space, waited);
+            if self.rules.buffers {
+                self.note_line_wait(op, For::Any, [waited, 0, 0]);
+            }
             self.enqueue(op, plane, true);
         }
     }

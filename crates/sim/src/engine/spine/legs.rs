@@ -66,6 +66,9 @@ impl Ssd {
             if !acknowledged {
                 let blame = &mut self.kernel.ops[Page(at)].blame;
                 causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
+                if self.rules.buffers {
+                    self.note_line_causes(at, causes);
+                }
             }
             at = mate;
         }
@@ -200,6 +203,9 @@ impl Ssd {
             (self.dev.timing.host_link(page.bytes.into()).expect("a host link"), None)
         };
         state.begin(gc, now, now + time, self.stats.last_completion);
+        if gc {
+            self.kernel.buses.gc_spans.begin(bus, now, now + time);
+        }
         self.clear_way(bus, now, now + time);
         if host {
             let (behind_gc, behind_host, own) = if port {

@@ -1,0 +1,160 @@
+//! Waits for a line: each nanosecond has the cause that the write-back whose line becomes free had then.
+//!
+//! A write-back notes its waits while writes wait for lines: each is contiguous, and ends when it is noted. Where GC and others held
+//! a die or a channel in turns, the spans of GC tell which of them did at a time. Of the rest of a wait for a die, the part by the
+//! shadow clock comes first, and the part that is late because of GC follows.
+
+use crate::blame::{BY_GC, Cause, Extra, WAITS};
+use crate::device::transaction::Class;
+use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
+use crate::engine::kernel::ops::NO_LOG;
+use crate::units::{Nanos, OpId, UnitId};
+
+/// What a write-back waited for.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) enum For {
+    /// A die.
+    Die(UnitId),
+    /// A channel.
+    Channel(usize),
+    /// One cause, or any die: GC and others have the same shares of any part of the wait.
+    Any,
+}
+
+/// A wait of a write-back.
+#[derive(Clone, Copy, Debug)]
+struct Waited {
+    until: Nanos,
+    resource: For,
+    /// GC held the resource; operations that GC has delayed did; others did.
+    gc: u64,
+    /// See `gc`.
+    late: u64,
+    /// See `gc`.
+    host: u64,
+}
+
+impl Waited {
+    /// Of the part from a time on, what is because of GC, and the rest.
+    fn after(&self, from: Nanos, kernel: &Kernel) -> (u64, u64) {
+        let (by_gc, all) = (self.gc + self.late, self.gc + self.late + self.host);
+        let part = (self.until - from).0;
+        if part >= all {
+            return (by_gc, self.host);
+        }
+        let held = match self.resource {
+            For::Die(unit) => kernel.dies.gc_spans.within(unit.ix(), from, self.until),
+            For::Channel(bus) => kernel.buses.gc_spans.within(bus, from, self.until),
+            For::Any => (u128::from(by_gc) * u128::from(part) / u128::from(all)) as u64,
+        };
+        let rest = part - held;
+        let late = if matches!(self.resource, For::Any) { 0 } else { self.late.min(rest) };
+        (held + late, rest - late)
+    }
+}
+
+/// Waits of write-backs, in lists that are used again.
+#[derive(Clone, Default)]
+pub(super) struct Logs {
+    all: Vec<Vec<Waited>>,
+    free: Vec<u32>,
+    /// The list of the write-back whose line is being given to a write that waits.
+    freed: Option<u32>,
+}
+
+impl Logs {
+    pub(super) fn power_cut(&mut self) {
+        *self = Logs::default();
+    }
+
+    fn add(&mut self, log: &mut u32, waited: Waited) {
+        if *log == NO_LOG {
+            *log = self.free.pop().unwrap_or_else(|| {
+                self.all.push(Vec::new());
+                self.all.len() as u32 - 1
+            });
+        }
+        self.all[*log as usize].push(waited);
+    }
+
+    fn forget(&mut self, log: u32) {
+        if log != NO_LOG {
+            self.all[log as usize].clear();
+            self.free.push(log);
+        }
+    }
+}
+
+impl Ssd {
+    /// A write-back has waited for `gc`, `late` and `host` until now.
+    #[inline(never)]
+    pub(in crate::engine) fn note_line_wait(&mut self, op: OpId, resource: For, [gc, late, host]: [u64; 3]) {
+        if self.kernel.ops[op].class != Class::Cache || gc + late + host == 0 || self.cache().waiting.is_empty() {
+            return;
+        }
+        let waited = Waited { until: self.now, resource, gc, late, host };
+        let Some(cache) = &mut self.features.cache else { return };
+        cache.logs.add(&mut self.kernel.ops.cached[op].log, waited);
+    }
+
+    /// The same of causes that it is charged in service, where it waits for its channel or, for one cause, in its die.
+    #[inline(never)]
+    pub(in crate::engine) fn note_line_causes(&mut self, op: OpId, causes: &[(Cause, u64)]) {
+        let waits = || causes.iter().filter(|(cause, _)| (*cause as usize) < WAITS);
+        let gc = waits().filter(|(cause, _)| BY_GC.contains(cause)).map(|(_, ns)| ns).sum::<u64>();
+        let host = waits().map(|(_, ns)| ns).sum::<u64>() - gc;
+        let channel = self.kernel.ops[op].channel.ix();
+        let resource = if gc > 0 && host > 0 { For::Channel(channel) } else { For::Any };
+        self.note_line_wait(op, resource, [gc, 0, host]);
+    }
+
+    /// The first of the writes that wait for a line is another one, or none: the times of GC are needed from when it began to wait.
+    pub(super) fn first_waits(&mut self) {
+        let head = self.cache().waiting.head();
+        let from = if head.is_some() { self.kernel.ops[head].waits_since } else { Nanos::NEVER };
+        self.kernel.dies.gc_spans.need(from);
+        self.kernel.buses.gc_spans.need(from);
+    }
+
+    /// A write has waited for a line until now.
+    pub(super) fn charge_line_wait(&mut self, write: OpId) {
+        let since = self.kernel.ops[write].waits_since;
+        let (mut gc, mut host) = (0, 0);
+        let logs = &self.cache().logs;
+        if let Some(log) = logs.freed {
+            let waits = logs.all[log as usize].iter().rev().take_while(|waited| waited.until > since);
+            for (by_gc, by_host) in waits.map(|waited| waited.after(since, &self.kernel)) {
+                gc += by_gc;
+                host += by_host;
+            }
+        }
+        let wait = (self.now - since).0;
+        law!(gc + host <= wait, "law: a write-back waits for no longer than the write that gets its line");
+        self.charge_extra(write, Extra::Cache, wait - gc - host);
+        self.charge_extra(write, Extra::CacheGc, gc);
+        self.charge_extra(write, Extra::CacheHost, host);
+    }
+
+    /// The line of a write-back is free: writes that wait are served, and what that write-back waited for is what they did.
+    pub(super) fn serve_from(&mut self, log: u32) {
+        self.cache_mut().logs.freed = (log != NO_LOG).then_some(log);
+        self.serve_waiting();
+        let logs = &mut self.cache_mut().logs;
+        logs.freed = None;
+        logs.forget(log);
+    }
+
+    /// A write-back ends, or is not needed. Returns the list of its waits.
+    pub(super) fn remove_line_op(&mut self, op: OpId) -> u32 {
+        let log = std::mem::replace(&mut self.kernel.ops.cached[op].log, NO_LOG);
+        self.kernel.ops.remove(op);
+        log
+    }
+
+    /// The write-back of a trimmed line is not needed.
+    pub(super) fn drop_line_op(&mut self, op: OpId) {
+        let log = self.remove_line_op(op);
+        self.cache_mut().logs.forget(log);
+    }
+}
