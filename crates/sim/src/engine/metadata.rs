@@ -81,7 +81,7 @@ impl Ssd {
         let running = &self.gc.jobs[self.kernel.ops[op].job.0];
         let due = running.metadata;
         if due.read == 0 {
-            return self.program_metadata(op, due.filled[usize::from(due.count) - 1]);
+            return self.program_metadata(op, due.filled[usize::from(due.count) - 1], true);
         }
         let offset = self.dev.geometry.pages_per_block - due.read;
         let mut pages = PageSet::EMPTY;
@@ -95,10 +95,13 @@ impl Ssd {
         self.kernel.ops[op].legs = self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst);
     }
 
-    /// Takes the next metadata page of a block and sets up its program.
-    fn program_metadata(&mut self, op: OpId, block: BlockId) {
+    /// Takes the next metadata page of a block and sets up its program. `gc`: a collection has filled the block.
+    fn program_metadata(&mut self, op: OpId, block: BlockId, gc: bool) {
         let page = self.dev.flash.take_metadata(block);
         self.stats.count_programs(Class::Metadata, 1);
+        if self.rules.tenants {
+            self.tenant_closes(block, gc);
+        }
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
         self.kernel.ops[op].pages = PageSet::one(page);
         self.kernel.ops[op].legs = self.dev.timing.program(self.dev.place(page), burst);
@@ -132,7 +135,8 @@ impl Ssd {
     pub(super) fn begin_metadata(&mut self, op: OpId, unit: UnitId) {
         let plane = self.kernel.ops[op].plane;
         let block = self.dev.geometry.block_of(self.kernel.ops[op].pages[0]);
-        if self.is_of_gc(op) {
+        let gc = self.is_of_gc(op);
+        if gc {
             let k = self.dev.geometry.plane_in_unit(plane);
             self.seize_for_gc(unit, 1 << k, plane);
         } else {
@@ -140,7 +144,7 @@ impl Ssd {
             self.update_lag(op, unit);
             self.seize_unit(unit, Holder::Host, plane);
         }
-        self.program_metadata(op, block);
+        self.program_metadata(op, block, gc);
         self.kernel.ops[op].leg = 0;
         self.kernel.dies[unit].occupy(op);
         self.run_leg(op);
@@ -163,12 +167,15 @@ impl Ssd {
         self.test_trigger(plane);
     }
 
-    /// A page has landed in no time, and so does the metadata that becomes due.
+    /// A page has landed in no time, and so does the metadata that becomes due. `gc`: a collection has put the page there.
     #[inline(always)]
-    pub(super) fn write_metadata_now(&mut self, block: BlockId) {
+    pub(super) fn write_metadata_now(&mut self, block: BlockId, gc: bool) {
         while self.rules.metadata && self.dev.flash.wants_metadata(block) {
             let page = self.dev.flash.take_metadata(block);
             self.stats.count_programs(Class::Metadata, 1);
+            if self.rules.tenants {
+                self.tenant_closes(block, gc);
+            }
             self.land_metadata(page);
         }
     }
@@ -190,7 +197,7 @@ impl Ssd {
             self.dev.wear.lose_block(geometry.page(block, 0), geometry.data_pages);
         }
         for block in (0..self.dev.geometry.planes * self.dev.geometry.blocks_per_plane).map(BlockId) {
-            self.write_metadata_now(block);
+            self.write_metadata_now(block, false);
         }
     }
 }

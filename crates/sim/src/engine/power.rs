@@ -331,7 +331,7 @@ impl Ssd {
         self.dev.flash.land(page, block, Lpn::NONE);
         self.oracle.store(page, tag);
         self.host_programmed(page, lost);
-        self.write_metadata_now(block);
+        self.write_metadata_now(block, false);
         true
     }
 
@@ -364,7 +364,7 @@ impl Ssd {
         self.dev.map.set(tag.lpn, Location::Flash(page));
         self.oracle.store(page, tag);
         self.host_programmed(page, lost);
-        self.write_metadata_now(block);
+        self.write_metadata_now(block, false);
     }
 
     /// By logical page, the newest version on flash and its page; of equal versions, the one outside interrupted collections.
@@ -479,7 +479,7 @@ impl Ssd {
         self.dev.map.set(lpn, Location::Flash(to));
         self.oracle.store(to, tag);
         self.follow_errors(from, to, block, true);
-        self.write_metadata_now(block);
+        self.write_metadata_now(block, true);
     }
 
     /// A free page of a plane for recovery.

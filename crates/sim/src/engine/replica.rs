@@ -373,6 +373,9 @@ impl Ssd {
             }
             let page = self.dev.flash.take_page(plane, Stream::Host, false).expect("a plane with room");
             self.stats.count_programs(Class::Replica, 1);
+            if self.rules.tenants {
+                self.tenant_copied(lpn);
+            }
             return self.begin_copy(lpn, page, tag, Verb::Program);
         }
     }

@@ -45,9 +45,9 @@ pub struct Tenant {
     pub breakdown_ns: ByOp<Breakdown>,
     /// Reads and writes per second of simulated time.
     pub iops: Option<f64>,
-    /// Pages programmed for its writes.
+    /// Pages programmed for its writes: their data, metadata of blocks that they fill, and second copies of its pages.
     pub programs: u64,
-    /// Pages of its data that GC programmed, copybacks included.
+    /// Pages that GC programmed for its data: copybacks, metadata of blocks that these fill, and skipped pages are included.
     pub gc_programs: u64,
     /// Both / its pages written.
     pub write_amplification: Option<f64>,

@@ -193,6 +193,51 @@ fn pages_that_were_there_before_belong_to_the_owner_of_their_range() {
     assert_eq!(moved[0] + moved[1], all.flash.programs.gc);
 }
 
+/// Two tenants of one die: A writes pages of a block until the last, which is B's. Its metadata is programmed for B.
+#[test]
+fn metadata_counts_for_the_tenant_of_the_page_that_fills_the_block() {
+    let mut dut = Dut::new(&config(&format!(
+        "{}geometry.pages_per_block = 8
+        device.over_provisioning = 0.3
+        schemes.path = \"fastgc\"
+        nvme = {{ arbitration = \"rr\", queues = [{{ name = \"a\", match = \"rest\" }}, {{ name = \"b\", match = \"rest\" }}] }}",
+        array(1, 1, 1, 1)
+    )));
+    let metadata = 8 - u64::from(dut.ssd.geometry().data_pages);
+    let data = 8 - metadata;
+    for page in 0..data {
+        submit(&mut dut, u8::from(page + 1 == data), page * 1_000_000, RequestOp::Write, page);
+    }
+    dut.completed();
+    let all = summary(&dut.ssd);
+    let tenants = &all.tenants.as_ref().unwrap().0;
+    assert!(metadata > 0 && all.flash.programs.metadata == metadata);
+    assert_eq!((tenants[0].1.programs, tenants[1].1.programs), (data - 1, 1 + metadata));
+    assert_eq!(tenants[1].1.write_amplification, Some((1 + metadata) as f64));
+}
+
+#[test]
+fn second_copies_count_for_the_tenant_of_their_page() {
+    let mut dut = Dut::new(&config(
+        "geometry = { channels = 3, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 4 }
+        timing = { read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }
+        device = { exclusion = \"chip\", over_provisioning = 0.843 }
+        gc = { threshold = \"27 pages\" }
+        schemes = { route = { dpr = { k = 1, replica_pages = 0.02 } } }
+        nvme = { arbitration = \"rr\", queues = [{ name = \"a\", match = \"rest\" }, { name = \"b\", match = \"rest\" }] }",
+    ));
+    // The sixth page of chip 0 makes it due. A read of a page of B waits for the collection, so a copy of that page is made.
+    for (i, page) in [0, 3, 6, 9, 3, 6].into_iter().enumerate() {
+        submit(&mut dut, u8::from(page == 0), i as u64 * 1_000_000, RequestOp::Write, page);
+    }
+    submit(&mut dut, 0, 5_700_000, RequestOp::Read, 0);
+    dut.completed();
+    let all = summary(&dut.ssd);
+    let tenants = &all.tenants.as_ref().unwrap().0;
+    assert_eq!(all.flash.programs.replica, 1);
+    assert_eq!((tenants[0].1.programs, tenants[1].1.programs), (5, 2));
+}
+
 #[test]
 fn rules_name_what_queues_lack() {
     let queue = "{ name = \"a\", match = \"rest\" }";
@@ -311,8 +356,12 @@ proptest! {
         prop_assert_eq!(sum(&|t| t.pages.read), all.pages.read);
         prop_assert_eq!(sum(&|t| t.bytes.written), all.bytes.written);
         let flash = &all.flash;
-        prop_assert_eq!(sum(&|t| t.programs), flash.programs.host + flash.programs.cache);
-        prop_assert_eq!(sum(&|t| t.gc_programs), flash.programs.gc + flash.copybacks);
+        let [own, gc] = [sum(&|t| t.programs), sum(&|t| t.gc_programs)];
+        let host = flash.programs.host + flash.programs.cache + flash.programs.replica;
+        let moved = flash.programs.gc + flash.copybacks + flash.programs.wasted;
+        // Metadata is caused by either.
+        prop_assert!(own >= host && gc >= moved, "{} of {}, {} of {}", own, host, gc, moved);
+        prop_assert_eq!(own + gc, flash.programs.total + flash.copybacks);
         let times: u128 = tenants.iter().map(|(_, t)| t.breakdown_ns.all.sum()).sum();
         prop_assert_eq!(times, all.breakdown_ns.all.sum());
         for ((_, tenant), (_, row)) in tenants.iter().zip(&all.interference_ns.as_ref().unwrap().0) {

@@ -1,9 +1,26 @@
 //! Programs by tenant. They are counted where the flash counters count them, when a program is selected, so that both agree at
-//! any time: at the start of measuring, and after a power cut.
+//! any time: at the start of measuring, and after a power cut. Metadata of a block and pages that a write point skips count for the
+//! tenant of the page that caused them, a second copy for that of its page.
 
-use crate::engine::Ssd;
+use super::Nvme;
+use crate::engine::{Device, Ssd};
 use crate::policy::PageSet;
-use crate::units::{Lpn, OpId, Ppn};
+use crate::units::{BlockId, Lpn, OpId, Ppn};
+
+impl Nvme {
+    /// The tenant of the first page of a block that holds data, in an order of offsets; the first tenant if none does.
+    fn owner_in(&self, dev: &Device, block: BlockId, offsets: impl Iterator<Item = u32>) -> usize {
+        let mut held = offsets.map(|offset| dev.flash.lpn_of(dev.geometry.page(block, offset)));
+        held.find(|lpn| lpn.is_some()).and_then(|lpn| self.owners.get(lpn.ix())).map_or(0, |owner| usize::from(*owner))
+    }
+
+    /// A write point skips so many pages, so that it stands at the offset of the next page of a victim.
+    #[cold]
+    pub(in crate::engine) fn skips(&mut self, dev: &Device, victim: BlockId, pages: u32) {
+        let tenant = self.owner_in(dev, victim, 0..dev.geometry.data_pages);
+        self.counts[tenant].programs[1] += u64::from(pages);
+    }
+}
 
 impl Ssd {
     /// A command programs pages of the host or of the write cache.
@@ -47,6 +64,20 @@ impl Ssd {
         if let Some(owner) = self.owner_of(lpn) {
             self.count_tenant_program(usize::from(owner), true);
         }
+    }
+
+    /// The second copy of a logical page is programmed.
+    #[inline(never)]
+    pub(in crate::engine) fn tenant_copied(&mut self, lpn: Lpn) {
+        self.count_tenant_program(usize::from(self.owner_of(lpn).unwrap_or(0)), false);
+    }
+
+    /// The metadata of a block is programmed: for the tenant of the last of its pages that still holds data. `gc`: a collection has
+    /// filled it.
+    #[inline(never)]
+    pub(in crate::engine) fn tenant_closes(&mut self, block: BlockId, gc: bool) {
+        let tenant = self.nvme().owner_in(&self.dev, block, (0..self.dev.geometry.data_pages).rev());
+        self.count_tenant_program(tenant, gc);
     }
 
     fn owner_of(&self, lpn: Lpn) -> Option<u8> {

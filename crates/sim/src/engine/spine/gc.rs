@@ -355,9 +355,13 @@ impl Ssd {
         let collector = self.schemes.collector_of(&mut running.former);
         let mut step = collector.next(&self.dev.view(self.now), &mut running.job);
         while let Step::Skip(victim, pages, stream) = step {
-            let plane = self.dev.geometry.plane_of_block(running.job.victims[victim]);
+            let block = running.job.victims[victim];
+            let plane = self.dev.geometry.plane_of_block(block);
             self.dev.flash.skip_pages(plane, stream, pages);
             self.stats.flash.programs.waste(pages);
+            if let Some(nvme) = &mut self.features.nvme {
+                nvme.skips(&self.dev, block, pages);
+            }
             step = collector.next(&self.dev.view(self.now), &mut running.job);
         }
         if self.rules.stages {

@@ -251,7 +251,7 @@ impl Ssd {
                     lpn.0 += planes;
                 }
                 self.host_programmed(page, false);
-                self.write_metadata_now(block);
+                self.write_metadata_now(block, false);
             }
         }
         ControlFlow::Continue(())
@@ -519,7 +519,7 @@ impl Ssd {
             self.host_programmed(page, false);
         }
         if self.rules.metadata {
-            self.write_metadata_now(self.dev.geometry.block_of(page));
+            self.write_metadata_now(self.dev.geometry.block_of(page), false);
         }
     }
 
@@ -597,6 +597,9 @@ impl Ssd {
                     let plane = self.dev.geometry.plane_of_block(job.victims[victim]);
                     self.dev.flash.skip_pages(plane, stream, pages);
                     self.stats.flash.programs.waste(pages);
+                    if let Some(nvme) = &mut self.features.nvme {
+                        nvme.skips(&self.dev, job.victims[victim], pages);
+                    }
                 }
                 Step::Place | Step::Stage | Step::Reserve(_) => unreachable!("pages in no time are never in hand"),
                 Step::Erase => {
@@ -736,7 +739,7 @@ impl Ssd {
             self.tenant_moved(self.dev.flash.lpn_of(from));
         }
         self.land_moved(from, to, tag, !inside);
-        self.write_metadata_now(self.dev.geometry.block_of(to));
+        self.write_metadata_now(self.dev.geometry.block_of(to), true);
         to
     }
 }
