@@ -633,6 +633,38 @@ fn a_read_fills_a_line_that_was_taken_while_it_ran() {
     assert_eq!((flush.completion, summary(&dut.ssd).cache.unwrap().fill_reads), (Nanos(1_340_241), 0));
 }
 
+/// The same if another partial write of the page comes while the read runs.
+#[test]
+fn a_read_fills_a_line_although_another_part_is_written_meanwhile() {
+    let one_line = config("geometry.channels = 2\ncache.size = \"4KiB\"");
+    let mut dut = Dut::new(&one_line);
+    dut.read(0, PAGE, PAGE);
+    dut.write(100_000, 0, PAGE);
+    dut.write(680_000, PAGE, 512);
+    dut.read(680_001, PAGE, PAGE);
+    dut.write(690_000, PAGE + 512, 512);
+    dut.flush(800_000);
+    let flush = dut.completed().into_iter().find(|one| one.op == RequestOp::Flush).unwrap();
+    assert_eq!((flush.completion, summary(&dut.ssd).cache.unwrap().fill_reads), (Nanos(1_340_241), 0));
+    // A line that held a part before the read began, and is written meanwhile, is complete at the turn of its fill read.
+    let fills = |held: u64| {
+        let mut dut = Dut::new(&one_die(4, "cache.read = \"all\""));
+        dut.read(0, PAGE, held);
+        dut.read(1_000_000, PAGE + 512, PAGE - 512);
+        dut.write(1_010_000, PAGE, 512);
+        let done = dut.completed();
+        assert_eq!(done[1].completion, Nanos(1_050_000 + (PAGE - 512) * 5 / 4));
+        summary(&dut.ssd).cache.unwrap().fill_reads
+    };
+    assert_eq!(fills(512), 0);
+    // A read that ran before its page had a line fills none.
+    let mut dut = Dut::new(&one_die(4, "cache.read = \"all\"\nprecondition.mode = \"sequential\""));
+    dut.read(1_000_000, PAGE + 512, PAGE - 512);
+    dut.write(1_010_000, PAGE, 512);
+    dut.completed();
+    assert_eq!(summary(&dut.ssd).cache.unwrap().fill_reads, 1);
+}
+
 /// A flush waits for no line of a page that was trimmed since, nor for an older one that is being programmed.
 #[test]
 fn a_flush_waits_for_nothing_that_is_trimmed() {

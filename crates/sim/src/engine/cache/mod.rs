@@ -46,8 +46,8 @@ pub(super) struct Cache {
     /// Whether the cache survives power cuts.
     protected: bool,
     lines: Lines,
-    /// By logical page: writes and trims admitted.
-    versions: Vec<u32>,
+    /// By logical page: how often what is on flash has been replaced or trimmed.
+    bases: Vec<u32>,
     /// Writes that wait for a line; only the first is served.
     waiting: Fifo,
     /// Place of the last write or flush in the order of their admission.
@@ -89,7 +89,7 @@ impl Cache {
             most_dirty: keys.plp_budget.unwrap_or(lines).min(lines),
             protected: config.device.power_loss_protection,
             lines: Lines::new(lines, sectors, geometry.mapped, ready, lru, by_write),
-            versions: vec![0; geometry.mapped as usize],
+            bases: vec![0; geometry.mapped as usize],
             waiting: Fifo::EMPTY,
             place: 0,
             flushes: Vec::new(),
@@ -120,6 +120,12 @@ impl Cache {
     fn share(&self, dirty: u32, ppm: Ppm) -> std::cmp::Ordering {
         let (dirty, most) = (u64::from(dirty) * Ppm::ONE, u64::from(ppm.0) * u64::from(self.most_dirty));
         dirty.cmp(&most)
+    }
+
+    /// What is on flash of a page is replaced, or trimmed.
+    fn replaces_base(&mut self, lpn: Lpn) {
+        let base = &mut self.bases[lpn.ix()];
+        *base = base.wrapping_add(1);
     }
 
     /// The next place among writes and flushes.
@@ -203,9 +209,7 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn write_cached(&mut self, op: OpId, measured: bool) -> bool {
         let (lpn, fua) = (self.kernel.ops[op].lpn, self.host.requests[self.kernel.ops[op].request].marks.fua);
-        let cache = self.cache_mut();
-        cache.versions[lpn.ix()] = cache.versions[lpn.ix()].wrapping_add(1);
-        let place = cache.next_place();
+        let place = self.cache_mut().next_place();
         self.kernel.ops.cached[op].place = place;
         if !self.rules.buffers {
             self.cache_mut().bypassing += 1;
@@ -522,8 +526,7 @@ impl Ssd {
 
     #[inline(never)]
     fn trims_cached(&mut self, lpn: Lpn) {
-        let cache = self.cache_mut();
-        cache.versions[lpn.ix()] = cache.versions[lpn.ix()].wrapping_add(1);
+        self.cache_mut().replaces_base(lpn);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
             && self.rules.buffers
             && self.kernel.ops[newest].class == Class::Host

@@ -6,7 +6,7 @@ use crate::config::CacheRead;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
-use crate::engine::kernel::ops::{NO_LINE, Page};
+use crate::engine::kernel::ops::Page;
 use crate::units::{Lpn, OpId, Ppn, UnitId};
 
 /// Where a read is served now.
@@ -107,14 +107,10 @@ impl Ssd {
             }
             Served::Flash(at) => {
                 let cache = self.cache();
-                let (line, version) = (cache.lines.of(lpn), cache.versions[lpn.ix()]);
+                let (line, base) = (cache.lines.of(lpn), cache.bases[lpn.ix()]);
+                let waits = matches!(self.dev.map.get(lpn), Location::Staged(_));
                 let cached = &mut self.kernel.ops.cached[op];
-                (cached.line, cached.period) = (NO_LINE, version);
-                if line != NONE && self.cache().lines.all[line as usize].is_dirty() {
-                    let period = self.cache().lines.all[line as usize].period;
-                    let cached = &mut self.kernel.ops.cached[op];
-                    (cached.line, cached.period) = (line, period);
-                }
+                (cached.fills, cached.period) = (line != NONE || waits, base);
                 let before = self.kernel.ops[op].unit;
                 self.begin_read(op, at, unit);
                 let state = &self.kernel.dies[before];
@@ -149,26 +145,20 @@ impl Ssd {
         }
     }
 
-    /// The data of a host read is out: its sectors are in the line of its page, if that still lacks them, or a line is taken.
+    /// The data of a host read is out: its sectors are in the line of its page, if that still lacks them, or a line is taken. A newer
+    /// version of the page keeps them if one had begun before the read: it has, or will have, what it brings itself.
     #[inline(never)]
     pub(in crate::engine) fn read_brings(&mut self, op: OpId) {
         let (now, lpn, sectors) = (self.now, self.kernel.ops[op].lpn, self.sectors(op));
-        let (line, period) = (self.kernel.ops.cached[op].line, self.kernel.ops.cached[op].period);
-        if line != NO_LINE {
-            if self.cache().lines.all[line as usize].period == period {
-                self.fills(op, line, sectors);
-            }
-            return;
-        }
+        let (fills, base) = (self.kernel.ops.cached[op].fills, self.kernel.ops.cached[op].period);
         let cache = self.cache_mut();
-        let here = cache.lines.of(lpn);
-        if cache.versions[lpn.ix()] != period {
-            // A newer version has come since it began.
+        if cache.bases[lpn.ix()] != base {
+            // What was read is on flash no longer.
             return;
         }
+        let here = cache.lines.of(lpn);
         if !matches!(self.dev.map.get(lpn), Location::Flash(_)) {
-            // A write that waited for a line when it began has got one.
-            if here != NONE {
+            if fills && here != NONE {
                 self.fills(op, here, sectors);
             }
             return;
@@ -209,7 +199,9 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn written_through(&mut self, op: OpId, newest: bool) {
         let (now, lpn, place) = (self.now, self.kernel.ops[op].lpn, self.kernel.ops.cached[op].place);
-        self.cache_mut().bypassing -= 1;
+        let cache = self.cache_mut();
+        cache.bypassing -= 1;
+        cache.replaces_base(lpn);
         self.flushes_lose(place);
         if !newest || !self.writes_through() {
             return;

@@ -228,6 +228,7 @@ impl Ssd {
         if newest {
             self.discard_old(op);
         }
+        self.cache_mut().replaces_base(lpn);
         self.acknowledge_forced(line, op);
         let oldest = self.cache().lines.all[line as usize].oldest;
         let log = self.remove_line_op(op);

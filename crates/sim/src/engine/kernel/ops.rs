@@ -285,8 +285,10 @@ impl Blank for TenantPage {
 pub(in crate::engine) struct Cached {
     /// Its line, and the line's period of dirtiness: a host write's from the moment it has one, and that of a write-back.
     pub(in crate::engine) line: u32,
-    /// See `line`. Of a host read: the number of writes of its page before it began.
+    /// See `line`. Of a host read: how often what is on flash of its page had been replaced when it began.
     pub(in crate::engine) period: u32,
+    /// A host read: its page had a line, or a write that waited for one, when it began.
+    pub(in crate::engine) fills: bool,
     /// A host write's place among writes and flushes.
     pub(in crate::engine) place: u64,
     /// The earlier write of its page that waits for a line, too.
@@ -315,6 +317,7 @@ impl Blank for Cached {
         Cached {
             line: NO_LINE,
             period: 0,
+            fills: false,
             place: 0,
             behind: OpId::NONE,
             trimmed: false,
