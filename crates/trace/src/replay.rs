@@ -258,6 +258,8 @@ pub struct Replay {
     accepted: u64,
     accepted_first_pass: u64,
     first_ns: Option<u64>,
+    /// Arrival of the first request: later than 0 after a flush. The digest counts from there, as if there were no flushes.
+    lead_ns: u64,
     last_ns: u64,
     /// Shift of the current pass.
     shift_ns: u64,
@@ -327,6 +329,7 @@ impl Replay {
             accepted: 0,
             accepted_first_pass: 0,
             first_ns: None,
+            lead_ns: 0,
             last_ns: 0,
             shift_ns: 0,
             period_ns: 0,
@@ -343,7 +346,7 @@ impl Replay {
 
     /// The next request as the device gets it, or `None` at the end.
     ///
-    /// The first arrives at 0, arrivals never go back, addresses are whole sectors inside the device (trims shrink to
+    /// The first arrives at 0 (a flush, if the trace begins with one and the reader yields flushes), arrivals never go back, addresses are whole sectors inside the device (trims shrink to
     /// whole sectors, everything else grows). [`Replay::extents`] says where the bytes lie: `offset` is where the first
     /// of them begin, `bytes` counts all. Pass `k` of a repeated trace is shifted by `k` times (last arrival +
     /// mean gap); the time scale applies after that.
@@ -365,7 +368,8 @@ impl Replay {
                     self.flushes.iter_mut().for_each(|digest| digest.add(&record));
                 }
                 if let Some(digest) = self.digest.as_mut() {
-                    digest.add_scattered(&record, &self.extents);
+                    let time_ns = record.time_ns.saturating_sub(self.lead_ns);
+                    digest.add_scattered(&Record { time_ns, ..record }, &self.extents);
                 }
                 return Ok(Some(record));
             }
@@ -457,7 +461,8 @@ impl Replay {
     /// A flush has a time and no data. It is not counted among the requests, so runs with and without a cache see the same ones.
     #[cold]
     fn time_flush(&mut self, record: Record) -> Result<(), TraceError> {
-        let time_ns = self.first_ns.map_or(0, |first| record.time_ns.saturating_sub(first));
+        let first = *self.first_ns.get_or_insert(record.time_ns);
+        let time_ns = record.time_ns.saturating_sub(first);
         self.held.push(Record { time_ns, ..record });
         if self.fit.loops > 1 && self.pass == 0 {
             return Ok(());
@@ -522,6 +527,9 @@ impl Replay {
             self.last_ns = since;
         }
         let time_ns = self.arrival(since)?;
+        if self.accepted == 0 {
+            self.lead_ns = time_ns;
+        }
         if !self.held.is_empty() {
             self.release_flushes(u64::MAX)?;
         }

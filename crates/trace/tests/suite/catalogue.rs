@@ -999,6 +999,23 @@ fn flushes_do_not_move_the_passes_of_a_repeated_trace() {
     }
 }
 
+/// A flush before the first request has its own time, so the first request arrives after it.
+#[test]
+fn a_trace_that_begins_with_a_flush_begins_there() {
+    let temp = file(b"700 f 0 0\n900 f 0 0\n1000 w 0 4096\n1100 w 4096 4096\n");
+    let run = |flushes, loops| {
+        let format = Options { flushes, ..format("columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,sep=space") };
+        let (records, replay) = replay(temp.path(), &format, Fit { loops, ..Fit::new(1 << 20) }).expect("fits");
+        (records.iter().map(|r| (r.time_ns, r.op == Op::Flush)).collect::<Vec<_>>(), replay.digest())
+    };
+    let (plain, digest) = run(false, 1);
+    assert_eq!(plain, [(0, false), (100, false)]);
+    let pass = |from| [(from, true), (from + 200, true), (from + 300, false), (from + 400, false)];
+    assert_eq!(run(true, 1), (pass(0).to_vec(), digest), "the digest is that of the requests");
+    // The second pass begins after the last arrival, 400, and the mean gap of two requests.
+    assert_eq!(run(true, 2).0, [pass(0), pass(800)].concat());
+}
+
 /// The clock of a simulation ends at 2^61 - 1 ns, whatever loops and scale make of the times in the file.
 #[test]
 fn case_34_arrivals_end_with_the_clock() {
