@@ -180,8 +180,6 @@ pub struct RunOutcome {
     pub perf: Perf,
     /// Ids and places of the device.
     pub geometry: Geometry,
-    /// Whether the requests arrived in a closed loop.
-    pub closed: bool,
     /// One row per request, if they were wanted in memory.
     pub requests: Option<Frame>,
     /// One row per window of time, if they were wanted in memory.
@@ -406,7 +404,7 @@ impl Ready {
         if let Some(file) = perf_file {
             files.push(written(file, &json(&perf))?);
         }
-        let (geometry, closed) = (device.geometry().clone(), input.closed());
+        let geometry = device.geometry().clone();
         Ok(RunOutcome {
             outcome,
             spread,
@@ -415,7 +413,6 @@ impl Ready {
             remarks,
             perf,
             geometry,
-            closed,
             requests,
             series,
             blocks,

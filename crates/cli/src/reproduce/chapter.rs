@@ -7,7 +7,6 @@ use ssdlab_lab::input::{Origin, Provenance, Requests, When, find_workload, has_r
 use ssdlab_lab::names::clip_line;
 use ssdlab_lab::settings::{Settings, Sources};
 use ssdlab_lab::text::count;
-use ssdlab_lab::variants::figures::overloaded;
 use ssdlab_lab::variants::points::{Point, sweep};
 use ssdlab_sim::config::Config;
 use ssdlab_sim::units::Warmup;
@@ -441,7 +440,7 @@ fn facts(
     }
     facts.extend(load.map(|text| ("load", text)));
     let all = || results.iter().flat_map(|results| &results.runs);
-    let overloaded: Vec<&Run> = all().filter(|(_, summary)| overloaded(summary)).map(|(run, _)| run).collect();
+    let overloaded: Vec<&Run> = all().filter(|(_, summary)| summary.overload.is_some()).map(|(run, _)| run).collect();
     if !overloaded.is_empty() {
         let mut names: Vec<String> =
             overloaded.iter().map(|run| format!("{} on {}", run.scheme, run.workload)).collect();

@@ -38,6 +38,7 @@ pub fn value(explained: &Explained) -> Json {
             "value_ns": one.value,
             "ratio": one.value.zip(base).map(|(value, base)| value as f64 / base as f64),
             "write_amplification": one.write_amplification,
+            "write_amplification_bytes": one.write_amplification_bytes,
             "note": one.about.or(one.note),
         })
     });

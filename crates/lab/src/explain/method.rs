@@ -283,7 +283,6 @@ pub fn find(records: &mut Records, at: Option<At>, known: Option<&Known>) -> Res
     if records.tenants && !world.features.contains(&Extra::Arbitration) {
         world.features.push(Extra::Arbitration);
     }
-    world.overloaded = known.is_some_and(|known| patterns::overloaded(known).is_some());
     let mut findings = Findings {
         at,
         kind,

@@ -86,12 +86,12 @@ pub fn watched(
     progress: &mut dyn Progress,
 ) -> Result<(Records, Known, RunOutcome)> {
     let config = settings.config.clone();
-    let watch = Watch::new(&config);
+    let watch = Watch::new();
     let ready = Run::new(settings.clone(), how, Moment::now())?.open(requests)?;
     let done = ready.simulate_watched(outputs, progress, Some(Box::new(watch.clone())))?;
     let tenants = done.outcome.summary.tenants.as_ref().map_or(&[][..], |tenants| &tenants.0);
     let tenants = tenants.iter().map(|(name, _)| name.clone()).collect();
-    let (records, known) = watch.finish(done.geometry.clone(), &config, done.closed, tenants)?;
+    let (records, known) = watch.finish(done.geometry.clone(), &config, done.outcome.summary.overload, tenants)?;
     Ok((records, known, done))
 }
 
@@ -127,7 +127,7 @@ pub fn explain(
                 .into_iter()
                 .map(|outcome| {
                     let summary = same_requests(requests, &done.outcome.summary, outcome?.summary)?;
-                    Ok((findings.at.value(&summary), summary.write_amplification))
+                    Ok((findings.at.value(&summary), amplification(&summary)))
                 })
                 .collect()
         }
@@ -143,7 +143,7 @@ pub fn explain(
                 let (mut records, _, own) = outcome?;
                 let summary = same_requests(requests, &done.outcome.summary, own.outcome.summary)?;
                 let value = find(&mut records, Some(findings.at), None).ok().and_then(|found| found.value);
-                Ok((value, summary.write_amplification))
+                Ok((value, amplification(&summary)))
             };
             let mut runs = Vec::new();
             for candidate in chosen.iter().enumerate() {
@@ -177,8 +177,12 @@ pub fn explain_rows(path: &Path, at: Option<At>) -> Result<Explained> {
     Ok(Explained { findings, known: None, tried: Vec::new(), refused: Vec::new(), verdict, done: None })
 }
 
-/// What a run with a change has shown: the measure, and write amplification.
-type Shown = (Option<u64>, Option<f64>);
+/// What a run with a change has shown: the measure, and write amplification in pages and in bytes.
+type Shown = (Option<u64>, [Option<f64>; 2]);
+
+fn amplification(summary: &Summary) -> [Option<f64>; 2] {
+    [summary.write_amplification, summary.write_amplification_bytes]
+}
 
 /// The summary of a run with a change, if it has served the requests of the base. Of a recording that is fitted to the device,
 /// another device serves others.

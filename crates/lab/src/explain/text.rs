@@ -5,7 +5,7 @@ use ssdlab_sim::blame::Cause;
 use crate::explain::at::At;
 use crate::explain::explained::Explained;
 use crate::explain::method::Findings;
-use crate::explain::patterns::{Pattern, overloaded};
+use crate::explain::patterns::Pattern;
 use crate::explain::records::{Reason, Record};
 use crate::explain::tries::Tried;
 use crate::explain::watch::Known;
@@ -25,9 +25,9 @@ const NAMED: i128 = 100;
 pub fn text(explained: &Explained, top: usize) -> String {
     let (findings, known) = (&explained.findings, explained.known.as_ref());
     let mut lines: Vec<(String, String)> = Vec::new();
-    if let Some((what, factor)) = known.and_then(overloaded) {
-        let text =
-            format!("arrivals ask for {factor:.2} times what the {} can serve; everything below is moot", what.words());
+    if let Some(overload) = known.and_then(|known| known.overload) {
+        let (factor, what) = (overload.factor, overload.resource.words());
+        let text = format!("arrivals ask for {factor:.2} times what the {what} can serve; everything below is moot");
         lines.push(("overload".into(), text));
     }
     lines.push(head(findings));
@@ -206,7 +206,7 @@ fn tried(tried: &[Tried], base: Option<u64>) -> Vec<String> {
                 one.value.zip(base).filter(|(_, base)| *base > 0).map_or("-".into(), |(value, base)| {
                     format!("{:+.1} %", (value as f64 / base as f64 - 1.0) * 100.0)
                 });
-            let amplification = one.write_amplification.map_or("-".into(), |factor| format!("{factor:.3}"));
+            let amplification = one.write_amplification_bytes.map_or("-".into(), |factor| format!("{factor:.3}"));
             let note = one.note.map_or(String::new(), |note| format!("  ({note})"));
             [name(one), whole.into(), rest.into(), ratio, format!("WA {amplification}{note}")]
         })

@@ -106,13 +106,16 @@ pub struct Tried {
     pub note: Option<&'static str>,
     /// The measure with it; none if nothing was measured.
     pub value: Option<u64>,
-    /// Write amplification with it.
+    /// Write amplification with it, in pages and in bytes.
     pub write_amplification: Option<f64>,
+    /// See `write_amplification`.
+    pub write_amplification_bytes: Option<f64>,
 }
 
 impl Tried {
     /// The result of a run with a change.
-    pub fn of(candidate: &Candidate, value: Option<u64>, write_amplification: Option<f64>) -> Tried {
+    pub fn of(candidate: &Candidate, value: Option<u64>, amplification: [Option<f64>; 2]) -> Tried {
+        let [write_amplification, write_amplification_bytes] = amplification;
         let timing = &candidate.config.timing;
         let free = timing.suspend == Nanos::ZERO && timing.resume == Nanos::ZERO;
         let is = |key: &str| candidate.set.split_once('=').is_some_and(|(own, _)| own.trim() == key);
@@ -124,6 +127,7 @@ impl Tried {
             note: (suspends && free).then_some("tSUS, tRES are 0"),
             value,
             write_amplification,
+            write_amplification_bytes,
         }
     }
 

@@ -2,7 +2,6 @@
 
 use crate::explain::at::At;
 use crate::explain::method::{Blamed, Findings};
-use crate::explain::patterns::overloaded;
 use crate::explain::tries::Tried;
 use crate::explain::watch::Known;
 use crate::text::{count, duration, percent, plural};
@@ -10,10 +9,11 @@ use crate::text::{count, duration, percent, plural};
 /// What the findings and the tries say together.
 pub fn verdict(findings: &Findings, known: Option<&Known>, tried: &[Tried]) -> String {
     let mut said = Vec::new();
-    if let Some((what, factor)) = known.and_then(overloaded) {
+    if let Some(overload) = known.and_then(|known| known.overload) {
         said.push(format!(
-            "The device is overloaded: arrivals ask for {factor:.2} times what its {} can serve, so latency grows with the length of the run",
-            what.words()
+            "The device is overloaded: arrivals ask for {:.2} times what its {} can serve, so latency grows with the length of the run",
+            overload.factor,
+            overload.resource.words()
         ));
     } else if findings.whole_excess_ns() > 0 {
         // Requests that take no longer than others show no reason to.

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::config::Config;
 use ssdlab_sim::device::geometry::Geometry;
-use ssdlab_sim::device::timing::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
+use ssdlab_sim::report::overload::Overload;
 use ssdlab_sim::units::{Nanos, PlaneId};
-use ssdlab_sim::{Completed, LegRecord, Observer, Request, RequestOp, Resource};
+use ssdlab_sim::{Completed, LegRecord, Observer, Request, RequestOp};
 
 use crate::error::{Error, Result};
 use crate::explain::records::{Record, Records, Spool};
@@ -33,31 +32,12 @@ pub struct Known {
     pub geometry: Geometry,
     /// Its configuration.
     pub config: Config,
-    /// Whether requests arrived in a closed loop.
-    pub closed: bool,
     /// By unit of exclusion: its collections in order of their start.
     pub collections: Vec<Vec<Collection>>,
-    /// What arrived, and the time that it took of dies, channels and queue slots.
-    pub load: Load,
+    /// Whether more arrived than the device can serve.
+    pub overload: Option<Overload>,
     /// Names of the tenants; none without any.
     pub tenants: Vec<String>,
-}
-
-/// Work of a run: arrivals, and the time that their service and GC took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Load {
-    /// Requests.
-    pub arrivals: u64,
-    /// First and last arrival.
-    pub first: u64,
-    /// See `first`.
-    pub last: u64,
-    /// Array time, and transfers that hold a die.
-    pub die_ns: u128,
-    /// Transfers on channels.
-    pub channel_ns: u128,
-    /// Time in the device: latency without the wait for a queue slot.
-    pub slot_ns: u128,
 }
 
 impl Known {
@@ -107,9 +87,6 @@ struct Collector {
     collections: BTreeMap<u64, Open>,
     /// Writes in flight, and whether they have read a page of flash.
     writes: HashMap<u64, bool>,
-    /// Transfers hold the die.
-    holds: bool,
-    load: Load,
     fault: Option<Error>,
 }
 
@@ -126,9 +103,9 @@ impl Collector {
 pub struct Watch(Arc<Mutex<Collector>>);
 
 impl Watch {
-    /// To watch a device of this configuration.
-    pub fn new(config: &Config) -> Watch {
-        Watch(Arc::new(Mutex::new(Collector { holds: !config.timing.cache_register, ..Collector::default() })))
+    /// To watch a device.
+    pub fn new() -> Watch {
+        Watch(Arc::default())
     }
 
     fn collector(&self) -> MutexGuard<'_, Collector> {
@@ -143,10 +120,10 @@ impl Watch {
         self,
         geometry: Geometry,
         config: &Config,
-        closed: bool,
+        overload: Option<Overload>,
         tenants: Vec<String>,
     ) -> Result<(Records, Known)> {
-        let Collector { mut spool, early, collections: seen, load, fault, .. } = std::mem::take(&mut *self.collector());
+        let Collector { mut spool, early, collections: seen, fault, .. } = std::mem::take(&mut *self.collector());
         fault.map_or(Ok(()), Err)?;
         early.into_values().flatten().try_for_each(|record| spool.put(&record))?;
         let mut collections: Vec<Vec<Collection>> = vec![Vec::new(); geometry.units as usize];
@@ -159,7 +136,7 @@ impl Watch {
             }
         }
         collections.iter_mut().for_each(|of| of.sort_by_key(|one| (one.start, one.number)));
-        Ok((spool.finish()?, Known { geometry, config: config.clone(), closed, collections, load, tenants }))
+        Ok((spool.finish()?, Known { geometry, config: config.clone(), overload, collections, tenants }))
     }
 }
 
@@ -173,11 +150,6 @@ impl Observer for Watch {
         if request.op == RequestOp::Write {
             all.writes.insert(number, false);
         }
-        if all.load.arrivals == 0 {
-            all.load.first = request.arrival.0;
-        }
-        all.load.arrivals += 1;
-        all.load.last = request.arrival.0;
     }
 
     fn completed(&mut self, request: &Completed) {
@@ -186,8 +158,6 @@ impl Observer for Watch {
         }
         let mut all = self.collector();
         let latency = (request.completion - request.arrival).0;
-        let outside = request.blame.0[Cause::Queue as usize] + request.extras.0[Extra::Arbitration as usize];
-        all.load.slot_ns += u128::from(latency - outside);
         let read_first = all.writes.remove(&request.request).unwrap_or(false);
         // A flush is neither a read nor a write.
         let record = (request.measured && request.op != RequestOp::Flush).then(|| Record {
@@ -218,15 +188,6 @@ impl Observer for Watch {
 
     fn leg(&mut self, leg: &LegRecord) {
         let mut all = self.collector();
-        let time = u128::from((leg.end - leg.start).0);
-        match (leg.resource, leg.kind) {
-            (Resource::Planes, LegKind::Array) => all.load.die_ns += time,
-            (Resource::Channel(_), _) => {
-                all.load.channel_ns += time;
-                all.load.die_ns += if all.holds { time } else { 0 };
-            }
-            _ => {}
-        }
         if (leg.class, leg.verb) == (Class::Host, Verb::Read) {
             all.writes.entry(leg.number).and_modify(|has_read| *has_read = true);
         }

@@ -22,7 +22,10 @@ pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
     vec![
         ("explain-causes", of("causes", &["cause", "total_ns", "middle_ns", "excess_ns", "share"])),
         ("explain-patterns", of("patterns", &["name", "count"])),
-        ("explain-tries", of("tries", &["set", "value_ns", "ratio", "write_amplification", "note"])),
+        (
+            "explain-tries",
+            of("tries", &["set", "value_ns", "ratio", "write_amplification", "write_amplification_bytes", "note"]),
+        ),
         ("explain-refused", of("refused", &["set", "rule"])),
         ("explain-slowest", of("slowest", &slowest)),
     ]
@@ -61,8 +64,9 @@ pub fn told(value: &Value) -> Told {
     let mut tries = Table::new(&["change", "value", "ratio", "write amplification", "note"]);
     for one in list(value, "tries") {
         let ratio = one["ratio"].as_f64().map_or(Cell::Null, |ratio| Cell::Text(format!("{ratio:.3}x")));
-        let amplification =
-            one["write_amplification"].as_f64().map_or(Cell::Null, |factor| Cell::Text(format!("{factor:.3}")));
+        // Explanations before 0.1.3 have it in pages alone.
+        let amplification = one["write_amplification_bytes"].as_f64().or(one["write_amplification"].as_f64());
+        let amplification = amplification.map_or(Cell::Null, |factor| Cell::Text(format!("{factor:.3}")));
         let change = crate::settings::assignment(text(one, "/set"));
         tries.rows.push(vec![
             Cell::Text(change),

@@ -2,11 +2,13 @@
 
 use super::Ssd;
 use super::spine::host::Host;
+use crate::blame::{Cause, Extra};
 use crate::policy::Load;
 use crate::report::histogram::Histogram;
+use crate::report::overload::{Overload, Work};
 use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean};
 use crate::slowest::Slowest;
-use crate::stats::Stats;
+use crate::stats::{OpStats, Stats};
 use crate::units::Nanos;
 
 /// Load and progress, as policies from outside see them.
@@ -54,6 +56,26 @@ impl Ssd {
         Some([self.stats.read.slowest.as_deref()?, self.stats.write.slowest.as_deref()?])
     }
 
+    /// Whether more arrived than can be served, given the busy time of all channels.
+    fn overload(&self, transferring: u128) -> Option<Overload> {
+        if self.host.is_closed() || self.has_loops() {
+            return None;
+        }
+        let (stats, geometry) = (&self.stats, &self.dev.geometry);
+        let outside = |of: &OpStats| of.breakdown().0[Cause::Queue as usize] + of.extra(Extra::Arbitration);
+        let inside = |of: &OpStats| of.latency.sum() - outside(of);
+        let requests = &stats.requests;
+        let flushes = self.features.cache.as_ref().map_or(0, |cache| cache.flush_latency().count);
+        let first = stats.first_arrival?;
+        Overload::of(&Work {
+            arrivals: requests.read + requests.write + requests.trim + flushes,
+            from_first_to_last: self.host.last_arrival().0.saturating_sub(first.0),
+            dies: (self.kernel.dies.held_at_mark().saturating_sub(stats.held_from), geometry.units),
+            channels: (transferring.saturating_sub(stats.transferring_from), geometry.channels),
+            slots: (inside(&stats.read) + inside(&stats.write), self.config.device.queue_depth),
+        })
+    }
+
     /// Bytes of so many flash pages. A program puts a whole page into flash, padding included.
     pub(super) fn bytes_of_pages(&self, pages: u64) -> u128 {
         u128::from(pages) * u128::from(self.page_bytes())
@@ -82,7 +104,7 @@ impl Ssd {
         };
         let geometry = &self.dev.geometry;
         let channels = &self.kernel.buses.all[..geometry.channels as usize];
-        let transferring = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
+        let transferring: u128 = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         let breakdown_ns = ByOp { read, write, all: breakdown };
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
@@ -144,6 +166,7 @@ impl Ssd {
                     .map(|chips| chips / f64::from(geometry.chips)),
                 window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| self.host.windowed),
             },
+            overload: self.overload(transferring),
             noc: self.noc_summary(span),
             wear: Wear {
                 erases_min,

@@ -17,6 +17,7 @@ pub(crate) use raid::RaidTotals;
 pub use raid::{RaidSummary, Response, Unprotected};
 pub mod idle_chip;
 pub mod noc;
+pub mod overload;
 pub mod pagc;
 pub mod page_types;
 pub mod power;
@@ -495,6 +496,9 @@ pub struct Summary {
     pub gc: GcSummary,
     /// Shares of time.
     pub utilisation: Utilisation,
+    /// More arrives than can be served; absent otherwise, and where requests are a closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overload: Option<overload::Overload>,
     /// Erase counts.
     pub wear: Wear,
     /// Copybacks, if counts or checks decide about them.

@@ -20,8 +20,6 @@ pub struct World<'k> {
     pub tail: u64,
     /// By unit of exclusion: requests of the tail set.
     pub by_unit: Vec<u64>,
-    /// Whether more arrives than can be served.
-    pub overloaded: bool,
     /// Features that the run shows, by their causes.
     pub features: Vec<Extra>,
 }
@@ -34,7 +32,7 @@ impl World<'_> {
         if known.is_some_and(|known| !known.tenants.is_empty()) && !features.contains(&Extra::Arbitration) {
             features.push(Extra::Arbitration);
         }
-        World { known, requests, span: last - first, tail: 0, by_unit: vec![0; units], overloaded: false, features }
+        World { known, requests, span: last - first, tail: 0, by_unit: vec![0; units], features }
     }
 
     /// A request of the tail set.

@@ -18,8 +18,6 @@ mod two_collections;
 
 use std::collections::BTreeMap;
 
-pub use overload::{Resource as Overloaded, overloaded};
-
 use crate::explain::watch::Known;
 use case::{Case, Detector, World};
 

@@ -74,6 +74,11 @@ impl Ssd {
         self.nvme_mut().loops = Loops(depths.iter().map(|depth| depth.map(new)).collect());
     }
 
+    /// Whether any tenant is a closed loop.
+    pub(in crate::engine) fn has_loops(&self) -> bool {
+        self.features.nvme.as_ref().is_some_and(|nvme| nvme.loops.0.iter().any(Option::is_some))
+    }
+
     /// The first tenant whose loop takes another request before the simulation goes on.
     pub fn wants(&self) -> Option<u8> {
         let loops = &self.features.nvme.as_ref()?.loops.0;

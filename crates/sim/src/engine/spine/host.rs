@@ -175,6 +175,11 @@ impl Host {
         self.stirred = self.queued > 0 || self.looped > 0;
     }
 
+    /// The latest arrival of an open loop that was submitted.
+    pub(in crate::engine) fn last_arrival(&self) -> Nanos {
+        self.last_arrival
+    }
+
     /// Whether a request arrives when another one completes.
     pub(in crate::engine) fn is_closed(&self) -> bool {
         self.closed
