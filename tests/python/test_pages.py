@@ -55,7 +55,7 @@ def test_comparisons_and_papers_write_their_pages(command, small: sl.Config, tmp
     done.report(own, title="Mine")
     assert own.read_bytes() == page(command, tmp_path, "compare.json", options=("--title", "Mine"))
     shown = done._repr_html_()
-    assert shown.count("<svg") == 1 and "read mean" in shown and "real" in shown and "noise" in shown
+    assert shown.count("<svg") == 1 and "read mean" in shown and "real" in shown and "no difference shown" in shown
     paper = sl.reproduce("d", ["Table 1"])
     (tmp_path / "reproduce.json").write_text(paper.to_json())
     paper.report(own, lite=True)

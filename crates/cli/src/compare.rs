@@ -6,12 +6,12 @@ use ssdlab_lab::input;
 use ssdlab_lab::output::Finished;
 use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::{Ended, quoted};
-use ssdlab_lab::text::{clip_to, count, duration, rate};
+use ssdlab_lab::text::clip_to;
 use ssdlab_lab::variants::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, can_be_read_again};
-use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit, Verdict};
-use ssdlab_lab::variants::student::half_width;
+use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit};
 use ssdlab_lab::variants::tenants;
+use ssdlab_lab::variants::told::{self, beside, cell};
 use ssdlab_sim::report::failure::Failed;
 use ssdlab_sim::report::power::PowerCut;
 
@@ -96,43 +96,27 @@ fn label(number: usize, row: &Row) -> String {
     clip_to(&format!("{}  {}", number + 1, row.name), 34)
 }
 
-fn cell(unit: Unit, value: f64) -> String {
-    match unit {
-        Unit::Time => duration(value),
-        Unit::Count if value.fract() == 0.0 => count(value as u64),
-        Unit::Count => format!("{value:.1}"),
-        Unit::Rate => rate(value),
-        Unit::Megabytes => rate(value / 1e6),
-        Unit::Factor => format!("{value:.3}"),
-    }
-}
-
-/// A variant against the first: its ratio, in parentheses if it is not significant, with its interval if it is.
-fn beside(figure: &Figure, base: f64) -> String {
-    let Some(ratio) = figure.ratio else {
-        return if figure.mean == 0.0 { "1x".into() } else { "-".into() };
-    };
-    let factor = |ratio: f64| match ratio {
-        r if r >= 99.95 => format!("{r:.0}x"),
-        r if r >= 9.995 => format!("{r:.1}x"),
-        r => format!("{r:.3}x"),
-    };
-    match figure.verdict() {
-        Verdict::Same => "1x".into(),
-        Verdict::Noise => format!("({})", factor(ratio)),
-        _ => match figure.half_width {
-            Some(half) => format!("{} ±{:.3}", factor(ratio), half / base.abs()),
-            None => factor(ratio),
-        },
-    }
-}
-
 /// A pair of cells, or dashes.
 fn pair(figure: Option<&Figure>, base: Option<&Figure>, metric: &Metric) -> [String; 2] {
     match (figure, base) {
-        (Some(figure), Some(base)) => [cell(metric.unit, figure.mean), beside(figure, base.mean)],
+        (Some(figure), Some(_)) => [cell(metric.unit, figure.mean), beside(figure)],
         _ => ["-".into(), String::new()],
     }
+}
+
+/// How to read the intervals of all seeds, and how many differences were tested.
+fn significance(rows: &[Row]) -> Vec<(&'static str, String)> {
+    let shown = |row: &'_ Row| -> Vec<Figure> {
+        let of = METRICS.iter().zip(&row.figures).filter(|(metric, _)| !metric.head.is_empty());
+        of.filter_map(|(_, figure)| figure.clone()).collect()
+    };
+    let figures: Vec<Figure> = rows.iter().flat_map(shown).collect();
+    let of_tenants =
+        || rows.iter().flat_map(|row| &row.tenants).flat_map(|tenant| tenant.shown().filter_map(|(_, figure)| figure));
+    let mut lines = vec![("intervals", told::legend(figures.iter().chain(of_tenants())))];
+    lines.extend(told::tests(figures.iter()).map(|text| ("tests", text)));
+    lines.extend(told::tests(of_tenants()).map(|text| ("tests by tenant", text)));
+    lines
 }
 
 /// The table as text.
@@ -156,13 +140,9 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
         lines.push((if i == 0 { "varied" } else { "" }, text));
     }
     if seeds.count > 1 {
-        let text = format!(
-            "{} to {}: means over {} runs; ± half the 95 % confidence interval (Student's t): of the first variant's own mean, for the others of the difference from it, paired by seed; a ratio in parentheses is not significant: its interval includes 1",
-            seeds.first,
-            seeds.last(),
-            seeds.count
-        );
+        let text = format!("{} to {}: means over {} runs", seeds.first, seeds.last(), seeds.count);
         lines.push(("seeds", text));
+        lines.extend(significance(rows));
     }
     layout::facts(&mut out, &lines);
     for group in packed(rows) {
@@ -263,16 +243,17 @@ fn packed(rows: &[Row]) -> Vec<String> {
 
 /// A line by variant and tenant, beside the tenant of that name in the first variant.
 fn by_tenant(rows: &[Row]) -> Vec<Vec<String>> {
-    let heads = tenants::METRICS.iter().flat_map(|metric| [metric.head.to_string(), String::new()]);
+    let heads = tenants::METRICS.iter().filter(|metric| !metric.head.is_empty());
+    let heads = heads.flat_map(|metric| [metric.head.to_string(), String::new()]);
     let mut lines: Vec<Vec<String>> = vec![["variant".into(), "tenant".into()].into_iter().chain(heads).collect()];
     for (i, row) in rows.iter().enumerate() {
         for tenant in &row.tenants {
             let first = rows[0].tenants.iter().find(|first| first.name == tenant.name);
-            let cells = tenants::METRICS.iter().enumerate().flat_map(|(m, metric)| {
-                let base = first.and_then(|first| first.figures[m].as_ref());
-                match (&tenant.figures[m], base) {
+            let cells = tenant.shown().enumerate().flat_map(|(m, (metric, figure))| {
+                let base = first.and_then(|first| first.shown().nth(m)?.1);
+                match (figure, base) {
                     (Some(figure), Some(_)) if i == 0 => [cell(metric.unit, figure.mean), String::new()],
-                    (Some(figure), Some(base)) => [cell(metric.unit, figure.mean), beside(figure, base.mean)],
+                    (Some(figure), Some(_)) => [cell(metric.unit, figure.mean), beside(figure)],
                     _ => ["-".into(), String::new()],
                 }
             });
@@ -284,8 +265,7 @@ fn by_tenant(rows: &[Row]) -> Vec<Vec<String>> {
 
 /// Half the interval of the first variant's own mean.
 fn own_interval(base: Option<&Figure>, metric: &Metric) -> String {
-    let half = base.and_then(|figure| half_width(&figure.values));
-    half.map_or(String::new(), |half| format!("±{}", cell(metric.unit, half)))
+    base.map_or(String::new(), |figure| told::own_interval(figure, metric.unit))
 }
 
 /// The variants with the best mean of a measure, by their places.
@@ -325,8 +305,9 @@ fn losses(rows: &[Row]) -> Vec<Vec<String>> {
 
 /// Standard deviations over seeds of the figures shown.
 fn deviations(rows: &[Row]) -> Vec<Vec<String>> {
-    const SHOWN: [&str; 5] = ["read_mean_ns", "write_mean_ns", "read_max_ns", "write_max_ns", "write_amplification"];
-    const HEADS: [&str; 5] = ["read mean", "write mean", "read max", "write max", "WAF"];
+    const SHOWN: [&str; 5] =
+        ["read_mean_ns", "write_mean_ns", "read_max_ns", "write_max_ns", "write_amplification_bytes"];
+    const HEADS: [&str; 5] = ["read mean", "write mean", "read max", "write max", "write amplification"];
     let mut lines = vec![["standard deviation"].iter().chain(&HEADS).map(ToString::to_string).collect::<Vec<_>>()];
     for (i, row) in rows.iter().enumerate().filter(|(_, row)| row.variant.refused.is_none()) {
         let mut line = vec![label(i, row)];
@@ -371,7 +352,7 @@ pub fn markdown(done: &Comparison) -> String {
         };
         out.push('\n');
         out.push_str(&line(&tenants[0]));
-        out.push_str(&format!("| --- | --- |{}\n", " ---: |".repeat(tenants::METRICS.len())));
+        out.push_str(&format!("| --- | --- |{}\n", " ---: |".repeat(tenants[0].len() / 2 - 1)));
         tenants[1..].iter().for_each(|cells| out.push_str(&line(cells)));
     }
     let mut notes = refusals(rows);
@@ -383,7 +364,8 @@ pub fn markdown(done: &Comparison) -> String {
     notes.extend(done.cautions().iter().map(ToString::to_string));
     if done.seeds.count > 1 {
         let count = done.seeds.count;
-        notes.push(format!("means over {count} seeds; ± half the 95 % confidence interval of the first variant's own mean, for the others of the paired difference; in parentheses: not significant"));
+        notes.push(format!("means over {count} seeds"));
+        notes.extend(significance(rows).into_iter().map(|(_, text)| text));
     }
     if !notes.is_empty() {
         out.push('\n');

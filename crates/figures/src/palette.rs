@@ -89,7 +89,7 @@ pub const STYLES: [(&str, Style); 59] = [
     ("gc_decode", style(YELLOW, Pattern::Dots, "")),
     ("lower", style(BLUE, Pattern::Solid, "")),
     ("higher", style(VERMILLION, Pattern::Solid, "6 3")),
-    ("noise", style(GREY, Pattern::Solid, "2 2")),
+    ("open", style(GREY, Pattern::Solid, "2 2")),
     ("same", style(GREY, Pattern::Solid, "")),
     ("paper", style(GREY, Pattern::Rising, "2 2")),
     ("ours", style(BLUE, Pattern::Solid, "")),
@@ -246,7 +246,7 @@ mod tests {
         }
         // Lines have no outline, so their colours stand out alone.
         let lines = [
-            "read", "write", "all", "mean", "p99", "lower", "higher", "noise", "same", "paper", "ours", "front", "rest",
+            "read", "write", "all", "mean", "p99", "lower", "higher", "open", "same", "paper", "ours", "front", "rest",
         ];
         let numbered = STYLES.iter().filter(|(key, _)| key.starts_with("line-")).map(|(_, style)| *style);
         for style in ORDER.iter().copied().chain(lines.map(|key| of(key, 0))).chain(numbered) {

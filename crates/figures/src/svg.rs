@@ -360,7 +360,7 @@ impl Drawing<'_> {
     }
 
     fn points(&mut self, series: &Series, frame: &Frame, style: Style) {
-        let hollow = matches!(series.style.as_str(), "noise" | "same");
+        let hollow = matches!(series.style.as_str(), "open" | "same");
         let fill = if hollow { self.ground.page } else { self.colour(style) };
         let stroke = if hollow { self.colour(style) } else { self.ground.ink };
         let (radius, line) = (n(self.size() * 0.28), self.stroke(if hollow { 1.4 } else { 0.7 }));
@@ -631,7 +631,7 @@ impl Drawing<'_> {
                 if shown && !entries.iter().any(|entry| entry.text == series.name) {
                     let style = palette::of(&series.style, place);
                     let mark = series.mark;
-                    let hollow = matches!(series.style.as_str(), "noise" | "same");
+                    let hollow = matches!(series.style.as_str(), "open" | "same");
                     entries.push(Entry { text: name(&series.name), style, mark, hollow });
                 }
             }

@@ -198,7 +198,7 @@ function seriesOption(series, place, panel, index, ground, light) {
     case "point":
       out.type = "scatter";
       out.symbolSize = 9;
-      out.itemStyle = { color: series.style === "noise" || series.style === "same" ? ground[0] : colour, borderColor: colour, borderWidth: 1.6 };
+      out.itemStyle = { color: series.style === "open" || series.style === "same" ? ground[0] : colour, borderColor: colour, borderWidth: 1.6 };
       return out;
     case "bar":
       if (x.scale !== "band" && !level) {

@@ -67,51 +67,98 @@ fn jobs_never_show() {
 }
 
 #[test]
-fn a_difference_that_seeds_do_not_bear_out_is_noise() {
+fn ratios_are_paired_logarithms_and_a_difference_that_seeds_do_not_bear_out_is_not_shown() {
     let bench = Bench::new();
     let told = bench.good(&format!(
         "compare {INPUT} --set precondition.mode=random --vary 'schemes.victim={{ random = {{}} }},random' --repeat 3 --json -"
     ));
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["variants"][1]["figures"]["all_mean_ns"]["verdict"], "same", "one scheme in two spellings");
-    // Two orders of erased blocks do not differ significantly, two program times do.
+    // Two orders of erased blocks show no difference, two program times do.
     let what = format!(
         "compare {INPUT} --set precondition.mode=random --vary ftl.free_block=round-robin,least-erased --vary timing.program=600us,300us --repeat 3"
     );
     let told: Value = serde_json::from_str(&bench.good(&format!("{what} --json -"))).unwrap();
     let text = bench.good(&what);
-    assert!(text.contains("± half the 95 % confidence interval") && text.contains("standard deviation"), "{text}");
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&text).contains("~ no difference shown") && text.contains("standard deviation"), "{text}");
+    // Fourteen measures of three variants.
+    let tested = words(&text);
+    assert!(tested.contains("42 differences tested, each at 5 %") && tested.contains("about 2.1 would be"), "{text}");
     let values = |variant: usize| -> Vec<f64> {
         let values = told["variants"][variant]["figures"]["read_mean_ns"]["values"].as_array().unwrap();
         values.iter().map(|value| value.as_f64().unwrap()).collect()
     };
     let base = values(0);
-    let (mut noise, mut clear) = (0, 0);
+    let (mut open, mut clear) = (0, 0);
     for (variant, name) in [(1, "round-robin, 300us"), (2, "least-erased, 600us"), (3, "least-erased, 300us")] {
-        let differences: Vec<f64> = values(variant).iter().zip(&base).map(|(value, base)| value - base).collect();
-        let mean = differences.iter().sum::<f64>() / 3.0;
-        let squares: f64 = differences.iter().map(|d| (d - mean) * (d - mean)).sum();
+        let logs: Vec<f64> = values(variant).iter().zip(&base).map(|(value, base)| (value / base).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / 3.0;
+        let squares: f64 = logs.iter().map(|log| (log - mean) * (log - mean)).sum();
         // Student's t of 2 degrees of freedom at 97.5 %.
         let half = 4.302_652_73 * (squares / 2.0 / 3.0).sqrt();
         let expected = match mean {
             0.0 if half == 0.0 => "same",
-            d if d.abs() <= half => "noise",
+            d if d.abs() <= half => "no difference shown",
             d if d < 0.0 => "lower",
             _ => "higher",
         };
         let figure = &told["variants"][variant]["figures"]["read_mean_ns"];
         assert_eq!(figure["verdict"], expected, "{name}: {mean} +- {half}");
+        let [ratio, low, high] = ["/ratio", "/ratio_interval/low", "/ratio_interval/high"]
+            .map(|place| figure.pointer(place).and_then(Value::as_f64).unwrap());
+        for (ours, theirs) in [(ratio, mean), (low, mean - half), (high, mean + half)] {
+            assert!((ours / theirs.exp() - 1.0).abs() < 1e-6, "{name}: {ours} for {}", theirs.exp());
+        }
         let line = text.lines().find(|line| line.starts_with(&format!("{}  {name}", variant + 1))).unwrap();
-        let factor = format!("{:.3}x", figure["ratio"].as_f64().unwrap());
-        if expected == "noise" {
-            assert!(line.contains(&format!("({factor})")), "{line}");
-            noise += 1;
+        let interval = format!("{ratio:.3}x ({low:.3}..{high:.3})");
+        if expected == "no difference shown" {
+            assert!(line.contains(&format!("~{interval}")), "{line}");
+            open += 1;
         } else {
-            assert!(line.contains(&format!("{factor} ±")), "{line}");
+            assert!(line.contains(&format!(" {interval}")), "{line}");
             clear += 1;
         }
     }
-    assert!(noise > 0 && clear > 0, "one of each: {text}");
+    assert!(open > 0 && clear > 0, "one of each: {text}");
+    // Without GC nothing waits for it: the ratio of the means, 0, has no interval, and the text says so.
+    let text =
+        bench.good(&format!("compare {INPUT} --set precondition.mode=random --vary gc.time=real,none --repeat 2"));
+    assert!(words(&text).contains("a seed has the value 0"), "{text}");
+}
+
+#[test]
+fn overload_is_one_judgement_for_run_explain_compare_and_pages() {
+    let bench = Bench::new();
+    // Two dies of 605,120 ns a program serve 3,305 writes a second; nothing has been written, so GC does not run.
+    let load = "requests = 400\nwrite = 1.0\nsize = \"4KiB\"\narrivals = { poisson = { rate = RATE } }\n";
+    let fresh = "tiny.toml --set precondition.mode=none --quiet --workload";
+    for (name, rate) in [("over.toml", "33050"), ("under.toml", "1000")] {
+        std::fs::write(bench.path().join(name), load.replace("RATE", rate)).unwrap();
+    }
+    std::fs::write(bench.path().join("closed.toml"), load.replace("{ poisson = { rate = RATE } }", "\"closed\""))
+        .unwrap();
+    let told = bench.good(&format!("run {fresh} over.toml"));
+    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("verdict Overloaded: ") && words.contains("GC did not run"), "{told}");
+    bench.good(&format!("run {fresh} over.toml --json o.json"));
+    let summary: Value = serde_json::from_str(&bench.text("o.json")).unwrap();
+    let factor = summary["overload"]["factor"].as_f64().unwrap();
+    // Ten times what two dies serve; arrivals are random, and dies are not always both busy.
+    assert!((8.0..12.5).contains(&factor), "{summary}");
+    let times = format!("{factor:.2} times what");
+    assert!(words.contains(&times), "{told}");
+    let explained = bench.good(&format!("explain {fresh} over.toml --try none"));
+    assert!(explained.starts_with("overload") && explained.contains(&times), "{explained}");
+    bench.good("report o.json -o o.html --lite");
+    assert!(bench.text("o.html").contains(&times));
+    for name in ["under.toml", "closed.toml"] {
+        let told = bench.good(&format!("run {fresh} {name} --json -"));
+        assert!(!told.contains("\"overload\""), "{name}: {told}");
+    }
+    // Programs of 10 us take 15.12 us of a die: two dies serve 132,000 a second.
+    let compared = bench.good(&format!("compare {fresh} over.toml --vary timing.program=600us,10us"));
+    assert!(compared.contains("1: overloaded: more arrives than the device can serve"), "{compared}");
 }
 
 /// The order of work is not that of the variants: those that are filled alike run one after the other.
@@ -212,7 +259,7 @@ fn every_form_has_every_variant() {
     let presets = bench.good("compare --workload random-write --limit 50 --quiet --vary preset=default,noc --csv");
     assert!(presets.lines().nth(2).unwrap().starts_with("2,noc,"), "{presets}");
     let counted = bench.good(&format!("{what} --count-only"));
-    assert!(counted.contains("WAF"), "{counted}");
+    assert!(counted.contains("write amplification"), "{counted}");
 }
 
 #[test]

@@ -89,8 +89,8 @@ fn comparisons_and_papers_have_pages() {
     assert!(bench.text("c.html").contains("data-figure=\"compare\"") && table.contains(" best"));
     let first = table.lines().find(|line| line.starts_with("1 ")).unwrap();
     assert!(first.contains('±'), "the first variant has intervals of its own: {first}");
-    assert!(bench.good("plot compare c.json -o -").contains("noise"));
-    assert!(bench.good("plot compare c.json -o - --y write_amplification").contains("WAF"));
+    assert!(bench.good("plot compare c.json -o -").contains("no difference shown"));
+    assert!(bench.good("plot compare c.json -o - --y write_amplification_bytes").contains("write amplification: "));
     bench.good("reproduce d 'Table 1' --quiet --report r.html --report-lite --json r.json");
     assert!(bench.text("r.html").contains("data-figure=\"reproduce:d-table-1\""));
     assert!(bench.good("plot reproduce:d-table-1 r.json -o -").contains("ours over the paper"));

@@ -12,35 +12,23 @@ use crate::error::{Error, Result};
 use crate::report::causes::{self, Any};
 use crate::report::json::flat;
 use crate::report::table::data;
-use crate::variants::figures::{Figure, METRICS};
+use crate::variants::figures::{Figure, METRICS, Metric, column_of, judge_shown};
 
-/// The value of a metric in a summary that was read; none if the run had nothing to count.
+/// The value of a measure in a summary that was read; none if the run had nothing to count.
 ///
-/// `metric` is a [`Metric::key`](crate::variants::figures::Metric::key).
-pub fn measure(metric: &str, summary: &Value) -> Option<f64> {
+/// `name` is that of a [`Metric`], or the place of a number.
+pub fn measure(name: &str, summary: &Value) -> Option<f64> {
     let number = |place: &str| summary.pointer(place).and_then(Value::as_f64);
-    match metric {
-        "write_amplification" | "host_read_bytes_per_s" | "host_written_bytes_per_s" => number(&format!("/{metric}")),
-        "erases" => number("/flash/erases"),
-        "moved_pages" => number("/gc/moved_pages"),
-        "requests_per_s" => {
-            let requests: f64 =
-                ["read", "write", "trim"].iter().filter_map(|op| number(&format!("/requests/{op}"))).sum();
-            number("/simulated_ns").filter(|ns| *ns > 0.0).map(|ns| requests * 1e9 / ns)
-        }
-        _ => {
-            let (op, field) = metric.strip_suffix("_ns")?.split_once('_')?;
-            let count = number(&format!("/latency_ns/{op}/count")).filter(|count| *count > 0.0)?;
-            match field {
-                "waiting" => number(&format!("/waiting_ns/{op}/mean")),
-                "gc" => {
-                    let of = |cause: Any| number(&format!("/breakdown_ns/{op}/{}", cause.name()));
-                    Some(causes::all().filter(|cause| cause.is_by_gc()).filter_map(of).sum::<f64>() / count)
-                }
-                field => number(&format!("/latency_ns/{op}/{field}")),
-            }
-        }
+    if name == "requests_per_s" {
+        let requests: f64 = ["read", "write", "trim"].iter().filter_map(|op| number(&format!("/requests/{op}"))).sum();
+        return number("/simulated_ns").filter(|ns| *ns > 0.0).map(|ns| requests * 1e9 / ns);
     }
+    if let Some(op) = name.strip_suffix("_gc_ns") {
+        let count = number(&format!("/latency_ns/{op}/count")).filter(|count| *count > 0.0)?;
+        let of = |cause: Any| number(&format!("/breakdown_ns/{op}/{}", cause.name()));
+        return Some(causes::all().filter(|cause| cause.is_by_gc()).filter_map(of).sum::<f64>() / count);
+    }
+    number(&format!("/{}", column_of(name).replace('.', "/")))
 }
 
 /// The summaries of a directory, in the order of their names: numbers by value.
@@ -102,10 +90,18 @@ pub fn read(directory: &Path, read: &dyn Fn(&Path) -> Result<Value>) -> Result<V
         keys.into_iter().filter(|key| configs.iter().any(|config| config.get(*key) != configs[0].get(*key))).collect();
     let values = |runs: &Runs, key: &str| -> Option<Vec<f64>> { runs.values().map(|run| measure(key, run)).collect() };
     let trace = |runs: &Runs| runs.values().map(|run| run["trace_digest"].clone()).collect::<Vec<_>>();
+    let figure = |number: usize, runs: &Runs, metric: &Metric| {
+        let own = values(runs, metric.key)?;
+        Some(if number == 0 { Figure::first(own) } else { Figure::new(own, &values(&variants[0].1, metric.key)?) })
+    };
+    let by_metric = |(number, (_, runs)): (usize, &(String, Runs))| {
+        METRICS.iter().map(|metric| figure(number, runs, metric)).collect::<Vec<_>>()
+    };
+    let mut by_variant: Vec<Vec<Option<Figure>>> = variants.iter().enumerate().map(by_metric).collect();
+    judge_shown(by_variant.iter_mut());
     let entry = |(number, (digest, runs)): (usize, &(String, Runs))| {
-        let figures = METRICS.iter().map(|metric| {
-            let own = values(runs, metric.key).zip(values(&variants[0].1, metric.key));
-            let figure = own.map_or(Value::Null, |(own, base)| Figure::new(own, &base).json(seeds.len() > 1));
+        let figures = METRICS.iter().zip(&by_variant[number]).map(|(metric, figure)| {
+            let figure = figure.as_ref().map_or(Value::Null, |figure| figure.json(seeds.len() > 1));
             (metric.key.to_string(), figure)
         });
         let text = |key: &&String| configs[number].get(*key).cloned().unwrap_or_else(|| "none".into());

@@ -17,7 +17,7 @@ use crate::policies::Policies;
 use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
 use crate::settings::Sources;
 use crate::variants::axes::{self, Axis, Variant};
-use crate::variants::figures::{Figure, METRICS, Metric, overloaded};
+use crate::variants::figures::{Figure, METRICS, Metric, judge, judge_shown};
 use crate::variants::points::{self, Board, Point, sweep};
 use crate::variants::tenants;
 
@@ -91,7 +91,7 @@ pub struct Caution {
 /// A reason to distrust a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// Requests spend most of their time waiting for a queue slot.
+    /// More arrives than the device can serve.
     Overloaded,
     /// Write amplification changes from the first half of the writes to the second.
     NotSteady,
@@ -106,7 +106,7 @@ impl fmt::Display for Caution {
         let numbers = self.variants.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let text = match self.what {
             Doubt::Overloaded => {
-                "overloaded: most time is spent waiting for a queue slot, so latency grows with the run"
+                "overloaded: more arrives than the device can serve, so latency grows with the length of the run"
             }
             Doubt::NotSteady => "write amplification is not steady",
             Doubt::NoGc => "GC did not run",
@@ -242,16 +242,25 @@ impl Planned {
             values.filter(|values| !values.is_empty())
         };
         let base: Vec<Option<Vec<f64>>> = METRICS.iter().map(|metric| values(&by_variant[0], metric)).collect();
-        let mut of_tenants =
-            by_variant.iter().map(|outcomes| tenants::of(outcomes, &by_variant[0])).collect::<Vec<_>>();
-        of_tenants.reverse();
-        let rows = self.variants.into_iter().zip(self.names).zip(by_variant).map(|((variant, name), outcomes)| {
-            let figure = |(metric, base): (&Metric, &Option<Vec<f64>>)| {
-                Some(Figure::new(values(&outcomes, metric)?, base.as_deref()?))
-            };
-            let figures = METRICS.iter().zip(&base).map(figure).collect();
-            let tenants = of_tenants.pop().unwrap_or_default();
-            Row { name, variant, outcomes, figures, tenants }
+        let figure = |number: usize, (metric, base): (&Metric, &Option<Vec<f64>>)| {
+            let (own, base) = (values(&by_variant[number], metric)?, base.as_deref()?);
+            Some(if number == 0 { Figure::first(own) } else { Figure::new(own, base) })
+        };
+        let by_metric = |number| METRICS.iter().zip(&base).map(|of| figure(number, of)).collect();
+        let mut figures: Vec<Vec<Option<Figure>>> = (0..by_variant.len()).map(by_metric).collect();
+        judge_shown(figures.iter_mut());
+        let first = |number: usize| (number > 0).then_some(&by_variant[0][..]);
+        let of = |(number, outcomes): (usize, &Vec<Outcome>)| tenants::of(outcomes, first(number));
+        let mut of_tenants: Vec<Vec<tenants::Of>> = by_variant.iter().enumerate().map(of).collect();
+        judge(of_tenants.iter_mut().flatten().flat_map(tenants::Of::shown_mut));
+        let named = self.variants.into_iter().zip(self.names).zip(by_variant);
+        let rows = named.zip(figures).zip(of_tenants);
+        let rows = rows.map(|((((variant, name), outcomes), figures), tenants)| Row {
+            name,
+            variant,
+            outcomes,
+            figures,
+            tenants,
         });
         Ok(Comparison { rows: rows.collect(), axes: self.axes, seeds: self.seeds, tenants: self.tenants })
     }
@@ -282,6 +291,10 @@ fn summary_name(variant: usize, seed: u64) -> String {
     format!("{variant}-{seed}.json")
 }
 
+/// Endings of the columns that several seeds add to a figure.
+const SEVERAL: [&str; 7] =
+    ["_deviation", "_difference", "_half_width", "_ratio_low", "_ratio_high", "_p_value", "_q_value"];
+
 /// Columns of CSV and Parquet: the variant, then each figure with its ratio, and its spread where there is one. The figures of
 /// tenants follow.
 fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String]) -> Vec<(String, Kind)> {
@@ -293,7 +306,7 @@ fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String]) -> Vec<(String, Kind
         keys.extend(tenants::METRICS.iter().map(|metric| format!("tenants.{name}.{}", metric.key)));
     }
     for key in keys {
-        let several: &[&str] = if seeds.count > 1 { &["_deviation", "_difference", "_half_width"] } else { &[] };
+        let several: &[&str] = if seeds.count > 1 { &SEVERAL } else { &[] };
         let endings = ["", "_ratio"].iter().chain(several);
         columns.extend(endings.map(|ending| (format!("{key}{ending}"), Kind::Real)));
     }
@@ -303,6 +316,12 @@ fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String]) -> Vec<(String, Kind
 /// A key as the name of a column: Parquet takes letters, digits and underlines everywhere.
 fn plain(key: &str) -> String {
     key.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+/// What several seeds tell of a figure, in the order of [`SEVERAL`].
+fn several(figure: &Figure) -> [Option<f64>; SEVERAL.len()] {
+    let (low, high) = figure.interval.unzip();
+    [figure.deviation, Some(figure.difference), figure.half_width, low, high, figure.chance, figure.discovery]
 }
 
 /// A text or a number of a row.
@@ -348,9 +367,7 @@ impl Comparison {
             entries.push(Entry::Real(figure.map(|f| f.mean)));
             entries.push(Entry::Real(figure.and_then(|f| f.ratio)));
             if self.seeds.count > 1 {
-                entries.push(Entry::Real(figure.and_then(|f| f.deviation)));
-                entries.push(Entry::Real(figure.map(|f| f.difference)));
-                entries.push(Entry::Real(figure.and_then(|f| f.half_width)));
+                entries.extend(figure.map_or([None; SEVERAL.len()], several).map(Entry::Real));
             }
         }
         entries
@@ -400,7 +417,7 @@ impl Comparison {
     pub fn cautions(&self) -> Vec<Caution> {
         type Holds = fn(&Summary) -> bool;
         let table: [(Doubt, Holds); 3] = [
-            (Doubt::Overloaded, overloaded),
+            (Doubt::Overloaded, |s| s.overload.is_some()),
             (Doubt::NotSteady, |s| s.write_amplification_halves.as_ref().is_some_and(|halves| !halves.steady)),
             (Doubt::NoGc, |s| s.gc.collections == 0 && s.pages.written > 0),
         ];

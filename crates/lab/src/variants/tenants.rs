@@ -10,7 +10,7 @@ use crate::variants::figures::{Figure, Unit};
 pub struct Metric {
     /// Its name in JSON.
     pub key: &'static str,
-    /// Its heading in printed tables.
+    /// Its heading in printed tables; empty: only files have it.
     pub head: &'static str,
     /// Its unit.
     pub unit: Unit,
@@ -23,13 +23,14 @@ fn whole(value: Option<u64>) -> Option<f64> {
 
 /// All of them, in the order of tables.
 #[rustfmt::skip]
-pub const METRICS: [Metric; 6] = [
+pub const METRICS: [Metric; 7] = [
     Metric { key: "read_mean_ns", head: "read mean", unit: Unit::Time, of: |t| t.latency_ns.read.mean },
     Metric { key: "write_mean_ns", head: "write mean", unit: Unit::Time, of: |t| t.latency_ns.write.mean },
     Metric { key: "all_mean_ns", head: "mean", unit: Unit::Time, of: |t| t.latency_ns.all.mean },
     Metric { key: "all_p99_ns", head: "p99", unit: Unit::Time, of: |t| whole(t.latency_ns.all.p99) },
     Metric { key: "iops", head: "IOPS", unit: Unit::Rate, of: |t| t.iops },
-    Metric { key: "write_amplification", head: "WAF", unit: Unit::Factor, of: |t| t.write_amplification },
+    Metric { key: "write_amplification", head: "", unit: Unit::Factor, of: |t| t.write_amplification },
+    Metric { key: "write_amplification_bytes", head: "write amplification", unit: Unit::Factor, of: |t| t.write_amplification_bytes },
 ];
 
 /// A tenant of a variant.
@@ -41,6 +42,18 @@ pub struct Of {
     pub figures: Vec<Option<Figure>>,
 }
 
+impl Of {
+    /// The figures that tables show, with their metrics.
+    pub fn shown(&self) -> impl Iterator<Item = (&Metric, Option<&Figure>)> {
+        METRICS.iter().zip(&self.figures).filter(|(of, _)| !of.head.is_empty()).map(|(of, own)| (of, own.as_ref()))
+    }
+
+    /// The same, to be judged.
+    pub fn shown_mut(&mut self) -> impl Iterator<Item = &mut Figure> {
+        METRICS.iter().zip(&mut self.figures).filter(|(of, _)| !of.head.is_empty()).filter_map(|(_, own)| own.as_mut())
+    }
+}
+
 fn values(outcomes: &[Outcome], name: &str, metric: &Metric) -> Option<Vec<f64>> {
     let of = |outcome: &Outcome| {
         let (_, tenant) = outcome.summary.tenants.as_ref()?.0.iter().find(|(own, _)| own == name)?;
@@ -49,13 +62,19 @@ fn values(outcomes: &[Outcome], name: &str, metric: &Metric) -> Option<Vec<f64>>
     outcomes.iter().map(of).collect()
 }
 
-/// The tenants of a variant, compared with those of the same names in the baseline. Each list has an outcome a seed.
-pub fn of(outcomes: &[Outcome], base: &[Outcome]) -> Vec<Of> {
+/// The tenants of a variant, compared with those of the same names in the baseline, unless it is the baseline itself. Each list has
+/// an outcome a seed.
+pub fn of(outcomes: &[Outcome], base: Option<&[Outcome]>) -> Vec<Of> {
     let tenants = outcomes.first().and_then(|outcome| outcome.summary.tenants.as_ref());
     let names = tenants.into_iter().flat_map(|tenants| &tenants.0).map(|(name, _)| name.clone());
     let one = |name: String| {
-        let figure =
-            |metric: &Metric| Some(Figure::new(values(outcomes, &name, metric)?, &values(base, &name, metric)?));
+        let figure = |metric: &Metric| {
+            let own = values(outcomes, &name, metric)?;
+            Some(match base {
+                None => Figure::first(own),
+                Some(base) => Figure::new(own, &values(base, &name, metric)?),
+            })
+        };
         let figures = METRICS.iter().map(figure).collect();
         Of { name, figures }
     };

@@ -5,10 +5,9 @@ use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Sou
 
 use crate::report::charts::parts::Wanted;
 use crate::report::inputs::Inputs;
-use crate::report::json::{number, text};
-use crate::text::{count, duration, rate};
-use crate::variants::figures::{METRICS, Metric, Unit as Of, Verdict, best};
-use crate::variants::student::half_width;
+use crate::text::plural;
+use crate::variants::figures::{Figure as Measured, METRICS, Metric, Verdict, best, of_json};
+use crate::variants::told::{beside, cell, factor, legend, own_interval, tests};
 
 /// Points of a series.
 type Points = Vec<Vec<f64>>;
@@ -31,27 +30,71 @@ fn name(variant: &Value) -> String {
     if set.is_empty() { format!("{number}  as given") } else { format!("{number}  {}", set.join(", ")) }
 }
 
-fn shown(unit: Of, value: f64) -> String {
-    match unit {
-        Of::Time => duration(value),
-        Of::Count => count(value.max(0.0).round() as u64),
-        Of::Rate => rate(value),
-        Of::Megabytes => format!("{} MB/s", rate(value / 1e6)),
-        Of::Factor => format!("{value:.3}"),
+/// Places of the measures of the printed table.
+fn printed() -> Vec<usize> {
+    (0..METRICS.len()).filter(|place| !METRICS[*place].head.is_empty()).collect()
+}
+
+/// Verdicts in the order of the legend: their styles, and their names there.
+const VERDICTS: [(Verdict, &str, &str); 4] = [
+    (Verdict::Lower, "lower", "lower"),
+    (Verdict::Higher, "higher", "higher"),
+    (Verdict::NotShown, "open", "~ no difference shown: the interval includes 1"),
+    (Verdict::Same, "same", "the same"),
+];
+
+/// A verdict as files have it.
+fn word(verdict: Verdict) -> Cell {
+    serde_json::to_value(verdict).ok().and_then(|word| word.as_str().map(Cell::from)).unwrap_or(Cell::Null)
+}
+
+/// A row of the figure's table.
+fn table_row(variant: &Value, name: &str, metric: &Metric, figure: &Measured) -> Vec<Cell> {
+    let (low, high) = figure.interval.unzip();
+    let first = [variant["variant"].as_u64().unwrap_or(0).into(), name.into(), metric.key.into()];
+    let then = [Some(figure.mean), figure.ratio, low, high].map(Cell::from);
+    let last = [word(figure.verdict()), figure.chance.into(), figure.discovery.into()];
+    first.into_iter().chain(then).chain(last).collect()
+}
+
+/// A variant: a row a measure that has a ratio, with its interval.
+fn panel(name: String, measured: &[(&Metric, &Measured)]) -> Panel {
+    let mut rows: Vec<String> = Vec::new();
+    let mut drawn: [(Points, Points); VERDICTS.len()] = Default::default();
+    let mut labels = Series { mark: Mark::Text, ..Series::default() };
+    for (metric, figure) in measured {
+        let Some(ratio) = figure.ratio else { continue };
+        let (verdict, row) = (figure.verdict(), rows.len() as f64);
+        let head = if metric.head.is_empty() { metric.key } else { metric.head };
+        rows.push(format!("{head}: {}", cell(metric.unit, figure.mean)));
+        if let Some(place) = VERDICTS.iter().position(|(of, ..)| *of == verdict) {
+            let (points, intervals) = &mut drawn[place];
+            points.push(vec![ratio, row]);
+            intervals.extend(figure.interval.map(|(low, high)| vec![row, low, high]));
+        }
+        labels.points.push(vec![figure.interval.map_or(ratio, |(_, high)| high.max(ratio)), row]);
+        let mark = if figure.stands() { "*" } else { "" };
+        let open = if verdict == Verdict::NotShown { "~" } else { "" };
+        labels.labels.push(format!("{open}{}x{mark}", factor(ratio)));
     }
-}
-
-/// The measures of the printed table.
-fn printed() -> impl Iterator<Item = &'static Metric> {
-    METRICS.iter().filter(|metric| !metric.head.is_empty())
-}
-
-/// A ratio with its interval: what the difference's interval is of the first variant's mean.
-fn interval(figure: &Value, base: f64) -> Option<(f64, f64, f64)> {
-    let ratio = number(figure, "/ratio")?;
-    let bound = |end: &str| number(figure, &format!("/difference/{end}")).map(|ns| 1.0 + ns / base);
-    let (low, high) = (bound("low").unwrap_or(ratio), bound("high").unwrap_or(ratio));
-    Some((ratio, low.min(high), low.max(high)))
+    let one = Series {
+        style: "same".into(),
+        points: vec![vec![1.0, -0.5], vec![1.0, rows.len() as f64 - 0.5]],
+        ..Series::default()
+    };
+    let mut series = vec![one];
+    for ((points, intervals), (_, style, name)) in drawn.into_iter().zip(VERDICTS) {
+        if !intervals.is_empty() {
+            let line = Series::new(style, Mark::Interval, intervals);
+            series.push(Series { width: Some(0.14), name: String::new(), ..line });
+        }
+        if !points.is_empty() {
+            series.push(Series { name: name.into(), ..Series::new(style, Mark::Point, points) });
+        }
+    }
+    series.push(labels);
+    let x = Axis::new("ratio to variant 1", Unit::One, Scale::Linear);
+    Panel { title: name, x, y: Axis::bands("", rows), series }
 }
 
 /// `compare`
@@ -59,85 +102,78 @@ pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Ratio to the first variant";
     let Some(value) = &inputs.compare else { return Figure::empty("compare", title, "There is no comparison.") };
     let variants = value["variants"].as_array().map_or(&[][..], Vec::as_slice);
-    let several = value.pointer("/seeds/count").and_then(Value::as_u64).unwrap_or(1) > 1;
-    let metrics: Vec<&Metric> = match &wanted.measure {
-        Some(measure) => METRICS.iter().filter(|metric| metric.key == measure).collect(),
-        None => printed().collect(),
-    };
-    let mut table = Table::new(&["variant", "name", "measure", "mean", "ratio", "low", "high", "verdict"]);
-    let (mut panels, mut noise, mut all) = (Vec::new(), 0u64, 0u64);
-    let (mut least, mut most) = (1.0f64, 1.0f64);
-    for variant in variants {
-        let name = name(variant);
-        let mut rows: Vec<String> = Vec::new();
-        let mut by_verdict: Vec<(&str, Points, Points)> =
-            ["lower", "higher", "noise", "same"].map(|verdict| (verdict, Vec::new(), Vec::new())).to_vec();
-        let mut words = Series { mark: Mark::Text, ..Series::default() };
-        for metric in &metrics {
-            let figure = &variant["figures"][metric.key];
-            let Some(mean) = number(figure, "/mean") else { continue };
-            let base = number(value, &format!("/variants/0/figures/{}/mean", metric.key)).unwrap_or(0.0);
-            let verdict = text(figure, "/verdict");
-            let found = interval(figure, base);
-            let part = |of: fn((f64, f64, f64)) -> f64| Cell::from(found.map(of));
-            table.rows.push(vec![
-                variant["variant"].as_u64().unwrap_or(0).into(),
-                name.as_str().into(),
-                metric.key.into(),
-                Cell::Real(mean),
-                part(|(ratio, _, _)| ratio),
-                part(|(_, low, _)| low),
-                part(|(_, _, high)| high),
-                verdict.into(),
-            ]);
-            let Some((ratio, low, high)) = found else { continue };
-            let row = rows.len() as f64;
-            let head = if metric.head.is_empty() { metric.key } else { metric.head };
-            rows.push(format!("{head}: {}", shown(metric.unit, mean)));
-            if variant["variant"] == 1 {
-                continue;
-            }
-            all += 1;
-            noise += u64::from(verdict == "noise");
-            if ratio > 0.0 {
-                (least, most) = (least.min(ratio), most.max(ratio));
-            }
-            if let Some((_, points, lines)) = by_verdict.iter_mut().find(|(known, _, _)| *known == verdict) {
-                points.push(vec![ratio, row]);
-                if several {
-                    lines.push(vec![row, low, high]);
-                }
-            }
-            words.points.push(vec![high.max(ratio), row]);
-            words.labels.push(if verdict == "noise" { "noise".into() } else { format!("{ratio:.3}x") });
+    let places = match &wanted.measure {
+        Some(measure) => {
+            let wanted = Metric::named(measure).map(|metric| metric.key);
+            (0..METRICS.len()).filter(|place| Some(METRICS[*place].key) == wanted).collect()
         }
-        if variant["variant"] == 1 || rows.is_empty() || panels.len() == MOST_VARIANTS {
+        None => printed(),
+    };
+    let by_variant = of_json(value);
+    let mut table = Table::new(&["variant", "name", "measure", "mean", "ratio", "low", "high", "verdict", "p", "q"]);
+    let (mut panels, mut compared) = (Vec::new(), Vec::new());
+    for (number, (variant, figures)) in variants.iter().zip(&by_variant).enumerate() {
+        let name = name(variant);
+        let of = |place: &usize| figures[*place].as_ref().map(|figure| (&METRICS[*place], figure));
+        let measured: Vec<(&Metric, &Measured)> = places.iter().filter_map(of).collect();
+        table.rows.extend(measured.iter().map(|(metric, figure)| table_row(variant, &name, metric, figure)));
+        if number == 0 || !measured.iter().any(|(_, figure)| figure.ratio.is_some()) {
             continue;
         }
-        let names = [
-            ("lower", "lower"),
-            ("higher", "higher"),
-            ("noise", "noise: the interval includes 1"),
-            ("same", "the same"),
-        ];
-        let mut series = vec![Series {
-            style: "same".into(),
-            points: vec![vec![1.0, -0.5], vec![1.0, rows.len() as f64 - 0.5]],
-            ..Series::default()
-        }];
-        for ((verdict, points, lines), (_, name)) in by_verdict.into_iter().zip(names) {
-            if !lines.is_empty() {
-                series.push(Series { width: Some(0.14), ..Series::new(verdict, Mark::Interval, lines) });
-                series.last_mut().expect("just added").name = String::new();
-            }
-            if !points.is_empty() {
-                series.push(Series { name: name.into(), ..Series::new(verdict, Mark::Point, points) });
-            }
+        compared.extend(measured.iter().map(|(_, figure)| *figure));
+        if panels.len() < MOST_VARIANTS {
+            panels.push(panel(name, &measured));
         }
-        series.push(words);
-        let x = Axis::new("ratio to variant 1", Unit::One, Scale::Linear);
-        panels.push(Panel { title: name, x, y: Axis::bands("", rows), series });
     }
+    let cut = set_scale(&mut panels, &compared);
+    let source = Source {
+        trace_digest: value.pointer("/variants/0/trace_digests/0").and_then(Value::as_str).map(String::from),
+        config_digest: value.pointer("/variants/0/config_digest").and_then(Value::as_str).map(String::from),
+        seed: value.pointer("/seeds/first").and_then(Value::as_u64),
+        version: value["version"].as_str().map(String::from),
+    };
+    let mut figure = Figure { id: "compare".into(), title: title.into(), table, source, ..Figure::default() };
+    if panels.is_empty() {
+        figure.empty = Some("There is no other variant with a number to compare.".into());
+    }
+    figure.panels = panels;
+    (figure.caption, figure.notes) = said(value, &compared);
+    if cut {
+        figure.notes.push("What lies beyond the axis ends at its edge; the table has every value.".into());
+    }
+    if variants.len() > MOST_VARIANTS + 1 {
+        figure
+            .notes
+            .push(format!("The first {MOST_VARIANTS} variants are drawn; the table has all {}.", variants.len()));
+    }
+    figure
+}
+
+/// The caption, and how to read it.
+fn said(value: &Value, compared: &[&Measured]) -> (String, Vec<String>) {
+    let seeds = value.pointer("/seeds/count").and_then(Value::as_u64).unwrap_or(1);
+    let all = compared.iter().filter(|figure| figure.ratio.is_some()).count() as u64;
+    if seeds == 1 {
+        let ratios = plural(all, "ratio");
+        return (
+            format!(
+                "{ratios} from one seed each: without intervals, no difference can be told from chance (--repeat)."
+            ),
+            Vec::new(),
+        );
+    }
+    let caption = match tests(compared.iter().copied()) {
+        Some(tested) => format!("{tested}."),
+        // A measure that no table shows.
+        None => format!("{} over {seeds} seeds, with their 95 % intervals.", plural(all, "ratio")),
+    };
+    (caption, vec![format!("{}.", legend(compared.iter().copied()))])
+}
+
+/// Gives all panels one scale. Returns whether something lies beyond it.
+fn set_scale(panels: &mut [Panel], compared: &[&Measured]) -> bool {
+    let ratios = || compared.iter().filter_map(|figure| figure.ratio).filter(|ratio| *ratio > 0.0);
+    let (least, most) = (ratios().fold(1.0, f64::min), ratios().fold(1.0, f64::max));
     // A ratio of a tenth and one of ten are as far from 1; small differences are linear.
     let scale = if least > 0.5 && most < 2.0 { Scale::Linear } else { Scale::Log };
     let pad = (most - least).max(0.02);
@@ -146,7 +182,7 @@ pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
         _ => [least - pad * 0.4, most + pad * 0.6],
     };
     let mut cut = false;
-    for panel in &mut panels {
+    for panel in panels {
         panel.x.scale = scale;
         panel.x.range = Some(range);
         let mut inside = |value: &mut f64| {
@@ -160,41 +196,16 @@ pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
             }
         }
     }
-    let source = Source {
-        trace_digest: value.pointer("/variants/0/trace_digests/0").and_then(Value::as_str).map(String::from),
-        config_digest: value.pointer("/variants/0/config_digest").and_then(Value::as_str).map(String::from),
-        seed: value.pointer("/seeds/first").and_then(Value::as_u64),
-        version: value["version"].as_str().map(String::from),
-    };
-    let mut figure = Figure { id: "compare".into(), title: title.into(), table, source, ..Figure::default() };
-    if panels.is_empty() {
-        figure.empty = Some("There is no other variant with a number to compare.".into());
-    }
-    figure.panels = panels;
-    let seeds = value.pointer("/seeds/count").and_then(Value::as_u64).unwrap_or(1);
-    figure.caption = if several {
-        format!("{noise} of {all} differences are noise: their 95 % interval over {seeds} seeds includes 1.")
-    } else {
-        format!("{all} ratios from one seed each: without intervals, no difference can be told from noise (--repeat).")
-    };
-    if cut {
-        figure.notes.push("What lies beyond the axis ends at its edge; the table has every value.".into());
-    }
-    if variants.len() > MOST_VARIANTS + 1 {
-        figure
-            .notes
-            .push(format!("The first {MOST_VARIANTS} variants are drawn; the table has all {}.", variants.len()));
-    }
-    figure
+    cut
 }
 
 /// The table that `ssdlab compare` prints: variants, and for each measure its mean and what it is of the first one's, with intervals
 /// and marks as there.
 pub fn comparison_table(compare: &Value) -> Table {
-    let mut table = Table { columns: vec!["variant".into()], rows: Vec::new() };
-    table.columns.extend(printed().map(|metric| metric.head.to_string()));
+    let (mut table, figures) = (Table { columns: vec!["variant".into()], rows: Vec::new() }, of_json(compare));
+    table.columns.extend(printed().iter().map(|place| METRICS[*place].head.to_string()));
     let variants = compare["variants"].as_array().map_or(&[][..], Vec::as_slice);
-    let columns: Vec<Vec<String>> = printed().map(|metric| column(metric, variants)).collect();
+    let columns: Vec<Vec<String>> = printed().iter().map(|place| column(*place, &figures)).collect();
     for (i, variant) in variants.iter().enumerate() {
         let mut row = vec![Cell::Text(name(variant))];
         match variant.pointer("/refused/rule").and_then(Value::as_str) {
@@ -207,43 +218,30 @@ pub fn comparison_table(compare: &Value) -> Table {
     table
 }
 
+/// How to read that table, and how many differences it tests; nothing for one seed.
+pub fn comparison_notes(compare: &Value) -> Vec<String> {
+    let all = of_json(compare);
+    let shown = || all.iter().flat_map(|figures| printed().into_iter().filter_map(|place| figures[place].as_ref()));
+    let tested = tests(shown());
+    tested.map_or(Vec::new(), |tested| vec![format!("{tested}."), format!("{}.", legend(shown()))])
+}
+
 /// A measure of all variants.
-fn column(metric: &Metric, variants: &[Value]) -> Vec<String> {
-    let figure = |variant: &Value| variant["figures"][metric.key].clone();
-    let verdict = |figure: &Value| serde_json::from_value(figure["verdict"].clone()).unwrap_or(Verdict::Same);
-    let means = variants.iter().map(figure).map(|figure| Some((number(&figure, "/mean")?, verdict(&figure))));
-    let means: Vec<Option<(f64, Verdict)>> = means.collect();
-    let best = best(metric.unit, &means);
-    let base = means.first().copied().flatten().map_or(0.0, |(mean, _)| mean);
-    let cell = |(i, variant): (usize, &Value)| {
-        let Some((mean, verdict)) = means[i] else { return "-".to_string() };
-        let mut parts = vec![shown(metric.unit, mean)];
-        parts.extend(if i == 0 {
-            own_interval(metric, &figure(variant))
-        } else {
-            beside(&figure(variant), base, verdict)
-        });
-        parts.extend(best.contains(&i).then(|| "best".to_string()));
-        parts.join(" ")
+fn column(place: usize, by_variant: &[Vec<Option<Measured>>]) -> Vec<String> {
+    let unit = METRICS[place].unit;
+    let figures: Vec<Option<&Measured>> = by_variant.iter().map(|figures| figures[place].as_ref()).collect();
+    let means: Vec<Option<(f64, Verdict)>> =
+        figures.iter().map(|figure| figure.map(|figure| (figure.mean, figure.verdict()))).collect();
+    let best = best(unit, &means);
+    let told = |(i, figure): (usize, &Option<&Measured>)| {
+        let Some(figure) = figure else { return "-".to_string() };
+        let beside = if i == 0 { own_interval(figure, unit) } else { beside(figure) };
+        let mark = if best.contains(&i) { "best" } else { "" };
+        [cell(unit, figure.mean).as_str(), &beside, mark]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
     };
-    variants.iter().enumerate().map(cell).collect()
-}
-
-/// Half the interval of the first variant's own mean.
-fn own_interval(metric: &Metric, figure: &Value) -> Option<String> {
-    let values: Vec<f64> = figure["values"].as_array()?.iter().filter_map(Value::as_f64).collect();
-    let half = if values.len() > 1 { half_width(&values)? } else { return None };
-    // Half of a count's interval is no count.
-    Some(if metric.unit == Of::Count { format!("±{half:.1}") } else { format!("±{}", shown(metric.unit, half)) })
-}
-
-/// What a variant is of the first, with the interval of a difference that is significant.
-fn beside(figure: &Value, base: f64, verdict: Verdict) -> Option<String> {
-    let ratio = format!("{:.3}x", number(figure, "/ratio")?);
-    let half = number(figure, "/difference/high").zip(number(figure, "/difference/mean"));
-    Some(match (verdict, half) {
-        (Verdict::Noise, _) => format!("({ratio}, noise)"),
-        (Verdict::Same, _) | (_, None) => ratio,
-        (_, Some((high, mean))) => format!("{ratio} ±{:.3}", (high - mean) / base.abs()),
-    })
+    figures.iter().enumerate().map(told).collect()
 }
