@@ -57,7 +57,7 @@ def run_text(run: Run) -> str:
     parts = [
         f"{_requests(summary)} in {duration(summary['simulated_ns'])}",
         *tails,
-        f"write amplification {_decimal(summary['write_amplification'], 3)}",
+        f"write amplification {_decimal(summary['write_amplification_bytes'], 3)}",
         *([f"with {', '.join(tables)}"] if tables else []),
     ]
     return f"<ssdlab.Run: {'; '.join(parts)}>"
@@ -110,7 +110,7 @@ def _facts(run: Run) -> list[list[str]]:
         ["requests", f"{_requests(summary)} in {duration(summary['simulated_ns'])}; seed {summary['seed']}"],
         [
             "write amplification",
-            f"{_decimal(summary['write_amplification'], 3)}: {summary['pages']['written']:,} host pages written, "
+            f"{_decimal(summary['write_amplification_bytes'], 3)}: {summary['pages']['written']:,} host pages written, "
             f"flash programs {programs['host']:,} host + {programs['gc']:,} GC, {summary['flash']['copybacks']:,} copybacks",
         ],
         ["GC", collections],

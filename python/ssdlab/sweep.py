@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab._ssdlab import Error, Table, UsageError, _half_width, _perform, _Study
+from ssdlab._ssdlab import Error, Table, UsageError, _column, _half_width, _perform, _ratio, _Study
 from ssdlab.policy import Trigger, Victim, _identity
 
 if TYPE_CHECKING:
@@ -149,10 +149,10 @@ class Sweep:
         return f"<ssdlab.Sweep {self.name}: {len(self)} points in {self._store}>"
 
     def _by_point(self, measure: str) -> list[dict[int, float]]:
-        """By point: the values of a measure by seed."""
+        """By point: the values of a measure by seed; it has a name here, and one in comparisons."""
         table = self._study.table(self._store, False, True)
         values: list[dict[int, float]] = [{} for _ in range(len(self))]
-        numbers: Any = (table[name].to_list() for name in ("point", "seed", measure))
+        numbers: Any = (table[name].to_list() for name in ("point", "seed", _column(measure)))
         for point, seed, value in zip(*numbers, strict=True):
             if value is not None:
                 values[point - 1][seed] = float(value)
@@ -162,7 +162,11 @@ class Sweep:
         return [sum(seeds.values()) / len(seeds) if seeds else None for seeds in self._by_point(measure)]
 
     def best(self, measure: str, goal: Literal["min", "max"] = "min") -> dict[str, Any]:
-        """The point with the least (`goal="min"`) or greatest (`"max"`) mean of `measure` over its seeds: its number, values and mean."""
+        """The point with the least (`goal="min"`) or greatest (`"max"`) mean of `measure` over its seeds: its number, values and mean.
+
+        Points of different traces or workloads serve other requests, so the least may be that of the easiest: compare such points with
+        a baseline, by `ratio.` before the measure, or look at `ci`.
+        """
         sign = _sign(goal)
         known = [(sign * mean, i) for i, mean in enumerate(self._means(measure)) if mean is not None]
         if not known:
@@ -190,7 +194,8 @@ class Sweep:
         """Mean and 95 % confidence interval (Student's t) of `measure`, for each combination of the axes `by` (by default all).
 
         `half_width` is half the width of the interval, None with one value. With a baseline in the study, `difference` is the
-        mean of the differences from it, paired by the other axes and the seed, and `difference_half_width` its interval.
+        mean of the differences from it, paired by the other axes and the seed, and `difference_half_width` its interval; `ratio` is
+        the geometric mean of the ratios of the same pairs, between `ratio_low` and `ratio_high`: None where a value is 0.
         """
         labels = [axis["label"] for axis in self._study.axes()]
         by = labels if by is None else list(by)
@@ -207,14 +212,17 @@ class Sweep:
             row |= {"n": len(own), "mean": sum(own) / len(own) if own else None, "half_width": _half_width(own)}
             if any(place is not None for place in base):
                 pairs = [
-                    value - seeds[place][seed]
+                    (value, seeds[place][seed])
                     for i in points
                     if (place := base[i]) is not None
                     for seed, value in seeds[i].items()
                     if seed in seeds[place]
                 ]
-                row["difference"] = sum(pairs) / len(pairs) if pairs else None
-                row["difference_half_width"] = _half_width(pairs)
+                differences = [value - other for value, other in pairs]
+                row["difference"] = sum(differences) / len(pairs) if pairs else None
+                row["difference_half_width"] = _half_width(differences)
+                ratio = _ratio([value for value, _ in pairs], [other for _, other in pairs])
+                row["ratio"], row["ratio_low"], row["ratio_high"] = ratio or (None, None, None)
             rows.append(row)
         return rows
 

@@ -1,6 +1,7 @@
 """Sweeps from Python: the same bytes by every engine, and searches."""
 
 import json
+import math
 import re
 import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -258,6 +259,14 @@ def test_figures(whole: sl.Sweep) -> None:
     assert by[1]["difference"] == pytest.approx(mean)
     # The two-sided 95 % point of Student's t with five degrees of freedom.
     assert by[1]["difference_half_width"] == pytest.approx(2.570582 * deviation / 6**0.5)
+    logs = [math.log(b / a) for a, b in zip(greedy, rga, strict=True)]
+    middle = sum(logs) / 6
+    half = 2.570582 * (sum((value - middle) ** 2 for value in logs) / 5) ** 0.5 / 6**0.5
+    ends = (by[1]["ratio"], by[1]["ratio_low"], by[1]["ratio_high"])
+    assert ends == pytest.approx(tuple(map(math.exp, (middle, middle - half, middle + half))))
+    assert by[0]["ratio"] == 1.0
+    # The name that comparisons have for the same measure.
+    assert whole.best("read_p99_ns")["point"] == whole.best("latency_ns.read.p99")["point"]
     with pytest.raises(sl.UsageError, match="the axes are"):
         whole.ci("write_amplification", by=["victim"])
 

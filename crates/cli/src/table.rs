@@ -234,7 +234,7 @@ fn by_tenant(tenants: &Tenants) -> Vec<Vec<String>> {
             all.mean.map_or_else(dash, duration),
             time(all.p99),
             time(all.max),
-            tenant.write_amplification.map_or_else(dash, |wa| format!("{wa:.3}")),
+            tenant.write_amplification_bytes.map_or_else(dash, |wa| format!("{wa:.3}")),
         ]);
         let slowdown = tenant.slowdown.map(|slowdown| slowdown.map_or_else(dash, |factor| format!("{factor:.3}x")));
         rows.last_mut().expect("the one just added").extend(slowdown);
@@ -292,6 +292,8 @@ fn causes(breakdown: &ByOp<Breakdown>, latency: &Latencies) -> Vec<Vec<String>> 
 
 fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     let (flash, gc, wear) = (&summary.flash, &summary.gc, &summary.wear);
+    let value =
+        serde_json::to_string(summary).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let mut lines = Vec::new();
     let or_dash = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or("-".into(), show);
     let two = |value: f64| format!("{value:.2}");
@@ -299,7 +301,7 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
         "write amplification",
         format!(
             "{}: {} host pages written, flash programs {} host{} + {} GC, {} copybacks",
-            or_dash(summary.write_amplification, &|v| format!("{v:.3}")),
+            words::amplification(&value),
             count(summary.pages.written),
             count(flash.programs.host),
             summary.cache.as_ref().map_or(String::new(), |_| format!(" + {} cache", count(flash.programs.cache))),
@@ -359,8 +361,6 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
         ),
     ));
     lines.extend(losses(summary));
-    let value =
-        serde_json::to_string(summary).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     lines.push(("verdict", words::verdict(&value)));
     lines
 }

@@ -19,8 +19,8 @@ pub struct Outlook {
     pub programs_before_gc: u64,
     /// Share of the usable pages (all but those that GC keeps free) without valid data when the device is full.
     pub effective_spare: f64,
-    /// Flash programs per host page written, under uniform random page writes in steady state; none if there is no formula
-    /// for the victim policy.
+    /// Flash programs per host page written, under uniform random writes of whole pages in steady state, of which bytes and pages give
+    /// the same; none if there is no formula for the victim policy. A write of a part of a page counts as a page here.
     pub write_amplification: Option<f64>,
     /// Bytes of memory that the simulation takes, oracle included.
     pub memory: Memory,

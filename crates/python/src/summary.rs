@@ -160,7 +160,7 @@ impl Summary {
             "<ssdlab.Summary {}: {} ns simulated, write amplification {}>",
             &get("config_digest")?.get(..8).unwrap_or_default(),
             get("simulated_ns")?,
-            get("write_amplification")?
+            get("write_amplification_bytes")?
         ))
     }
 

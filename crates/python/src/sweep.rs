@@ -23,7 +23,8 @@ use ssdlab_lab::sweep::store::{Failed, Failure, Store};
 use ssdlab_lab::sweep::study::{Study, duration_ns};
 use ssdlab_lab::sweep::table::{Rows, Shape};
 use ssdlab_lab::sweep::task::Task;
-use ssdlab_lab::variants::student::half_width;
+use ssdlab_lab::variants::figures::column_of;
+use ssdlab_lab::variants::student::{half_width, ratio};
 
 use crate::arguments::{bytes_of, check_of, counted};
 use crate::errors::{engine, usage};
@@ -350,9 +351,26 @@ fn _half_width(values: Vec<f64>) -> Option<f64> {
     if values.is_empty() { None } else { half_width(&values) }
 }
 
+/// What values are of others, pair by pair: the geometric mean of the ratios, and the ends of its 95 % confidence interval. None where a
+/// value is 0.
+#[pyfunction]
+fn _ratio(values: Vec<f64>, base: Vec<f64>) -> Option<(f64, Option<f64>, Option<f64>)> {
+    let of = ratio(&values, &base)?;
+    let (low, high) = of.interval.unzip();
+    Some((of.mean, low, high))
+}
+
+/// The column of a measure, by that name or by the one that comparisons have for it.
+#[pyfunction]
+fn _column(name: &str) -> String {
+    column_of(name)
+}
+
 /// Adds the names of this file.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyStudy>()?;
     module.add_function(wrap_pyfunction!(_perform, module)?)?;
+    module.add_function(wrap_pyfunction!(_ratio, module)?)?;
+    module.add_function(wrap_pyfunction!(_column, module)?)?;
     module.add_function(wrap_pyfunction!(_half_width, module)?)
 }

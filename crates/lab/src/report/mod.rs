@@ -5,6 +5,7 @@
 
 pub mod causes;
 pub mod charts;
+mod design;
 pub mod explain;
 pub mod histogram;
 pub mod inputs;

@@ -590,12 +590,16 @@ fn verdict(out: &mut String, inputs: &Inputs) -> Option<()> {
     let first = said.next().map_or(String::new(), |c| c.to_uppercase().collect());
     let _ = write!(out, "<p class=\"lead\">{}{}.</p>", html(&first), html(said.as_str()));
     let value = |place: &str| number(summary, place);
-    let two = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+    let amplification = match words::Amplification::of(summary) {
+        None => "-".into(),
+        Some(words::Amplification { bytes, in_pages: None }) => format!("{bytes:.2}"),
+        Some(words::Amplification { bytes, in_pages: Some(pages) }) => format!("{bytes:.2} ({pages:.2} in pages)"),
+    };
     let of_op =
         |op: &str| value(&format!("/requests_delayed_by_gc/{op}")).zip(value(&format!("/latency_ns/{op}/count")));
     let delayed = of_op("all").filter(|(_, all)| *all > 0.0).map_or("-".into(), |(some, all)| percent(some / all));
     let facts = [
-        ("write amplification", two(value("/write_amplification"))),
+        ("write amplification", amplification),
         ("delayed by GC", delayed),
         ("collections", value("/gc/collections").map_or("-".into(), |n| count(n as u64))),
         ("dies busy", value("/utilisation/die").map_or("-".into(), percent)),
@@ -633,21 +637,14 @@ fn told(out: &mut String, told: Told) -> Vec<Figure> {
 
 fn comparison(out: &mut String, compare: &Value) {
     let seeds = compare.pointer("/seeds/count").and_then(Value::as_u64).unwrap_or(1);
-    let _ = write!(
-        out,
-        "<p class=\"lead\">Each variant serves the same requests; ratios are to variant 1. {}</p>",
-        if seeds > 1 {
-            format!(
-                "Means over {seeds} seeds, with 95 % confidence intervals of the differences, paired by seed (Student's t)."
-            )
-        } else {
-            "One seed: there are no intervals.".into()
-        }
-    );
+    let over =
+        if seeds > 1 { format!("Means over {seeds} seeds.") } else { "One seed: there are no intervals.".into() };
+    let _ = write!(out, "<p class=\"lead\">Each variant serves the same requests; ratios are to variant 1. {over}</p>");
     for caution in compare["cautions"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         let _ = write!(out, "<p><b>Caution.</b> {}</p>", html(&name(caution)));
     }
     table(out, &charts::comparison_table(compare), "Comparison", false);
+    charts::comparison_notes(compare).iter().for_each(|note| _ = write!(out, "<p>{}</p>", html(note)));
 }
 
 /// A study: what became of its points, the best ones, and its figures.
@@ -680,6 +677,7 @@ fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, shown: &Shown) -> Vec
     if !best.rows.is_empty() {
         out.push_str("<h3>Best points</h3>");
         table(out, &best, "Best points", true);
+        charts::best_note(sweep).iter().for_each(|note| _ = write!(out, "<p class=\"note\">{}</p>", html(&name(note))));
     }
     let mut figures = Vec::new();
     for (group, (heading, found)) in ["Lines", "Maps", ""].into_iter().zip(charts::of_study(inputs, shown)).enumerate()

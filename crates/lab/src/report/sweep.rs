@@ -8,9 +8,11 @@ use ssdlab_figures::escape::name;
 use ssdlab_figures::figure::{Cell, Unit};
 
 use crate::error::{Error, Result};
+use crate::files::read_text;
 use crate::names::clip;
-use crate::report::json::number;
+pub use crate::report::design::Axis;
 use crate::report::table::{data, integer, rows};
+use crate::report::{design, summaries};
 use crate::sweep::points::Points;
 use crate::sweep::store::{Status, Store};
 use crate::variants::student;
@@ -54,7 +56,12 @@ pub fn measures() -> Vec<Measure> {
         let of = if op == "all" { "requests".into() } else { format!("{op}s") };
         push(&format!("waiting_ns.{op}.mean"), &format!("mean wait of {of}"), ns, false, false);
     }
-    push("write_amplification", "write amplification", Unit::One, false, false);
+    push("write_amplification_bytes", "write amplification", Unit::One, false, false);
+    push("write_amplification", "write amplification in pages", Unit::One, false, false);
+    for (op, of) in [("read", "reads"), ("write", "writes"), ("all", "requests")] {
+        push(&format!("{op}_gc_ns"), &format!("mean wait of {of} for GC"), ns, false, false);
+    }
+    push("requests_per_s", "requests a second", Unit::RequestsPerSecond, false, true);
     push("host_read_bytes_per_s", "host reads", Unit::BytesPerSecond, false, true);
     push("host_written_bytes_per_s", "host writes", Unit::BytesPerSecond, false, true);
     push("simulated_ns", "simulated time", ns, false, false);
@@ -65,17 +72,6 @@ pub fn measures() -> Vec<Measure> {
     push("utilisation.channel", "busy share of channels", Unit::One, true, true);
     push("wear.erases_max", "most erases of a block", Unit::One, false, false);
     all
-}
-
-/// An axis of a study.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Axis {
-    /// Its key or name.
-    pub key: String,
-    /// Its values as text: numbers in ascending order, others as they first appear.
-    pub values: Vec<String>,
-    /// The values as numbers, if all are.
-    pub numbers: Option<Vec<f64>>,
 }
 
 /// What became of a point.
@@ -117,6 +113,18 @@ pub struct Point {
     pub why: Option<String>,
     /// Runs with a result.
     pub runs: u32,
+    /// Whether more arrives than the device can serve, in any run.
+    pub overloaded: bool,
+    /// Whether write amplification is not steady, in any run.
+    pub unsteady: bool,
+}
+
+impl Point {
+    /// Reasons to distrust it; none is an empty text.
+    pub fn caution(&self) -> String {
+        let doubts = [(self.overloaded, "overloaded"), (self.unsteady, "not steady")];
+        doubts.into_iter().filter_map(|(holds, what)| holds.then_some(what)).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// A measure by point.
@@ -128,6 +136,17 @@ pub struct Column {
     pub means: Vec<f64>,
     /// Half the 95 % confidence interval of the mean (Student's t); not a number for fewer than two seeds.
     pub halves: Vec<f64>,
+    /// The mean over seeds of its logarithm; not a number where there is none, or where a seed has a 0.
+    pub logs: Vec<f64>,
+}
+
+impl Column {
+    /// Adds points without a result, up to so many.
+    fn resize(&mut self, points: usize) {
+        for values in [&mut self.means, &mut self.halves, &mut self.logs] {
+            values.resize(points, f64::NAN);
+        }
+    }
 }
 
 /// A study and what its runs gave.
@@ -187,7 +206,8 @@ impl Sweep {
             Ok(true)
         })?;
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Sweep::gather(name, axes, runs, &store)
+        let text = read_text("study", &folder.join("study.toml")).unwrap_or_default();
+        Sweep::gather(name, axes, runs, &store, &text)
     }
 
     /// The study of points that are known.
@@ -201,10 +221,11 @@ impl Sweep {
             let values = point.items.iter().map(|item| item.shown.text()).collect();
             Planned { point: point.number, key: run.key, values }
         });
-        Sweep::gather(points.study.name.clone(), axes, planned.collect(), store)
+        Sweep::gather(points.study.name.clone(), axes, planned.collect(), store, &points.study.text.text)
     }
 
-    fn gather(study: String, keys: Vec<String>, runs: Vec<Planned>, store: &Store) -> Result<Sweep> {
+    /// `text` is that of the study's file.
+    fn gather(study: String, keys: Vec<String>, runs: Vec<Planned>, store: &Store, text: &str) -> Result<Sweep> {
         let axes = keys.into_iter().map(|key| Axis { key, ..Axis::default() }).collect();
         let mut sweep = Sweep { study, axes, ..Sweep::default() };
         let mut known: Vec<HashMap<String, u32>> = vec![HashMap::new(); sweep.axes.len()];
@@ -228,10 +249,11 @@ impl Sweep {
                 if values.is_empty() {
                     continue;
                 }
-                let none = Column { measure: measure.clone(), means: Vec::new(), halves: Vec::new() };
+                let none = Column { measure: measure.clone(), means: vec![], halves: vec![], logs: vec![] };
                 let column = column.get_or_insert(none);
-                column.means.resize(place, f64::NAN);
-                column.halves.resize(place, f64::NAN);
+                column.resize(place);
+                let logs: Vec<f64> = values.iter().map(|value| libm::log(*value)).collect();
+                column.logs.push(student::mean(&logs));
                 column.means.push(student::mean(&values));
                 column.halves.push(student::half_width(&values).unwrap_or(f64::NAN));
             }
@@ -239,11 +261,12 @@ impl Sweep {
         }
         sweep.columns = columns.into_iter().flatten().collect();
         for column in &mut sweep.columns {
-            column.means.resize(sweep.points.len(), f64::NAN);
-            column.halves.resize(sweep.points.len(), f64::NAN);
+            column.resize(sweep.points.len());
         }
         sweep.order();
         sweep.unchecked = store.unchecked();
+        design::mark(&mut sweep.axes, text);
+        sweep.add_ratios();
         Ok(sweep)
     }
 
@@ -273,8 +296,10 @@ impl Sweep {
         };
         (point.state, point.why) = (State::Done, None);
         point.runs += 1;
+        point.overloaded |= summary.get("overload").is_some();
+        point.unsteady |= summary["write_amplification_halves"]["steady"] == false;
         for (measure, values) in all.iter().zip(values) {
-            values.extend(number(&summary, &format!("/{}", measure.path.replace('.', "/"))));
+            values.extend(summaries::measure(&measure.path, &summary));
         }
         Ok(State::Done)
     }
@@ -301,10 +326,65 @@ impl Sweep {
         self.columns.iter().find(|column| column.measure.path == path)
     }
 
+    /// Axes with several values that choose the requests.
+    pub fn workloads(&self) -> Vec<usize> {
+        (0..self.axes.len()).filter(|axis| self.axes[*axis].workload && self.axes[*axis].values.len() > 1).collect()
+    }
+
+    /// Places of the baseline's values; where the study gives none, those of the first point.
+    pub fn base_design(&self) -> Vec<u32> {
+        let first = |axis: usize| self.points.first().map_or(0, |point| point.at[axis]);
+        self.axes.iter().enumerate().map(|(i, axis)| axis.baseline.unwrap_or_else(|| first(i))).collect()
+    }
+
+    /// Adds the ratios of all measures to the study's baseline, with the same values of the other axes, as `ratio.MEASURE`.
+    fn add_ratios(&mut self) {
+        if self.axes.iter().all(|axis| axis.baseline.is_none()) {
+            return;
+        }
+        let at_base = |point: &Point| -> Vec<u32> {
+            self.axes.iter().zip(&point.at).map(|(axis, at)| axis.baseline.unwrap_or(*at)).collect()
+        };
+        let places: HashMap<&[u32], usize> =
+            self.points.iter().enumerate().map(|(place, point)| (&point.at[..], place)).collect();
+        let bases: Vec<Option<usize>> =
+            self.points.iter().map(|point| places.get(&at_base(point)[..]).copied()).collect();
+        let ratio = |column: &Column, place: usize| {
+            let base = bases[place].filter(|base| self.points[*base].runs == self.points[place].runs)?;
+            // The mean difference of logarithms is the logarithm of the geometric mean of ratios by seed.
+            let (own, other) = (column.logs[place], column.logs[base]);
+            let paired = (own.is_finite() && other.is_finite()).then(|| libm::exp(own - other));
+            // A seed with a 0 has no logarithm.
+            paired.or(Some(column.means[place] / column.means[base])).filter(|ratio| ratio.is_finite())
+        };
+        let ratios = self.columns.iter().map(|column| {
+            let (path, label) = (&column.measure.path, &column.measure.label);
+            let measure = Measure {
+                path: format!("ratio.{path}"),
+                label: format!("{label}, ratio to the baseline"),
+                unit: Unit::One,
+                share: false,
+                more: column.measure.more,
+            };
+            let means: Vec<f64> =
+                (0..self.points.len()).map(|place| ratio(column, place).unwrap_or(f64::NAN)).collect();
+            let logs = means.iter().map(|mean| libm::log(*mean)).collect();
+            Column { measure, halves: vec![f64::NAN; means.len()], means, logs }
+        });
+        let ratios: Vec<Column> = ratios.collect();
+        self.columns.extend(ratios);
+    }
+
     /// The values of a point, in words: `greedy, 0.14`.
     pub fn words(&self, point: &Point) -> String {
-        let varied = self.axes.iter().zip(&point.at).filter(|(axis, _)| axis.values.len() > 1);
-        varied.map(|(axis, at)| name(&axis.values[*at as usize])).collect::<Vec<_>>().join(", ")
+        self.words_of(point, &|_| true)
+    }
+
+    /// The same of some axes.
+    pub fn words_of(&self, point: &Point, of: &dyn Fn(usize) -> bool) -> String {
+        let varied =
+            self.axes.iter().zip(&point.at).enumerate().filter(|(i, (axis, _))| axis.values.len() > 1 && of(*i));
+        varied.map(|(_, one)| one).map(|(axis, at)| name(&axis.values[*at as usize])).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -6,7 +6,7 @@ use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 
 use crate::report::causes::{Any, all};
 use crate::report::json::{number, shown, text};
-use crate::text::{count, duration, percent, percent_exact, size};
+use crate::text::{count, duration, percent, percent_exact, rate, size};
 
 /// The meaning of a cause, in a few words.
 pub fn meaning(cause: Cause) -> &'static str {
@@ -63,14 +63,66 @@ fn spent(summary: &Value, op: &str, of: fn(Any) -> bool) -> f64 {
     all().filter(|cause| of(*cause)).map(ns).sum()
 }
 
+/// Flash programmed for what the host wrote. In bytes; in pages too where that is another number.
+pub struct Amplification {
+    /// Bytes programmed over bytes written; of summaries before 0.1.3, which have no bytes, pages programmed over pages written.
+    pub bytes: f64,
+    /// Pages programmed over pages written, where its digits differ.
+    pub in_pages: Option<f64>,
+}
+
+impl Amplification {
+    /// That of a summary; none without writes.
+    pub fn of(summary: &Value) -> Option<Amplification> {
+        Amplification::at(summary, "/write_amplification_bytes", "/write_amplification")
+    }
+
+    fn at(summary: &Value, bytes: &str, pages: &str) -> Option<Amplification> {
+        let pages = number(summary, pages)?;
+        let bytes = number(summary, bytes).unwrap_or(pages);
+        let three = |value: f64| format!("{value:.3}");
+        Some(Amplification { bytes, in_pages: (three(bytes) != three(pages)).then_some(pages) })
+    }
+}
+
+/// Write amplification: `11.880 (2.970 in pages: each 4 KiB write programs 16 KiB)`.
+pub fn amplification(summary: &Value) -> String {
+    let Some(of) = Amplification::of(summary) else { return "-".into() };
+    match of.in_pages {
+        None => format!("{:.3}", of.bytes),
+        Some(pages) => format!("{:.3} ({pages:.3} in pages: {})", of.bytes, partial_writes(summary)),
+    }
+}
+
+/// What writes that do not fill their pages cost.
+fn partial_writes(summary: &Value) -> String {
+    let n = |place: &str| number(summary, place).unwrap_or(0.0) as u64;
+    let page = summary.pointer("/config/geometry/page_size").map_or(String::new(), shown);
+    let page = page.parse::<ssdlab_sim::units::Bytes>().map_or(0, |bytes| bytes.0);
+    // A cache programs pages that several writes have filled.
+    let pages = match summary.get("cache").is_some_and(|cache| !cache.is_null()) {
+        true => n("/flash/programs/host") + n("/flash/programs/cache"),
+        false => n("/pages/written"),
+    };
+    let (writes, bytes, programmed) = (n("/requests/write").max(1), n("/bytes/written"), pages.saturating_mul(page));
+    let alike = bytes.is_multiple_of(writes) && programmed.is_multiple_of(writes);
+    let (mean, cost) = (size(bytes / writes), size(programmed / writes));
+    if alike {
+        format!("each {mean} write programs {cost}")
+    } else {
+        format!("the mean write of {mean} programs {cost}")
+    }
+}
+
 /// What happened, and whether it can be trusted, in a few sentences.
 pub fn verdict(summary: &Value) -> String {
     let said = what_happened(summary);
+    let cached = summary.get("cache").is_some_and(|cache| !cache.is_null());
     match number(summary, "/write_amplification") {
-        Some(factor) if factor < 1.0 && summary.get("cache").is_some_and(|cache| !cache.is_null()) => {
+        Some(factor) if factor < 1.0 && cached => {
             let pages = |place| count(number(summary, place).unwrap_or(0.0) as u64);
             format!(
-                "{said}. Write amplification is below 1, since not every page written reaches flash: of {}, {} were absorbed by the cache and {} trimmed there",
+                "{said}. Fewer pages were programmed than the host wrote, since not every page written reaches flash: of {}, {} were absorbed by the cache and {} trimmed there",
                 pages("/pages/written"),
                 pages("/cache/absorbed"),
                 pages("/cache/trimmed")
@@ -85,27 +137,33 @@ fn what_happened(summary: &Value) -> String {
     if value("/latency_ns/all/count") == 0.0 {
         return "no reads or writes were measured".into();
     }
-    if value("/gc/collections") == 0.0 {
-        return "GC did not run, so these results say nothing about a full device (see precondition.mode)".into();
-    }
+    let gc = match value("/gc/collections") == 0.0 {
+        true => "GC did not run, so these results say nothing about a full device (see precondition.mode)".into(),
+        false => under_gc(summary),
+    };
+    overload(summary).map_or(gc.clone(), |overload| format!("{overload}. {gc}"))
+}
+
+/// Whether more arrived than the device can serve, and what waits for it.
+fn overload(summary: &Value) -> Option<String> {
+    let factor = number(summary, "/overload/factor")?;
+    let offered = number(summary, "/overload/offered_per_s").unwrap_or(0.0);
+    let (total, outside) = (spent(summary, "all", |_| true), spent(summary, "all", Any::is_outside));
+    Some(format!(
+        "Overloaded: {} requests arrive a second, {factor:.2} times what the {} can serve, so latency grows with the length of the run; {} of it is spent waiting for one of {} queue slots",
+        rate(offered),
+        text(summary, "/overload/resource").replace('_', " "),
+        percent(if total > 0.0 { outside / total } else { 0.0 }),
+        count(number(summary, "/config/device/queue_depth").unwrap_or(0.0) as u64)
+    ))
+}
+
+/// How much requests waited for GC, and whether write amplification is steady.
+fn under_gc(summary: &Value) -> String {
+    let value = |place: &str| number(summary, place).unwrap_or(0.0);
     let share = |op: &str| {
         let (inside, gc) = (spent(summary, op, |cause| !cause.is_outside()), spent(summary, op, Any::is_by_gc));
         if inside == 0.0 { "none".into() } else { percent(gc / inside) }
-    };
-    let halves = |half: &str| number(summary, &format!("/write_amplification_halves/{half}"));
-    let steady = match summary.pointer("/write_amplification_halves").filter(|halves| !halves.is_null()) {
-        None => "Too few collections to tell whether write amplification is steady".into(),
-        Some(both) => {
-            let two = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
-            let (first, second) = (two(halves("first")), two(halves("second")));
-            if both["steady"] == true {
-                format!("Steady: write amplification {first} in the first half of the writes, {second} in the second")
-            } else {
-                format!(
-                    "Not steady: write amplification {first} in the first half of the writes, {second} in the second; run longer, or fill the device first (precondition, run.warmup)"
-                )
-            }
-        }
     };
     let waited = ["read", "write"].into_iter().filter_map(|op| {
         let all = value(&format!("/latency_ns/{op}/count"));
@@ -118,16 +176,27 @@ fn what_happened(summary: &Value) -> String {
             )
         })
     });
-    let gc = format!("GC ran: {}. {steady}", waited.collect::<Vec<_>>().join(", "));
-    let (total, outside) = (spent(summary, "all", |_| true), spent(summary, "all", Any::is_outside));
-    if 2.0 * outside > total {
-        format!(
-            "{gc}. Overloaded: requests spend {} of their time waiting for one of {} queue slots, so latency grows with the length of the run",
-            percent(outside / total),
-            value("/config/device/queue_depth")
-        )
-    } else {
-        gc
+    format!("GC ran: {}. {}", waited.collect::<Vec<_>>().join(", "), halves(summary))
+}
+
+/// Whether write amplification is steady.
+fn halves(summary: &Value) -> String {
+    let halves = summary.pointer("/write_amplification_halves").filter(|halves| !halves.is_null());
+    let Some(halves) = halves else {
+        return "Too few collections to tell whether write amplification is steady".into();
+    };
+    let two = |half: &str| {
+        let of = Amplification::at(halves, &format!("/{half}_bytes"), &format!("/{half}"));
+        of.map_or("-".into(), |of| format!("{:.2}", of.bytes))
+    };
+    let both = format!(
+        "write amplification {} in the first half of the writes, {} in the second",
+        two("first"),
+        two("second")
+    );
+    match halves["steady"] == true {
+        true => format!("Steady: {both}"),
+        false => format!("Not steady: {both}; run longer, or fill the device first (precondition, run.warmup)"),
     }
 }
 
@@ -267,4 +336,66 @@ pub fn method(summary: &Value, about: &[String]) -> String {
         digest("/config_digest"),
         digest("/trace_digest"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A summary of so many writes of these bytes in so many pages of 16 KiB, all programmed, and as many again for GC.
+    fn written(writes: u64, bytes: u64, pages: u64) -> Value {
+        json!({
+            "config": { "geometry": { "page_size": "16KiB" }, "device": { "queue_depth": 32 } },
+            "requests": { "write": writes }, "bytes": { "written": bytes }, "pages": { "written": pages },
+            "flash": { "programs": { "host": pages, "cache": 0 } },
+            "write_amplification": 2.0, "write_amplification_bytes": (2 * pages * 16_384) as f64 / bytes as f64,
+        })
+    }
+
+    #[test]
+    fn partial_writes_say_what_they_cost() {
+        let each = "8.000 (2.000 in pages: each 4 KiB write programs 16 KiB)";
+        assert_eq!(amplification(&written(100, 409_600, 100)), each);
+        assert_eq!(amplification(&written(100, 1_638_400, 100)), "2.000", "whole pages: one number");
+        // Across two pages each.
+        let across = "16.000 (2.000 in pages: each 4 KiB write programs 32 KiB)";
+        assert_eq!(amplification(&written(100, 409_600, 200)), across);
+        // 101 x 16,384 / 100 = 16,547 bytes.
+        let mixed = "5.387 (2.000 in pages: the mean write of 6 KiB programs 16.16 KiB)";
+        assert_eq!(amplification(&written(100, 614_400, 101)), mixed);
+        // A cache absorbs half: what is programmed counts, not what was written.
+        let mut cached = written(100, 409_600, 100);
+        (cached["cache"], cached["flash"]["programs"]) = (json!({ "absorbed": 50 }), json!({ "host": 0, "cache": 50 }));
+        assert!(amplification(&cached).ends_with("each 4 KiB write programs 8 KiB)"), "{}", amplification(&cached));
+        let mut old = written(100, 409_600, 100);
+        old["write_amplification_bytes"].take();
+        assert_eq!(amplification(&old), "2.000", "summaries before 0.1.3");
+        assert_eq!(amplification(&json!({ "write_amplification": null, "write_amplification_bytes": null })), "-");
+    }
+
+    #[test]
+    fn overload_is_said_whether_gc_ran_or_not() {
+        let mut summary = written(100, 409_600, 100);
+        summary["latency_ns"] = json!({ "all": { "count": 100 }, "write": { "count": 100 } });
+        summary["breakdown_ns"] = json!({ "all": { "queue": 999, "array": 1 } });
+        summary["gc"] = json!({ "collections": 0 });
+        assert!(verdict(&summary).starts_with("GC did not run"));
+        summary["overload"] = json!({ "resource": "queue_slots", "factor": 9.856, "offered_per_s": 400_000.0 });
+        let said = "Overloaded: 400,000 requests arrive a second, 9.86 times what the queue slots can serve, so latency grows with the length of the run; 99.9 % of it is spent waiting for one of 32 queue slots. ";
+        assert!(verdict(&summary).starts_with(&format!("{said}GC did not run")), "{}", verdict(&summary));
+        summary["gc"]["collections"] = json!(5);
+        assert!(verdict(&summary).starts_with(&format!("{said}GC ran: ")), "{}", verdict(&summary));
+    }
+
+    #[test]
+    fn halves_are_in_bytes() {
+        let mut summary = written(100, 409_600, 100);
+        summary["write_amplification_halves"] =
+            json!({ "first": 1.5, "second": 2.5, "first_bytes": 6.0, "second_bytes": 10.0, "steady": false });
+        assert!(
+            halves(&summary)
+                .starts_with("Not steady: write amplification 6.00 in the first half of the writes, 10.00 in")
+        );
+    }
 }

@@ -70,9 +70,9 @@ pub struct Survey<'p> {
     seeds: Vec<Vec<u64>>,
 }
 
-/// The number at a dotted path of a summary.
-pub fn measure(summary: &Json, path: &str) -> Option<f64> {
-    path.split('.').try_fold(summary, |value, part| value.get(part))?.as_f64()
+/// A number of a summary, by its place or by the name that comparisons have for it.
+pub fn measure(summary: &Json, name: &str) -> Option<f64> {
+    crate::report::summaries::measure(name, summary)
 }
 
 /// Whether some values are known well enough; they are also if the measure has no value.

@@ -104,13 +104,14 @@ fn measures() -> Vec<(String, String)> {
         CAUSES.iter().for_each(|(_, cause)| same(format!("breakdown_ns.{op}.{cause}")));
     }
     same("write_amplification".into());
+    same("write_amplification_bytes".into());
     all
 }
 
 /// What the table has of GC.
 const OF_GC: [&str; 2] = ["gc.collections", "gc.moved_pages"];
 /// Sections of which the table has what it has.
-const TAKEN: [&str; 9] = [
+const TAKEN: [&str; 10] = [
     "simulated_ns",
     "requests",
     "pages",
@@ -119,6 +120,7 @@ const TAKEN: [&str; 9] = [
     "waiting_ns",
     "breakdown_ns",
     "write_amplification",
+    "write_amplification_bytes",
     "gc",
 ];
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 163] = [
+const LAYERS: [&str; 166] = [
     "outside",
     "text",
     "names",
@@ -57,6 +57,7 @@ const LAYERS: [&str; 163] = [
     "split",
     "variants/student",
     "variants/figures",
+    "variants/told",
     "report/json",
     "report/table",
     "report/causes",
@@ -76,6 +77,7 @@ const LAYERS: [&str; 163] = [
     "sweep/points",
     "sweep/disk",
     "sweep/store",
+    "report/design",
     "report/sweep",
     "report/inputs",
     "report/words",
@@ -91,6 +93,7 @@ const LAYERS: [&str; 163] = [
     "report/charts/wear",
     "report/charts/reproduce",
     "report/charts/sweep",
+    "report/charts/best",
     "report/charts",
     "report/page",
     "report",

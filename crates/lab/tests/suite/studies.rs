@@ -11,11 +11,12 @@ use ssdlab_lab::report::charts::{self, Wanted};
 use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::report::page::{self, Page};
 use ssdlab_lab::report::sweep::{Axis, Column, Point, State, Sweep, measures};
+use ssdlab_lab::variants::figures::{METRICS, column_of};
 
 /// An axis of numbers, or of names.
 fn axis(key: &str, values: &[&str]) -> Axis {
     let numbers = values.iter().map(|text| text.parse().ok()).collect();
-    Axis { key: key.into(), values: values.iter().map(ToString::to_string).collect(), numbers }
+    Axis { key: key.into(), values: values.iter().map(ToString::to_string).collect(), numbers, ..Axis::default() }
 }
 
 /// A grid over some axes. `of` gives what a measure has at the places of a point; the interval is a tenth of it.
@@ -29,19 +30,20 @@ fn grid(axes: Vec<Axis>, paths: &[&str], of: impl Fn(&str, &[u32]) -> f64) -> Sw
             at.insert(0, (rest % axis.values.len()) as u32);
             rest /= axis.values.len();
         }
-        sweep.points.push(Point { number: number as u64 + 1, at, state: State::Done, why: None, runs: 3 });
+        sweep.points.push(Point { number: number as u64 + 1, at, state: State::Done, runs: 3, ..Point::default() });
     }
     for measure in measures().into_iter().filter(|measure| paths.contains(&measure.path.as_str())) {
         let means: Vec<f64> = sweep.points.iter().map(|point| of(&measure.path, &point.at)).collect();
         let halves = means.iter().map(|mean| mean / 10.0).collect();
-        sweep.columns.push(Column { measure, means, halves });
+        let logs = means.iter().map(|mean| mean.ln()).collect();
+        sweep.columns.push(Column { measure, means, halves, logs });
     }
     sweep.axes = axes;
     sweep.runs = [3 * all as u64, 0, 0, 0];
     sweep
 }
 
-const PATHS: [&str; 3] = ["latency_ns.read.p99", "latency_ns.read.p99_9", "write_amplification"];
+const PATHS: [&str; 3] = ["latency_ns.read.p99", "latency_ns.read.p99_9", "write_amplification_bytes"];
 
 /// Two victims, four shares, five depths: one point refused, one failed, three left.
 fn study() -> Inputs {
@@ -53,7 +55,7 @@ fn study() -> Inputs {
     let mut sweep = grid(axes, &PATHS, |path, at| {
         let (victim, spare, depth) = (f64::from(at[0]), f64::from(at[1]), f64::from(at[2]));
         match path {
-            "write_amplification" => 4.5 - spare + victim * 0.5 + depth * 0.25,
+            "write_amplification_bytes" => 4.5 - spare + victim * 0.5 + depth * 0.25,
             _ => (8.0 - spare + victim) * 1e6 * (1.0 + 2.0 * depth) / if path.ends_with("p99") { 4.0 } else { 1.0 },
         }
     });
@@ -266,7 +268,7 @@ fn hostile_names_of_studies_are_text() {
 fn pages_of_large_studies_are_small_and_say_what_they_leave_out() {
     let of = |path: &str, at: &[u32]| {
         let mix = at.iter().fold(7u64, |mix, at| (mix ^ u64::from(*at)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 3);
-        (mix % 100_003) as f64 * if path == "write_amplification" { 1e-4 } else { 1e3 }
+        (mix % 100_003) as f64 * if path == "write_amplification_bytes" { 1e-4 } else { 1e3 }
     };
     let values: Vec<String> = (1..=100).map(|i| i.to_string()).collect();
     let some = |n: usize| values.iter().take(n).map(String::as_str).collect::<Vec<_>>();
@@ -308,5 +310,80 @@ fn the_table_of_points_has_their_states() {
     );
     assert_eq!(points.rows[4][6], Cell::Null);
     let row: Vec<String> = best.rows[0].iter().map(Cell::text).collect();
-    assert_eq!(row, ["p99 read latency", "1.25 ms", "16", "greedy, 0.28, 1"]);
+    assert_eq!(row, ["p99 read latency", "1.25 ms", "16", "greedy, 0.28, 1", ""]);
+}
+
+/// The easiest requests are no result: the best point is sought for each workload, and the best design by ratios over all.
+#[test]
+fn requests_are_no_choice_of_a_design() {
+    let victims = Axis { baseline: Some(1), ..axis("schemes.victim", &["greedy", "fifo", "random"]) };
+    let traces = Axis { workload: true, ..axis("trace", &["easy", "hard"]) };
+    // fifo takes 1 and 100. greedy is 3 times as slow on the easy one and halves the hard one: sqrt(3 / 2). random the other way: 0.5.
+    let p99 = [[3.0, 50.0], [1.0, 100.0], [0.5, 50.0]];
+    let mut sweep =
+        grid(vec![traces, victims], &["latency_ns.read.p99"], |_, at| p99[at[1] as usize][at[0] as usize] * 1e6);
+    sweep.points[5].overloaded = true;
+    sweep.points[0].unsteady = true;
+    let inputs = Inputs { sweep: Some(sweep), ..Inputs::default() };
+    let [points, best] = charts::study_tables(inputs.sweep.as_ref().unwrap(), 100);
+    let rows: Vec<Vec<String>> = best.rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect();
+    let over_all = "all: geometric mean of ratios to the baseline";
+    assert_eq!(best.columns, ["measure", "requests", "best", "point", "values", "caution"]);
+    assert_eq!(
+        rows,
+        [
+            ["p99 read latency", over_all, "0.500x", "", "random", "overloaded for 1 of 2"],
+            ["p99 read latency", "easy", "500.0 us", "3", "random", ""],
+            ["p99 read latency", "hard", "50.00 ms", "4", "greedy", ""],
+        ]
+    );
+    assert!(charts::best_note(inputs.sweep.as_ref().unwrap()).unwrap().ends_with("ratios to the baseline, fifo."));
+    let cautions: Vec<String> = points.rows.iter().map(|row| row[3].text()).collect();
+    assert_eq!(cautions, ["not steady", "", "", "", "", "overloaded"]);
+    // Neither figure of all points mixes requests.
+    for name in ["pareto", "sweep-parallel"] {
+        let figure = charts::make(name, &inputs, &Wanted::default()).unwrap();
+        assert!(figure.notes.iter().any(|note| note.contains("left out: trace = easy")), "{name}: {:?}", figure.notes);
+        assert_eq!(figure.table.rows.len(), 3, "{name}");
+    }
+    let page = page::write(&inputs, &lite()).unwrap();
+    assert!(page.html.contains("The requests (trace) are no choice"));
+}
+
+/// A measure has one name in studies and one in comparisons; either is taken, and the manual has both.
+#[test]
+fn the_manual_has_the_names_of_all_measures() {
+    let manual = include_str!("../../../../docs/report.md");
+    let table = manual.split("| in studies | in comparisons | what |").nth(1).expect("the table of measures");
+    let rows: Vec<[String; 2]> = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let cells: Vec<&str> = line.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+            [cells[1].to_string(), cells[2].to_string()]
+        })
+        .collect();
+    let named = |path: &str| METRICS.iter().find(|metric| metric.column() == path).map_or("", |metric| metric.key);
+    let mut all: Vec<[String; 2]> =
+        measures().iter().map(|measure| [measure.path.clone(), named(&measure.path).to_string()]).collect();
+    for metric in METRICS {
+        assert!(
+            measures().iter().any(|measure| measure.path == metric.column()),
+            "{} is no measure of studies",
+            metric.key
+        );
+        assert_eq!(column_of(metric.key), metric.column());
+        assert_eq!(column_of(&format!("ratio.{}", metric.key)), format!("ratio.{}", metric.column()));
+    }
+    all.sort();
+    let mut rows = rows;
+    rows.sort();
+    assert_eq!(rows, all, "docs/report.md lists all measures");
+    // Figures take both names.
+    let inputs = study();
+    let lines = |name: &str| {
+        charts::make("sweep-lines", &inputs, &Wanted { measure: Some(name.into()), ..Wanted::default() }).unwrap().table
+    };
+    assert_eq!(lines("read_p99_ns"), lines("latency_ns.read.p99"));
 }

@@ -1,5 +1,6 @@
 //! The figures, each from the results that it needs.
 
+mod best;
 mod causes;
 mod compare;
 mod latency;
@@ -17,7 +18,7 @@ use crate::names::{clip, nearest};
 use crate::report::inputs::Inputs;
 use crate::report::sweep::Sweep;
 
-pub use compare::comparison_table;
+pub use compare::{comparison_notes, comparison_table};
 pub use latency::key_figures;
 pub use parts::{Op, Shown, Wanted};
 pub use reproduce::symbol;
@@ -236,7 +237,12 @@ const MOST_KEYS: usize = 3;
 
 /// The points of a study, and the best ones.
 pub fn study_tables(study: &Sweep, most: usize) -> [Table; 2] {
-    [sweep::points_table(study, most), sweep::best_points(study)]
+    [sweep::points_table(study, most), best::best_points(study)]
+}
+
+/// How to read the table of best points, where that needs words.
+pub fn best_note(study: &Sweep) -> Option<String> {
+    best::best_note(study)
 }
 
 /// Figures of papers for a page.

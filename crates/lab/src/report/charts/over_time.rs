@@ -120,7 +120,7 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
             }
         }
         panels.push(panel(
-            "write amplification in the window",
+            "write amplification in the window, in pages",
             Axis::new("", Unit::One, Scale::Linear),
             vec![line("", "mean", ratio(programs, get("flash_programs_host")))],
         ));

@@ -10,6 +10,7 @@ use crate::report::charts::parts::{Op, Wanted};
 use crate::report::inputs::Inputs;
 use crate::report::sweep::{self, Column, Measure, State, Sweep};
 use crate::text::{count, duration, percent, plural, rate};
+use crate::variants::figures::column_of;
 
 /// The figures of a study.
 pub(super) const NAMES: [&str; 4] = ["sweep-lines", "sweep-heatmap", "pareto", "sweep-parallel"];
@@ -37,17 +38,26 @@ pub(super) fn known(name: &str, inputs: &Inputs, wanted: &Wanted) -> Result<()> 
         }
         _ => Ok(()),
     };
-    find("--y", "measure", &wanted.measure, measures())?;
+    // A measure has its name here, and that in comparisons.
+    let column = |given: &Option<String>| given.as_deref().map(column_of);
+    find("--y", "measure", &column(&wanted.measure), measures())?;
     find("--hue", "key", &wanted.hue, keys())?;
-    if name == "pareto" { find("--x", "measure", &wanted.x, measures()) } else { find("--x", "key", &wanted.x, keys()) }
+    if name == "pareto" {
+        find("--x", "measure", &column(&wanted.x), measures())
+    } else {
+        find("--x", "key", &wanted.x, keys())
+    }
 }
+
+/// Write amplification, and that in pages: all that stores of versions before 0.1.3 have.
+const AMPLIFICATION: [&str; 2] = ["write_amplification_bytes", "write_amplification"];
 
 /// The measure that is asked for, or the first of some that points differ in.
 fn measure<'s>(sweep: &'s Sweep, given: Option<&str>, first: &[String]) -> Option<&'s Column> {
     let found = || first.iter().filter_map(|path| sweep.column(path));
     let varies = |column: &&Column| column.means.iter().any(|mean| mean.is_finite() && *mean != column.means[0]);
     match given {
-        Some(path) => sweep.column(path),
+        Some(path) => sweep.column(&column_of(path)),
         None => found().find(varies).or_else(|| found().next()).or(sweep.columns.first()),
     }
 }
@@ -64,13 +74,15 @@ fn latencies(wanted: &Wanted, fields: &[&str]) -> Vec<String> {
 
 fn main_measure<'s>(sweep: &'s Sweep, wanted: &Wanted) -> Option<&'s Column> {
     let mut first = latencies(wanted, &["p99"]);
-    first.push("write_amplification".into());
+    first.extend(AMPLIFICATION.map(String::from));
     measure(sweep, wanted.measure.as_deref(), &first)
 }
 
 /// The measures that a page shows: those of these that points differ in.
 pub(super) fn shown(sweep: &Sweep) -> Vec<&Column> {
-    let paths = ["latency_ns.read.p99", "latency_ns.read.mean", "latency_ns.write.p99", "write_amplification"];
+    let [in_bytes, in_pages] = AMPLIFICATION;
+    let amplification = if sweep.column(in_bytes).is_some() { in_bytes } else { in_pages };
+    let paths = ["latency_ns.read.p99", "latency_ns.read.mean", "latency_ns.write.p99", amplification];
     let varied = |column: &&Column| {
         let mut known = column.means.iter().filter(|mean| mean.is_finite());
         let first = known.next();
@@ -124,6 +136,12 @@ fn slice(sweep: &Sweep, free: &[usize]) -> Slice {
     });
     let fixed = fixed.collect::<Vec<_>>().join(", ");
     Slice { points, fixed }
+}
+
+/// The points of one workload: where requests are varied, of those that most of the points with a result serve.
+fn of_one_workload(sweep: &Sweep) -> Slice {
+    let designs: Vec<usize> = (0..sweep.axes.len()).filter(|axis| !sweep.axes[*axis].workload).collect();
+    slice(sweep, &designs)
 }
 
 /// An axis of values of a measure.
@@ -495,18 +513,23 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
     first.push("simulated_ns".into());
     let (x, y) = match (wanted.x.as_deref(), wanted.measure.as_deref()) {
         (None, Some(y)) if first.first().is_some_and(|path| path == y) => {
-            (measure(sweep, None, &["write_amplification".into()]), measure(sweep, Some(y), &[]))
+            (measure(sweep, None, &AMPLIFICATION.map(String::from)), measure(sweep, Some(y), &[]))
         }
         (x, y) => (
             measure(sweep, x, &first),
-            measure(sweep, y, &["write_amplification".into(), "latency_ns.all.mean".into()]),
+            measure(sweep, y, &[AMPLIFICATION[0].into(), AMPLIFICATION[1].into(), "latency_ns.all.mean".into()]),
         ),
     };
     let (Some(x), Some(y)) = (x, y) else { return none(id, title, Some(sweep), NOTHING) };
     let signed =
         |column: &Column, place: usize| if column.measure.more { -column.means[place] } else { column.means[place] };
-    let places: Vec<usize> =
-        (0..sweep.points.len()).filter(|place| x.means[*place].is_finite() && y.means[*place].is_finite()).collect();
+    let same = of_one_workload(sweep);
+    let places: Vec<usize> = same
+        .points
+        .iter()
+        .copied()
+        .filter(|place| x.means[*place].is_finite() && y.means[*place].is_finite())
+        .collect();
     if places.is_empty() {
         return none(id, title, Some(sweep), NOTHING);
     }
@@ -566,6 +589,9 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
             end(best.last())
         ),
     };
+    if !same.fixed.is_empty() {
+        figure.notes.push(format!("Points that serve other requests are left out: {}.", same.fixed));
+    }
     let better = |measure: &Measure| if measure.more { "more" } else { "less" };
     figure.notes.push(format!(
         "A point is on the front if no other is as good in both measures and better in one; {} {} and {} {} are better.",
@@ -581,10 +607,12 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
 pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let (id, title) = ("sweep-parallel", "All points");
     let Some(sweep) = &inputs.sweep else { return none(id, title, None, "There is no study.") };
-    let (Some(column), keys) = (main_measure(sweep, wanted), varied(sweep)) else {
+    let same = of_one_workload(sweep);
+    let (Some(column), mut keys) = (main_measure(sweep, wanted), varied(sweep)) else {
         return none(id, title, Some(sweep), NOTHING);
     };
-    let mut places: Vec<usize> = (0..sweep.points.len()).filter(|place| column.means[*place].is_finite()).collect();
+    keys.retain(|key| !sweep.axes[*key].workload);
+    let mut places: Vec<usize> = same.points.iter().copied().filter(|place| column.means[*place].is_finite()).collect();
     if places.is_empty() || keys.is_empty() {
         return none(id, title, Some(sweep), NOTHING);
     }
@@ -641,6 +669,9 @@ pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let mut figure =
         Figure { id: id.into(), title, panels: vec![panel], table, source: source(sweep), ..Figure::default() };
     figure.caption = extremes(sweep, column, &places);
+    if !same.fixed.is_empty() {
+        figure.notes.push(format!("Points that serve other requests are left out: {}.", same.fixed));
+    }
     if every > 1 {
         figure.notes.push(format!("Of {} points, one in {every} of their order is shown.", count(all as u64)));
     }
@@ -651,6 +682,8 @@ pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
 pub(super) fn points_table(sweep: &Sweep, most: usize) -> Table {
     let columns = shown(sweep);
     let mut table = Table::new(&["point", "status", "runs"]);
+    let doubted = sweep.points.iter().any(|point| point.overloaded || point.unsteady);
+    table.columns.extend(doubted.then(|| "caution".into()));
     table.columns.extend(sweep.axes.iter().map(|axis| axis.key.clone()));
     table.columns.extend(columns.iter().map(|column| column.measure.path.clone()));
     for (place, point) in sweep.points.iter().enumerate().take(most) {
@@ -659,29 +692,10 @@ pub(super) fn points_table(sweep: &Sweep, most: usize) -> Table {
             None => point.state.name().into(),
         };
         let mut row = vec![point.number.into(), Cell::Text(status), u64::from(point.runs).into()];
+        row.extend(doubted.then(|| Cell::Text(point.caution())));
         row.extend(sweep.axes.iter().zip(&point.at).map(|(axis, at)| Cell::from(axis.values[*at as usize].as_str())));
         row.extend(columns.iter().map(|column| Cell::from(Some(column.means[place]).filter(|mean| mean.is_finite()))));
         table.rows.push(row);
-    }
-    table
-}
-
-/// The best point of each measure that the page shows.
-pub(super) fn best_points(sweep: &Sweep) -> Table {
-    let mut table = Table::new(&["measure", "best", "point", "values"]);
-    for column in shown(sweep) {
-        let known = (0..sweep.points.len()).filter(|place| column.means[*place].is_finite());
-        let order = |a: &usize, b: &usize| {
-            let (a, b) = (column.means[*a], column.means[*b]);
-            if column.measure.more { b.total_cmp(&a) } else { a.total_cmp(&b) }
-        };
-        let Some(place) = known.min_by(order) else { continue };
-        table.rows.push(vec![
-            column.measure.label.as_str().into(),
-            Cell::Text(said(&column.measure, column.means[place])),
-            sweep.points[place].number.into(),
-            Cell::Text(sweep.words(&sweep.points[place])),
-        ]);
     }
     table
 }

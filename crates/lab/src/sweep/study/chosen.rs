@@ -136,7 +136,7 @@ fn several(axis: &Axis) -> Option<String> {
 }
 
 /// Dotted keys and values of a table; a table that `is_value` accepts, or that is not nested keys, is a value.
-pub(super) fn flat(table: &Table, is_value: &dyn Fn(&Table) -> bool) -> Vec<(String, Value)> {
+pub(crate) fn flat(table: &Table, is_value: &dyn Fn(&Table) -> bool) -> Vec<(String, Value)> {
     let mut out = Vec::new();
     for (key, value) in table {
         match value {

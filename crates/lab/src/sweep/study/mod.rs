@@ -22,6 +22,7 @@ use crate::sweep::text::Text;
 pub use axes::MOST_RUNS;
 pub(crate) use axes::axes;
 pub use chosen::Study;
+pub(crate) use chosen::flat;
 pub(crate) use design::DesignFile;
 use design::{Kind, listed_axes};
 use input::whole;
