@@ -19,6 +19,7 @@ pub(super) use joint::Joint;
 pub(super) use legs::FUSED;
 
 use super::Ssd;
+use super::spine::merge::SECTOR;
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
     Nvme, OrderKnobs, PageOrder, PartialRead, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope,
@@ -252,7 +253,10 @@ impl FastPaths {
             && no_copies;
         let turns = legs && steps && chained && path.always() == Some(Journey::EXTERNAL);
         let windowed = !order.policy_ref().eager() || config.chip_queue().is_some() || config.delays_writes();
+        // A part of a page, too, takes time on its channel.
+        let crosses = config.timing.channel().time(SECTOR) != Nanos::ZERO;
         let lane = legs
+            && crosses
             && one_queue
             && by_page
             && *partial_read == PartialRead::Bytes

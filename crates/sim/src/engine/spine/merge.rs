@@ -17,7 +17,7 @@ use crate::engine::raid::stripe::Chain;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
 /// Bytes of a sector.
-const SECTOR: u64 = 512;
+pub(in crate::engine) const SECTOR: u64 = 512;
 
 /// Writes of a page that overlap in time.
 #[derive(Clone, Debug)]
