@@ -418,8 +418,10 @@ impl Stats {
     /// Pages of requests that are not measured. Time series show them.
     pub(crate) fn count_unmeasured(&mut self, class: Class, programs: bool, pages: u64) {
         let pages = pages * self.per_unit;
-        let by = if programs { &mut self.forgotten.programs } else { &mut self.forgotten.reads };
+        let FlashOps { reads, programs: written, multi_plane, .. } = &mut self.forgotten;
+        let (by, joint) = if programs { (written, &mut multi_plane.programs) } else { (reads, &mut multi_plane.reads) };
         by.add(class, pages);
+        *joint += u64::from(pages > 1);
         self.operations += pages;
     }
 
