@@ -33,7 +33,7 @@ struct Die {
     /// Reads, programs and erases that ended in it.
     counts: [u64; 3],
     /// The last program or erase: a suspended one is seen again when it goes on.
-    last: Option<(u64, u32)>,
+    last: Option<(u64, Verb, u32)>,
 }
 
 /// A file of rows being written; only the current window is in memory.
@@ -78,7 +78,8 @@ impl Dies {
             return;
         };
         let pages = leg.planes().count() as u64;
-        let key = Some((leg.number, leg.ppn.0));
+        // A block may be erased and written at once for one request or collection.
+        let key = Some((leg.number, leg.verb, leg.ppn.0));
         if leg.verb != Verb::Read && std::mem::replace(&mut die.last, key) == key {
             return;
         }

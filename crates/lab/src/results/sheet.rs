@@ -594,7 +594,7 @@ mod parquet_file {
 }
 
 #[cfg(test)]
-mod guards {
+mod tests {
     use super::*;
 
     #[test]
