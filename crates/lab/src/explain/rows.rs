@@ -88,9 +88,6 @@ pub fn read(path: &Path) -> Result<Records> {
         if completion > CLOCK_MAX_NS {
             return Err(bad(format!("`completion_ns` is {completion}: expected at most {CLOCK_MAX_NS}")));
         }
-        if record.start.is_some_and(|start| start < record.arrival || start > completion) {
-            return Err(bad("`start_ns` is outside the request".into()));
-        }
         if record.offset.checked_add(record.bytes).is_none() {
             return Err(bad("`offset` and `bytes` end beyond 2^64".into()));
         }
@@ -100,6 +97,9 @@ pub fn read(path: &Path) -> Result<Records> {
                 "`latency_ns` is {}: {wanted}, {completion} - {}",
                 record.latency, record.arrival
             )));
+        }
+        if record.start.is_some_and(|start| start < record.arrival || start > completion) {
+            return Err(bad("`start_ns` is outside the request".into()));
         }
         if !sums_to(record.latency, blame.0.iter().chain(&extras.0).copied()) {
             return Err(bad("the causes do not sum to `latency_ns`".into()));

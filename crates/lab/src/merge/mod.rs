@@ -417,7 +417,7 @@ mod tests {
             "gc": { "moved_per_collection": 5, "collections": 0 },
             "simulated_ns": latencies.iter().max(),
             "utilisation": { "die": 0.25, "channel": 0.1 },
-            "config": { "geometry": { "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1 } },
+            "config": { "geometry": { "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 2, "blocks_per_plane": 8 } },
             "write_amplification": latencies.len() as f64 / 7.0,
             "write_amplification_halves": { "steady": latencies.len().is_multiple_of(2) },
         });

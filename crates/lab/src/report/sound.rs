@@ -239,8 +239,11 @@ pub fn summary(path: &Path, summary: &Value) -> Result<()> {
         }
     }
     for (name, value) in leaves("utilisation", &summary["utilisation"]) {
-        if value.as_f64().is_none_or(|share| !(0.0..=1.0).contains(&share)) {
-            return wrong(&name, value, "a share from 0 to 1");
+        // Requests in the window are no share.
+        let most = if name == "utilisation.window_at_arrival" { MOST_COUNT as f64 } else { 1.0 };
+        if value.as_f64().is_none_or(|share| !(0.0..=most).contains(&share)) {
+            let expected = if most > 1.0 { "a number of requests" } else { "a share from 0 to 1" };
+            return wrong(&name, value, expected);
         }
     }
     for measure in ["latency_ns", "waiting_ns"] {
@@ -409,7 +412,7 @@ mod tests {
             "requests": { "read": 2, "write": 0 },
             "flash": { "reads": { "host": 2 } },
             "simulated_ns": 20,
-            "utilisation": { "die": 0.5 },
+            "utilisation": { "die": 0.5, "window_at_arrival": 29.5 },
             "latency_ns": { "read": own, "write": null },
             "breakdown_ns": { "read": { "array": 20, "bus": 10 } },
         });
@@ -434,6 +437,11 @@ mod tests {
             ("/breakdown_ns/read/bus", json!(11), "`breakdown_ns.read` is 31.0: expected causes that sum to 30"),
             ("/breakdown_ns/read/bus", json!(-1), "`breakdown_ns.read.bus` is -1"),
             ("/utilisation/die", json!(1.5), "`utilisation.die` is 1.5: expected a share"),
+            (
+                "/utilisation/window_at_arrival",
+                json!(-1),
+                "`utilisation.window_at_arrival` is -1: expected a number of requests",
+            ),
         ] {
             let said = check(place, value);
             assert!(said.starts_with("Trace s.json: ") && said.contains(expected), "{said}");

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use ssdlab_sim::blame::Cause;
 use ssdlab_sim::report::{Breakdown, Figures, Summary};
 
 use crate::variants::student::{chance, deviation, discoveries, half_width, mean, ratio};
