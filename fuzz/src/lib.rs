@@ -517,7 +517,12 @@ fn part() -> Option<Part> {
 
 /// A file of a tiny run.
 fn results(target: &str) -> Option<Vec<u8>> {
-    let sets = ["geometry.channels=1", "geometry.chips_per_channel=1", "geometry.blocks_per_plane=8"];
+    let sets = [
+        "geometry.channels=1",
+        "geometry.chips_per_channel=1",
+        "geometry.blocks_per_plane=8",
+        "device.over_provisioning=0.6",
+    ];
     let settings = Settings::load(&Sources { sets: sets.map(String::from).to_vec(), ..Sources::default() }).ok()?;
     let from = Origin::Workload { name: "quickstart".into(), recordings: None };
     let requests = Requests { limit: Some(20), ..Requests::new(from) };

@@ -295,7 +295,7 @@ pub fn needed(requests: Option<Requests>) -> Result<Requests> {
 #[command(next_help_heading = "Reading a trace")]
 pub struct ReadingArgs {
     /// Format: auto, msr, spc, ssdsim, mqsim, disksim, blkparse, fio, alibaba, tencent, systor, vscsi, diskmon, blkreplay,
-    /// ftrace, etw, biosnoop, iosnoop, io-tracer, lcs:id=UNIT, parquet, or columns:<map> such as
+    /// ftrace, etw, biosnoop, iosnoop, io-tracer, lcs:id=UNIT, oraclegeneral:id=UNIT, parquet, or columns:<map> such as
     /// columns:time=0:ns,op=4:0r1w,offset=2:sectors,size=3:sectors,sep=space
     #[arg(long, value_name = "FMT", default_value = "auto")]
     pub format: String,

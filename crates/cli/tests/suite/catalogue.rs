@@ -176,7 +176,8 @@ fn every_case_of_the_table() {
         let (status, out, errors) = run(directory.path(), command);
         let said = if case.status == 0 { &out } else { &errors };
         let form = case.status == 0 || errors.starts_with("error: ") && out.is_empty();
-        let safe = said.len() < 3000 && said.chars().all(|c| c == '\n' || !c.is_control());
+        // What a command shows that ends well may be long.
+        let safe = (case.status == 0 || said.len() < 3000) && said.chars().all(|c| c == '\n' || !c.is_control());
         let missing: Vec<&&str> = case.says.iter().filter(|piece| !said.contains(**piece)).collect();
         if status != Some(case.status) || !form || !safe || !missing.is_empty() {
             wrong.push(format!(

@@ -279,7 +279,7 @@ fn a_pipe_is_never_waited_for_twice() {
     let bench = stores();
     let fed = |command: &str, status: i32| {
         let text = format!(
-            "rm -f p; mkfifo p; (timeout 20 cat in.csv > p) 2>/dev/null & timeout 20 ssdlab {command}; s=$?; kill $! 2>/dev/null; exit $s"
+            "rm -f p; mkfifo p; ln -sf p p.csv; (timeout 20 cat in.csv > p) 2>/dev/null & timeout 20 ssdlab {command}; s=$?; kill $! 2>/dev/null; exit $s"
         );
         let output = shell(&bench, &text);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -292,9 +292,9 @@ fn a_pipe_is_never_waited_for_twice() {
     fs::write(bench.path().join("list.csv"), "name,trace\na,p\n").unwrap();
     let said = fed("fleet plan fleet.toml", 4);
     assert!(said.contains("it is not a regular file"), "{said}");
-    for command in ["report p -o r.html", "plot cdf p -o c.svg", "merge p -o -", "explain p"] {
+    for command in ["report p -o r.html", "plot cdf p -o c.svg", "merge p -o -", "explain p.csv"] {
         let said = fed(command, 4);
-        assert!(said.contains("p: it is not a regular file"), "{command}: {said}");
+        assert!(said.contains("it is not a regular file"), "{command}: {said}");
     }
     // A configuration is read once, so it may come from a pipe; a second reading is refused.
     let text = "rm -f p; mkfifo p; (timeout 20 cat tiny.toml > p) & timeout 20 ssdlab run p --workload quickstart --limit 5 --quiet";
@@ -310,10 +310,12 @@ fn a_pipe_is_never_waited_for_twice() {
 #[test]
 fn an_endless_file_is_no_result() {
     let bench = stores();
-    symlink("/dev/zero", bench.path().join("z")).unwrap();
-    for command in ["report z -o r.html", "plot cdf z -o c.svg", "merge z -o -", "explain z"] {
+    for name in ["z", "z.csv"] {
+        symlink("/dev/zero", bench.path().join(name)).unwrap();
+    }
+    for command in ["report z -o r.html", "plot cdf z -o c.svg", "merge z -o -", "explain z.csv"] {
         let said = bench.bad(command, 4);
-        assert!(said.contains("z: it is not a regular file"), "{command}: {said}");
+        assert!(said.contains("it is not a regular file"), "{command}: {said}");
     }
     // A record is set aside, and the run is missing.
     let record = record(&bench, "st");

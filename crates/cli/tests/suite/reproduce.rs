@@ -23,8 +23,8 @@ const IDS: [(&str, &[&str], &[&str]); 5] = [
         "a",
         &["Fig 9", "Table I", "Fig 18", "Eq 1", "Table III"],
         &[
-            "Fig 6", "Fig 14b", "Fig 15b", "Fig 20", "Fig 1", "Fig 4", "Fig 13", "Fig 14a", "Fig 15a", "Fig 16",
-            "Fig 17", "Fig 19", "Fig 21", "Fig 22", "Fig 23",
+            "Table II", "Fig 6", "Fig 14b", "Fig 15b", "Fig 20", "Fig 1", "Fig 4", "Fig 13", "Fig 14a", "Fig 15a",
+            "Fig 16", "Fig 17", "Fig 19", "Fig 21", "Fig 22", "Fig 23",
         ],
     ),
     (

@@ -191,7 +191,7 @@ fn the_gravest_status_is_the_one_that_is_told() {
 fn without_a_thread_there_is_a_message() {
     let bench = Bench::new();
     let run = |limit: &str| {
-        let text = format!("su -s /bin/sh nobody -c '{limit} exec {} presets'", env!("CARGO_BIN_EXE_ssdlab"));
+        let text = format!("su -s /bin/bash nobody -c '{limit} exec {} presets'", env!("CARGO_BIN_EXE_ssdlab"));
         command(&bench, "sh", &["-c", &text]).output().unwrap()
     };
     if run("").status.code() != Some(0) {

@@ -500,7 +500,7 @@ fn rows_file(rows: &[Waited<'_>], tenants: bool) -> tempfile::TempPath {
     let mut text = format!("{head},{}{}\n", causes.join(","), if tenants { ",tenant" } else { "" });
     for (number, (arrival, completion, of)) in rows.iter().enumerate() {
         let latency: u64 = of.iter().map(|(_, ns)| ns).sum();
-        text += &format!("{number},{arrival},read,0,4096,0,{completion},{latency}");
+        text += &format!("{number},{arrival},read,0,4096,{arrival},{completion},{latency}");
         for cause in &causes {
             text += &format!(",{}", of.iter().find(|(name, _)| name == cause).map_or(0, |(_, ns)| *ns));
         }

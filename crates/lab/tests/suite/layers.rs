@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 166] = [
+const LAYERS: [&str; 168] = [
     "outside",
     "text",
     "names",
@@ -24,6 +24,8 @@ const LAYERS: [&str; 166] = [
     "import/pairs",
     "import/shell",
     "import/xml",
+    "import/fio",
+    "import/nvmevirt",
     "import/mqsim",
     "import/mqsim_flows",
     "import/ssdsim",

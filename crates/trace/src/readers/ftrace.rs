@@ -39,10 +39,10 @@ impl Ftrace {
     #[cold]
     fn other(&mut self, name: &[u8], cx: &mut Context) -> Outcome {
         cx.note(Note::OtherEvent);
-        match self.others.get_mut(name) {
-            Some(count) => *count += 1,
-            None if self.others.len() < OTHERS => drop(self.others.insert(name.to_vec(), 1)),
-            None => {}
+        if let Some(count) = self.others.get_mut(name) {
+            *count += 1;
+        } else if self.others.len() < OTHERS {
+            self.others.insert(name.to_vec(), 1);
         }
         Ok(Parsed::Pass)
     }

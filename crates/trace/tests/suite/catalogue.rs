@@ -596,7 +596,7 @@ fn cases() -> Vec<Case> {
         ok(104, "ETW, one disk", "etw", ETW.concat(), 1).with(|o| o.device = Some("2".into())),
         e(104, "ETW, no process", "etw", "DiskRead, 5, x\n", Code::FieldCount, "No process"),
         e(104, "ETW, a size that is none", "etw", ETW[5].replace("0x00008000", "0xzz"), Code::NotANumber, "IOSize"),
-        e(104, "ETW cut", "etw", &ETW[4..].concat()[..366], Code::Truncated, "ByteOffset is empty"),
+        e(104, "ETW cut", "etw", &ETW[4..].concat()[..366], Code::Truncated, "elapsedTime is empty"),
         // bcc and perf-tools.
         w(105, "biosnoop", "auto", BIOSNOOP, Note::NoDisk, 1, 2),
         ok(105, "biosnoop with time in the queue", "auto", "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  QUE(ms) LAT(ms)\n0.5 a 7 sda WS 8 4096 0.01 0.2\n", 1),
