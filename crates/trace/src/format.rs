@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 /// A trace format. `auto` is the absence of one: see [`Format::parse_or_auto`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::large_enum_variant, reason = "there is one value a trace")]
 pub enum Format {
     /// MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`; 100 ns ticks, bytes.
     Msr,

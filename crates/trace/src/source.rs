@@ -217,11 +217,14 @@ impl std::fmt::Debug for Source {
 }
 
 /// Asked before a trace is opened; an answer says why it may not be.
-static ASK: OnceLock<fn(&Path) -> Result<(), String>> = OnceLock::new();
+static ASK: OnceLock<Ask> = OnceLock::new();
+
+/// Takes the name of a trace that is about to be opened.
+type Ask = fn(&Path) -> Result<(), String>;
 
 /// Lets a program look at the name of every trace before it is opened, once for the whole process: a command enters it among its
 /// inputs, so that no output replaces it. Later calls have no effect.
-pub fn ask_before_opening(ask: fn(&Path) -> Result<(), String>) {
+pub fn ask_before_opening(ask: Ask) {
     let _ = ASK.set(ask);
 }
 

@@ -99,7 +99,7 @@ impl Collector {
 }
 
 /// Watches one run.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Watch(Arc<Mutex<Collector>>);
 
 impl Watch {

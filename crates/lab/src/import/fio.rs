@@ -269,14 +269,14 @@ struct Options<'j> {
     job: &'j Job,
 }
 
+/// Sizes in bytes, each with its weight.
+type Weighted = Vec<(u64, u64)>;
+
 impl<'j> Options<'j> {
     /// The last value of an option, under any of its names.
     fn value(&self, names: &[&'static str]) -> Option<Value<'j>> {
         let ranges = self.job.globals.iter().chain([&self.job.keys]);
-        let key = ranges
-            .flat_map(|range| &self.given.keys[range.clone()])
-            .filter(|key| names.contains(&&*key.name))
-            .next_back()?;
+        let key = ranges.flat_map(|range| &self.given.keys[range.clone()]).rfind(|key| names.contains(&&*key.name))?;
         Some(Value { given: self.given, name: &key.name, text: &key.value, key: Some(key) })
     }
 
@@ -330,7 +330,7 @@ impl<'j> Options<'j> {
     }
 
     /// Sizes with weights, and those of writes if they differ.
-    fn sizes(&self) -> Result<(Vec<(u64, u64)>, Option<Vec<(u64, u64)>>)> {
+    fn sizes(&self) -> Result<(Weighted, Option<Weighted>)> {
         let split = self.value(&["bssplit"]);
         let Some(value) = split.or(self.value(&["bs", "blocksize"])) else {
             return Ok((vec![(4096, 1_000_000)], None));

@@ -42,6 +42,7 @@ pub struct Opened {
     remarks: Vec<String>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one value a run")]
 enum What {
     /// A file, and the workload whose place it takes.
     Trace(Trace, Options, Option<String>),

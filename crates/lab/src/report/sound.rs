@@ -226,7 +226,7 @@ pub fn summary(path: &Path, summary: &Value) -> Result<()> {
     };
     for section in COUNTED {
         for (name, value) in leaves(section, &summary[section]) {
-            if !(value.as_u64().is_some_and(|count| count <= MOST_COUNT)) {
+            if value.as_u64().is_none_or(|count| count > MOST_COUNT) {
                 return wrong(&name, value, "a whole number of at most 2^53");
             }
         }

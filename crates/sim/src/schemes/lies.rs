@@ -52,7 +52,7 @@ impl Collector for LyingCollector {
         match step {
             Step::Move(..) if job.contended || self.lie == Lie::Undisturbed => {
                 let pages = (0..view.geometry.pages_per_block).map(|offset| view.geometry.page(job.victims[0], offset));
-                let last = pages.filter(|page| view.flash.is_valid(*page)).last();
+                let last = pages.rev().find(|page| view.flash.is_valid(*page));
                 Step::Move(PageSet::one(last.expect("one is moved")), Stream::Gc)
             }
             step => step,
@@ -66,7 +66,7 @@ pub(crate) struct LyingPath;
 
 impl MovePath for LyingPath {
     fn journey(&mut self, _: &View, from: Ppn, _: BlockId) -> Journey {
-        if from.0 % 2 == 0 { Journey::EXTERNAL } else { Journey::COPYBACK }
+        if from.0.is_multiple_of(2) { Journey::EXTERNAL } else { Journey::COPYBACK }
     }
     fn always(&self) -> Option<Journey> {
         Some(Journey::EXTERNAL)
@@ -98,7 +98,7 @@ impl Victim for LyingVictim {
             .collect();
         let others = (0..view.geometry.planes).map(PlaneId).filter(|other| *other != plane);
         let free: u32 = others.map(|other| view.flash.free_pages(other)).sum();
-        if free % 2 == 0 { blocks.first().copied() } else { blocks.last().copied() }
+        if free.is_multiple_of(2) { blocks.first().copied() } else { blocks.last().copied() }
     }
     fn stays_in_plane(&self) -> bool {
         true

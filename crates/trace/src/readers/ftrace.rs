@@ -300,7 +300,7 @@ fn nvme<'a>(
     // The length is that of NVMe: 0 is one block.
     let bytes = number(line, field("len")?, "len")?.checked_add(1).and_then(|blocks| blocks.checked_mul(unit));
     let bytes = bytes.ok_or_else(form)?;
-    let control = value(command, b"ctrl").map_or(Ok(0), |field| number::any_integer(field));
+    let control = value(command, b"ctrl").map_or(Ok(0), number::any_integer);
     let control = control.map_err(|fault| bad_number(line, fields, "ctrl", fault))?;
     if block_bytes.is_none() && cx.notes.count(Note::BlockSize) == 0 {
         cx.notes.state(Note::BlockSize, "512 B; --format ftrace:nvme_setup_cmd:4096 for namespaces of 4 KiB blocks");

@@ -746,7 +746,7 @@ fn formats_of_other_tools_are_not_written() {
     for name in
         ["ftrace", "etw", "biosnoop", "iosnoop", "io-tracer", "lcs:id=sectors", "oraclegeneral:id=sectors,op=read"]
     {
-        let refused = ssdlab_trace::Writer::new(Vec::new(), "out", name.parse().expect("a format")).err().expect(name);
+        let refused = ssdlab_trace::Writer::new(Vec::new(), "out", name.parse().expect("a format")).expect_err(name);
         assert_eq!(refused.code(), Code::Usage, "{name}");
     }
 }

@@ -632,7 +632,6 @@ pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
         f64::from(sweep.points[place].at[axis]) / last as f64
     };
     let end = if high > low { high - low } else { 1.0 };
-    let mut keys = keys;
     keys.sort_unstable();
     let mut table = Table { columns: vec!["point".into()], rows: Vec::new() };
     table.columns.extend(keys.iter().map(|key| sweep.axes[*key].key.clone()));
