@@ -88,6 +88,17 @@ fn a_flush_waits_for_earlier_writes() {
 }
 
 #[test]
+fn a_flush_waits_for_a_slot_before_it_waits_for_data() {
+    let cached = format!("cache.size = \"{}B\"\ncache.time = \"1us\"", 2 * PAGE);
+    let mut dut = Dut::new(&config(&format!("{}device.queue_depth = 1\n{cached}", array(1, 1, 1, 1))));
+    dut.write(0, 0, PAGE);
+    dut.flush(100);
+    let done = dut.completed();
+    assert_eq!(done[1].completion, Nanos(1_000 + 5_120 + 600_000));
+    assert_eq!(causes(&done[1]), [("queue", 900), ("cache", 605_120)]);
+}
+
+#[test]
 fn a_flush_of_nothing_and_one_with_a_capacitor_take_no_time() {
     let mut dut = Dut::new(&one_die(2, "cache.flush = \"none\""));
     dut.flush(5);
@@ -312,8 +323,12 @@ fn watermarks_decide_when_lines_are_written_back() {
     assert_eq!(summary(&dut.ssd).flash.programs.cache, 3);
     let written = summary(&dut.ssd).cache.unwrap().write_backs;
     assert_eq!((written.watermark, written.drain), (3, 0));
+    // It has stopped at five: a sixth one begins nothing until there are eight again.
+    dut.write(20_000_000, 8 * PAGE, PAGE);
+    dut.ssd.run_until(Nanos(30_000_000));
+    assert_eq!(summary(&dut.ssd).flash.programs.cache, 3);
     dut.ssd.run();
-    assert_eq!(summary(&dut.ssd).cache.unwrap().write_backs.drain, 5);
+    assert_eq!(summary(&dut.ssd).cache.unwrap().write_backs.drain, 6);
 }
 
 #[test]

@@ -91,28 +91,34 @@ fn reads_that_nothing_waits_behind_do_not_count() {
 /// due, an erase of 3,500,000, while die 1 serves reads before a program that waits.
 #[test]
 fn a_collection_restarts_the_reads_in_a_row() {
-    let mut dut = Dut::new(&config(&format!(
-        "{}geometry.blocks_per_plane = 8\ngeometry.pages_per_block = 4\ndevice.over_provisioning = 0.88\n\
-         gc = {{ scope = \"device\", threshold = \"56 pages\" }}\norder = {{ die_queue = \"read-first\", read_burst = 1 }}",
-        array(2, 1, 1, 1)
-    )));
-    // Eight programs leave 56 free pages, which are enough; the ninth leaves 55.
-    [1, 3, 5, 1, 3, 5, 1, 3].into_iter().for_each(|page| dut.write(0, page * PAGE, PAGE));
-    let due = 10_000_000 + WRITE;
-    dut.write(10_000_000, 0, PAGE);
-    dut.read(due - 100_000, PAGE, PAGE);
-    dut.write(due - 99_000, PAGE, PAGE);
-    (0..3).for_each(|_| dut.read(due - 99_000, 3 * PAGE, PAGE));
-    let done = dut.completed();
-    let after: Vec<i64> = done[9..].iter().map(|c| c.completion.0 as i64 - due as i64).collect();
-    // The first read meets no competitor, the second one goes before the program, and ends after `due`. After the collection one
-    // more read goes first, and then the program.
-    let first = 2 * READ as i64 - 100_000;
-    let collected = first + 3_500_000;
-    let program = collected + (READ + WRITE) as i64;
-    let expected = [first - READ as i64, program, first, collected + READ as i64, program + READ as i64];
-    assert_eq!(after, expected);
-    assert_eq!(summary(&dut.ssd).gc.collections, 1);
+    for burst in [1, 2] {
+        let mut dut = Dut::new(&config(&format!(
+            "{}geometry.blocks_per_plane = 8\ngeometry.pages_per_block = 4\ndevice.over_provisioning = 0.88\n\
+             gc = {{ scope = \"device\", threshold = \"56 pages\" }}\n\
+             order = {{ die_queue = \"read-first\", read_burst = {burst} }}",
+            array(2, 1, 1, 1)
+        )));
+        // Eight programs leave 56 free pages, which are enough; the ninth leaves 55.
+        [1, 3, 5, 1, 3, 5, 1, 3].into_iter().for_each(|page| dut.write(0, page * PAGE, PAGE));
+        let due = 10_000_000 + WRITE;
+        dut.write(10_000_000, 0, PAGE);
+        dut.read(due - 100_000, PAGE, PAGE);
+        dut.write(due - 99_000, PAGE, PAGE);
+        (0..burst + 2).for_each(|_| dut.read(due - 99_000, 3 * PAGE, PAGE));
+        let done = dut.completed();
+        let after: Vec<i64> = done[9..].iter().map(|c| c.completion.0 as i64 - due as i64).collect();
+        // The first read meets no competitor, the second one goes before the program, and ends after `due`. After the collection
+        // as many more reads as may go in a row are served, and then the program, before the last read.
+        let first = 2 * READ as i64 - 100_000;
+        let collected = first + 3_500_000;
+        let read = |nth: u64| collected + (nth * READ) as i64;
+        let program = read(burst) + WRITE as i64;
+        let mut expected = vec![first - READ as i64, program, first];
+        expected.extend((1..=burst).map(read));
+        expected.push(program + READ as i64);
+        assert_eq!(after, expected, "{burst} in a row");
+        assert_eq!(summary(&dut.ssd).gc.collections, 1);
+    }
 }
 
 /// Work conservation: one die on its own channel ends a fixed set of operations at one time under every order.
