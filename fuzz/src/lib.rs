@@ -421,17 +421,17 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         ("diskmon", "0\t4.656875\t0.00003815\t0\tWrite\t6194591\t32\n"),
         (
             "ftrace",
-            "x y-9 [003] d..1. 5.000110: block_rq_issue: 259,0 WS 4096 () 2048 + 8 [x y]\nx-9 [003] d..1. 5.2: block_rq_requeue: 259,0 WS () 2048 + 8 [0]\nCPU:2 [LOST 14 EVENTS]\n",
+            "x y-9 [003] d..1. 5.000110: block_rq_issue: 259,0 WS 4096 () 2048 + 8 [x y]\nx-9 [003] d..1. 5.2: block_rq_requeue: 259,0 WS () 2048 + 8 [0]\nx-9 [003] .... 5.3: ufshcd_command: send_req: 0:0:0:1: tag: 1, size: 8192, LBA: 8, opcode: 0x2a (WRITE_10)\nCPU:2 [LOST 14 EVENTS]\n",
         ),
         (
             "etw",
-            "EndHeader\n DiskRead, 2000, a, b (4), 4, 0xff, 0x200000, 0x2000, 1000, 1, 0x060043\n DiskFlush, 2500, x (1), 8, 0xff, 100, 1, 0x060000\n",
+            "EndHeader\nOS Version: 6.1, Events Lost: 3, Buffers Lost: 0\n DiskRead, 2000, a, b (4), 4, 0xff, 0x200000, 0x2000, 1000, 1, 0x060043\n DiskFlush, 2500, x (1), 8, 0xff, 100, 1, 0x060000\n",
         ),
         ("biosnoop", "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n0.0 a b 7 vda R 8 8192 0.04\n0.1 ? 0 R 0 8 0.9\n"),
         ("iosnoop", "STARTs ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 5.6 a 7 W 8,0 8 4096 0.51\n"),
         (
             "iotracer",
-            "timestamp,operation,sector,size,latency_ms,device\n2026-05-01 10:00:00.5,write,8,4096,0.15,8:0\n",
+            "timestamp,operation,sector,size,latency_ms,device\n2026-05-01 10:00:00.5,write,8,4096,0.15,8:0\n2026-05-01 10:00:00.6,read|ahead,8,4096,,8:0\n",
         ),
         ("blkreplay", "text\nstart ; sector; length ; op ;\n0.000000000 ; 49339162 ; 3 ; W ; 0.0 ; 0.0\n"),
     ];
@@ -451,7 +451,13 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         }
         "reader_lcs" => {
             let head = [&0x1234_5678_9abc_def0u64.to_le_bytes()[..], &2u64.to_le_bytes(), &[0; 8176]].concat();
-            vec![behind(0, &[&head[..], &[7; 28], &[9; 28]].concat())]
+            // A read and a write with the word before the next request, and the same with it behind.
+            let start = [&[5, 0, 0, 0, 8][..], &[0; 8], &[16, 0, 0]].concat();
+            let none = [0xff; 8];
+            let words = [[12, 7, 0, 0], [13, 7, 0, 0]];
+            let before = words.map(|word| [&start[..], &word, &none].concat()).concat();
+            let after = words.map(|word| [&start[..], &none, &word].concat()).concat();
+            [before, after].map(|records| behind(0, &[&head[..], &records].concat())).to_vec()
         }
         "reader_oraclegeneral" => vec![behind(0, &[7; 48]), behind(2, &[0; 50])],
         "import_nvmevirt" => vec![include_bytes!("../../crates/lab/tests/import/ssd_config.h").to_vec()],

@@ -1,6 +1,12 @@
 //! How fast is a trace read? Prints requests per CPU second; without a file (or with `-`) it makes one first.
 //!
 //! `cargo run --release -p ssdlab-trace --example read_speed -- [FILE|-] [FORMAT]`
+//!
+//! `-- others` reads samples of the formats that other tools write, and compares their lines (or records) a CPU second with MSR's.
+
+#[path = "../tests/suite/samples.rs"]
+#[expect(dead_code, reason = "speed needs no word on detection")]
+mod samples;
 
 use ssdlab_trace::{Fit, Format, LbaPolicy, Names, Op, Options, Reader, Record, Replay, Writer};
 use std::path::PathBuf;
@@ -11,6 +17,36 @@ fn cpu_s() -> Option<f64> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<f64>().ok());
     Some((ticks(11)? + ticks(12)?) / 100.0)
+}
+
+/// Lines a CPU second of each format of another tool, beside those of MSR: the best of three readings.
+fn others() -> Result<(), Box<dyn std::error::Error>> {
+    const REQUESTS: u64 = 300_000;
+    let path = generate(&Format::Msr)?;
+    let msr = std::fs::read(&path)?;
+    std::fs::remove_file(&path)?;
+    let mut msr_rate = None;
+    let samples = samples::of(REQUESTS).into_iter().map(|sample| (sample.name, sample.format, sample.bytes));
+    for (name, format, bytes) in std::iter::once(("msr", "msr", msr)).chain(samples) {
+        let options = Options { format: Some(format.parse()?), ..Options::default() };
+        let path = std::env::temp_dir().join(format!("ssdlab-read-others-{}", std::process::id()));
+        let lines = if bytes.contains(&0) { REQUESTS as usize } else { bytes.iter().filter(|b| **b == b'\n').count() };
+        std::fs::write(&path, bytes)?;
+        let mut best = f64::INFINITY;
+        for _ in 0..3 {
+            let before = cpu_s();
+            let wall = std::time::Instant::now();
+            let mut reader = Reader::open(&path, &options)?;
+            while reader.next()?.is_some() {}
+            let wall = wall.elapsed().as_secs_f64();
+            best = best.min(before.and_then(|before| cpu_s().map(|after| after - before)).unwrap_or(wall));
+        }
+        std::fs::remove_file(&path)?;
+        let rate = lines as f64 / best / 1e6;
+        let beside = rate / *msr_rate.get_or_insert(rate);
+        println!("{name:20} {lines:8} lines, {best:.2} CPU s, {rate:6.2} M/CPU s, {beside:.2} of MSR");
+    }
+    Ok(())
 }
 
 /// Five million requests in `format`, at random addresses.
@@ -36,6 +72,9 @@ fn generate(format: &Format) -> Result<PathBuf, Box<dyn std::error::Error>> {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
+    if std::env::args().nth(1).as_deref() == Some("others") {
+        return others();
+    }
     let given = args.next().filter(|name| name != "-").map(PathBuf::from);
     let name = args.next().unwrap_or_else(|| if given.is_some() { "auto" } else { "msr" }.into());
     let format = Format::parse_or_auto(&name)?;

@@ -27,19 +27,8 @@ pub(crate) fn time(field: &[u8]) -> Result<Decimal, Fault> {
     if !rest.is_empty() {
         sign(&mut rest, b"Tt \t_").ok_or_else(none)?;
         while sign(&mut rest, b" \t").is_some() {}
-        let (hour, minute) = clock(&mut rest).ok_or_else(none)?;
-        let second = match sign(&mut rest, b":") {
-            Some(_) => digits(&mut rest, 2).ok_or_else(none)?,
-            None => 0,
-        };
-        if sign(&mut rest, b".,").is_some() {
-            (fraction, cut) = below_a_second(&mut rest).ok_or_else(none)?;
-        }
-        // A leap second is the last of its minute.
-        if hour > 23 || minute > 59 || second > 60 {
-            return Err(fault("is not a time of day"));
-        }
-        second_of_day = hour * 3_600 + minute * 60 + second.min(59);
+        (second_of_day, fraction, cut) =
+            within_day(&mut rest).ok_or_else(none)?.ok_or_else(|| fault("is not a time of day"))?;
         while sign(&mut rest, b" ").is_some() {}
         zone = offset(&mut rest).ok_or_else(none)?;
     }
@@ -52,6 +41,37 @@ pub(crate) fn time(field: &[u8]) -> Result<Decimal, Fault> {
     let value = seconds.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(fraction));
     let value = value.ok_or(Fault { code: Code::Range, what: "is beyond the range of the clock", hint: None })?;
     Ok(Decimal { value, cut, form: false, exponent: false })
+}
+
+/// Nanoseconds since midnight of a time of day alone, such as `10:00:00.000150`.
+pub(crate) fn of_day(field: &[u8]) -> Result<Decimal, Fault> {
+    let mut rest = field;
+    match within_day(&mut rest).flatten() {
+        Some((second, fraction, cut)) if rest.is_empty() => {
+            let value = second.unsigned_abs() * 1_000_000_000 + fraction;
+            Ok(Decimal { value, cut, form: false, exponent: false })
+        }
+        _ => {
+            let hint = Some("a time of day is written as 10:00:00.000150");
+            Err(Fault { code: Code::NotANumber, what: "is not a time of day", hint })
+        }
+    }
+}
+
+/// Seconds since midnight, nanoseconds, and whether digits below were cut; inside, `None` if there is no such time.
+fn within_day(rest: &mut &[u8]) -> Option<Option<(i64, u64, bool)>> {
+    let (hour, minute) = clock(rest)?;
+    let second = match sign(rest, b":") {
+        Some(_) => digits(rest, 2)?,
+        None => 0,
+    };
+    let (fraction, cut) = match sign(rest, b".,") {
+        Some(_) => below_a_second(rest)?,
+        None => (0, false),
+    };
+    // A leap second is the last of its minute.
+    let exists = hour <= 23 && minute <= 59 && second <= 60;
+    Some(exists.then_some((hour * 3_600 + minute * 60 + second.min(59), fraction, cut)))
 }
 
 /// So many digits.
@@ -156,6 +176,11 @@ mod tests {
             ("1777629600", Code::NotANumber),
         ] {
             assert_eq!(of(text).unwrap_err().code, code, "{text}");
+        }
+        let of = |text: &str| of_day(text.as_bytes()).map(|d| d.value).map_err(|fault| fault.code);
+        assert_eq!((of("23:59:60.5"), of("00:01")), (Ok(86_399_500_000_000), Ok(60_000_000_000)));
+        for text in ["", "10", "24:00:00", "10:00:00Z", "1:00:00", "10:00:00."] {
+            assert_eq!(of(text), Err(Code::NotANumber), "{text}");
         }
     }
 }

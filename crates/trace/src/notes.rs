@@ -56,10 +56,14 @@ notes! {
     LostEvents = "events lost by the tracer: requests are missing", false;
     /// A request without the name of a disk.
     NoDisk = "requests without a disk skipped", true;
+    /// A request that does not say how long it took.
+    NoLatency = "requests without a latency, taken to arrive when they complete", false;
     /// The unit of addresses that the trace does not say.
     BlockSize = "the logical block is taken for", false;
     /// A clock of whole seconds.
     WholeSeconds = "the clock counts whole seconds: --within-second even spreads requests over theirs", false;
+    /// A field stands where its tool does not put it.
+    WordBehind = "the operation stands behind the next request, where libCacheSim has it before", false;
     /// Statistics that blkparse prints behind the events.
     Summary = "lines of blkparse's summary skipped", false;
     /// A record of a volume that was not selected.

@@ -39,7 +39,7 @@ fn harmless(arguments: &[&str], output: &Output, statuses: &[i32]) {
 }
 
 /// Lines of every reader with a place for a name or a code, and where else foreign text can stand in them.
-const LINES: [(&str, &str); 13] = [
+const LINES: [(&str, &str); 19] = [
     ("msr", "128166372003061629,@,0,Read,0,512,1\n128166372003061630,b,0,Write,0,512,1\n"),
     ("msr", "128166372003061629,h,0,@,0,512,1\n"),
     ("spc", "0,8,512,@,0.5\n"),
@@ -52,6 +52,15 @@ const LINES: [(&str, &str); 13] = [
     ("tencent", "1538323200,0,8,0,@\n1538323200,0,8,0,7\n"),
     ("systor", "1456135200.5,0.1,R,@,0,512\n1456135200.5,0.1,W,2,0,512\n"),
     ("diskmon", "0\t4.5\t0.1\t0\t@\t8\t8\n"),
+    ("ftrace", "x-1 [000] .... 1.5: block_rq_issue: 8,0 @ 4096 () 8 + 8 [x]\n"),
+    (
+        "ftrace",
+        "x-1 [000] .... 1.5: nvme_setup_cmd: nvme0: disk=@, qid=4, cmd=(nvme_cmd_read slba=8, len=7, ctrl=0x0)\n",
+    ),
+    ("etw", "DiskRead, 1600, @ (7), 8, 0xff, 0x200000, 0x@, 400, 2\n"),
+    ("biosnoop", "0.5 a 7 @ R 8 4096 0.1\n0.6 b 7 sda R 8 4096 0.1\n"),
+    ("iosnoop", "ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 a 7 R @ 8 4096 0.5\n5.6 a 7 R 8,0 8 4096 0.5\n"),
+    ("io-tracer", "timestamp,operation,sector,size,latency_ms,device\n2026-05-01 10:00:00.5,read,8,4096,0.1,@\n"),
     ("columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,vol=4", "0,R,0,512,@\n1,W,0,512,z\n"),
 ];
 

@@ -23,6 +23,8 @@ pub(super) const RULES: &[Rule] = &[
     same("bs", None, To::Nothing),
     same("blocksize", None, To::Nothing),
     same("bssplit", None, To::Nothing),
+    near("bsrange", None, To::Nothing, SIZES),
+    near("blocksize_range", None, To::Nothing, SIZES),
     same("blockalign", None, To::Nothing),
     same("ba", None, To::Nothing),
     near("iodepth", None, To::With("device.queue_depth"), "the depth of a closed loop"),
@@ -58,6 +60,8 @@ pub(super) const RULES: &[Rule] = &[
     missing("fdatasync", "a generated workload has no flushes"),
     missing("loops", "--loop repeats the workload"),
 ];
+
+const SIZES: &str = "the multiples of the smallest size, all alike";
 
 /// Options that set neither addresses nor times of requests.
 const HOST: &[&str] = &[
@@ -295,13 +299,14 @@ impl<'j> Options<'j> {
     }
 
     fn stream(&self) -> Result<Stream> {
-        let (random, read) = self.kind()?;
+        let (random, mut read) = self.kind()?;
+        let rate = self.rate(&mut read)?;
         let (sizes, write_sizes) = self.sizes()?;
         let smallest = sizes.iter().chain(write_sizes.iter().flatten()).map(|(size, _)| *size).min().unwrap_or(4096);
         let align = self.size(&["blockalign", "ba"])?.filter(|align| *align >= 512 && align.is_multiple_of(512));
         let jobs = u64::from(self.count(&["numjobs"], 1)?);
         let range = self.range()?;
-        let arrivals = self.arrivals(jobs)?;
+        let arrivals = self.arrivals(jobs, rate)?;
         let end = self.end(&sizes, range, jobs, arrivals)?;
         let pattern = if random { self.distribution()? } else { "\"sequential\"".to_owned() };
         Ok(Stream { read, sizes, write_sizes, align: align.unwrap_or(smallest), range, pattern, arrivals, end })
@@ -331,6 +336,11 @@ impl<'j> Options<'j> {
 
     /// Sizes with weights, and those of writes if they differ.
     fn sizes(&self) -> Result<(Weighted, Option<Weighted>)> {
+        if let (None, Some(value)) =
+            (self.value(&["bs", "blocksize", "bssplit"]), self.value(&["bsrange", "blocksize_range"]))
+        {
+            return multiples(&value).map(|sizes| (sizes, None));
+        }
         let split = self.value(&["bssplit"]);
         let Some(value) = split.or(self.value(&["bs", "blocksize"])) else {
             return Ok((vec![(4096, 1_000_000)], None));
@@ -413,10 +423,30 @@ impl<'j> Options<'j> {
         }
     }
 
-    fn arrivals(&self, jobs: u64) -> Result<Arrivals> {
-        if let Some(rate) = self.value(&["rate_iops"]) {
-            let gap =
-                1_000_000_000u64.checked_div(u64::from(rate.count()?).saturating_mul(jobs)).filter(|gap| *gap > 0);
+    /// Requests a second: `1000`, or `1000,500` for reads and writes, which then set the mix. An empty one is no limit.
+    fn rate(&self, read: &mut u64) -> Result<Option<u64>> {
+        let Some(value) = self.value(&["rate_iops"]) else { return Ok(None) };
+        let mut parts = value.text.split(',').map(str::trim);
+        let one = |part: &str| if part.is_empty() { Ok(None) } else { bytes(&value, part).map(Some) };
+        let reads = one(parts.next().unwrap_or_default())?;
+        let writes = parts.next().map_or(Ok(None), |part| one(part).map(Some))?;
+        match (*read, writes) {
+            (1_000_000, _) | (_, None) => Ok(reads),
+            (0, Some(writes)) => Ok(writes),
+            (_, Some(writes)) => match (reads, writes) {
+                (Some(reads), Some(writes)) if reads.saturating_add(writes) > 0 => {
+                    let all = reads.saturating_add(writes);
+                    *read = (u128::from(reads) * 1_000_000 / u128::from(all)) as u64;
+                    Ok(Some(all))
+                }
+                _ => Err(value.refuse("one of reads and writes has no limit", "limit both, as in 1000,500")),
+            },
+        }
+    }
+
+    fn arrivals(&self, jobs: u64, rate: Option<u64>) -> Result<Arrivals> {
+        if let (Some(rate), Some(number)) = (self.value(&["rate_iops"]), rate) {
+            let gap = 1_000_000_000u64.checked_div(number.saturating_mul(jobs)).filter(|gap| *gap > 0);
             let gap = gap.ok_or_else(|| rate.refuse("no usable rate", "expected 1 to 10^9 requests a second"))?;
             let random = self.value(&["rate_process"]).is_some_and(|process| process.text == "poisson");
             return Ok(if random { Arrivals::Poisson(gap) } else { Arrivals::Fixed(gap) });
@@ -450,6 +480,18 @@ impl<'j> Options<'j> {
         let requests = u128::from(total) * weight / sum.max(1) * u128::from(jobs);
         Ok(End::Requests(u64::try_from(requests).unwrap_or(u64::MAX).max(1)))
     }
+}
+
+/// `4k-64k`, for reads and writes alike.
+fn multiples(value: &Value) -> Result<Weighted> {
+    let help = "expected two sizes such as 4k-64k, at most 64 multiples of the smaller one";
+    let (from, to) = value.text.split_once('-').ok_or_else(|| value.refuse("no range of sizes", help))?;
+    let (from, to) = (block(value, from)?, block(value, to)?);
+    let count = to / from;
+    if !(1..=64).contains(&count) {
+        return Err(value.refuse(format!("{count} sizes"), help));
+    }
+    Ok((1..=count).map(|times| (from * times, 1_000_000 / count)).collect())
 }
 
 /// A size of a request.

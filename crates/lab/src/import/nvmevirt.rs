@@ -398,8 +398,8 @@ fn pages(desk: &mut Desk) -> Result<()> {
     }
     let shot = whole(desk, "ONESHOT_PAGE_SIZE")?.checked_div(page).unwrap_or(1);
     if shot > 1 {
-        let note = format!("{shot} pages are programmed at once there");
-        desk.say("ONESHOT_PAGE_SIZE", NotModelled, note);
+        let note = format!("one shot programs {shot} pages of a LUN there; here each page is programmed on its own");
+        desk.say("ONESHOT_PAGE_SIZE", Near, note);
         let note =
             format!("of {shot} pages at once there, of each page here: programs take {shot} times as long a byte");
         desk.say("NAND_PROG_LATENCY", Near, note);

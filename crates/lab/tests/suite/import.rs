@@ -995,7 +995,24 @@ fn jobs_of_fio_become_tenants() {
             .contains("requests = 128\narrivals = \"closed\"")
     );
     assert!(single("[a]\nrw=randrw\nsize=50%\n").contains("the end is that of --limit"));
+    for (text, wanted) in [
+        ("[a]\nrw=read\nrate_iops=1k,5\n", "fixed = { gap = \"976562ns\" }"),
+        ("[a]\nrw=randwrite\nrate_iops=1000,500\nnumjobs=2\n", "fixed = { gap = \"1000000ns\" }"),
+        ("[a]\nrw=randrw\nrwmixread=90\nrate_iops=100,300\n", "gap = \"2500000ns\" } }\nread = 0.25"),
+        ("[a]\nrw=randwrite\nrate_iops=1000,\n", "arrivals = \"closed\""),
+        (
+            "[a]\nrw=randread\nbsrange=4k-12k\n",
+            "size = [[\"4096B\", 0.333333], [\"8192B\", 0.333333], [\"12288B\", 0.333333]]",
+        ),
+    ] {
+        let workload = single(text);
+        assert!(workload.contains(wanted), "{text}: {workload}");
+    }
     for (text, says) in [
+        ("[a]\nrw=rw\nrate_iops=1000,\n", "one of reads and writes has no limit"),
+        ("[a]\nrw=rw\nrate_iops=fast\n", "not a size"),
+        ("[a]\nrw=rw\nbsrange=4k-1g\n", "requests of 1073741824 bytes"),
+        ("[a]\nrw=rw\nbsrange=4k-1m\n", "256 sizes"),
         ("[a]\nrw=trim\n", "trims are not imported"),
         ("[a]\nrw=read\nbs=4x\n", "not a size"),
         ("[a]\nrw=read\nbs=1000\n", "requests of 1000 bytes"),

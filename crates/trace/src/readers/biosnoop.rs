@@ -1,16 +1,20 @@
 //! bcc's `biosnoop`: `TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)] LAT(ms)`.
 //!
 //! The time is that of completion: arrival is TIME less LAT, the time from issue to completion. Names have blanks, so a line is read
-//! from both ends; the disk may be missing. Sectors of 512 B.
+//! from both ends; the disk may be missing. Some versions have more columns before LAT, or a time of day (`TIMESTAMP`) in front; the
+//! header says so. Sectors of 512 B.
 
 use crate::error::Code;
+use crate::iso::of_day;
 use crate::notes::Note;
 use crate::readers::line::*;
 
 #[derive(Default)]
 pub(crate) struct Biosnoop {
-    /// A column with the time in the queue stands before the latency.
-    queued: bool,
+    /// Columns between the size and the latency, such as the time in the queue.
+    between: usize,
+    /// The time is a time of day.
+    of_day: bool,
     /// A request has been seen.
     started: bool,
 }
@@ -27,7 +31,10 @@ impl Parser for Biosnoop {
         let fields: Fields<'_, WORDS> = split_blanks(line)?;
         let words = &fields.at[..fields.count.min(WORDS)];
         if words.first().is_some_and(|word| word.starts_with(b"TIME")) && words.contains(&&b"SECTOR"[..]) {
-            self.queued = words.iter().any(|word| word.starts_with(b"QUE"));
+            let place = |name: &[u8]| words.iter().position(|word| *word == name);
+            // BYTES and LAT(ms) are not between.
+            self.between = place(b"BYTES").map_or(0, |at| (words.len() - at).saturating_sub(2));
+            self.of_day = words[0] == b"TIMESTAMP";
             // A line of the tool's may stand before it.
             cx.first = !self.started;
             return header(line, cx);
@@ -37,7 +44,7 @@ impl Parser for Biosnoop {
             cx.note(Note::Prologue);
             return Ok(Parsed::Pass);
         }
-        let tail = 4 + usize::from(self.queued);
+        let tail = 4 + self.between;
         // Time, name, process; then kind, sector, bytes and latency.
         if fields.count > WORDS || words.len() < 3 + tail {
             return Err(wrong_count(line, fields.count, "8 or more", b' '));
@@ -46,7 +53,10 @@ impl Parser for Biosnoop {
         let (head, tail) = words.split_at(words.len() - tail);
         let [kind, sector, size] = [tail[0], tail[1], tail[2]];
         let latency_field = tail[tail.len() - 1];
-        let completion = decimal(line, head[0], "TIME", 1_000_000_000)?;
+        let completion = match self.of_day {
+            true => of_day(head[0]).map_err(|fault| bad_number(line, head[0], "TIMESTAMP", fault))?,
+            false => decimal(line, head[0], "TIME", 1_000_000_000)?,
+        };
         let completion = cx.time(completion);
         let latency = decimal(line, latency_field, "LAT", 1_000_000)?;
         let latency = cx.time(latency);

@@ -24,7 +24,8 @@ pub(crate) struct Blkparse {
     layers: Layers,
 }
 
-/// The statistics that blkparse prints at the end, also with an output format of the user's.
+/// What blkparse prints without -q, also with an output format of the user's: its input files before the events, and statistics
+/// behind them.
 #[derive(Default)]
 pub(crate) struct Summary {
     inside: bool,
@@ -34,6 +35,10 @@ impl Summary {
     /// Whether a line that is no event belongs to it: a heading begins it, and every line of it is a heading or an indented
     /// `name: value`.
     pub fn takes(&mut self, line: &[u8], cx: &mut Context) -> bool {
+        if line.starts_with(b"Input file ") && line.ends_with(b" added") {
+            cx.note(Note::Prologue);
+            return true;
+        }
         let cpu = line.strip_prefix(b"CPU").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit));
         let headings = [&b"Total ("[..], b"Throughput", b"Events (", b"Skips:", b"Trace started"];
         let heading = cpu || headings.iter().any(|h| line.starts_with(h));

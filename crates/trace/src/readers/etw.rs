@@ -22,8 +22,10 @@ struct Layout {
 pub(crate) struct Etw {
     transfer: Layout,
     flush: Layout,
-    /// Between `BeginHeader` and `EndHeader`, or before the first event.
+    /// Before the first event: the header, and a line about the system behind it.
     header: bool,
+    /// The header has named the columns.
+    learned: bool,
 }
 
 impl Default for Etw {
@@ -32,6 +34,7 @@ impl Default for Etw {
             transfer: Layout { offset: 2, size: 3, elapsed: 4, disk: 5 },
             flush: Layout { offset: 0, size: 0, elapsed: 2, disk: 3 },
             header: true,
+            learned: false,
         }
     }
 }
@@ -57,6 +60,14 @@ fn behind_process(rest: &[u8]) -> Option<&[u8]> {
     None
 }
 
+/// How many events were lost, in `OS Version: 6.1.7600, ..., Events Lost: 0, ...`, which stands behind the header.
+fn lost(text: &[u8]) -> Option<u64> {
+    const NAME: &[u8] = b"Events Lost:";
+    let behind = text.starts_with(b"OS Version").then(|| memchr::memmem::find(text, NAME))??;
+    let value = text[behind + NAME.len()..].split(|b| *b == b',').next()?;
+    number::integer(trim(value)).ok()
+}
+
 fn columns(rest: &[u8]) -> [&[u8]; COLUMNS] {
     let mut found = [&[][..]; COLUMNS];
     for (slot, part) in found.iter_mut().zip(rest.split(|b| *b == b',')) {
@@ -80,6 +91,7 @@ impl Etw {
         match (kind, place(b"ByteOffset"), place(b"IOSize"), elapsed, disk) {
             (b"DiskRead" | b"DiskWrite", Some(offset), Some(size), Some(elapsed), Some(disk)) => {
                 self.transfer = Layout { offset, size, elapsed, disk };
+                self.learned = true;
             }
             (b"DiskFlush", _, _, Some(elapsed), Some(disk)) => {
                 self.flush = Layout { offset: 0, size: 0, elapsed, disk };
@@ -100,12 +112,15 @@ impl Parser for Etw {
         let (kind, rest) = (trim(&text[..comma]), text.get(comma + 1..).unwrap_or_default());
         let stamp_end = memchr::memchr(b',', rest).unwrap_or(rest.len());
         let stamp = trim(&rest[..stamp_end]);
-        let is_event = kind.iter().all(|b| b.is_ascii_alphanumeric() || b"/-_ ".contains(b))
+        let is_event = kind.first().is_some_and(u8::is_ascii_alphabetic)
+            && kind.iter().all(|b| b.is_ascii_alphanumeric() || b"/-_ ".contains(b))
             && stamp.first().is_some_and(u8::is_ascii_digit);
         if !is_event {
             if kind == b"BeginHeader" || kind == b"EndHeader" || stamp == b"TimeStamp" || self.header {
-                self.header = kind != b"EndHeader" && self.header;
                 self.learn(kind, rest);
+                if let Some(count) = lost(text).filter(|count| *count > 0) {
+                    cx.notes.add_many(Note::LostEvents, cx.line, count);
+                }
                 cx.note(if kind == b"BeginHeader" || stamp == b"TimeStamp" { Note::Header } else { Note::Prologue });
                 return Ok(Parsed::Pass);
             }
@@ -126,7 +141,11 @@ impl Parser for Etw {
                 .on("Process", line, rest)
                 .expected(FORM));
         };
-        let found = columns(rest);
+        let mut found = columns(rest);
+        // Windows 10 has the processor before the packet. Without a header only the packet's form tells.
+        if !self.learned && !found[1].starts_with(b"0x") && found[2].starts_with(b"0x") {
+            found.copy_within(2.., 1);
+        }
         let field = |place: usize, name: &'static str| {
             let field = found.get(place).copied().unwrap_or_default();
             number::any_integer(field).map_err(|fault| bad_number(line, field, name, fault))

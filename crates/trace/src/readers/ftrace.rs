@@ -56,6 +56,17 @@ struct Event<'a> {
     fields: &'a [u8],
 }
 
+/// Whether what stands before a time ends in the processor in brackets, or in that and a word of flags.
+fn behind_processor(before: &[u8]) -> bool {
+    let is_processor = |word: &[u8]| {
+        let inner = word.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]"));
+        inner.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
+    };
+    let before = trim(before);
+    let word = last_word(before);
+    is_processor(word) || is_processor(last_word(trim(&before[..before.len() - word.len()])))
+}
+
 /// Finds the event: a time with a decimal point, a colon, a name and another colon, behind the processor in brackets.
 fn event(line: &[u8]) -> Option<Event<'_>> {
     let mut from = 0;
@@ -65,7 +76,7 @@ fn event(line: &[u8]) -> Option<Event<'_>> {
         let is_time = time.first().is_some_and(u8::is_ascii_digit)
             && time.contains(&b'.')
             && time.iter().all(|b| b.is_ascii_digit() || *b == b'.');
-        if !is_time || !line[..colon - time.len()].contains(&b']') {
+        if !is_time || !behind_processor(&line[..colon - time.len()]) {
             continue;
         }
         let rest = trim(&line[from..]);
@@ -208,13 +219,12 @@ fn malformed(line: &[u8], fields: &[u8], expected: &str) -> Box<Bad> {
 /// beside, for requests that are met again.
 fn block<'a>(line: &[u8], fields: &'a [u8]) -> Result<(Request<'a>, u64), Box<Bad>> {
     const FORM: &str = "'major,minor RWBS bytes (command) sector + sectors [task]'";
-    // The command holds anything.
-    let (head, rest) = match memchr::memchr(b'(', fields) {
-        Some(open) => {
-            let close = memchr::memchr(b')', &fields[open..]).ok_or_else(|| malformed(line, fields, FORM))?;
-            (&fields[..open], &fields[open + close + 1..])
-        }
-        None => (fields, &[][..]),
+    // The command holds anything. Events without one may have parentheses in the name of the task.
+    let open = memchr::memchr(b'(', fields);
+    let close = open.and_then(|open| memchr::memchr(b')', &fields[open..]).map(|length| open + length));
+    let (head, rest) = match (open, close) {
+        (Some(open), Some(close)) => (&fields[..open], &fields[close + 1..]),
+        _ => (fields, &[][..]),
     };
     let head: Fields<'a, 5> = split_blanks(head)?;
     let [device, rwbs, third, fourth, fifth] = head.at;
@@ -278,7 +288,7 @@ fn nvme<'a>(
         b"nvme_cmd_read" => Rwbs::plain(Op::Read),
         b"nvme_cmd_write" => Rwbs::plain(Op::Write),
         b"nvme_cmd_flush" => Rwbs::plain(Op::Flush),
-        // Their ranges are not in the event.
+        // They carry no data, and that of an append has no place before it completes.
         b"nvme_cmd_dsm"
         | b"nvme_cmd_write_zeroes"
         | b"nvme_cmd_write_uncor"
@@ -309,7 +319,7 @@ fn nvme<'a>(
 }
 
 /// `send_req: 1d84000.ufshc: tag: 13, DB: 0x2000, size: 4096, IS: 0, LBA: 31055104, opcode: 0x2a (WRITE_10), group_id: 0x0, ...`;
-/// `None` if it is not the start of a command. Older versions put the device first.
+/// `None` if it is not the start of a command. Older versions put the device first; newer ones name the logical unit, as `0:0:0:0`.
 fn ufs<'a>(line: &[u8], fields: &'a [u8], block_bytes: Option<u32>) -> Result<Option<Request<'a>>, Box<Bad>> {
     let form = || {
         malformed(
@@ -318,8 +328,10 @@ fn ufs<'a>(line: &[u8], fields: &'a [u8], block_bytes: Option<u32>) -> Result<Op
             "'send_req: HOST: tag: 1, DB: 0x1, size: 4096, IS: 0, LBA: 8, opcode: 0x2a (WRITE_10), ...'",
         )
     };
-    let mut parts = fields.split(|b| *b == b':').map(trim);
-    let (one, two) = (parts.next().ok_or_else(form)?, parts.next().ok_or_else(form)?);
+    // Names of SCSI devices have colons: `0:0:0:0`.
+    let part = |text: &'a [u8]| memchr::memmem::find(text, b": ").map(|at| (trim(&text[..at]), trim(&text[at + 2..])));
+    let (one, rest) = part(fields).ok_or_else(form)?;
+    let (two, _) = part(rest).ok_or_else(form)?;
     let starts = |word: &[u8]| matches!(word, b"send" | b"send_req");
     let device = match (starts(one), starts(two)) {
         (true, _) => two,

@@ -1,21 +1,24 @@
 //! io-tracer's block events as CSV: `timestamp,operation,pid,tid,command,sector,size,latency_ms,device,...`.
 //!
 //! The time is that of completion: `mono_ns` if the file has it, else the date in `timestamp`; arrival is that less `latency_ms`.
-//! Sectors of 512 B, sizes in bytes. It is read as columns by the names in its header.
+//! A request whose issue was not seen has no latency, and is taken to arrive when it completes. Sectors of 512 B, sizes in bytes. It is
+//! read as columns by the names in its header.
 
+use crate::error::Code;
 use crate::map::Columns;
+use crate::notes::Note;
 use crate::readers::columns::Mapped;
 use crate::readers::line::*;
 
-/// The columns of a header.
-fn map(header: &[u8]) -> Columns {
+/// The columns of a header, with and without the latency.
+fn maps(header: &[u8]) -> [Columns; 2] {
     let clock = match memchr::memmem::find(header, b"mono_ns") {
         Some(_) => "mono_ns:ns",
         None => "timestamp:iso",
     };
-    format!("completion={clock},latency=latency_ms:ms,op=operation,offset=sector:sectors,size=size:bytes,vol=device")
-        .parse()
-        .expect("a constant map")
+    const REST: &str = "op=operation,offset=sector:sectors,size=size:bytes,vol=device";
+    [format!("completion={clock},latency=latency_ms:ms,{REST}"), format!("time={clock},{REST}")]
+        .map(|map| map.parse().expect("a constant map"))
 }
 
 /// Whether a line is the header.
@@ -28,7 +31,7 @@ pub(crate) fn is_header(line: &[u8]) -> bool {
 
 #[derive(Default)]
 pub(crate) struct IoTracer {
-    columns: Option<Mapped>,
+    columns: Option<[Mapped; 2]>,
 }
 
 impl Parser for IoTracer {
@@ -38,14 +41,26 @@ impl Parser for IoTracer {
 
     fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
         if is_header(line) {
-            let mut columns = Mapped::new(map(line));
-            columns.leading(1, line);
-            self.columns = Some(columns);
+            self.columns = Some(maps(line).map(|map| {
+                let mut columns = Mapped::new(map);
+                columns.leading(1, line);
+                columns
+            }));
             return header(line, cx);
         }
         match &mut self.columns {
-            Some(columns) => columns.parse(line, cx),
-            None => Err(Bad::new(crate::error::Code::Header, "The columns are not named", line)
+            Some([columns, without]) => match columns.parse(line, cx) {
+                Err(bad) if bad.code == Code::Empty && bad.field == "latency" => match without.parse(line, cx)? {
+                    Parsed::Record(raw) => {
+                        cx.note(Note::NoLatency);
+                        let time_ns = cx.arrival(raw.time_ns, 0, line, line)?;
+                        Ok(Parsed::Record(Raw { time_ns, ..raw }))
+                    }
+                    Parsed::Pass => Ok(Parsed::Pass),
+                },
+                outcome => outcome,
+            },
+            None => Err(Bad::new(Code::Header, "The columns are not named", line)
                 .expected("the header 'timestamp,operation,pid,tid,command,sector,size,latency_ms,device,...' first")
                 .fix("name the columns: --format columns:completion=16:ns,latency=7:ms,op=1,offset=5:sectors,size=6:bytes,vol=8")),
         }

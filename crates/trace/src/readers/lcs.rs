@@ -1,8 +1,10 @@
 //! libCacheSim's binary traces, little endian: `.lcs` of versions 1 to 8, and oracleGeneral, which has no header.
 //!
 //! A record begins with the time in whole seconds (u32) and the object (u64), which is an address of blocks in a trace of a disk; the
-//! file does not say in which unit. Then the size in bytes (u32, from version 3 on i64), and from version 2 on the operation
-//! (8 bits) and the tenant (24 bits). What follows is for caches. The header has 8,192 bytes, with a mark at both ends.
+//! file does not say in which unit. Then the size in bytes (u32, from version 3 on i64), and from version 2 on a word with the operation
+//! (8 bits) and the tenant (24 bits). The number of the object's next request (i64) and what else follows are for caches. The header
+//! has 8,192 bytes. Some writers put the word of version 2 behind the next request; its value tells where it is.
+//! Source: `traceReader/customizedReader/lcs.h` and `oracle/oracleGeneralBin.h` of libCacheSim.
 
 use crate::error::Code;
 use crate::map::Objects;
@@ -28,6 +30,19 @@ pub(crate) struct Lcs {
     version: usize,
     /// Bytes of the header that are still to come.
     header: usize,
+    /// Where records of version 2 have their word, once one of them tells.
+    word: Option<usize>,
+}
+
+/// Places of the word with the operation in version 2: before the next request, as libCacheSim writes it, or behind it.
+const BEFORE: usize = 16;
+const BEHIND: usize = 24;
+
+/// Whether a record of version 2 may have its word there: the operation is a known one, and what is then the next request has the
+/// number of one, or none. A record with an operation at one place has none at the other.
+fn word_fits(record: &[u8], at: usize) -> bool {
+    let next = u64_at(record, if at == BEFORE { BEFORE + 4 } else { BEFORE });
+    u32_at(record, at) & 0xff <= 14 && (next >> 32 == 0 || next == u64::MAX || next == i64::MAX as u64)
 }
 
 impl Lcs {
@@ -36,7 +51,36 @@ impl Lcs {
         let version = head.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
         // A version that is not known is an error of the first record.
         let version = if headed { usize::try_from(version).unwrap_or(usize::MAX) } else { 0 };
-        Lcs { objects, version, header: if headed { HEADER } else { 0 } }
+        Lcs { objects, version, header: if headed { HEADER } else { 0 }, word: None }
+    }
+
+    /// The operation and the tenant of a record, from version 2 on.
+    fn word(&mut self, record: &[u8], cx: &mut Context) -> Result<Option<u32>, Box<Bad>> {
+        match self.version {
+            0 | 1 => return Ok(None),
+            2 => {}
+            _ => return Ok(Some(u32_at(record, 20))),
+        }
+        let other = match self.word {
+            Some(at) if word_fits(record, at) => return Ok(Some(u32_at(record, at))),
+            Some(BEHIND) => BEFORE,
+            _ => BEHIND,
+        };
+        match (word_fits(record, BEFORE), word_fits(record, BEHIND), self.word) {
+            (_, true, Some(BEFORE)) | (true, _, Some(BEHIND)) => {
+                return Err(Bad::new(Code::FieldCount, "The word with the operation changes its place", record)
+                    .on("op", record, &record[other..other + 4])
+                    .expected("one layout of all records")
+                    .fix("convert the trace with libCacheSim's traceConv"));
+            }
+            (false, true, None) => {
+                self.word = Some(BEHIND);
+                cx.notes.state(Note::WordBehind, "");
+            }
+            (true, false, None) => self.word = Some(BEFORE),
+            _ => {}
+        }
+        Ok(Some(u32_at(record, self.word.unwrap_or(BEFORE))))
     }
 
     fn record(&self) -> usize {
@@ -89,7 +133,7 @@ impl Parser for Lcs {
                 &record[12..20],
             ));
         }
-        let word = (self.version >= 2).then(|| u32_at(record, if wide { 20 } else { 16 }));
+        let word = self.word(record, cx)?;
         let op = match (word.map(|word| word & 0xff), objects.op) {
             (_, Some(op)) => op,
             // get, gets, read

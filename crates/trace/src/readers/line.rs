@@ -551,7 +551,7 @@ pub(crate) fn bad_word(line: &[u8], field: &[u8], name: &'static str, what: &str
 
 /// The usual words for operations, in any case, and the kernel's letters.
 pub(crate) fn op_word(field: &[u8]) -> Option<Rwbs> {
-    const WORDS: [(&str, Op); 19] = [
+    const WORDS: [(&str, Op); 21] = [
         ("r", Op::Read),
         ("read", Op::Read),
         ("rd", Op::Read),
@@ -567,13 +567,24 @@ pub(crate) fn op_word(field: &[u8]) -> Option<Rwbs> {
         ("trim", Op::Trim),
         ("discard", Op::Trim),
         ("unmap", Op::Trim),
+        ("secure_erase", Op::Trim),
+        ("none", Op::Other),
         ("f", Op::Flush),
         ("flush", Op::Flush),
         ("sync", Op::Flush),
         ("fsync", Op::Flush),
     ];
     let word = WORDS.iter().find(|(word, _)| field.eq_ignore_ascii_case(word.as_bytes()));
-    word.map(|(_, op)| Rwbs::plain(*op)).or_else(|| Rwbs::of(field))
+    word.map(|(_, op)| Rwbs::plain(*op)).or_else(|| Rwbs::of(field)).or_else(|| piped(field))
+}
+
+/// `write|sync`: what it does is one of several words; the others are modifiers.
+#[cold]
+fn piped(field: &[u8]) -> Option<Rwbs> {
+    let at = memchr::memchr(b'|', field)?;
+    let others = field[at + 1..].split(|b| *b == b'|').filter_map(op_word);
+    let found: Vec<Rwbs> = op_word(&field[..at]).into_iter().chain(others).collect();
+    found.iter().find(|kind| kind.op != Op::Other).or(found.first()).copied()
 }
 
 /// Is this a row of column names? Both fields that must be numbers start with a letter.

@@ -254,6 +254,16 @@ fn lcs(version: u64, records: &[(u32, u64, u32, u32)]) -> Vec<u8> {
     out
 }
 
+/// Records of version 2 with the word behind the next request, as some writers have it.
+fn lcs_behind(records: &[(u32, u64, u32, u32, u64)]) -> Vec<u8> {
+    let mut out = lcs(2, &[]);
+    for (time, object, size, op, next) in records {
+        let head = [&time.to_le_bytes()[..], &object.to_le_bytes(), &size.to_le_bytes()].concat();
+        out.extend([&head[..], &next.to_le_bytes(), &(op | 7 << 8).to_le_bytes()].concat());
+    }
+    out
+}
+
 const FTRACE: &[&str] = &[
     "# tracer: nop\n#\n",
     "        db writer-901   [003] .....  50.000100: block_rq_insert: 259,0 WS 4096 () 2048 + 8 [db writer]\n",
@@ -274,6 +284,11 @@ const NVME: &[&str] = &[
     " j-1 [000] .....  7.620000: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmdid=2, nsid=1, flags=0x0, meta=0x0, cmd=(nvme_cmd_flush )\n",
     " k-7 [001] .....  7.630000: nvme_setup_cmd: nvme0: qid=0, cmdid=3, nsid=0, flags=0x0, meta=0x0, cmd=(nvme_admin_get_log_page cdw10=02 00 7f 00)\n",
 ];
+const UFS_UNITS: &[&str] = &[
+    "k-7 [001] .... 7.6: ufshcd_command: send_req: 0:0:0:0: tag: 1, DB: 0x2, size: 4096, IS: 0, LBA: 8, opcode: 0x28 (READ_10), group_id: 0x0, hwq_id: 3\n",
+    "k-7 [001] .... 7.7: ufshcd_command: complete_rsp: 0:0:0:0: tag: 1, DB: 0x2, size: 4096, IS: 0, LBA: 8, opcode: 0x28 (READ_10), group_id: 0x0, hwq_id: 3\n",
+    "k-7 [001] .... 7.8: ufshcd_command: send_req: 0:0:0:1: tag: 1, DB: 0x2, size: 8192, IS: 0, LBA: 8, opcode: 0x2a (WRITE_10), group_id: 0x0, hwq_id: 3\n",
+];
 const ETW: &[&str] = &[
     "BeginHeader\n",
     "   DiskRead,  TimeStamp,  Process Name ( PID),   ThreadID,  IrpPtr,   ByteOffset,     IOSize, ElapsedTime,  DiskNum, IrpFlags, DiskSvcTime, I/O Pri\n",
@@ -284,6 +299,9 @@ const ETW: &[&str] = &[
     "     DiskRead,       2000,         System (   4),        4, 0xfffffa8001a2b010, 0x0000200000, 0x00002000,        1000,        1, 0x060043,         510,   Normal\n",
     "    DiskFlush,       2500,       a, b.exe (1200),        8, 0xfffffa8001a2b030,         100,        1, 0x060000,          90,   Normal\n",
 ];
+const ETW_SYSTEM: &str = "EndHeader\n\
+    OS Version: 6.1.7600, Trace Size: 5120KB, Events Lost: 3, Buffers Lost: 0, Trace Start: 129107000000000000, Trace Length: 60 sec, PointerSize: 8, Trace Name: disk.etl\n\
+    FirstReliableEventTimeStamp, 900\nFirstReliableCSwitchEventTimeStamp, 901\n";
 const BIOSNOOP: &str = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)\n\
     0.000000    pool worker    2207   vda     R 7341056    8192       0.040\n\
     0.001500    ?              0              R 0          8          0.90\n\
@@ -484,6 +502,8 @@ fn cases() -> Vec<Case> {
         ok(76, "flags are hexadecimal", "disksim", "0.5 0 8 8 1f\n0.75 0 8 8 a\n", 2),
         // blkparse.
         ok(77, "summary at the end", "blkparse", format!("{Q}\nCPU0 (8,0):\n Reads Queued:   1,  4KiB\t Writes Queued: 0\nTotal (8,0):\n Reads Queued: 1\n\nThroughput (R/W): 1KiB/s\nEvents (8,0): 3 entries\nSkips: 0 forward (0 -   0.0%)\n"), 1),
+        w(77, "input files before the events", "auto", format!("Input file sda.blktrace.0 added\nInput file sda.blktrace.1 added\n{Q}"), Note::Prologue, 2, 1),
+        w(77, "input files before events in a format of one's own", "columns:time=0:s,op=1,offset=2:sectors,size=3:sectors,sep=space", "Input file sda.blktrace.0 added\n0.5 R 8 8\n", Note::Prologue, 1, 1),
         w(78, "several events a request", "blkparse", format!("{Q}{D}{C}"), Note::OtherEvent, 2, 1),
         w(78, "the counted event is named", "blkparse:D", format!("{Q}{D}{C}"), Note::Action, 1, 1),
         e(79, "no such event", "blkparse", format!("{D}{C}"), Code::NoAction, "C (1), D (1)"),
@@ -577,6 +597,11 @@ fn cases() -> Vec<Case> {
         ok(101, "perf script", "auto", "dd  901/901  [003]  5.000000001: block:block_rq_issue: 8,0 W 4096 () 8 + 8 [dd]\n", 1),
         ok(101, "trace-cmd", "auto", "cpus=4\n     my task-9     [000]     1.000001: block_rq_issue:        8,0 W 4096 () 8 + 8 none,0,0 [my task]\n", 1),
         ok(101, "bio events", "ftrace:block_bio_queue", "a-1 [000] .... 1.000000: block_bio_queue: 8,0 WS 8 + 8 [a]\n", 1),
+        ok(101, "bio events, a parenthesis in the name", "ftrace:block_bio_queue", "a-1 [000] .... 1.000000: block_bio_queue: 8,0 WS 8 + 8 [x (a b]\n(a)-1 [000] .... 1.1: block_bio_queue: 8,0 WS 8 + 8 [(a)]\n", 2),
+        ok(101, "a name with a bracket, a time and colons", "auto", "a]b 1.5: c: d-7 [003] d..1. 5.000110: block_rq_issue: 8,0 W 4096 () 8 + 8 [x]\n", 1),
+        e(101, "ftrace, sectors beyond all", "ftrace", "a-1 [000] .... 1.0: block_rq_issue: 8,0 W 0 () 36028797018963968 + 8 [a]\n", Code::Range, "sector"),
+        e(101, "ftrace, a time that is none", "ftrace", "a-1 [000] .... 1.0.0: block_rq_issue: 8,0 W 0 () 8 + 8 [a]\n", Code::NotANumber, "time"),
+        e(101, "ftrace, no device", "ftrace", "a-1 [000] .... 1.0: block_rq_issue: 8;0 W 0 () 8 + 8 [a]\n", Code::FieldCount, "major,minor"),
         e(101, "ftrace, no request", "ftrace", "a-1 [000] d... 1.0: sched_switch: x\n", Code::NoAction, "trace-cmd record -e block:block_rq_issue"),
         e(101, "ftrace, another request", "ftrace", "a-1 [000] .... 1.0: block_bio_queue: 8,0 WS 8 + 8 [a]\n", Code::NoAction, "--format ftrace:block_bio_queue"),
         e(101, "ftrace, text behind events", "ftrace", format!("{}nonsense\n", FTRACE[1]), Code::FieldCount, "no event of the kernel"),
@@ -585,22 +610,41 @@ fn cases() -> Vec<Case> {
         w(102, "nvme commands", "auto", NVME.concat(), Note::OtherOp, 2, 2),
         w(102, "nvme, ranges that are not there", "auto", NVME.concat(), Note::ChangesData, 1, 2),
         w(102, "nvme, the block that is taken", "auto", NVME.concat(), Note::BlockSize, 1, 2),
+        e(102, "nvme, a length beyond all", "ftrace", NVME[0].replace("len=7", "len=18446744073709551615"), Code::FieldCount, "slba=0, len=7"),
+        e(102, "nvme, a place that is none", "ftrace", NVME[0].replace("slba=80", "slba=x"), Code::NotANumber, "slba"),
+        e(102, "nvme, no command", "ftrace", "j-1 [000] .... 7.5: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4\n", Code::FieldCount, "slba=0, len=7"),
         e(102, "nvme, no length", "ftrace", "j-1 [000] .... 7.5: nvme_setup_cmd: nvme0: disk=nvme0n1, qid=4, cmd=(nvme_cmd_read slba=8)\n", Code::FieldCount, "slba=0, len=7"),
         ok(103, "UFS", "ftrace:ufshcd_command:4096", "k-7 [001] .... 7.6: ufshcd_command: send_req: 1d84000.ufshc: tag: 1, DB: 0x2, size: 4096, IS: 0, LBA: 8, opcode: 0x2a (WRITE_10), group_id: 0x0\nk-7 [001] .... 7.7: ufshcd_command: complete_rsp: 1d84000.ufshc: tag: 1, DB: 0x0, size: -1, IS: 0, LBA: 18446744073709551615, opcode: 0x2a (WRITE_10)\n", 1),
         ok(103, "UFS, the device first", "ftrace:ufshcd_command:512", "k-7 [001] .... 7.6: ufshcd_command: 624000.ufshc: send: tag: 24, DB: 0x1, size: 28672, IS: 0, LBA: 32832, opcode: 0x28 (READ_10)\n", 1),
+        w(103, "UFS, two logical units", "ftrace:ufshcd_command:4096", UFS_UNITS.concat(), Note::OtherEvent, 1, 2),
+        ok(103, "UFS, one logical unit", "ftrace:ufshcd_command:4096", UFS_UNITS.concat(), 1).with(|o| o.device = Some("0:0:0:1".into())),
+        e(103, "UFS, no size", "ftrace:ufshcd_command:512", UFS_UNITS[0].replace("size: 4096, ", ""), Code::FieldCount, "LBA: 8, opcode:"),
+        e(103, "UFS, an opcode that is none", "ftrace:ufshcd_command:512", UFS_UNITS[0].replace("0x28", "zz"), Code::NotANumber, "opcode"),
+        e(103, "UFS, an address beyond all", "ftrace:ufshcd_command:512", UFS_UNITS[0].replace("LBA: 8", "LBA: 18446744073709551615"), Code::Range, "LBA"),
         e(103, "UFS without a unit", "ftrace", "k-7 [001] .... 7.6: ufshcd_command: send_req: u: tag: 1, DB: 0x2, size: 4096, IS: 0, LBA: 8, opcode: 0x2a (WRITE_10)\n", Code::Usage, "ftrace:ufshcd_command:4096"),
         // Windows.
         w(104, "ETW", "auto", ETW.concat(), Note::OtherEvent, 1, 2),
         w(104, "ETW, a flush", "etw", ETW.concat(), Note::OtherOp, 1, 2),
         ok(104, "ETW without its header", "etw", ETW[4..].concat(), 2),
         ok(104, "ETW, one disk", "etw", ETW.concat(), 1).with(|o| o.device = Some("2".into())),
+        w(104, "ETW, the system behind the header", "auto", ETW.concat().replace("EndHeader\n", ETW_SYSTEM), Note::LostEvents, 3, 2),
+        ok(104, "ETW of Windows 10, without its header", "etw", ETW[4..].concat().replace("0xfffffa8001a2b", "  1, 0xfffffa8001a2b"), 2),
         e(104, "ETW, no process", "etw", "DiskRead, 5, x\n", Code::FieldCount, "No process"),
         e(104, "ETW, a size that is none", "etw", ETW[5].replace("0x00008000", "0xzz"), Code::NotANumber, "IOSize"),
+        e(104, "ETW, a time beyond the clock", "etw", ETW[5].replace("1600", "18446744073709551615"), Code::Range, "TimeStamp"),
+        e(104, "ETW, longer than 36 years", "etw", ETW[5].replace("         400", "2000000000000000"), Code::Range, "latency"),
+        e(104, "ETW, text behind events", "etw", format!("{}nonsense\n", ETW[5]), Code::FieldCount, "no event of the trace"),
         e(104, "ETW cut", "etw", &ETW[4..].concat()[..366], Code::Truncated, "elapsedTime is empty"),
         // bcc and perf-tools.
         w(105, "biosnoop", "auto", BIOSNOOP, Note::NoDisk, 1, 2),
         ok(105, "biosnoop with time in the queue", "auto", "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  QUE(ms) LAT(ms)\n0.5 a 7 sda WS 8 4096 0.01 0.2\n", 1),
         w(105, "biosnoop, the kernel's letters", "biosnoop", "0.5 a 7 sda FF 0 0 0.2\n0.6 a 7 sda RA 8 4096 0.2\n", Note::OtherOp, 1, 1),
+        ok(105, "biosnoop with more columns", "auto", "TIME(s) COMM PID DISK T SECTOR BYTES IOBYTES P QUE(ms) LAT(ms)\n0.5 a b 7 sda WS 8 4096 4096 R 0.01 0.2\n", 1),
+        ok(105, "biosnoop by the time of day", "auto", "TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n10:00:00.500 a b            7       sda     WS   8          4096      0.200\n", 1),
+        e(105, "biosnoop, no time of day", "biosnoop", "TIMESTAMP COMM PID DISK T SECTOR BYTES LAT(ms)\n25:00:00.500 a 7 sda WS 8 4096 0.200\n", Code::NotANumber, "not a time of day"),
+        e(105, "biosnoop, sectors beyond all", "biosnoop", "0.5 a 7 sda W 36028797018963968 4096 0.2\n", Code::Range, "SECTOR"),
+        e(105, "biosnoop, a size that is none", "biosnoop", "0.5 a 7 sda W 8 4k 0.2\n", Code::NotANumber, "BYTES"),
+        e(105, "biosnoop, a latency below 0", "biosnoop", "0.5 a 7 sda W 8 4096 -0.2\n", Code::Negative, "LAT"),
         e(105, "biosnoop, no process", "biosnoop", "0.5 a b sda W 8 4096 0.2\n", Code::FieldCount, "before the disk"),
         e(105, "biosnoop, short", "biosnoop", "0.5 a 7 sda W 8\n", Code::FieldCount, "8 or more"),
         e(105, "biosnoop, a kind that is none", "biosnoop", "0.5 a 7 sda Q 8 4096 0.2\n", Code::Operation, "T is not a known operation"),
@@ -608,13 +652,27 @@ fn cases() -> Vec<Case> {
         ok(106, "iosnoop with ends", "iosnoop", "ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 a 7 W 202,1 8 4096 0.51\n", 1),
         w(106, "iosnoop without times", "auto", "COMM PID TYPE DEV BLOCK BYTES LATms\na 7 W 202,1 8 4096 0.51\nb 7 R 202,1 8 4096 0.51\n", Note::OneInstant, 1, 2),
         e(106, "iosnoop without a header", "iosnoop", "a 7 W 202,1 8 4096 0.51\n", Code::Header, "not named"),
+        e(106, "iosnoop, a kind that is none", "iosnoop", "ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 a 7 Q 202,1 8 4096 0.51\n", Code::Operation, "TYPE"),
+        e(106, "iosnoop, no process", "iosnoop", "ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 a b W 202,1 8 4096 0.51\n", Code::NotANumber, "PID"),
+        e(106, "iosnoop, blocks beyond all", "iosnoop", "ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 a 7 W 202,1 36028797018963968 4096 0.51\n", Code::Range, "BLOCK"),
         e(106, "iosnoop, short", "iosnoop", "ENDs COMM PID TYPE DEV BLOCK BYTES LATms\n5.5 7 W 202,1 8\n", Code::FieldCount, "7 or more"),
         w(107, "io-tracer", "auto", IOTRACER, Note::OtherOp, 1, 3),
         ok(107, "io-tracer by date", "io-tracer", IOTRACER.replace(",mono_ns", ",x"), 3),
+        w(107, "io-tracer, issue not seen", "auto", IOTRACER.replace(",0.120,", ",,"), Note::NoLatency, 1, 3),
+        w(107, "io-tracer, modifiers in the operation", "auto", IOTRACER.replace(",write,", ",write|sync|meta,").replace(",discard,", ",secure_erase,").replace(",read,", ",none,"), Note::OtherOp, 2, 2),
+        e(107, "io-tracer, modifiers only", "io-tracer", IOTRACER.replace(",write,", ",meta|prio,"), Code::Operation, "op"),
+        e(107, "io-tracer, two headers", "io-tracer", format!("{IOTRACER}{IOTRACER}"), Code::Header, "middle of the data"),
+        e(107, "io-tracer, a short line", "io-tracer", format!("{}1,2\n", &IOTRACER[..IOTRACER.find('\n').unwrap() + 1]), Code::FieldCount, "2 fields"),
+        e(107, "io-tracer, a latency that is none", "io-tracer", IOTRACER.replace("0.120", "fast"), Code::NotANumber, "latency"),
+        e(107, "io-tracer, an operation that is none", "io-tracer", IOTRACER.replace(",read,", ",peek,"), Code::Operation, "op"),
         e(107, "io-tracer without a header", "io-tracer", "1,2,3\n", Code::Header, "not named"),
         // libCacheSim.
         w(108, "lcs", "lcs:id=sectors", lcs(2, &[(5, 8, 4096, 12), (6, 16, 512, 13), (6, 0, 512, 0)]), Note::NoOp, 1, 2),
         w(108, "lcs counts seconds", "lcs:id=bytes", lcs(3, &[(5, 8, 4096, 1)]), Note::WholeSeconds, 1, 1),
+        w(108, "lcs, the word behind the next request", "lcs:id=sectors", lcs_behind(&[(5, 8, 4096, 12, u64::MAX), (6, 16, 512, 13, 7), (6, 0, 512, 0, u64::MAX)]), Note::WordBehind, 1, 2),
+        ok(108, "lcs, next requests have numbers", "lcs:id=sectors", lcs_behind(&[(5, 8, 4096, 1, 12), (6, 16, 512, 13, i64::MAX as u64)]), 2),
+        e(108, "lcs, two layouts in a file", "lcs:id=sectors", [lcs(2, &[(5, 8, 4096, 12)]), lcs_behind(&[(5, 8, 4096, 12, 3)])[8192..].to_vec()].concat(), Code::FieldCount, "changes its place"),
+        e(108, "lcs, the other way round", "lcs:id=sectors", [lcs_behind(&[(5, 8, 4096, 12, 3)]), lcs(2, &[(5, 8, 4096, 12)])[8192..].to_vec()].concat(), Code::FieldCount, "changes its place"),
         ok(108, "lcs of one operation", "lcs:id=pages,op=read", lcs(1, &[(5, 8, 4096, 0)]), 1),
         e(108, "lcs without a unit", "auto", lcs(2, &[(5, 8, 4096, 12)]), Code::Ambiguous, "--format lcs:id=sectors"),
         e(108, "lcs without operations", "lcs:id=pages", lcs(1, &[(5, 8, 4096, 0)]), Code::Operation, "op=read"),
@@ -623,6 +681,9 @@ fn cases() -> Vec<Case> {
         e(108, "lcs cut in a record", "lcs:id=pages", &lcs(2, &[(5, 8, 4096, 12), (5, 8, 4096, 12)])[..8192 + 40], Code::Truncated, "12 bytes instead of 28"),
         e(108, "lcs of hashes", "lcs:id=pages", lcs(2, &[(5, u64::MAX, 4096, 12)]), Code::Range, "may be a hash"),
         e(108, "no lcs", "lcs:id=pages", "a,b\n", Code::WrongFormat, "oraclegeneral:"),
+        e(108, "oracleGeneral, cut", "oraclegeneral:id=sectors,op=write", &lcs(1, &[(5, 8, 4096, 0), (6, 8, 4096, 0)])[8192..8192 + 44], Code::Truncated, "20 bytes instead of 24"),
+        e(108, "oracleGeneral without an operation", "oraclegeneral:id=sectors", &lcs(1, &[(5, 8, 4096, 0)])[8192..], Code::Operation, "op=read"),
+        e(108, "oracleGeneral of hashes", "oraclegeneral:id=sectors,op=read", &lcs(1, &[(5, u64::MAX, 4096, 0)])[8192..], Code::Range, "may be a hash"),
         ok(108, "oracleGeneral", "oraclegeneral:id=sectors,op=write", &lcs(1, &[(5, 8, 4096, 0), (6, 9, 512, 0)])[8192..], 2),
         // Rule 1: no more lines are skipped than allowed, and all of them are counted.
         w(20, "bad lines skipped", "msr", format!("{A}junk\n{B}"), Note::BadLine, 1, 2).with(|o| o.on_bad_line = OnBadLine::Skip(3)),
@@ -722,6 +783,7 @@ fn readers_have_each_field_in_its_place() {
     // 2,000 - 1,000 and 1,600 - 400 us.
     let etw = [(0, r, 2_097_152, 8_192), (200_000, w, 1_073_745_920, 32_768)];
     assert_eq!(fields("etw", ETW.concat().as_bytes()), etw);
+    assert_eq!(fields("etw", ETW[4..].concat().replace("0xfffffa8001a2b", "  1, 0xfffffa8001a2b").as_bytes()), etw);
     // 0 - 40 us, and 1.5 s - 200 us.
     let bio = [(0, r, 3_758_620_672, 8_192), (1_499_840_000, w, 46_137_344, 8_192)];
     assert_eq!(fields("biosnoop", BIOSNOOP.as_bytes()), bio);
@@ -732,6 +794,15 @@ fn readers_have_each_field_in_its_place() {
     let records = lcs(3, &[(1_000, 8, 4_096, 12), (1_001, 16, 512, 13), (1_001, 24, 512, 9)]);
     let wanted = [(0, r, 4_096, 4_096), (1_000_000_000, w, 8_192, 512), (1_000_000_000, t, 12_288, 512)];
     assert_eq!(fields("lcs:id=sectors", &records), wanted);
+    let records = lcs(2, &[(1_000, 8, 4_096, 12), (1_001, 16, 512, 13), (1_001, 24, 512, 9)]);
+    assert_eq!(fields("lcs:id=sectors", &records), wanted);
+    let records = lcs_behind(&[(1_000, 8, 4_096, 12, 2), (1_001, 16, 512, 13, u64::MAX), (1_001, 24, 512, 9, 4)]);
+    assert_eq!(fields("lcs:id=sectors", &records), wanted);
+    let ufs = [(0, r, 32_768, 4_096), (200_000_000, w, 32_768, 8_192)];
+    assert_eq!(fields("ftrace:ufshcd_command:4096", UFS_UNITS.concat().as_bytes()), ufs);
+    // 36,000.5 s less 0.2 ms, and 36,001 s less 200.7 ms.
+    let by_day = "TIMESTAMP COMM PID DISK T SECTOR BYTES LAT(ms)\n10:00:00.500 a b 7 sda WS 8 4096 0.2\n10:00:01.000 c 7 sda R 16 512 200.7\n";
+    assert_eq!(fields("biosnoop", by_day.as_bytes()), [(0, w, 4_096, 4_096), (299_500_000, r, 8_192, 512)]);
     let fua = |name: &str, text: String| {
         let source = Source::from_reader("t", Cursor::new(text)).expect("opens");
         let mut reader = Reader::new(source, &format(name)).expect("opens");

@@ -2,12 +2,15 @@
 //! hostile::` runs one module.
 
 mod catalogue;
+mod counts;
 mod hostile;
 mod layers;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod recipes;
 mod recordings;
 mod reference;
 mod round_trip;
+mod samples;
 mod workload_models;
 mod workload_spec;

@@ -184,11 +184,18 @@ fn every_recording_equals_the_manifest() {
 /// Without a format, each recording is detected correctly, or refused with the formats to choose from.
 #[test]
 fn auto_is_right_or_asks() {
+    /// What those are that are read without being told.
+    const FOUND: [(&str, &str); 4] =
+        [("blkreplay/", "blkreplay"), ("msr/", "msr"), ("desktop/", "diskmon"), ("tencent/", "tencent")];
     let Some(folder) = folder() else { return };
     for (file, format, ..) in RECORDINGS {
         let Some(path) = recording(&folder, file) else { continue };
         match Reader::open(&path, &Options::default()) {
-            Ok(reader) => assert_eq!(*format, "auto", "{file} was taken for {}", reader.format()),
+            Ok(reader) => {
+                let found = reader.format().to_string();
+                let wanted = FOUND.iter().find(|(place, _)| file.starts_with(place)).map(|(_, wanted)| *wanted);
+                assert!(*format == "auto" && wanted == Some(&*found), "{file} was taken for {found}");
+            }
             Err(error) => {
                 let text = error.to_string();
                 assert!(*format != "auto" && error.kind().exit_status() == 3, "{file}: {text}");
@@ -202,6 +209,27 @@ fn auto_is_right_or_asks() {
             }
         }
     }
+}
+
+/// What lies beside the recordings, such as tables of their figures, is taken for no format.
+#[test]
+fn files_that_are_no_traces_are_refused() {
+    let Some(folder) = folder() else { return };
+    let (mut waiting, mut seen) = (vec![folder.clone()], 0);
+    while let Some(place) = waiting.pop() {
+        for entry in std::fs::read_dir(place).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            let name = entry.strip_prefix(&folder).expect("inside").to_string_lossy().into_owned();
+            if entry.is_dir() {
+                waiting.push(entry);
+            } else if !RECORDINGS.iter().any(|(file, ..)| *file == name) {
+                seen += 1;
+                let found = Reader::open(&entry, &Options::default()).map(|reader| reader.format().to_string());
+                let error = found.expect_err(&name);
+                assert_eq!(error.kind().exit_status(), 3, "{name}: {error}");
+            }
+        }
+    }
+    assert!(seen > 0, "nothing but recordings");
 }
 
 /// A file in the wrong unit reads without error; only its figures show it, in `trace check` and in a run.
