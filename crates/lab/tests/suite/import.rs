@@ -957,6 +957,21 @@ fn nvmevirt_has_one_drive_at_a_time() {
     }
 }
 
+/// What NVMeVirt does with parts of pages, and with several pages at once, is near, and the account says how.
+#[test]
+fn nvmevirt_maps_parts_of_pages_and_programs_several() {
+    let source = text("ssd_config.h").replace("FLASH_PAGE_SIZE KB(16)", "FLASH_PAGE_SIZE KB(32)");
+    let source = source.replace("(FLASH_PAGE_SIZE * 1)", "(FLASH_PAGE_SIZE * 3)");
+    let imported = Imported::read(&[document("ssd_config.h", &source)], How::default()).expect("is read");
+    let near = |key: &str, says: &str| {
+        let found = imported.account.entries.iter().find(|entry| entry.key == key).expect(key);
+        assert!(found.verdict == Verdict::Near && found.note.contains(says), "{found:?}");
+    };
+    near("FLASH_PAGE_SIZE", "maps units of 4 KiB");
+    near("ONESHOT_PAGE_SIZE", "one shot programs 3 pages of a LUN");
+    near("NAND_PROG_LATENCY", "of 3 pages at once there");
+}
+
 /// 8 MiB of 4 KiB twice, 16 outstanding, in 64 MiB; and 500 a second for 2 s from 16 MiB on, 25 % reads.
 #[test]
 fn jobs_of_fio_become_tenants() {

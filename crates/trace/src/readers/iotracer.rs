@@ -21,8 +21,11 @@ fn maps(header: &[u8]) -> [Columns; 2] {
         .map(|map| map.parse().expect("a constant map"))
 }
 
-/// Whether a line is the header.
+/// Whether a line is the header; others begin with a date.
 pub(crate) fn is_header(line: &[u8]) -> bool {
+    if line.first().is_some_and(u8::is_ascii_digit) {
+        return false;
+    }
     let names: Vec<&[u8]> = line.split(|b| *b == b',').map(trim).collect();
     [&b"timestamp"[..], b"operation", b"sector", b"size", b"latency_ms", b"device"]
         .iter()

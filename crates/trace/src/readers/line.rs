@@ -581,10 +581,10 @@ pub(crate) fn op_word(field: &[u8]) -> Option<Rwbs> {
 /// `write|sync`: what it does is one of several words; the others are modifiers.
 #[cold]
 fn piped(field: &[u8]) -> Option<Rwbs> {
-    let at = memchr::memchr(b'|', field)?;
-    let others = field[at + 1..].split(|b| *b == b'|').filter_map(op_word);
-    let found: Vec<Rwbs> = op_word(&field[..at]).into_iter().chain(others).collect();
-    found.iter().find(|kind| kind.op != Op::Other).or(found.first()).copied()
+    memchr::memchr(b'|', field)?;
+    let mut known = field.split(|b| *b == b'|').filter_map(op_word);
+    let first = known.next()?;
+    if first.op != Op::Other { Some(first) } else { known.find(|kind| kind.op != Op::Other).or(Some(first)) }
 }
 
 /// Is this a row of column names? Both fields that must be numbers start with a letter.

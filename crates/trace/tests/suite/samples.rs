@@ -200,7 +200,7 @@ pub fn io_tracer(requests: impl Iterator<Item = Request>, clock: bool) -> String
         let (sector, size) = if matches!(r.kind, 4 | 5) { (0, 0) } else { (r.sector, r.sectors * 512) };
         let end = r.ns + r.latency_ns;
         let latency = if i % 25 == 4 { String::new() } else { millis(r.latency_ns) };
-        let (task, dev) = (["dd", "\"db, writer\""][i % 2], ["259:0", "8:16"][r.disk]);
+        let (task, dev) = (if i % 10 == 1 { "\"db, writer\"" } else { "db writer" }, ["259:0", "8:16"][r.disk]);
         let day = format!("2026-05-01 10:{:02}:{:0>9}", end / 60_000_000_000, seconds(end % 60_000_000_000, 6));
         write!(out, "{day},{word},{i},{i},{task},{sector},{size},{latency},{dev},sync,3").unwrap();
         if clock {
