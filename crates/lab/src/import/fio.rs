@@ -423,24 +423,23 @@ impl<'j> Options<'j> {
         }
     }
 
-    /// Requests a second: `1000`, or `1000,500` for reads and writes, which then set the mix. An empty one is no limit.
+    /// Requests a second: `1000,500` for reads and writes, or `1000` for each. Where both occur, fio turns to the other direction when
+    /// one is ahead of its rate, so the rates set the mix, whatever `rwmixread` says. An empty one is no limit.
     fn rate(&self, read: &mut u64) -> Result<Option<u64>> {
         let Some(value) = self.value(&["rate_iops"]) else { return Ok(None) };
         let mut parts = value.text.split(',').map(str::trim);
         let one = |part: &str| if part.is_empty() { Ok(None) } else { bytes(&value, part).map(Some) };
         let reads = one(parts.next().unwrap_or_default())?;
-        let writes = parts.next().map_or(Ok(None), |part| one(part).map(Some))?;
-        match (*read, writes) {
-            (1_000_000, _) | (_, None) => Ok(reads),
-            (0, Some(writes)) => Ok(writes),
-            (_, Some(writes)) => match (reads, writes) {
-                (Some(reads), Some(writes)) if reads.saturating_add(writes) > 0 => {
-                    let all = reads.saturating_add(writes);
-                    *read = (u128::from(reads) * 1_000_000 / u128::from(all)) as u64;
-                    Ok(Some(all))
-                }
-                _ => Err(value.refuse("one of reads and writes has no limit", "limit both, as in 1000,500")),
-            },
+        let writes = parts.next().map_or(Ok(reads), one)?;
+        match (*read, reads, writes) {
+            (1_000_000, reads, _) => Ok(reads),
+            (0, _, writes) => Ok(writes),
+            (_, Some(reads), Some(writes)) if reads.saturating_add(writes) > 0 => {
+                let all = reads.saturating_add(writes);
+                *read = (u128::from(reads) * 1_000_000 / u128::from(all)) as u64;
+                Ok(Some(all))
+            }
+            _ => Err(value.refuse("one of reads and writes has no limit", "limit both, as in 1000,500")),
         }
     }
 

@@ -23,6 +23,10 @@ pub fn find_workload(name: &str) -> Result<(String, Spec)> {
         let help = format!("{meant}`ssdlab workloads` lists those that come with the program; a file ends in .toml");
         return Err(Error::usage(format!("no workload is called `{}`", clip(name))).help(help));
     }
+    if path.extension().is_some_and(|ending| ending == "fio") {
+        let message = format!("{} is a job file of fio, and its jobs may be tenants", clip(name));
+        return Err(Error::usage(message).help(format!("use --import {} in place of --workload", clip(name))));
+    }
     let text = read_text("workload", path)?;
     let (_, spec) = parse_workload(name, &text)?;
     let stem = path.file_stem().map_or_else(|| name.into(), |stem| stem.to_string_lossy().into_owned());

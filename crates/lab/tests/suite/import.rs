@@ -1014,6 +1014,7 @@ fn jobs_of_fio_become_tenants() {
         ("[a]\nrw=read\nrate_iops=1k,5\n", "fixed = { gap = \"976562ns\" }"),
         ("[a]\nrw=randwrite\nrate_iops=1000,500\nnumjobs=2\n", "fixed = { gap = \"1000000ns\" }"),
         ("[a]\nrw=randrw\nrwmixread=90\nrate_iops=100,300\n", "gap = \"2500000ns\" } }\nread = 0.25"),
+        ("[a]\nrw=randrw\nrwmixread=90\nrate_iops=500\n", "gap = \"1000000ns\" } }\nread = 0.5"),
         ("[a]\nrw=randwrite\nrate_iops=1000,\n", "arrivals = \"closed\""),
         (
             "[a]\nrw=randread\nbsrange=4k-12k\n",
@@ -1023,6 +1024,9 @@ fn jobs_of_fio_become_tenants() {
         let workload = single(text);
         assert!(workload.contains(wanted), "{text}: {workload}");
     }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/import/load.fio");
+    let refused = ssdlab_lab::input::find_workload(path).unwrap_err().to_string();
+    assert!(refused.contains("a job file of fio"), "{refused}");
     for (text, says) in [
         ("[a]\nrw=rw\nrate_iops=1000,\n", "one of reads and writes has no limit"),
         ("[a]\nrw=rw\nrate_iops=fast\n", "not a size"),
