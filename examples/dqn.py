@@ -22,7 +22,7 @@ def play(env, agent):
     ended = False
     while not ended:
         observation, _, _, ended, _ = env.step(agent(observation))
-    return env.unwrapped.summary()["write_amplification"]
+    return env.unwrapped.summary()["write_amplification_bytes"]
 
 
 def main():

@@ -52,7 +52,7 @@ def amplification(seed, victim=None, scheme="greedy"):
     """Write amplification of a run."""
     cfg = DEVICE.set("schemes.victim", scheme)
     run = sl.run(cfg, workload=WORKLOAD, limit=REQUESTS, seed=seed, victim=victim, check="off", progress=False)
-    return run.write_amplification
+    return run.write_amplification_bytes
 
 
 def train(rng, rounds, population, seeds):

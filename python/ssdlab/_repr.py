@@ -48,6 +48,12 @@ def _requests(summary: Summary) -> str:
     return ", ".join(_plural(summary["requests"][op], op) for op in ("read", "write", "trim") if op != "trim" or summary["requests"][op])
 
 
+def _amplification(summary: Summary) -> str:
+    """In bytes, and in pages where that is another number."""
+    in_bytes, in_pages = (_decimal(summary[key], 3) for key in ("write_amplification_bytes", "write_amplification"))
+    return in_bytes if in_bytes == in_pages else f"{in_bytes} ({in_pages} in pages)"
+
+
 def run_text(run: Run) -> str:
     """A run in a line."""
     summary = run.summary
@@ -57,7 +63,7 @@ def run_text(run: Run) -> str:
     parts = [
         f"{_requests(summary)} in {duration(summary['simulated_ns'])}",
         *tails,
-        f"write amplification {_decimal(summary['write_amplification_bytes'], 3)}",
+        f"write amplification {_amplification(summary)}",
         *([f"with {', '.join(tables)}"] if tables else []),
     ]
     return f"<ssdlab.Run: {'; '.join(parts)}>"
@@ -110,7 +116,7 @@ def _facts(run: Run) -> list[list[str]]:
         ["requests", f"{_requests(summary)} in {duration(summary['simulated_ns'])}; seed {summary['seed']}"],
         [
             "write amplification",
-            f"{_decimal(summary['write_amplification_bytes'], 3)}: {summary['pages']['written']:,} host pages written, "
+            f"{_amplification(summary)}: {summary['pages']['written']:,} host pages written, "
             f"flash programs {programs['host']:,} host + {programs['gc']:,} GC, {summary['flash']['copybacks']:,} copybacks",
         ],
         ["GC", collections],

@@ -164,31 +164,58 @@ class Sweep:
     def best(self, measure: str, goal: Literal["min", "max"] = "min") -> dict[str, Any]:
         """The point with the least (`goal="min"`) or greatest (`"max"`) mean of `measure` over its seeds: its number, values and mean.
 
-        Points of different traces or workloads serve other requests, so the least may be that of the easiest: compare such points with
-        a baseline, by `ratio.` before the measure, or look at `ci`.
+        Where the study varies traces or workloads, these are no choice, and the best is a design: its values on the other axes, as
+        `points` the numbers of its points, and as `ratio` the geometric mean of their ratios to the baseline (the study's, else the
+        first point's design). `best_by_workload` has the best point for each.
         """
-        sign = _sign(goal)
-        known = [(sign * mean, i) for i, mean in enumerate(self._means(measure)) if mean is not None]
-        if not known:
+        design, points = self._best(measure, goal)
+        values = self._study.values()
+        if not self._study.workloads():
+            place, mean = points[0]
+            return {"point": place + 1, **values[place], measure: mean}
+        if design is None:
+            raise UsageError(f"no design has a ratio of {measure} to the baseline for each workload: runs are missing, or a value is 0")
+        places, ratio = design
+        chosen = {key: value for key, value in values[places[0]].items() if key not in self._study.workloads()}
+        return {**chosen, "points": [place + 1 for place in places], "ratio": ratio}
+
+    def best_by_workload(self, measure: str, goal: Literal["min", "max"] = "min") -> list[dict[str, Any]]:
+        """The best point for each trace or workload, in their order: its number, values and mean over seeds."""
+        values = self._study.values()
+        return [{"point": place + 1, **values[place], measure: mean} for place, mean in self._best(measure, goal)[1]]
+
+    def _best(self, measure: str, goal: str) -> tuple[tuple[list[int], float] | None, list[tuple[int, float]]]:
+        more = _sign(goal) < 0
+        design, points = self._study.best([list(seeds.values()) for seeds in self._by_point(measure)], more)
+        if not points:
             raise UsageError(f"no run has a value of {measure}")
-        mean, i = min(known)
-        return {"point": i + 1, **self._study.values()[i], measure: sign * mean}
+        return design, points
 
     def pareto(
         self, x: str, y: str, goals: tuple[Literal["min", "max"], Literal["min", "max"]] = ("min", "min")
     ) -> list[dict[str, Any]]:
-        """The points that no other point beats in both measures `x` and `y`, by rising x; `goals` has the goal of each."""
+        """The points that no other point beats in both measures `x` and `y`, by rising x; `goals` has the goal of each.
+
+        Where the study varies traces or workloads, each has a front of its own, one after the other.
+        """
         signs = [_sign(goal) for goal in goals]
-        values = self._study.values()
+        values, workloads = self._study.values(), self._study.workloads()
         means = list(zip(self._means(x), self._means(y), strict=True))
-        known = [(signs[0] * a, signs[1] * b, i) for i, (a, b) in enumerate(means) if a is not None and b is not None]
-        front: list[dict[str, Any]] = []
-        least = float("inf")
-        for a, b, i in sorted(known):
-            if b < least:
-                least = b
-                front.append({"point": i + 1, **values[i], x: signs[0] * a, y: signs[1] * b})
-        return front if signs[0] > 0 else front[::-1]
+        known: dict[tuple[Any, ...], list[tuple[float, float, int]]] = {}
+        for i, (a, b) in enumerate(means):
+            if a is not None and b is not None:
+                own = tuple(values[i][key] for key in workloads)
+                known.setdefault(own, []).append((signs[0] * a, signs[1] * b, i))
+        fronts: list[dict[str, Any]] = []
+        for points in known.values():
+            front: list[dict[str, Any]] = []
+            least = float("inf")
+            for a, b, i in sorted(points):
+                if b < least:
+                    least = b
+                    front.append({"point": i + 1, **values[i], x: signs[0] * a, y: signs[1] * b})
+            fronts += front if signs[0] > 0 else front[::-1]
+        return fronts
 
     def ci(self, measure: str, by: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Mean and 95 % confidence interval (Student's t) of `measure`, for each combination of the axes `by` (by default all).

@@ -5,6 +5,7 @@ import json
 import os
 import threading
 import time
+from datetime import timedelta
 
 import pytest
 
@@ -414,6 +415,63 @@ def test_a_trigger_gives_the_bytes_of_idle():
     Below.after = "soon"
     with pytest.raises(ValueError, match="after"):
         run(cfg, trigger=Below())
+
+
+def test_an_idle_time_is_within_the_clock():
+    class Never(sl.Trigger):
+        def due(self, view):
+            return False
+
+    # A device that is never idle for so long is that without a trigger.
+    Never.after = 2**61 - 1
+    assert bare(run(trigger=Never(), limit=500).summary) == bare(run(limit=500).summary)
+    for after in (2**61, 2**63, 2**64, 2**200, "30000h" + "0" * 5, timedelta(days=40_000)):
+        Never.after = after
+        with pytest.raises(ValueError, match=r"2305843009213693951 ns|after: ") as raised:
+            run(trigger=Never(), limit=500)
+        if not isinstance(after, str):
+            assert "beyond the simulator's clock" in str(raised.value) and "give less" in str(raised.value)
+    for after, error in ((-1, ValueError), (timedelta(seconds=-1), ValueError), (1.5, TypeError), (None, TypeError)):
+        Never.after = after
+        with pytest.raises(error, match="after"):
+            run(trigger=Never(), limit=500)
+
+
+class Tuned(Greedy):
+    """With parameters."""
+
+    depth = 1
+
+    def __init__(self, names, **more):
+        self.names = names
+        self.__dict__.update(more)
+
+
+def test_parameters_of_a_policy_are_in_the_digest():
+    def record(policy):
+        summary = run(victim=policy, limit=100).summary
+        return summary["config_digest"], summary["config"]["schemes"]["victim"]
+
+    digest, told = record(Tuned({"a", "b", "c"}))
+    assert len(told["state"]) == 64 and "state_without" not in told
+    assert record(Tuned({"c", "b", "a"}))[0] == digest, "the order of a set says nothing"
+    others = [Tuned({"a", "b"}), Tuned({"a", "b", "c"}, weight=0.5), Tuned({"a", "b", "c"}, weight=0.25)]
+    digests = {digest, *(record(other)[0] for other in others)}
+    assert len(digests) == 4
+    # What can't be pickled is named, and the rest still counts.
+    digest, told = record(Tuned(set(), ask=lambda: 0, weight=1))
+    assert told["state_without"] == "ask" and digest != record(Tuned(set(), ask=lambda: 0, weight=2))[0]
+    # Values of the class are parameters too.
+    digest, _ = record(Tuned(set()))
+    Tuned.depth = 2
+    try:
+        assert record(Tuned(set()))[0] != digest
+    finally:
+        Tuned.depth = 1
+    assert "state" not in record(Greedy())[1]
+    # Comparisons and runs say the same.
+    varied = sl.compare(SMALL, vary={"schemes.victim": [Tuned(set()), Tuned({"x"})]}, workload="random-write", limit=100)
+    assert varied[0].summaries[0]["config_digest"] == digest != varied[1].summaries[0]["config_digest"]
 
 
 def test_an_interrupt_in_a_policy_stays_one():

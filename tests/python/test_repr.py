@@ -84,6 +84,11 @@ def test_a_run_is_a_line_that_helps(small) -> None:
         r"<ssdlab\.Run: 1,\d{3} reads, \d{3} writes in \d+\.\d+ ms; p99\.9 of reads .*; write amplification \d\.\d{3}; with requests, blocks>",
         repr(run),
     )
+    # Half a page a write: in bytes it is twice as much, and both are shown.
+    halves = sl.run(small.set({"geometry.page_size": "8KiB", "device.partial_write": "whole-page"}), workload="quickstart", limit=2000)
+    in_bytes, in_pages = halves.write_amplification_bytes, halves.write_amplification
+    assert in_bytes > 1.5 * in_pages and f"write amplification {in_bytes:.3f} ({in_pages:.3f} in pages)" in repr(halves)
+    assert f"{in_bytes:.3f} ({in_pages:.3f} in pages): " in halves._repr_html_()
     reads = sl.run(workload="random-read", limit=1)
     assert "1 read, 0 writes" in repr(reads) and "write amplification -" in repr(reads)
     Tables(reads._repr_html_())

@@ -309,6 +309,74 @@ def test_a_limit_bounds_what_a_large_table_costs(form: str) -> None:
     assert int(done.stdout) < 400_000, done.stdout
 
 
+def endless(seen: list[int], rows: int, **columns: object) -> pa.RecordBatchReader:
+    """A stream without end that can be read once; `seen` counts its batches."""
+    first = {
+        "time_ns": np.arange(rows, dtype="u8"),
+        "op": np.zeros(rows, "u1"),
+        "offset": np.zeros(rows, "u8"),
+        "bytes": np.full(rows, 4096, "u4"),
+        **columns,
+    }
+
+    def batches():
+        while True:
+            moved = {**first, "time_ns": first["time_ns"] + rows * len(seen)}
+            seen.append(len(seen))
+            yield pa.RecordBatch.from_pydict(moved)
+
+    return pa.RecordBatchReader.from_batches(pa.RecordBatch.from_pydict(first).schema, batches())
+
+
+def test_a_stream_is_read_as_far_as_its_limit() -> None:
+    seen: list[int] = []
+    assert sl.run(trace=endless(seen, 100), limit=950).summary["requests"]["read"] == 950
+    assert len(seen) == 10
+    seen = []
+    assert len(sl.read_trace(endless(seen, 100), limit=1000)) == 1000 and len(seen) == 10
+    seen = []
+    assert sl.compare(vary={"timing.read": ["50us", "60us"]}, trace=endless(seen, 100), limit=200)[1].summaries[0]["requests"]["read"] == 200
+    assert len(seen) == 2
+    # Rows that are skipped, of other devices, or no requests do not count: every second one here.
+    every = np.arange(100) % 2
+    for more, options in (
+        ({"skip": every == 1}, {}),
+        ({"device": every.astype("u4")}, {"device": 1}),
+        ({"bytes": np.where(every, 0, 4096).astype("u4")}, {"on_bad_line": "skip=10000"}),
+        ({"bytes": np.where(every, 2**40, 4096).astype("u8")}, {"on_bad_line": "skip=10000"}),
+    ):
+        seen = []
+        summary = sl.run(trace=endless(seen, 100, **more), limit=500, **options).summary
+        assert summary["requests"]["read"] == 500 and len(seen) == 10, more
+    # What comes is the same as of the whole table.
+    table = pa.Table.from_batches([batch for batch, _ in zip(endless([], 100), range(12), strict=False)])
+    own, whole = (sl.run(trace=trace, limit=950, time_order="sort").summary for trace in (pa.RecordBatchReader.from_stream(table), table))
+    assert own == whole
+
+
+def test_a_column_of_streams_is_that_of_files(small: sl.Config, tmp_path: Path) -> None:
+    queues = small.set("nvme", {"arbitration": "rr", "queues": [{"name": "a", "match": {"stream": ["1"]}}, {"name": "b", "match": "rest"}]})
+    rows = {
+        "time_ns": np.arange(60, dtype="u8") * 1000,
+        "op": ["read", "write"] * 30,
+        "offset": np.arange(60, dtype="u8") * 4096,
+        "bytes": np.full(60, 4096, "u4"),
+        "stream": np.array([1, 1, 2] * 20, "i4"),
+    }
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    file = sl.run(queues, trace=tmp_path / "t.parquet").summary
+    assert [queue["requests"]["read"] + queue["requests"]["write"] for queue in file["nvme"]["queues"].values()] == [40, 20]
+    for table in (rows, pa.table(rows), pl.DataFrame(rows)):
+        assert sl.run(queues, trace=table).summary == file
+    for wrong in (np.full(60, -1), np.full(60, 2**32)):
+        with pytest.raises(sl.TraceError, match="stream is not a number of 32 bits"):
+            sl.run(queues, trace={**rows, "stream": wrong})
+    with pytest.raises(sl.TraceError, match="stream"):
+        sl.run(queues, trace=pa.table({**rows, "stream": ["a"] * 60}))
+    with pytest.raises(sl.TraceError, match="stream has 59 rows"):
+        sl.run(queues, trace={**rows, "stream": rows["stream"][:59]})
+
+
 def test_rows_of_many_batches_come_in_order() -> None:
     rows = 3 * 4096 + 5
     columns = {

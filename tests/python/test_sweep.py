@@ -271,6 +271,45 @@ def test_figures(whole: sl.Sweep) -> None:
         whole.ci("write_amplification", by=["victim"])
 
 
+def test_requests_are_no_choice(tmp_path: Path, command) -> None:
+    study = {
+        **STUDY,
+        "input": {"limit": 1_000},
+        "axes": {"workload": ["mixed-70-30", "random-write"], "schemes.victim": ["rga", "greedy", "fifo"]},
+        "repeat": {"seeds": 2},
+    }
+    done = sl.sweep(study, tmp_path / "st", jobs=2)
+    measure = "latency_ns.write.mean"
+    rows = zip(*(done.table[name].to_list() for name in ("workload", "schemes.victim", measure)), strict=True)
+    values: dict[tuple[str, str], list[float]] = {}
+    for workload, victim, value in rows:
+        values.setdefault((workload, victim), []).append(value)
+    logs = {key: sum(map(math.log, own)) / 2 for key, own in values.items()}
+    workloads, victims = study["axes"]["workload"], study["axes"]["schemes.victim"]
+    ratios = {victim: math.exp(sum(logs[load, victim] - logs[load, "greedy"] for load in workloads) / 2) for victim in victims}
+    least = min(ratios, key=ratios.__getitem__)
+    best = done.best(measure)
+    at = victims.index(least)
+    assert best == {"schemes.victim": least, "points": [at + 1, at + 4], "ratio": pytest.approx(ratios[least])}
+    assert done.best(measure, "max")["schemes.victim"] == max(ratios, key=ratios.__getitem__)
+    for goal, of in (("min", min), ("max", max)):
+        each = done.best_by_workload(measure, goal)
+        assert [row["workload"] for row in each] == workloads
+        for row in each:
+            means = {victim: sum(values[row["workload"], victim]) / 2 for victim in victims}
+            assert row["schemes.victim"] == of(means, key=means.__getitem__) and row[measure] == pytest.approx(means[row["schemes.victim"]])
+    # A front for each workload, none of whose points is beaten by one that serves the same requests.
+    front = done.pareto(measure, "latency_ns.write.max")
+    assert [row["workload"] for row in front] == sorted((row["workload"] for row in front), key=workloads.index)
+    assert {row["workload"] for row in front} == set(workloads)
+    for row in front:
+        beaten = [other for other in front if other["workload"] == row["workload"] and other[measure] < row[measure]]
+        assert all(other["latency_ns.write.max"] > row["latency_ns.write.max"] for other in beaten)
+    # The page of the study names the same design.
+    page = command("report", tmp_path / "st", "-o", "-").decode()
+    assert "all: geometric mean of ratios to the baseline" in page
+
+
 SEARCH = {
     **STUDY,
     "name": "search",

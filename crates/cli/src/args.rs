@@ -789,8 +789,8 @@ pub struct CompareArgs {
   ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
 
 Verdicts on measured rows compare effects (a factor minus 1): agrees means the same sign and half
-to twice the size, stronger and weaker the same sign, opposite the other one; noise means that
-the interval over seeds holds no effect. Only steady runs are judged. Labels such as A2 or D1 are
+to twice the size, stronger and weaker the same sign, opposite the other one; no difference
+shown means that the interval over seeds includes no effect. Only steady runs are judged. Labels such as A2 or D1 are
 readings of a paper: see docs/papers.")]
 pub struct ReproduceArgs {
     /// A paper by letter or name: a (idle-chip), b (pagc), c (brr), d (fastgc), e (noc); or `all`

@@ -467,9 +467,9 @@ pub(crate) fn needs_of_idle(after: Nanos) -> Vec<Need> {
     needs
 }
 
-/// The digest of a policy's source that results record.
-pub fn source_digest(source: &str) -> String {
-    blake3::hash(source.as_bytes()).to_hex().to_string()
+/// The digest of a policy's source, or of its state, that results record.
+pub fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
 }
 
 #[cfg(test)]

@@ -35,10 +35,14 @@ pub fn schema<'py>(py: Python<'py>, schema: &SchemaRef) -> PyResult<Bound<'py, P
     PyCapsule::new_with_value(py, schema, SCHEMA)
 }
 
-/// All batches of an object with `__arrow_c_stream__`.
-pub fn batches(object: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatch>)> {
-    let wrong =
-        |error: &dyn std::fmt::Display| PyValueError::new_err(format!("the Arrow stream is not valid: {error}"));
+fn wrong(error: &dyn std::fmt::Display) -> PyErr {
+    PyValueError::new_err(format!("the Arrow stream is not valid: {error}"))
+}
+
+/// The batches of an object with `__arrow_c_stream__`, each read when it is asked for.
+pub fn batches(
+    object: &Bound<'_, PyAny>,
+) -> PyResult<(SchemaRef, impl Iterator<Item = PyResult<RecordBatch>> + use<>)> {
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let capsule = capsule.cast::<PyCapsule>().map_err(|error| wrong(&error))?;
     let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
@@ -46,8 +50,7 @@ pub fn batches(object: &Bound<'_, PyAny>) -> PyResult<(SchemaRef, Vec<RecordBatc
     // in the capsule as released.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) }.map_err(|error| wrong(&error))?;
     let schema = reader.schema();
-    let batches = reader.collect::<Result<Vec<_>, _>>().map_err(|error| wrong(&error))?;
-    Ok((schema, batches))
+    Ok((schema, reader.map(|batch| batch.map_err(|error| wrong(&error)))))
 }
 
 /// A column of a table: numbers through the buffer protocol, anything as a list.

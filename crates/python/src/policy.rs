@@ -7,12 +7,13 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyByteArray, PyDelta, PyDeltaAccess, PySlice, PyType};
+use pyo3::types::{PyByteArray, PyDelta, PyDeltaAccess, PyDict, PyFrozenSet, PyInt, PySet, PySlice, PyType};
 use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScript, VictimSight};
 use ssdlab_lab::policies::{MakeTrigger, Policies};
 use ssdlab_sim::policy::View;
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::{Nanos, PlaneId};
+use ssdlab_trace::CLOCK_MAX_NS;
 
 use crate::errors::usage;
 
@@ -357,7 +358,66 @@ fn qualified(class: &Bound<'_, PyType>) -> PyResult<String> {
     Ok(format!("{}:{}", class.getattr("__module__")?, class.qualname()?))
 }
 
-/// What results record of a policy: its name, the digest of its source if there is one, and the first line of its manual.
+/// A value as bytes, which are the same in every process: those of sets are sorted.
+fn pickled(value: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    if value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() {
+        let mut parts = value.try_iter()?.map(|item| pickled(&item?)).collect::<PyResult<Vec<_>>>()?;
+        parts.sort();
+        return Ok(parts.concat());
+    }
+    value.py().import("pickle")?.call_method1("dumps", (value, 4))?.extract()
+}
+
+/// What tells two policies of a class apart: attributes of the object before it is asked, and those of its classes that are values.
+fn parameters<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
+    let state = object.call_method0("__getstate__")?;
+    let mut all: Vec<(String, Bound<'py, PyAny>)> = match state.cast::<PyDict>() {
+        Ok(attributes) => {
+            attributes.iter().map(|(name, value)| Ok((name.str()?.to_string(), value))).collect::<PyResult<_>>()?
+        }
+        Err(_) if state.is_none() => Vec::new(),
+        Err(_) => vec![("state".into(), state.clone())],
+    };
+    for class in object.get_type().mro().iter() {
+        let module = class.getattr("__module__")?.to_string();
+        if module == "builtins" || module.split('.').next() == Some("ssdlab") {
+            continue;
+        }
+        for item in class.getattr("__dict__")?.call_method0("items")?.try_iter()? {
+            let (name, value): (String, Bound<'py, PyAny>) = item?.extract()?;
+            if !name.starts_with("__") && !value.is_callable() && !value.hasattr("__get__")? {
+                all.push((format!("{}.{name}", class.getattr("__qualname__")?), value));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The digest of the parameters of a policy, and the names of those that can't be pickled and so are not in it. Nothing of a policy
+/// without parameters.
+fn state(object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<String>)>> {
+    let (mut bytes, mut left): (Vec<u8>, Vec<String>) = Default::default();
+    for (name, value) in parameters(object)? {
+        match pickled(&value) {
+            Ok(value) => {
+                let length = value.len().to_le_bytes();
+                [name.as_bytes(), b"\n", &length, &value].iter().for_each(|part| bytes.extend_from_slice(part));
+            }
+            Err(_) => left.push(name),
+        }
+    }
+    let mut record = Vec::new();
+    if !bytes.is_empty() {
+        record.push(("state".to_string(), Some(outside::digest(&bytes))));
+    }
+    if !left.is_empty() {
+        record.push(("state_without".to_string(), Some(left.join(", "))));
+    }
+    Ok(record)
+}
+
+/// What results record of a policy: its name, the digest of its source if there is one, the first line of its manual, and the digest of
+/// its parameters.
 fn record(object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<String>)>> {
     let py = object.py();
     let class = object.get_type();
@@ -366,13 +426,14 @@ fn record(object: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Option<String>)>> 
     let source = inspect.call_method1("getsource", (&class,)).ok().map(|source| source.to_string());
     let mut record = vec![
         ("python".to_string(), Some(name)),
-        ("source".to_string(), source.map(|source| outside::source_digest(&source))),
+        ("source".to_string(), source.map(|source| outside::digest(source.as_bytes()))),
     ];
     let manual = class.getattr("__dict__")?.call_method1("get", ("__doc__",))?;
     if !manual.is_none() {
         let manual = inspect.call_method1("cleandoc", (manual,))?.to_string();
         record.push(("about".to_string(), manual.lines().next().map(str::to_string)));
     }
+    record.extend(state(object)?);
     Ok(record)
 }
 
@@ -438,7 +499,7 @@ fn victim_of(object: &Bound<'_, PyAny>, objects: Objects) -> PyResult<AnyVictim>
 fn trigger_of(object: &Bound<'_, PyAny>, objects: Objects) -> PyResult<MakeTrigger> {
     method(object, "trigger", "due")?;
     let after = match object.getattr("after") {
-        Ok(after) => nanos(&after)?,
+        Ok(after) => idle_time(&after)?,
         Err(_) => Nanos(10_000_000),
     };
     let (record, source) = (record(object)?, Arc::new(objects.source("trigger", object)?));
@@ -479,6 +540,19 @@ pub fn varied(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<(String, P
     Ok(Some((name, policies)))
 }
 
+/// The idle time of a trigger, which the clock can hold.
+fn idle_time(value: &Bound<'_, PyAny>) -> PyResult<Nanos> {
+    let after = nanos(value)?;
+    if after.0 <= CLOCK_MAX_NS {
+        return Ok(after);
+    }
+    let text = value.repr()?;
+    Err(PyValueError::new_err(format!(
+        "after: {text} is beyond the simulator's clock, which ends at {CLOCK_MAX_NS} ns (2^61 - 1, 73 years): give less; a trigger \
+         that is never asked is schemes.trigger=threshold"
+    )))
+}
+
 /// A duration: nanoseconds, a text with a unit, or a timedelta.
 fn nanos(value: &Bound<'_, PyAny>) -> PyResult<Nanos> {
     if let Ok(text) = value.extract::<String>() {
@@ -487,11 +561,23 @@ fn nanos(value: &Bound<'_, PyAny>) -> PyResult<Nanos> {
     if let Ok(delta) = value.cast::<PyDelta>() {
         let seconds = i128::from(delta.get_days()) * 86_400 + i128::from(delta.get_seconds());
         let ns = seconds * 1_000_000_000 + i128::from(delta.get_microseconds()) * 1000;
-        return u64::try_from(ns).map(Nanos).map_err(|_| PyValueError::new_err("after: a duration is not negative"));
+        if ns < 0 {
+            return Err(PyValueError::new_err("after: a duration is not negative"));
+        }
+        return Ok(Nanos(u64::try_from(ns).unwrap_or(u64::MAX)));
     }
-    value.extract().map(Nanos).map_err(|_| {
-        PyTypeError::new_err("after: expected nanoseconds, a text such as \"10ms\", or a datetime.timedelta")
-    })
+    if let Ok(ns) = value.extract() {
+        return Ok(Nanos(ns));
+    }
+    if !value.is_instance_of::<PyInt>() {
+        let message = "after: expected nanoseconds, a text such as \"10ms\", or a datetime.timedelta";
+        return Err(PyTypeError::new_err(message));
+    }
+    if value.lt(0)? {
+        return Err(PyValueError::new_err("after: a duration is not negative"));
+    }
+    // Beyond 64 bits it is beyond the clock too.
+    Ok(Nanos(u64::MAX))
 }
 
 /// Adds the names of this file.

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_lab::error::Error;
 use ssdlab_lab::input::{self, Origin, Reading, Room, Tenant, When, trace_rows, workload_rows};
-use ssdlab_trace::{Code, Row, Rows, Trace, TraceError};
+use ssdlab_trace::{Code, LbaPolicy, Row, Rows, SORT_RECORDS, TimeOrder, Trace, TraceError};
 
 use crate::arguments::{bytes_of, counted, parsed, scale_of};
 use crate::arrow;
@@ -21,10 +21,12 @@ use crate::values::toml_of;
 
 /// The name of a table of Python in messages.
 const NAME: &str = "table";
-/// The largest number of a device.
-const MOST_DEVICE: u64 = u32::MAX as u64;
+/// The largest number of a device, and of a stream.
+const MOST_NUMBER: u64 = u32::MAX as u64;
 /// A write.
 const WRITE: u8 = 1;
+/// A trim; reads and writes have lower numbers.
+const TRIM: u8 = 2;
 /// A command that is skipped.
 const SKIPPED: u8 = 3;
 
@@ -39,6 +41,7 @@ struct Chunk {
     skip: Option<Flags>,
     /// Which writes have forced unit access.
     fua: Option<Flags>,
+    stream: Option<Numbers>,
 }
 
 impl Chunk {
@@ -47,6 +50,7 @@ impl Chunk {
         let numbers = [("time_ns", &self.time), ("offset", &self.offset), ("bytes", &self.bytes)];
         let mut lengths: Vec<_> = numbers.map(|(name, numbers)| (name, numbers.len())).into();
         lengths.extend(self.device.iter().map(|device| ("device", device.len())));
+        lengths.extend(self.stream.iter().map(|stream| ("stream", stream.len())));
         let flags = [("skip", &self.skip), ("fua", &self.fua)];
         lengths.extend(flags.into_iter().filter_map(|(name, flags)| Some((name, flags.as_ref()?.len()))));
         lengths
@@ -60,12 +64,14 @@ impl Chunk {
         }
         let [times, offsets, sizes] = [&self.time, &self.offset, &self.bytes].map(|column| column.read(rows.clone()));
         let devices = self.device.as_ref().map(|device| device.read(rows.clone()));
-        let fua = self.fua.as_ref().map(|fua| fua.read(rows));
+        let fua = self.fua.as_ref().map(|fua| fua.read(rows.clone()));
+        let streams = self.stream.as_ref().map(|stream| stream.read(rows));
         for (at, op) in ops.into_iter().enumerate() {
             let ((time_ns, a), (offset, b), (bytes, c)) = (times[at], offsets[at], sizes[at]);
             let device = devices.as_ref().map_or(0, |devices| devices[at].0 as u32);
             let fua = op == WRITE && fua.as_ref().is_some_and(|fua| fua[at]);
-            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op, fua, stream: None });
+            let stream = streams.as_ref().map(|streams| streams[at].0 as u32);
+            out.push(Row { time_ns, offset, bytes, negative: [a, b, c], device, op, fua, stream });
         }
     }
 }
@@ -103,7 +109,7 @@ fn wrong(py: Python<'_>, code: Code, column: &'static str, row: Option<u64>, tit
 }
 
 fn missing(py: Python<'_>, column: &'static str) -> PyErr {
-    let expected = "columns time_ns, op, offset and bytes; device, skip and fua may be there";
+    let expected = "columns time_ns, op, offset and bytes; device, skip, fua and stream may be there";
     wrong(py, Code::FieldCount, column, None, format!("The column {column} is missing"), expected)
 }
 
@@ -111,17 +117,17 @@ fn of_type(py: Python<'_>, column: &'static str, of: &str) -> PyErr {
     let expected = match column {
         "op" => "uint8 (0 read, 1 write, 2 trim, 3 flush) or the words read, write, trim, flush",
         "skip" | "fua" => "booleans",
-        "device" => "uint32",
+        "device" | "stream" => "uint32",
         "time_ns" => "uint64 or int64 nanoseconds, or timestamps, durations or times of day of any unit",
         _ => "uint64 or int64",
     };
     wrong(py, Code::Notation, column, None, format!("The column {column} is of type {of}"), expected)
 }
 
-/// Refuses times and devices that no number of a row holds. `before` rows come before the column's first one.
-fn check(py: Python<'_>, before: u64, time: &Numbers, device: Option<&Numbers>) -> PyResult<()> {
+/// Refuses times, devices and streams that no number of a row holds. `before` rows come before the chunk's first one.
+fn check(py: Python<'_>, before: u64, chunk: &Chunk) -> PyResult<()> {
     let row = |at: usize| Some(before + at as u64 + 1);
-    match time.bad_time() {
+    match chunk.time.bad_time() {
         None => {}
         Some(BadTime::Empty(at)) => {
             return Err(wrong(
@@ -138,24 +144,72 @@ fn check(py: Python<'_>, before: u64, time: &Numbers, device: Option<&Numbers>) 
             return Err(wrong(py, Code::Clock, "time_ns", row(at), title, "times within 292 years of the epoch"));
         }
     }
-    let Some(at) = device.and_then(|device| device.first_bad(|(value, negative)| !negative && value <= MOST_DEVICE))
-    else {
-        return Ok(());
-    };
-    let title = "device is not a number of 32 bits".into();
-    Err(wrong(py, Code::Range, "device", row(at), title, "0 to 4294967295"))
+    for (name, column) in [("device", &chunk.device), ("stream", &chunk.stream)] {
+        let bad = |column: &Numbers| column.first_bad(|(value, negative)| !negative && value <= MOST_NUMBER);
+        if let Some(at) = column.as_ref().and_then(bad) {
+            let title = format!("{name} is not a number of 32 bits");
+            return Err(wrong(py, Code::Range, name, row(at), title, "0 to 4294967295"));
+        }
+    }
+    Ok(())
 }
 
-/// Requests of an object with `__arrow_c_stream__`.
-fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Requests> {
+/// Where a stream of tables is left: it may have no end, and what it gives can't be read again.
+#[derive(Clone, Copy)]
+struct Enough {
+    /// Rows that are requests for certain.
+    requests: u64,
+    /// Of this device alone, if given.
+    device: Option<u64>,
+    max_request: u64,
+}
+
+impl Enough {
+    /// That of a limit on requests with how they are read; none where all rows have to be seen. A run passes over rows that it can't
+    /// use, and sorting looks ahead: so many more are read.
+    fn of(limit: Option<u64>, reading: &Reading, clips: bool) -> Option<Enough> {
+        let ahead = if reading.time_order == TimeOrder::Sort { SORT_RECORDS as u64 } else { 0 };
+        let device = reading.device.as_ref().map(|device| device.parse::<u64>().ok());
+        // A device with another name, and requests that are cut off at the end of the device: any number may be passed over.
+        if clips || device == Some(None) {
+            return None;
+        }
+        let (device, max_request) = (device.flatten(), reading.max_request);
+        Some(Enough { requests: limit?.saturating_add(ahead), device, max_request })
+    }
+
+    /// Rows of a chunk that are requests for certain, `latest` being the latest time before them.
+    fn count(&self, chunk: &Chunk, latest: &mut u64) -> u64 {
+        const ROWS: usize = 1 << 12;
+        let (mut count, mut rows) = (0, Vec::new());
+        for from in (0..chunk.op.len()).step_by(ROWS) {
+            rows.clear();
+            chunk.fetch(from..chunk.op.len().min(from + ROWS), &mut rows);
+            for row in &rows {
+                let own = self.device.is_none_or(|device| device == u64::from(row.device));
+                let sound = row.negative == [false; 3] && row.offset.checked_add(row.bytes).is_some();
+                let sized = row.bytes > 0 && row.bytes <= self.max_request;
+                if row.op <= TRIM && own && sound && sized && row.time_ns >= *latest {
+                    (count, *latest) = (count + 1, row.time_ns);
+                }
+            }
+        }
+        count
+    }
+}
+
+/// Requests of an object with `__arrow_c_stream__`; a stream is read until there are enough.
+fn of_arrow(object: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Requests> {
     let py = object.py();
     let (schema, batches) = arrow::batches(object)?;
+    let (mut known, mut latest) = (0, 0);
     let place = |name: &'static str| schema.index_of(name).ok();
     let need = |name: &'static str| place(name).ok_or_else(|| missing(py, name));
     let (time, op, offset, bytes) = (need("time_ns")?, need("op")?, need("offset")?, need("bytes")?);
-    let (device, skip, fua) = (place("device"), place("skip"), place("fua"));
+    let (device, skip, fua, stream) = (place("device"), place("skip"), place("fua"), place("stream"));
     let mut requests = Requests { chunks: Vec::new(), rows: 0, devices: device.is_some() };
     for batch in batches {
+        let batch = batch?;
         let filled = |name: &'static str, at: usize| -> PyResult<ArrayRef> {
             let array = batch.column(at).clone();
             match (0..array.len()).find(|row| array.is_null(*row)).filter(|_| array.null_count() > 0) {
@@ -188,12 +242,17 @@ fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Requests> {
             device: device.map(|at| number("device", at)).transpose()?,
             skip: skip.map(|at| flags("skip", at)).transpose()?,
             fua: fua.map(|at| flags("fua", at)).transpose()?,
+            stream: stream.map(|at| number("stream", at)).transpose()?,
         };
-        check(py, requests.rows, &chunk.time, chunk.device.as_ref())?;
+        check(py, requests.rows, &chunk)?;
         let rows = chunk.op.len() as u64;
+        known += enough.map_or(0, |enough| enough.count(&chunk, &mut latest));
         if rows > 0 {
             requests.chunks.push((requests.rows, chunk));
             requests.rows += rows;
+        }
+        if enough.is_some_and(|enough| known >= enough.requests) {
+            break;
         }
     }
     Ok(requests)
@@ -245,13 +304,14 @@ fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<Requests> {
         device: table.get_item("device")?.map(|value| number("device", &value)).transpose()?,
         skip: flags("skip")?,
         fua: flags("fua")?,
+        stream: table.get_item("stream")?.map(|value| number("stream", &value)).transpose()?,
     };
     let rows = chunk.op.len();
     if let Some((name, length)) = chunk.lengths().into_iter().find(|(_, length)| *length != rows) {
         let title = format!("The column {name} has {length} rows, and op has {rows}");
         return Err(wrong(py, Code::FieldCount, name, None, title, "columns of equal length"));
     }
-    check(py, 0, &chunk.time, chunk.device.as_ref())?;
+    check(py, 0, &chunk)?;
     let devices = chunk.device.is_some();
     Ok(Requests { chunks: vec![(0, chunk)], rows: rows as u64, devices })
 }
@@ -278,6 +338,11 @@ impl Read for PythonFile {
 
 /// A trace from Python: a path, a binary file, a table of Arrow or a dictionary of buffers.
 pub fn trace_of(trace: &Bound<'_, PyAny>) -> PyResult<Trace> {
+    bounded(trace, None)
+}
+
+/// The same, of which no more than this is needed.
+fn bounded(trace: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Trace> {
     let py = trace.py();
     let table = |requests: Requests| Trace::Table(ssdlab_trace::Table::new(NAME, Arc::new(requests)));
     if let Ok(path) = trace.extract::<PathBuf>() {
@@ -287,7 +352,7 @@ pub fn trace_of(trace: &Bound<'_, PyAny>) -> PyResult<Trace> {
         return of_buffers(columns).map(table);
     }
     if trace.hasattr("__arrow_c_stream__")? {
-        return of_arrow(trace).map(table);
+        return of_arrow(trace, enough).map(table);
     }
     if trace.hasattr("read")? {
         if trace.is_instance(&py.import("io")?.getattr("TextIOBase")?)? {
@@ -339,8 +404,8 @@ fn workload(
 #[pyfunction]
 #[pyo3(signature = (path, format = "auto", limit = None))]
 fn read_trace(py: Python<'_>, path: &Bound<'_, PyAny>, format: &str, limit: Option<u64>) -> PyResult<Table> {
-    let trace = trace_of(path)?;
     let reading = Reading { format: format.into(), ..Reading::default() };
+    let trace = bounded(path, Enough::of(limit, &reading, false))?;
     engine(py, || trace_rows(&trace, &reading, limit)).map(Table::of)
 }
 
@@ -390,6 +455,7 @@ pub struct Given<'py> {
 impl Given<'_> {
     /// The requests.
     pub fn requests(&self, py: Python<'_>) -> PyResult<input::Requests> {
+        let (reading, lba_policy) = (self.reading(py)?, parsed(py, "lba_policy", self.lba_policy)?);
         let from = match (&self.trace, &self.workload) {
             (Some(_), Some(_)) => return Err(usage(py, "both trace and workload are given", "give one of them")),
             (trace, workload) if self.tenants.is_some() => {
@@ -402,7 +468,10 @@ impl Given<'_> {
             (Some(_), None) if self.traces.is_some() => {
                 return Err(usage(py, "traces applies to workloads", "leave it out, or name a workload"));
             }
-            (Some(trace), None) => Origin::Trace(trace_of(trace)?),
+            (Some(trace), None) => {
+                let (limit, clips) = (counted(py, "limit", self.limit.as_ref())?, lba_policy == LbaPolicy::Clip);
+                Origin::Trace(bounded(trace, Enough::of(limit, &reading, clips))?)
+            }
             (None, Some(workload)) => match workload.cast::<PyDict>() {
                 Ok(spec) if self.traces.is_none() => {
                     let spec = toml::to_string(&toml_of("workload", spec.as_any())?);
@@ -417,26 +486,13 @@ impl Given<'_> {
                 }
             },
         };
-        let usual = Reading::default();
-        let device = self.device.as_ref().map(|device| Ok::<_, PyErr>(device.str()?.to_string())).transpose()?;
         let loops = counted(py, "loop", self.r#loop.as_ref())?.unwrap_or(1);
         let loops = u32::try_from(loops).map_err(|_| {
             usage(py, format!("loop: {loops} is out of range"), "a run repeats its requests at most 4294967295 times")
         })?;
         Ok(input::Requests {
             from,
-            reading: Reading {
-                format: self.format.into(),
-                device,
-                on_bad_line: parsed(py, "on_bad_line", self.on_bad_line)?,
-                time_order: parsed(py, "time_order", self.time_order)?,
-                op_codes: self.op_codes.map_or(Ok(usual.op_codes), |text| parsed(py, "op_codes", text))?,
-                within_second: parsed(py, "within_second", self.within_second)?,
-                max_request: self
-                    .max_request
-                    .as_ref()
-                    .map_or(Ok(usual.max_request), |given| bytes_of("max_request", given))?,
-            },
+            reading,
             limit: counted(py, "limit", self.limit.as_ref())?,
             loops,
             time_scale: self.time_scale.as_ref().map_or(Ok(None), scale_of)?,
@@ -452,7 +508,23 @@ impl Given<'_> {
                     ));
                 }
             },
-            lba_policy: parsed(py, "lba_policy", self.lba_policy)?,
+            lba_policy,
+        })
+    }
+
+    /// How they are read.
+    fn reading(&self, py: Python<'_>) -> PyResult<Reading> {
+        let usual = Reading::default();
+        let device = self.device.as_ref().map(|device| Ok::<_, PyErr>(device.str()?.to_string())).transpose()?;
+        let most = self.max_request.as_ref();
+        Ok(Reading {
+            format: self.format.into(),
+            device,
+            on_bad_line: parsed(py, "on_bad_line", self.on_bad_line)?,
+            time_order: parsed(py, "time_order", self.time_order)?,
+            op_codes: self.op_codes.map_or(Ok(usual.op_codes), |text| parsed(py, "op_codes", text))?,
+            within_second: parsed(py, "within_second", self.within_second)?,
+            max_request: most.map_or(Ok(usual.max_request), |given| bytes_of("max_request", given))?,
         })
     }
 }

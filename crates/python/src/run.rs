@@ -67,10 +67,17 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// All programs of flash over those for host data.
+    /// Pages of flash programmed over pages that the host wrote: see `write_amplification_bytes`.
     #[getter]
     fn write_amplification<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.summary.bind(py).get_item("write_amplification")
+    }
+
+    /// Write amplification: bytes of flash programmed over bytes that the host wrote. Where writes do not fill their pages, it is more
+    /// than that in pages.
+    #[getter]
+    fn write_amplification_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.summary.bind(py).get_item("write_amplification_bytes")
     }
 
     #[doc = concat!(

@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 use serde_json::json;
 use ssdlab_lab::error::{Error, Result as LabResult};
 use ssdlab_lab::policies::Policies;
+use ssdlab_lab::report::design;
+use ssdlab_lab::report::rank::Field;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::sweep::axis::{Cut, Grain, Values};
 use ssdlab_lab::sweep::disk::Disk;
@@ -24,7 +26,7 @@ use ssdlab_lab::sweep::study::{Study, duration_ns};
 use ssdlab_lab::sweep::table::{Rows, Shape};
 use ssdlab_lab::sweep::task::Task;
 use ssdlab_lab::variants::figures::column_of;
-use ssdlab_lab::variants::student::{half_width, ratio};
+use ssdlab_lab::variants::student::{half_width, mean, mean_log, ratio};
 
 use crate::arguments::{bytes_of, check_of, counted};
 use crate::errors::{engine, usage};
@@ -152,6 +154,26 @@ impl PyStudy {
     /// The place of the baseline of each point, if it has one.
     fn baseline(&self) -> Vec<Option<usize>> {
         self.points.baseline()
+    }
+
+    /// The labels of the axes that choose the requests, if they have several values.
+    fn workloads(&self) -> Vec<String> {
+        let (axes, at) = design::of(&self.points);
+        let chosen = Field::of(&axes, at.iter().map(Vec::as_slice)).workloads();
+        chosen.into_iter().map(|axis| axes[axis].key.clone()).collect()
+    }
+
+    /// The best design over all workloads (its points, and the geometric mean of its ratios to the baseline; none where all points
+    /// serve the same requests), and the best point for each workload with its mean: as pages of studies rank them. `values` has those
+    /// of a measure by point and seed, `more` whether more is better.
+    #[allow(clippy::type_complexity, reason = "it is taken apart where it is called")]
+    fn best(&self, values: Vec<Vec<f64>>, more: bool) -> (Option<(Vec<usize>, f64)>, Vec<(usize, f64)>) {
+        let (axes, at) = design::of(&self.points);
+        let field = Field::of(&axes, at.iter().map(Vec::as_slice));
+        let means: Vec<f64> = values.iter().map(|seeds| mean(seeds)).collect();
+        let logs: Vec<f64> = values.iter().map(|seeds| mean_log(seeds)).collect();
+        let design = field.design(&logs, more).map(|design| (design.points, design.ratio));
+        (design, field.points(&means, more))
     }
 
     /// Point and key of each run that is known to be needed, in order, with its seed.

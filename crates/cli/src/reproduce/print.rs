@@ -132,7 +132,7 @@ const HEAD: &str = "Parameters come from the preset. Exact values come from smal
     they do not. A formula is the paper's own arithmetic: nothing is simulated. An input is a figure that a workload was fitted to. A figure that the paper does not print is marked derived, with its arithmetic. What holds by \
     construction follows from the definition of the scheme.\n\nMeasured values are compared as effects, a factor minus 1, or as levels. *Agrees*: the same sign and half to \
     twice the size. *Stronger*, *weaker*: the same sign, more or less than that. *No effect*: less than 0.2 %. An effect of the paper below 0.5 % says that nothing changes: ours agrees below 1 %. *Opposite*: the other sign. *Not met*: a claim without a \
-    number that does not hold. *Noise*: the interval over seeds holds no effect, or holds the paper's figure though its mean does not agree. *Not attainable*: the paper \
+    number that does not hold. *No difference shown*: the interval over seeds includes no effect, or includes the paper's figure though the mean does not agree. *Not attainable*: the paper \
     contradicts itself. *Not steady*: write amplification differs by more than 5 % between both halves of a run, so nothing is judged; a mean leaves \
     out such workloads, and says so, if at least half of them remain.\n\nThe workloads are models of the papers' \
     traces unless a paper's facts say that recordings ran. Labels such as A2 are readings of a paper; its page in `papers/` explains them.\n\n";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ssdlab_lab::variants::student::{half_width, mean};
+use ssdlab_lab::variants::student::{half_width, mean, ratio};
 
 /// What a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) enum Verdict {
     /// A claim without a number that does not hold.
     NotMet,
     /// The interval over seeds holds no effect, or holds the paper's figure though the mean does not agree.
-    Noise,
+    NotShown,
     /// The paper contradicts itself: nothing could have this figure.
     NotAttainable,
     /// A run was not in a steady state, so nothing is judged.
@@ -62,7 +62,7 @@ impl Verdict {
         Verdict::NoEffect,
         Verdict::Opposite,
         Verdict::NotMet,
-        Verdict::Noise,
+        Verdict::NotShown,
         Verdict::Differs,
         Verdict::NotAttainable,
         Verdict::NotSteady,
@@ -80,7 +80,7 @@ impl Verdict {
             Verdict::NoEffect => "no effect",
             Verdict::Opposite => "opposite",
             Verdict::NotMet => "not met",
-            Verdict::Noise => "noise",
+            Verdict::NotShown => "no difference shown",
             Verdict::NotAttainable => "not attainable",
             Verdict::NotSteady => "not steady",
             Verdict::Not => "not comparable",
@@ -158,6 +158,17 @@ fn judge_rank(correlation: f64) -> Verdict {
         c if c <= -RANKED => Verdict::Opposite,
         _ => Verdict::NotMet,
     }
+}
+
+/// The interval of 95 % of a mean over seeds. A factor is a ratio, so its logarithms are tested, as everywhere; where one is 0 or less,
+/// and for other figures, the values themselves.
+fn interval(number: Number, values: &[f64]) -> (f64, f64) {
+    let ratio = match number {
+        Number::Factor { .. } => ratio(values, &vec![1.0; values.len()]).and_then(|ratio| ratio.interval),
+        _ => None,
+    };
+    let (mean, half) = (mean(values), half_width(values).unwrap_or_default());
+    ratio.unwrap_or((mean - half, mean + half))
 }
 
 /// Rank correlation (Spearman's) of two lists, from 1 (the same order) to -1 (reversed). Equal values share their ranks.
@@ -301,8 +312,8 @@ impl Row {
         row.judge(number.ours(), None)
     }
 
-    /// The verdict on a mean of ours with half the width of its interval over seeds.
-    fn judge(self, ours: f64, half: Option<f64>) -> Row {
+    /// The verdict on a mean of ours with its interval over seeds.
+    fn judge(self, ours: f64, interval: Option<(f64, f64)>) -> Row {
         let Some(number) = self.number.filter(|_| self.verdict != Verdict::NotAttainable) else { return self };
         let (verdict, ratio, none, theirs) = match number {
             Number::Factor { paper, .. } => {
@@ -313,18 +324,19 @@ impl Row {
             Number::Rank(_) => (judge_rank(ours), None, None, None),
             Number::Holds(_) if ours == 1.0 => (Verdict::Agrees, None, None, None),
             Number::Holds(_) if ours == 0.0 => (Verdict::NotMet, None, None, None),
-            Number::Holds(_) => (Verdict::Noise, None, None, None),
+            Number::Holds(_) => (Verdict::NotShown, None, None, None),
         };
-        let holds = |value: f64| half.is_some_and(|half| (ours - value).abs() <= half);
+        let holds = |value: f64| interval.is_some_and(|(low, high)| low <= value && value <= high);
+        let wide = interval.is_some_and(|(low, high)| high - low > 2.0 * NO_EFFECT);
         // Where the paper states no change, an interval around none is what it says.
         let changes = theirs.zip(none).is_none_or(|(paper, none)| (paper - none).abs() >= UNCHANGED);
-        let noise = match verdict {
+        let not_shown = match verdict {
             Verdict::NoEffect | Verdict::Agrees if !changes => false,
-            Verdict::NoEffect => half.is_some_and(|half| half > NO_EFFECT) && none.is_some_and(holds),
+            Verdict::NoEffect => wide && none.is_some_and(holds),
             Verdict::Agrees => none.is_some_and(holds),
             _ => none.is_some_and(holds) || theirs.is_some_and(holds),
         };
-        Row { verdict: if noise { Verdict::Noise } else { verdict }, ratio, ..self }
+        Row { verdict: if not_shown { Verdict::NotShown } else { verdict }, ratio, ..self }
     }
 
     /// One row of those of several seeds: the mean, its interval of 95 % and the verdict on them.
@@ -350,7 +362,7 @@ impl Row {
             }
         };
         let unsteady = rows.iter().find(|row| row.verdict == Verdict::NotSteady).map(|row| row.note.clone());
-        let row = Row { ours: text, unjudged: None, ..first }.judge(ours, Some(half));
+        let row = Row { ours: text, unjudged: None, ..first }.judge(ours, Some(interval(numbers[0], &values)));
         Some(match unsteady {
             Some(note) => Row { verdict: Verdict::NotSteady, unjudged: Some(row.verdict), note, ..row },
             None => row,
@@ -430,6 +442,8 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_lab::variants::figures::{Figure, Verdict as Compared};
+
     use super::*;
 
     fn over(paper: f64, ours: &[f64]) -> Verdict {
@@ -457,17 +471,22 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_hold_no_effect_are_noise() {
+    fn intervals_that_hold_no_effect_show_no_difference() {
         assert_eq!(over(0.8, &[0.79, 0.80, 0.81]), Verdict::Agrees);
-        assert_eq!(over(0.8, &[0.5, 0.8, 1.1]), Verdict::Noise);
-        assert_eq!(over(0.8, &[0.95, 1.05, 1.0]), Verdict::Noise);
+        assert_eq!(over(0.8, &[0.5, 0.8, 1.1]), Verdict::NotShown);
+        assert_eq!(over(0.8, &[0.95, 1.05, 1.0]), Verdict::NotShown);
+        // As in comparisons, logarithms are tested: their interval begins at 1.07, that of the values themselves (8.3 +- 16.5) below 0.
+        let compared = Figure::new(vec![4.0, 5.0, 16.0], &[1.0; 3]);
+        assert_eq!((over(8.0, &[4.0, 5.0, 16.0]), compared.verdict()), (Verdict::Agrees, Compared::Higher));
+        let compared = Figure::new(vec![0.3, 0.9, 1.6], &[1.0; 3]);
+        assert_eq!((over(0.5, &[0.3, 0.9, 1.6]), compared.verdict()), (Verdict::NotShown, Compared::NotShown));
         assert_eq!(over(0.8, &[0.95, 0.951, 0.949]), Verdict::Weaker);
         assert_eq!(over(0.8, &[1.0, 1.0, 1.0]), Verdict::NoEffect);
         // It holds the paper's figure, and the mean is more than twice as strong.
-        assert_eq!(over(0.9, &[0.70, 0.78, 0.89]), Verdict::Noise);
+        assert_eq!(over(0.9, &[0.70, 0.78, 0.89]), Verdict::NotShown);
         assert_eq!(over(1.0, &[0.99, 1.02]), Verdict::Agrees);
         assert_eq!(over(1.0, &[1.03, 1.031]), Verdict::Differs);
-        assert_eq!(over(1.0, &[0.98, 1.05]), Verdict::Noise);
+        assert_eq!(over(1.0, &[0.98, 1.05]), Verdict::NotShown);
     }
 
     #[test]
@@ -478,7 +497,7 @@ mod tests {
         };
         assert_eq!(over(&[true, true]), Verdict::Agrees);
         assert_eq!(over(&[false, false]), Verdict::NotMet);
-        assert_eq!(over(&[true, false]), Verdict::Noise);
+        assert_eq!(over(&[true, false]), Verdict::NotShown);
     }
 
     #[test]
@@ -488,7 +507,7 @@ mod tests {
         assert_eq!(row(0.8, 0).verdict, Verdict::Agrees);
         assert_eq!(row(0.8, 1).verdict(), "not steady (agrees)");
         let of_seeds = Row::over_seeds(&[row(0.8, 0), row(1.2, 1)]).unwrap();
-        assert_eq!(of_seeds.verdict(), "not steady (noise)");
+        assert_eq!(of_seeds.verdict(), "not steady (no difference shown)");
         assert_eq!(with(Row::factor("", 0.8, Some(0.8)).input(), 1).verdict, Verdict::Agrees);
     }
 

@@ -182,3 +182,33 @@ fn a_table_names_the_causes_of_the_tail_and_losses() {
     let both = bench.good("compare tiny.toml --workload random-write --limit 500 --quiet --set 'faults.power_cut=[\"10ms\"]' --vary device.power_loss_protection=true,false --set device.write_ack=after_transfer");
     assert!(both.contains("losses") && both.contains("requests aborted"), "{both}");
 }
+
+/// Dies do otherwise than a summary counts where power is cut, where GC takes no time, and where copybacks move pages: files of one run
+/// belong together all the same, and those of another run do not.
+#[test]
+fn files_of_dies_belong_to_their_run() {
+    let bench = Bench::new();
+    let kinds = [
+        ("plain", ""),
+        ("cut", "--set faults.power_cut=[\"20ms\"] --check full"),
+        ("none", "--set gc.time=none"),
+        // With the same pages to move, dies do as much as without copybacks.
+        ("copies", "--set schemes.path=copyback --seed 2"),
+    ];
+    for (name, set) in kinds {
+        bench.good(&format!(
+            "{SMALL} --set precondition.mode=random {set} --json {name}.json --series {name}.csv --series-dies --window 10ms"
+        ));
+    }
+    for (one, _) in kinds {
+        for (other, _) in kinds {
+            let files = format!("report {one}.json {other}.dies.csv -o {one}-{other}.html");
+            if one == other {
+                bench.good(&files);
+            } else {
+                let refused = bench.bad(&files, 3);
+                assert!(refused.contains("not of the summary's run") && refused.contains("summary says"), "{refused}");
+            }
+        }
+    }
+}

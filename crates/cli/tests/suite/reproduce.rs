@@ -61,7 +61,7 @@ const VERDICTS: [&str; 13] = [
     "no effect",
     "opposite",
     "not met",
-    "noise",
+    "no difference shown",
     "differs",
     "not attainable",
     "not steady",

@@ -10,6 +10,8 @@ use ssdlab_figures::figure::{Cell, Table};
 use ssdlab_lab::merge::slowest::Slowest;
 use ssdlab_lab::merge::{Member, Part};
 use ssdlab_lab::report;
+use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_sim::units::Bytes;
 
 use crate::worlds::{Bench, each};
 
@@ -40,11 +42,14 @@ fn sum(table: &Table, name: &str) -> u64 {
 }
 
 impl Results {
-    fn of(bench: &Bench) -> Option<Results> {
+    /// Those of a world with some options; none if it is refused.
+    fn of(bench: &Bench, more: &str) -> Option<Results> {
         let files = format!(
-            "--requests ./r.csv --series ./s.csv --series-dies --window {WINDOW}ns --histograms ./h.csv --check off"
+            "--requests ./r.csv --series ./s.csv --series-dies --window {WINDOW}ns --histograms ./h.csv {more}"
         );
-        let summary = serde_json::from_str(&bench.run(&files).ok()?).unwrap();
+        let text = bench.run(&files).ok()?;
+        std::fs::write(bench.file("summary.json"), &text).unwrap();
+        let summary = serde_json::from_str(&text).unwrap();
         let table = |name: &str| report::table::whole(&bench.file(name), false).unwrap();
         let histograms = report::histogram::read(&bench.file("h.csv"), false).unwrap();
         Some(Results {
@@ -150,6 +155,17 @@ fn merged_sums(one: &Results, other: &Results) -> Result<(), TestCaseError> {
         (a, b) => a == b,
     };
     prop_assert!(near(merged.write_amplification(), expected), "{:?} {:?}", merged.write_amplification(), expected);
+    // Devices have pages of different sizes.
+    let page =
+        |of: &Results| of.summary["config"]["geometry"]["page_size"].as_str().unwrap().parse::<Bytes>().unwrap().0;
+    let pages = |of: &&Results| (of.count("/flash/programs/total") + of.count("/flash/copybacks")) * page(of);
+    let (programmed, sent) = (both.iter().map(pages).sum::<u64>(), total("/bytes/written"));
+    let expected = (sent > 0).then(|| programmed as f64 / sent as f64);
+    let ours = merged.write_amplification_bytes();
+    prop_assert!(near(ours, expected), "in bytes: {:?} {:?}", ours, expected);
+    let (alone, told) =
+        (one.part("one").write_amplification_bytes(), one.summary["write_amplification_bytes"].as_f64());
+    prop_assert!(near(alone, told), "in bytes: {:?} {:?}", alone, told);
     for (name, units) in
         [("die", both.map(Results::units)), ("channel", both.map(|of| of.count("/config/geometry/channels")))]
     {
@@ -209,7 +225,8 @@ fn merged_sums(one: &Results, other: &Results) -> Result<(), TestCaseError> {
 fn windows_dies_and_merged_runs_sum_to_the_summaries() {
     let before: RefCell<Option<Results>> = RefCell::new(None);
     each(300, |bench| {
-        let Some(results) = Results::of(bench) else { return Ok(false) };
+        let Some(results) = Results::of(bench, "--check off") else { return Ok(false) };
+        fit_together(bench)?;
         // Windows and dies show the warm-up too, and collections that take no time hold no die.
         let config = &results.summary["config"];
         if config["run"]["warmup"].is_null() {
@@ -222,6 +239,26 @@ fn windows_dies_and_merged_runs_sum_to_the_summaries() {
             }
             before.replace(Some(results));
         }
+        // A power cut stops operations that are counted.
+        let at = results_end(bench) / 3;
+        if let Some(cut) = Results::of(bench, &format!("--check full --set faults.power_cut=[\"{at}ns\"]")) {
+            prop_assert_eq!(cut.summary["power_cuts"].as_array().map(Vec::len), Some(1));
+            fit_together(bench)?;
+        }
         Ok(true)
     });
+}
+
+/// The simulated time of the last run.
+fn results_end(bench: &Bench) -> u64 {
+    let summary: Value = serde_json::from_str(&std::fs::read_to_string(bench.file("summary.json")).unwrap()).unwrap();
+    summary["simulated_ns"].as_u64().unwrap()
+}
+
+/// A report takes the files of a run for what they are.
+fn fit_together(bench: &Bench) -> Result<(), TestCaseError> {
+    let files = ["summary.json", "s.csv", "s.dies.csv", "r.csv"].map(|name| bench.file(name));
+    let read = Inputs::read(&files, None);
+    prop_assert!(read.is_ok(), "{}", read.err().map(|error| error.to_string()).unwrap_or_default());
+    Ok(())
 }

@@ -183,7 +183,7 @@ fn tables_of_runs_are_kept_if_they_are_wanted() {
     // Percentiles of one part are those of its summary.
     let one: serde_json::Value = serde_json::from_str(&bench.text("one.json")).unwrap();
     let own_record: serde_json::Value = serde_json::from_str(&bench.text(&records[1])).unwrap();
-    for part in ["latency_ns", "waiting_ns", "write_amplification"] {
+    for part in ["latency_ns", "waiting_ns", "write_amplification", "write_amplification_bytes"] {
         assert_eq!(one[part], own_record["summary"][part], "{part}");
     }
     // The summary in the record is the summary of the run.

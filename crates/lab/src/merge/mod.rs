@@ -11,12 +11,14 @@ use serde_json::{Map, Value as Json, json};
 use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::report::histogram::Bucket;
 use ssdlab_sim::report::mean;
+use ssdlab_sim::units::Bytes;
 use ssdlab_trace::CLOCK_MAX_NS;
 
 use crate::error::{Error, Kind, Result};
 use crate::files;
 use crate::names::clip;
 use crate::report::histogram::{self, MOST_COUNT, SUMMARY, percentile};
+use crate::report::json::shown;
 use crate::report::sound;
 use crate::results::histograms::{Histograms, OPS};
 use crate::run::SLOWEST;
@@ -49,6 +51,51 @@ pub struct Part {
     pub slowest: Slowest,
     /// Runs by whether their write amplification was steady.
     pub steadiness: BTreeMap<String, u64>,
+    /// Bytes of flash programmed, copybacks included; unknown if one of the runs does not tell. Pages differ from device to device, so
+    /// they do not follow from the sums.
+    pub programmed: Programmed,
+}
+
+/// Bytes of flash programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Programmed {
+    /// So many.
+    Bytes(u128),
+    /// A part of a version before 0.1.3, or a summary without a size of pages.
+    Unknown,
+}
+
+impl Default for Programmed {
+    /// No run programs nothing.
+    fn default() -> Programmed {
+        Programmed::Bytes(0)
+    }
+}
+
+impl Programmed {
+    fn of(summary: &Json) -> Programmed {
+        let count = |path: &str| summary.pointer(path).and_then(Json::as_u64).map(u128::from);
+        let bytes = || {
+            let pages = count("/flash/programs/total")? + count("/flash/copybacks")?;
+            let page = shown(summary.pointer("/config/geometry/page_size")?).parse::<Bytes>().ok()?;
+            Some(pages * u128::from(page.0))
+        };
+        bytes().map_or(Programmed::Unknown, Programmed::Bytes)
+    }
+
+    fn plus(self, other: Programmed) -> Programmed {
+        match (self, other) {
+            (Programmed::Bytes(one), Programmed::Bytes(other)) => Programmed::Bytes(one + other),
+            _ => Programmed::Unknown,
+        }
+    }
+
+    fn json(self) -> Json {
+        match self {
+            Programmed::Bytes(bytes) => Json::String(bytes.to_string()),
+            Programmed::Unknown => Json::Null,
+        }
+    }
 }
 
 /// A run that is added up.
@@ -68,7 +115,8 @@ pub struct Member<'m> {
 }
 
 /// Measures that `ssdlab merge` looks at volume by volume.
-const VOLUMES: [&str; 3] = ["latency_ns.read.p99", "latency_ns.write.p99", "write_amplification"];
+const VOLUMES: [&str; 4] =
+    ["latency_ns.read.p99", "latency_ns.write.p99", "write_amplification", "write_amplification_bytes"];
 /// What runs have one of.
 const EXTREMES: [&str; 3] = ["simulated_ns", "wear.erases_min", "wear.erases_max"];
 
@@ -124,6 +172,7 @@ impl Part {
             extremes: extremes.collect(),
             spreads: member.measures.iter().filter_map(spread).collect(),
             steadiness: [(steady.into(), 1)].into(),
+            programmed: Programmed::of(summary),
             histograms: member.histograms,
             slowest: member.slowest,
         }
@@ -165,6 +214,7 @@ impl Part {
         for (kind, runs) in &other.steadiness {
             *self.steadiness.entry(kind.clone()).or_default() += runs;
         }
+        self.programmed = self.programmed.plus(other.programmed);
         Ok(self)
     }
 
@@ -173,6 +223,13 @@ impl Part {
         let sum = |path: &str| self.sums.get(path).copied().unwrap_or(0);
         let written = u64::try_from(sum("pages.written")).unwrap_or(u64::MAX);
         mean(sum("flash.programs.total") + sum("flash.copybacks"), written)
+    }
+
+    /// Bytes of flash programmed per byte that the host sent; none if none was, or if some run does not tell.
+    pub fn write_amplification_bytes(&self) -> Option<f64> {
+        let Programmed::Bytes(programmed) = self.programmed else { return None };
+        let written = self.sums.get("bytes.written").copied().unwrap_or(0);
+        mean(programmed, u64::try_from(written).unwrap_or(u64::MAX))
     }
 
     /// Share of the time in which a resource was used, by resource.
@@ -240,9 +297,11 @@ impl Part {
             "latency_ns": self.figures(0),
             "waiting_ns": self.figures(1),
             "write_amplification": self.write_amplification(),
+            "write_amplification_bytes": self.write_amplification_bytes(),
             "utilisation": self.utilisation(),
             "steadiness": self.steadiness,
             "sums": sums,
+            "programmed_bytes": self.programmed.json(),
             "least_ns": self.least,
             "extremes": self.extremes,
             "used_ns": self.used_ns.iter().map(|(name, (used, whole))| (name.clone(), json!([used.to_string(), whole.to_string()]))).collect::<Map<_, _>>(),
@@ -287,6 +346,10 @@ impl Part {
                 spreads: entries(&value["volumes"], Spread::parse)?,
                 slowest: Slowest::parse(&value["slowest"])?,
                 steadiness: serde_json::from_value(value["steadiness"].clone()).ok()?,
+                programmed: match &value["programmed_bytes"] {
+                    Json::Null => Programmed::Unknown,
+                    bytes => Programmed::Bytes(wide(bytes)?),
+                },
             };
             for (measure, name) in MEASURES.iter().enumerate() {
                 for (place, op) in OPS.iter().enumerate() {
@@ -412,12 +475,14 @@ mod tests {
         // Waits are a third, rounded down, as above.
         let summary = json!({
             "requests": { "read": latencies.len() },
+            "bytes": { "written": 4096 * latencies.len() },
+            "flash": { "programs": { "total": 3 * latencies.len() }, "copybacks": 2 * latencies.len() },
             "latency_ns": min(1),
             "waiting_ns": min(3),
             "gc": { "moved_per_collection": 5, "collections": 0 },
             "simulated_ns": latencies.iter().max(),
             "utilisation": { "die": 0.25, "channel": 0.1 },
-            "config": { "geometry": { "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 2, "blocks_per_plane": 8 } },
+            "config": { "geometry": { "channels": 2, "chips_per_channel": 2, "dies_per_chip": 1, "planes_per_die": 2, "blocks_per_plane": 8, "page_size": "16KiB" } },
             "write_amplification": latencies.len() as f64 / 7.0,
             "write_amplification_halves": { "steady": latencies.len().is_multiple_of(2) },
         });
@@ -486,6 +551,17 @@ mod tests {
             // What runs have one of is no sum over requests.
             let Part { members, used_ns, extremes, spreads, steadiness, .. } = left.clone();
             let direct = Part { members, used_ns, extremes, spreads, steadiness, slowest, ..part("all", &all) };
+            let pages = 5 * all.len() as u128;
+            proptest::prop_assert_eq!(left.programmed, Programmed::Bytes(16_384 * pages));
+            let expected = (!all.is_empty()).then(|| 4.0 * pages as f64 / all.len() as f64);
+            let apart = left.write_amplification_bytes().zip(expected).map_or(0.0, |(ours, expected)| (ours - expected).abs());
+            proptest::prop_assert!(apart < 1e-9 && left.write_amplification_bytes().is_some() == expected.is_some());
+            // A part of an older version has no bytes, and neither has what it is merged into.
+            let older = Part { programmed: Programmed::Unknown, ..x.clone() };
+            for mixed in [older.clone().merge(&y).unwrap(), y.clone().merge(&older).unwrap()] {
+                let mixed = Part::parse(Path::new("part"), &mixed.json()).unwrap();
+                proptest::prop_assert_eq!((mixed.programmed, mixed.write_amplification_bytes()), (Programmed::Unknown, None));
+            }
             proptest::prop_assert_eq!(&direct, &left);
             proptest::prop_assert_eq!(direct.json(), left.json());
             proptest::prop_assert_eq!(&Part::parse(Path::new("part"), &left.json()).unwrap(), &left);

@@ -1,9 +1,12 @@
 //! What the file of a study says of its axes: which of them choose the requests, and the baseline. It is read leniently, since a store
 //! may hold the file of another version.
 
+use std::collections::HashMap;
+
 use toml::{Table, Value};
 
 use crate::sweep::axis::item;
+use crate::sweep::points::Points;
 use crate::sweep::study::flat;
 
 /// An axis of a study.
@@ -19,6 +22,29 @@ pub struct Axis {
     pub workload: bool,
     /// The place of the baseline's value, if the study gives one.
     pub baseline: Option<u32>,
+}
+
+/// The axes of a study, and by point the place of its value on each.
+pub fn of(points: &Points) -> (Vec<Axis>, Vec<Vec<u32>>) {
+    let axis = |label: &String| Axis { key: label.clone(), ..Axis::default() };
+    let mut axes: Vec<Axis> = points.study.axes.iter().map(|own| axis(&own.label)).collect();
+    let mut known: Vec<HashMap<String, u32>> = vec![HashMap::new(); axes.len()];
+    let mut at = Vec::new();
+    for point in &points.points {
+        let mut places = Vec::new();
+        for ((item, axis), known) in point.items.iter().zip(&mut axes).zip(&mut known) {
+            let text = item.shown.text();
+            let next = known.len() as u32;
+            let place = *known.entry(text.clone()).or_insert(next);
+            if place == next {
+                axis.values.push(text);
+            }
+            places.push(place);
+        }
+        at.push(places);
+    }
+    mark(&mut axes, &points.study.text.text);
+    (axes, at)
 }
 
 /// Names of axes that choose the requests, and of keys that do so in named values.

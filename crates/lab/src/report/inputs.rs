@@ -1,6 +1,7 @@
 //! The files that a report is made of: what each one is, by its content, and which belong to one run.
 
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -17,6 +18,7 @@ use crate::report::summaries;
 use crate::report::sweep::{self, Sweep};
 use crate::report::table::{self, Columns, data};
 use crate::report::timeline::{self, Timeline};
+use crate::report::worked::Worked;
 use crate::results::histograms::Histograms;
 use crate::results::timeline::Span;
 
@@ -262,15 +264,15 @@ impl Run {
             let short = |place: &str| text(summary, place).chars().take(12).collect::<String>();
             format!("the summary's run (config {}, trace {})", short("/config_digest"), short("/trace_digest"))
         };
+        let refuse = |wanted: &[Content], what: &str, own: &str, expected: &str| {
+            let message = format!("not of {}: {what} {own}, the summary says {expected}", digest());
+            Err(data(&path(wanted), message).help("give files of one run"))
+        };
         // Files of windows and dies count the warm-up too, which summaries leave out.
         let whole = summary.pointer("/config/run/warmup").is_none_or(Value::is_null);
         let check = |wanted: &[Content], what: &str, own: f64, place: &str| {
             let expected = number(summary, place).unwrap_or(f64::NAN);
-            if own == expected {
-                return Ok(());
-            }
-            let message = format!("not of {}: {what} {own}, the summary says {expected}", digest());
-            Err(data(&path(wanted), message).help("give files of one run"))
+            if own == expected { Ok(()) } else { refuse(wanted, what, &own.to_string(), &expected.to_string()) }
         };
         // Causes of optional features are only in summaries of devices that have them.
         let has = |cause: causes::Any| summary.pointer(&format!("/breakdown_ns/all/{}", cause.name())).is_some();
@@ -307,11 +309,7 @@ impl Run {
             }
         }
         if let Some(dies) = self.dies.as_ref().filter(|_| whole) {
-            let places = [("reads", "reads/total"), ("programs", "programs/total"), ("erases", "erases")];
-            for (name, place) in places {
-                let own = Columns(dies).total(name).unwrap_or(0) as f64;
-                check(&[Content::Dies], name, own, &format!("/flash/{place}"))?;
-            }
+            dies_fit(dies, summary, &|what, own, expected| refuse(&[Content::Dies], what, own, expected))?;
         }
         if let Some(blocks) = &self.blocks {
             let erases = Columns(blocks).numbers("erases");
@@ -334,6 +332,27 @@ impl Run {
             sound::within(&file, table, "block", blocks)?;
         }
         self.dies.as_ref().map_or(Ok(()), |table| sound::within(&path(&[Content::Dies]), table, "die", dies))
+    }
+}
+
+/// Checks that what dies did is what the summary counts of it.
+fn dies_fit(dies: &Table, summary: &Value, refuse: &dyn Fn(&str, &str, &str) -> Result<()>) -> Result<()> {
+    let planes = sound::device(summary).map_or(0, |[planes, ..]| planes as u64);
+    let Worked { reads, programs, erases } = Worked::of(summary, planes).unwrap_or(Worked::NONE);
+    for (name, expected) in [("reads", reads), ("programs", programs), ("erases", erases)] {
+        let own = Columns(dies).total(name).unwrap_or(0);
+        if !u64::try_from(own).is_ok_and(|own| expected.contains(&own)) {
+            return refuse(name, &own.to_string(), &told(&expected));
+        }
+    }
+    Ok(())
+}
+
+/// A count of dies as a summary tells it.
+fn told(expected: &RangeInclusive<u64>) -> String {
+    match expected.start() == expected.end() {
+        true => expected.end().to_string(),
+        false => format!("{} to {}", expected.start(), expected.end()),
     }
 }
 

@@ -5,12 +5,13 @@
 
 pub mod causes;
 pub mod charts;
-mod design;
+pub mod design;
 pub mod explain;
 pub mod histogram;
 pub mod inputs;
 pub mod json;
 pub mod page;
+pub mod rank;
 pub mod sound;
 pub mod summaries;
 pub mod sweep;
@@ -19,3 +20,4 @@ pub mod timeline;
 pub mod told;
 pub mod whatif;
 pub mod words;
+pub mod worked;

@@ -12,6 +12,7 @@ use crate::files::read_text;
 use crate::names::clip;
 use crate::report::design;
 pub use crate::report::design::Axis;
+use crate::report::rank::Field;
 use crate::report::summaries;
 use crate::report::table::{data, integer, rows};
 use crate::sweep::points::Points;
@@ -253,8 +254,7 @@ impl Sweep {
                 let none = Column { measure: measure.clone(), means: vec![], halves: vec![], logs: vec![] };
                 let column = column.get_or_insert(none);
                 column.resize(place);
-                let logs: Vec<f64> = values.iter().map(|value| libm::log(*value)).collect();
-                column.logs.push(student::mean(&logs));
+                column.logs.push(student::mean_log(&values));
                 column.means.push(student::mean(&values));
                 column.halves.push(student::half_width(&values).unwrap_or(f64::NAN));
             }
@@ -327,15 +327,9 @@ impl Sweep {
         self.columns.iter().find(|column| column.measure.path == path)
     }
 
-    /// Axes with several values that choose the requests.
-    pub fn workloads(&self) -> Vec<usize> {
-        (0..self.axes.len()).filter(|axis| self.axes[*axis].workload && self.axes[*axis].values.len() > 1).collect()
-    }
-
-    /// Places of the baseline's values; where the study gives none, those of the first point.
-    pub fn base_design(&self) -> Vec<u32> {
-        let first = |axis: usize| self.points.first().map_or(0, |point| point.at[axis]);
-        self.axes.iter().enumerate().map(|(i, axis)| axis.baseline.unwrap_or_else(|| first(i))).collect()
+    /// Its points by their values, to be ranked.
+    pub fn field(&self) -> Field<'_> {
+        Field::of(&self.axes, self.points.iter().map(|point| &point.at[..]))
     }
 
     /// Adds the ratios of all measures to the study's baseline, with the same values of the other axes, as `ratio.MEASURE`.
@@ -428,5 +422,28 @@ fn place(path: &Path) -> Result<(Store, PathBuf)> {
             Err(data(path, format!("the store has {} studies: {names}", several.len()))
                 .help(format!("name one of them by its folder, such as {}", several[0].display())))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_are_of_as_many_seeds() {
+        let of = |runs: [u32; 2]| {
+            let axis =
+                Axis { key: "v".into(), values: vec!["a".into(), "b".into()], baseline: Some(0), ..Axis::default() };
+            let point = |at: u32| Point { at: vec![at], runs: runs[at as usize], ..Point::default() };
+            let (means, logs) = (vec![2.0, 6.0], vec![2.0_f64.ln(), 5.0_f64.ln()]);
+            let column = Column { measure: measures().remove(0), halves: vec![f64::NAN; 2], means, logs };
+            let (axes, points, columns) = (vec![axis], vec![point(0), point(1)], vec![column]);
+            let mut sweep = Sweep { axes, points, columns, ..Sweep::default() };
+            sweep.add_ratios();
+            sweep.column("ratio.latency_ns.read.mean").unwrap().means.clone()
+        };
+        let ratios = of([2, 2]);
+        assert!(ratios[0] == 1.0 && (ratios[1] - 2.5).abs() < 1e-12, "of logarithms: {ratios:?}");
+        assert!(of([2, 1])[1].is_nan(), "a run is missing, so the seeds are others");
     }
 }

@@ -285,6 +285,42 @@ pub(crate) fn stamp(meta: &std::fs::Metadata) -> Known {
 mod tests {
     use super::*;
 
+    #[test]
+    fn all_that_a_result_depends_on_is_in_its_key() {
+        let key = |digest, input, seed, mode| key("0.1.3", digest, input, seed, mode);
+        let keys = [
+            key("d", "workload:a", 1, Mode::Timed),
+            key("d", "workload:a", 1, Mode::Count),
+            key("d", "workload:a", 2, Mode::Timed),
+            key("d", "workload:b", 1, Mode::Timed),
+            key("e", "workload:a", 1, Mode::Timed),
+        ];
+        assert_eq!(std::collections::BTreeSet::from(keys).len(), 5);
+    }
+
+    /// Each option that differs from its default tells requests apart, and reads back.
+    #[test]
+    fn options_are_in_the_identity_and_read_back() {
+        let usual = || Requests::new(Origin::Workload { name: "quickstart".into(), recordings: None });
+        let mut others: Vec<Requests> = (0..12).map(|_| usual()).collect();
+        others[1].limit = Some(7);
+        others[2].loops = 3;
+        others[3].time_scale = "1/3".parse().ok();
+        others[4].replay = Some(When::Closed);
+        others[5].lba_policy = LbaPolicy::Wrap;
+        others[6].reading.format = "csv".into();
+        others[7].reading.device = Some("a b".into());
+        others[8].reading.on_bad_line = OnBadLine::Skip(4);
+        others[9].reading.time_order = TimeOrder::Sort;
+        others[10].reading.within_second = WithinSecond::Even;
+        others[11].reading.max_request = 4096;
+        let texts: Vec<String> = others.iter().map(|one| identity("workload:quickstart", one)).collect();
+        assert_eq!(texts.iter().collect::<std::collections::BTreeSet<_>>().len(), 12, "{texts:?}");
+        for text in &texts {
+            assert_eq!(identity("workload:quickstart", &requests(text, &|_| None).unwrap()), *text);
+        }
+    }
+
     /// The example of the contract, with literal arguments: the version moves on.
     #[test]
     fn the_key_is_the_contract_s() {

@@ -6,6 +6,11 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// Mean of the logarithms of some values; not finite where one is 0, not a number if there are none.
+pub fn mean_log(values: &[f64]) -> f64 {
+    mean(&values.iter().map(|value| libm::log(*value)).collect::<Vec<f64>>())
+}
+
 /// Sample standard deviation; none for fewer than two values.
 pub fn deviation(values: &[f64]) -> Option<f64> {
     let (n, mean) = (values.len(), mean(values));
@@ -109,6 +114,12 @@ fn expansion(freedom: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn means_of_logarithms_are_not_logarithms_of_means() {
+        assert!((mean_log(&[2.0, 8.0]) - 4.0_f64.ln()).abs() < 1e-12);
+        assert!(!mean_log(&[2.0, 0.0]).is_finite() && mean_log(&[]).is_nan());
+    }
 
     #[test]
     fn the_expansion_meets_the_table() {

@@ -9,7 +9,7 @@ use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::variants::axes::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Doubt, Planned, Seeds, can_be_read_again};
-use ssdlab_lab::variants::figures::{METRICS, Verdict};
+use ssdlab_lab::variants::figures::{Figure, METRICS, Metric, Verdict, judge_shown};
 use ssdlab_lab::variants::points::{Board, Plan};
 use ssdlab_sim::Check;
 
@@ -81,6 +81,36 @@ fn cautions_carry_the_numbers_of_variants() {
     let idle = |row: &ssdlab_lab::variants::comparison::Row| row.outcomes.iter().any(|o| o.summary.gc.collections == 0);
     let without: Vec<usize> = (1..=4).filter(|number| idle(&done.rows[number - 1])).collect();
     assert_eq!(of(Doubt::NoGc), Some(without));
+}
+
+/// One seed of several is enough for a caution.
+#[test]
+fn a_caution_holds_if_one_seed_has_it() {
+    for limit in (100..1_500).step_by(3) {
+        let done = compare(&["precondition.mode=none"], limit, 1, &()).unwrap();
+        let collects: Vec<bool> = done.rows[0].outcomes.iter().map(|one| one.summary.gc.collections > 0).collect();
+        if collects[0] != collects[1] {
+            let caution = done.cautions().into_iter().find(|caution| caution.what == Doubt::NoGc);
+            assert_eq!(caution.map(|caution| caution.variants), Some(vec![1]));
+            return;
+        }
+    }
+    panic!("no length at which GC runs with one seed alone");
+}
+
+/// What tables do not show is no part of the family of their tests.
+#[test]
+fn hidden_differences_are_not_judged() {
+    let figure = |metric: &Metric| {
+        let some = ["read_mean_ns", "all_p99_ns", "read_max_ns"].contains(&metric.key);
+        some.then(|| Figure::new(vec![9.0, 18.0, 27.5], &[10.0, 20.0, 30.0]))
+    };
+    let mut variants: Vec<Vec<Option<Figure>>> = vec![METRICS.iter().map(figure).collect()];
+    judge_shown(variants.iter_mut());
+    for (metric, figure) in METRICS.iter().zip(&variants[0]) {
+        let Some(figure) = figure else { continue };
+        assert_eq!(figure.discovery, figure.chance.filter(|_| metric.key == "read_mean_ns"), "{}", metric.key);
+    }
 }
 
 #[test]

@@ -277,6 +277,11 @@ fn bursts_and_hot_dies() {
     let rows: Vec<_> = (0..16).map(|i| (i * 50_000_000, 'r', i * PAGE, PAGE)).collect();
     let (_file, requests) = trace(&rows);
     assert_eq!(shown(&explained(&eight, &requests, "time:0ns..1s", Tries::None).unwrap()), []);
+    // Two are an accident. A span of time ends before its end.
+    let rows: Vec<_> = (0..3).map(|i| (i * 50_000_000, 'r', 0, PAGE)).collect();
+    let (_file, requests) = trace(&rows);
+    let two = explained(&eight, &requests, "time:0ns..100ms", Tries::None).unwrap();
+    assert_eq!((shown(&two), two.findings.tail.count), (vec![], 2));
 }
 
 /// Arrivals that are milliseconds apart are a burst where the rest of the run is slower still, and only those of the last 10 ms count.

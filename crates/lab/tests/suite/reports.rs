@@ -601,6 +601,14 @@ fn merged_windows_are_those_of_longer_ones() {
             assert!(near, "{name} of window {i}: {a} {b}");
         }
     }
+    // Of percentiles the largest is taken.
+    let raw = short.run.series.as_ref().unwrap();
+    let all = Columns(raw).numbers("read_p99_ns");
+    let every = raw.rows.len().div_ceil(rows);
+    for (shown, own) in values(&merged, "read_p99_ns").iter().zip(all.chunks(every)) {
+        let largest = own.iter().copied().fold(f64::NAN, f64::max);
+        assert!(*shown == largest || shown.is_nan() && largest.is_nan(), "{shown} {own:?}");
+    }
     for (merged, whole) in merged.panels.iter().zip(&whole.panels) {
         assert_eq!(merged.title, whole.title);
         for (a, b) in merged.series[0].points.iter().zip(&whole.series[0].points).take(rows - 1) {

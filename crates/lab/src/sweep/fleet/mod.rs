@@ -122,7 +122,7 @@ struct ReduceFile {
 
 impl Default for ReduceFile {
     fn default() -> Self {
-        let measures = ["latency_ns.read.p99", "latency_ns.write.p99", "write_amplification"].map(String::from);
+        let measures = ["latency_ns.read.p99", "latency_ns.write.p99", "write_amplification_bytes"].map(String::from);
         ReduceFile { by: vec![By::Variant], measures: measures.into(), top: 100 }
     }
 }

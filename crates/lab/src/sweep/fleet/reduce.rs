@@ -99,6 +99,8 @@ pub struct Group {
     pub figures: [Json; 2],
     /// Programs per host page written.
     pub write_amplification: Option<f64>,
+    /// Bytes programmed per byte that the host sent.
+    pub write_amplification_bytes: Option<f64>,
     /// Shares of time in use, by resource.
     pub utilisation: BTreeMap<String, f64>,
     /// By measure: its quantiles over volumes.
@@ -171,7 +173,7 @@ pub fn reduce(fleet: &Fleet, points: &Points, store: &Store, wanted: Wanted<'_>)
     if let Some((measure, _)) = missing {
         let message = format!("reduce.measures: no run has `{}`", clip(measure));
         return Err(Error::usage(message)
-            .help("name a number of a summary by its path, such as latency_ns.read.p99 or write_amplification"));
+            .help("name a number of a summary by its path, such as latency_ns.read.p99 or write_amplification_bytes"));
     }
     compare(fleet, points, &book, &mut reduced.groups, &values);
     Ok(reduced)
@@ -311,6 +313,7 @@ fn group(names: Vec<Name>, point: usize, counts: Counts, sum: &Sum) -> Group {
         sums: part.sums.clone(),
         figures: [part.figures(0), part.figures(1)],
         write_amplification: part.write_amplification(),
+        write_amplification_bytes: part.write_amplification_bytes(),
         utilisation: part.utilisation().into_iter().map(|(name, share)| (name.to_string(), share)).collect(),
         quantiles: sum.values.iter().map(over_volumes).collect(),
         better: vec![None; sum.values.len()],
@@ -372,6 +375,12 @@ fn compare(fleet: &Fleet, points: &Points, book: &Book<'_>, groups: &mut [Group]
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn volumes_have_the_mean_of_their_seeds() {
+        let values: Values = [((0, 1), 1.0), ((0, 2), 4.0), ((0, 3), 7.0), ((5, 1), 2.0)].into();
+        assert_eq!(means(&values), [(0, 4.0), (5, 2.0)].into());
+    }
 
     #[test]
     fn shares_have_wilson_intervals() {

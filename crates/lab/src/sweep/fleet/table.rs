@@ -78,7 +78,7 @@ pub fn write(fleet: &Fleet, points: &Points, groups: &[Group], place: &Place) ->
         columns.extend(FIGURES.map(|figure| (format!("latency_ns.{op}.{figure}"), kind(figure))));
     }
     columns.extend(OPS.map(|op| (format!("waiting_ns.{op}.mean"), Kind::Real)));
-    columns.push(("write_amplification".into(), Kind::Real));
+    columns.extend(["write_amplification", "write_amplification_bytes"].map(|name| (name.into(), Kind::Real)));
     columns.extend(RESOURCES.map(|name| (format!("utilisation.{name}"), Kind::Real)));
     for measure in &fleet.reduce.measures {
         columns.extend(QUANTILES.map(|(quantile, _)| (format!("volumes.{measure}.{quantile}"), Kind::Real)));
@@ -114,7 +114,7 @@ fn figures(group: &Group) -> Vec<Cell<'_>> {
         cells.extend(FIGURES.map(figure));
     }
     cells.extend(OPS.map(|op| Cell::Real(waiting[op]["mean"].as_f64())));
-    cells.push(Cell::Real(group.write_amplification));
+    cells.extend([group.write_amplification, group.write_amplification_bytes].map(Cell::Real));
     cells.extend(RESOURCES.map(|name| Cell::Real(group.utilisation.get(name).copied())));
     cells.extend(group.quantiles.iter().flatten().map(|value| Cell::Real(*value)));
     for better in &group.better {
