@@ -446,11 +446,17 @@ impl Ssd {
         let event = event.min(chain);
         let time = event.min(arrival);
         if time >= self.features.fault_at && self.fault_comes(time, limit) {
-            self.scheduled_fault();
+            let at = self.features.fault_at;
+            if at < self.observer.sample_at || self.samples_up_to(at) {
+                self.scheduled_fault();
+            }
             return true;
         }
         if time > limit || time == Nanos::NEVER {
             return false;
+        }
+        if time >= self.observer.sample_at && !self.samples_up_to(time) {
+            return true;
         }
         if chain == time {
             self.end_chains(time);
@@ -487,9 +493,6 @@ impl Ssd {
     /// Handles all events at one time.
     fn round(&mut self, time: Nanos) {
         law!(time >= self.now, "time never goes backwards");
-        if time >= self.observer.sample_at {
-            self.take_sample(time);
-        }
         self.meet_turns(time, None);
         self.now = time;
         self.kernel.idle_rounds += 1;
@@ -596,19 +599,26 @@ impl Ssd {
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
             if self.fast.lane && (self.host.only(RequestOp::Read) || self.fast.unordered) && self.all_in_lane() {
+                if self.shows_completions() {
+                    self.sort_batch();
+                }
                 self.lane_batch_ends();
                 continue;
             }
-            // Several end at once: age decides the order.
-            for i in 0..self.kernel.batch.len() {
-                self.kernel.batch[i] |=
-                    u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
-            }
-            self.kernel.batch.sort_unstable();
+            self.sort_batch();
             for i in 0..self.kernel.batch.len() {
                 self.leg_ends(self.kernel.timers.timer(self.kernel.batch[i] as u32));
             }
         }
+    }
+
+    /// Several legs end at once: age decides the order.
+    fn sort_batch(&mut self) {
+        for i in 0..self.kernel.batch.len() {
+            self.kernel.batch[i] |=
+                u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
+        }
+        self.kernel.batch.sort_unstable();
     }
 
     /// Wait relations of operations, for the message of a run without progress.

@@ -519,6 +519,7 @@ impl Ssd {
         if self.stats.keeps_slowest {
             self.keep_slow(request, id, ExtraBlame::default(), latency);
         }
+        self.watch_completion(|ssd| ssd.completion_of(request, id, ExtraBlame::default()));
         self.kernel.idle_rounds = 0;
         self.host.outstanding -= 1;
         if single {

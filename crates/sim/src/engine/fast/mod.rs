@@ -33,6 +33,8 @@ use crate::units::Nanos;
 /// The shortcuts of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FastPaths {
+    /// Whether any may be open ([`Ssd::set_fusing`]).
+    pub(super) allowed: bool,
     /// A transfer into a held die and the array after it share an event; an event with one consequence needs no round.
     pub(super) legs: bool,
     /// A page that GC moves out and back in shares an event.
@@ -67,6 +69,7 @@ pub(super) struct FastPaths {
 
 impl FastPaths {
     pub(super) const NONE: FastPaths = FastPaths {
+        allowed: false,
         legs: false,
         moves: false,
         chains: false,
@@ -298,6 +301,7 @@ impl FastPaths {
             && no_raid
             && no_copies;
         FastPaths {
+            allowed: true,
             legs,
             moves,
             chains,
@@ -318,13 +322,14 @@ impl FastPaths {
 }
 
 impl Ssd {
-    /// Enables or disables shortcuts. They are enabled by default, and disabled while an observer is set. For tests and
+    /// Enables or disables shortcuts. They are enabled by default, and disabled while an observer watches legs. For tests and
     /// measurements: results do not change.
     pub fn set_fusing(&mut self, fusing: bool) {
         self.unfuse_all();
         let plain = self.features.failures.is_none() && !self.rules.watches && !self.rules.tenants && !self.rules.mixed;
-        let open = fusing && plain && self.observer.observer.is_none();
-        self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
+        let open = fusing && plain && !self.observer.watches.legs;
+        let paths = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
+        self.fast = FastPaths { allowed: fusing, ..paths };
         let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
         // A fused move takes its page and counts its program when it ends: other planes' pages and the load lag behind.
         self.fast.moves &= stays_in_plane;

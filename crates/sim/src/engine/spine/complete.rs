@@ -174,7 +174,7 @@ impl Ssd {
     }
 
     /// The record of a request that completes now.
-    fn completion_of(&self, id: RequestId, last: OpId, extras: ExtraBlame) -> Completed {
+    pub(in crate::engine) fn completion_of(&self, id: RequestId, last: OpId, extras: ExtraBlame) -> Completed {
         let (record, end_of) = (&self.host.requests[id], self.host.requests.end(id));
         let end = if last.is_none() { end_of.best.clone() } else { self.page_end(last) };
         let more = (extras, record.marks.tenant, self.aggressor(id, last));

@@ -382,7 +382,7 @@ impl Ssd {
             if self.host.closed {
                 self.arrives();
                 next.request.arrival = self.now;
-                if self.is_observed() {
+                if self.shows_arrivals() {
                     self.watch_arrival(self.host.admitted, next.request);
                 }
             } else {
