@@ -1,9 +1,11 @@
 //! How fast the simulator is: the table of docs/performance.md, in CPU time of one core.
 //!
 //! `cargo run --release -p ssdlab-sim --example speed -- [--all] [--only PART-OF-A-NAME] [--repeat N] [--scale PER-CENT]
-//! [--check off|sampled|full] [--no-fusing] [--histograms] [--roof NS] [--set MORE-TOML]`
+//! [--check off|sampled|full] [--no-fusing] [--histograms] [--watch] [--roof NS] [--set MORE-TOML]`
 //!
 //! `--all` includes the cases that take minutes and gigabytes: 1 TiB, ageing, growth. A device is built once a case, and copied.
+//!
+//! `--watch` sets an observer that adds up what it sees of each request, as a file of requests does before it is written.
 //!
 //! `--roof` is what a write costs, in ns, in a program that does nothing but pop and set an event and update its state, measured
 //! in the same minutes; the share of it that each case reaches is printed beside it.
@@ -11,6 +13,7 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use ssdlab_sim::observe::{Completed, Observer};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
@@ -69,6 +72,13 @@ fn cases() -> Vec<Case> {
         )
     };
     let pagc = include_str!("../../../presets/pagc.toml");
+    // Presets are filled by random writes, whatever they say, so that they collect.
+    let preset = |name, toml, reads| Case {
+        by_name: true,
+        ..case(name, &merged(toml, AGED), Work::Closed(reads, 1), 1_000_000, "flash operations", 0.0)
+    };
+    let (tlc, nvme) = (include_str!("../../../presets/nvme-tlc.toml"), include_str!("../../../presets/nvme-2024.toml"));
+    let composed = include_str!("../../../presets/composed.toml");
     let tib = "geometry = { channels = 16, chips_per_channel = 8, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 8192 }\n";
     vec![
         writes("writes, external", "", 10.0),
@@ -96,6 +106,10 @@ fn cases() -> Vec<Case> {
         case("count-only writes", AGED, Work::CountOnly, 4_000_000, "page programs", 40.0),
         case("MSR text", "", Work::MsrText, 2_000_000, "lines", 5.0),
         Case { by_name: true, ..case("ageing, preset pagc", pagc, Work::Ageing, 0, "page programs", 44.7) },
+        preset("preset nvme-tlc, page", tlc, 0),
+        preset("preset nvme-tlc, mix", tlc, 70),
+        preset("preset nvme-2024, page", nvme, 0),
+        preset("preset composed, page", composed, 0),
         growth("growth: write, depth 32", "", 0),
         growth("growth: write, 16,384", deep, 0),
         growth("growth: read, depth 32", "", 100),
@@ -103,6 +117,41 @@ fn cases() -> Vec<Case> {
         growth("growth: 512 blocks", &narrow(512), 0),
         growth("growth: 16,384 blocks", &narrow(16_384), 0),
     ]
+}
+
+/// A configuration with the keys of another one over it.
+fn merged(base: &str, over: &str) -> String {
+    fn put(base: &mut toml::Table, over: toml::Table) {
+        for (key, value) in over {
+            match (base.get_mut(&key), value) {
+                (Some(toml::Value::Table(base)), toml::Value::Table(over)) => put(base, over),
+                (_, value) => _ = base.insert(key, value),
+            }
+        }
+    }
+    let mut base: toml::Table = base.parse().expect("valid TOML");
+    put(&mut base, over.parse().expect("valid TOML"));
+    base.to_string()
+}
+
+/// What an observer of requests has seen.
+#[derive(Default)]
+struct Seen(u64);
+
+impl Observer for Seen {
+    fn completed(&mut self, request: &Completed) {
+        let [start, plane] = [request.start.map_or(0, |start| start.0), u64::from(request.plane.0)];
+        let parts =
+            [request.arrival.0, request.completion.0, start, plane, request.blame.waits(), request.extras.sum()];
+        self.0 = parts.iter().fold(self.0, |sum, part| sum.wrapping_mul(31).wrapping_add(*part));
+    }
+}
+
+impl Drop for Seen {
+    /// What is not used might not be computed.
+    fn drop(&mut self) {
+        std::hint::black_box(self.0);
+    }
 }
 
 /// CPU seconds of this thread so far.
@@ -158,6 +207,8 @@ struct How {
     fusing: bool,
     /// Whether latencies are collected by bucket, as for a printed table.
     histograms: bool,
+    /// Whether somebody sees each request.
+    watch: bool,
 }
 
 /// Builds the device once, and measures each run on a copy of it.
@@ -166,7 +217,7 @@ fn runs(case: &Case, more: &str, repeat: usize, scale: u64, how: How) -> Vec<Run
     if let Work::MsrText = case.work {
         return (0..repeat).map(|_| read_text(requests)).collect();
     }
-    let config: Config = format!("{}\n{more}", case.toml).parse().expect("valid TOML");
+    let config: Config = merged(&case.toml, more).parse().expect("valid TOML");
     let build = || {
         let start = cpu_s();
         let mut ssd = Ssd::new(&config, 1, how.check).expect("a valid configuration");
@@ -191,6 +242,10 @@ fn runs(case: &Case, more: &str, repeat: usize, scale: u64, how: How) -> Vec<Run
     }
     let (aged, build_s) = build();
     let one = |mut ssd: Ssd| {
+        // A copy has no observer.
+        if how.watch {
+            ssd.observe(Box::<Seen>::default());
+        }
         let start = cpu_s();
         let (counted, end) = match case.work {
             Work::CountOnly => count_only(&mut ssd, requests),
@@ -247,7 +302,7 @@ fn closed(case: &Case, ssd: &mut Ssd, requests: u64) -> (u64, f64) {
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (mut only, mut repeat, mut scale, mut roof, mut more) = (String::new(), 3, 100, None, String::new());
-    let (mut how, mut all) = (How { check: Check::Sampled, fusing: true, histograms: false }, false);
+    let (mut how, mut all) = (How { check: Check::Sampled, fusing: true, histograms: false, watch: false }, false);
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().unwrap_or_else(|| panic!("{argument} needs a value"));
         match argument.as_str() {
@@ -259,6 +314,7 @@ fn main() {
             "--set" => more = value(),
             "--no-fusing" => how.fusing = false,
             "--histograms" => how.histograms = true,
+            "--watch" => how.watch = true,
             "--check" => {
                 how.check = match value().as_str() {
                     "off" => Check::Off,
