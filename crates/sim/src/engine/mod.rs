@@ -732,6 +732,7 @@ impl Ssd {
         self.dev.map.recount(&self.dev.flash);
         self.recount_stripes();
         self.recount_homes();
+        self.check_queues();
     }
 
     /// Checks the end of a run: queues, jobs and operations are empty, and the map is correct.

@@ -996,6 +996,7 @@ impl Ssd {
         } else {
             state.queue.push(&mut self.kernel.ops, op);
         }
+        self.note_queue(op, unit, true);
         if self.rules.sorts_waits {
             self.note_ledgers(op, unit);
         }
