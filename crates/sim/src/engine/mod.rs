@@ -375,14 +375,23 @@ impl Ssd {
 
     /// Handles all events up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
+        self.advance_to(limit);
+        if self.observer.sample_at <= limit && limit < Nanos::NEVER {
+            self.stop_here();
+            self.advance_to(limit);
+            self.samples_up_to(limit);
+        }
+        self.date_closings();
+        self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
+    }
+
+    fn advance_to(&mut self, limit: Nanos) {
         while self.advance(limit) {
             if self.kernel.timers.next().min(self.kernel.timers.next_chain()) > limit {
                 // Fused legs may have ended one by one by now.
                 self.unfuse_all();
             }
         }
-        self.date_closings();
-        self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
     }
 
     /// Handles all submitted requests and their consequences, to the end.

@@ -21,7 +21,7 @@ impl Ssd {
             numbers: std::mem::take(&mut self.observer.numbers),
             observer: Some(observer),
         };
-        self.set_fusing(self.fast.allowed);
+        self.reopen();
     }
 
     /// Sets an observer on a copy that has not run since it was made of `from`, which is observed: legs in progress keep their
@@ -37,7 +37,7 @@ impl Ssd {
     /// Removes the observer and returns it.
     pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
         let observer = std::mem::take(&mut self.observer).observer;
-        self.set_fusing(self.fast.allowed);
+        self.reopen();
         observer
     }
 
@@ -68,7 +68,7 @@ impl Ssd {
     /// false if a leg that shared an event ends before, which comes first.
     #[cold]
     pub(super) fn samples_up_to(&mut self, to: Nanos) -> bool {
-        self.unfuse_all();
+        self.stop_here();
         if self.next_event() < to {
             return false;
         }

@@ -342,4 +342,9 @@ impl Ssd {
         let alone = stays_in_plane && self.schemes.victim.generator().is_none();
         self.fast.parts &= alone && !matches!(self.schemes.victim, AnyVictim::Outside(_));
     }
+
+    /// What closes shortcuts has changed.
+    pub(super) fn reopen(&mut self) {
+        self.set_fusing(self.fast.allowed);
+    }
 }
