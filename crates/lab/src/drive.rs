@@ -11,7 +11,9 @@ use ssdlab_sim::policy::{Load, PolicyFault};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Marks, Observer, Request, RequestOp, Sample, Ssd, Watches};
+use ssdlab_sim::{
+    Check, Completed, Extent, Filled, LegRecord, Marks, Observer, Request, RequestOp, Sample, Shortcuts, Ssd, Watches,
+};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
@@ -386,6 +388,11 @@ impl Device {
     /// Reads, programs, erases and copybacks executed so far.
     pub fn flash_operations(&self) -> u64 {
         self.ssd.flash_operations()
+    }
+
+    /// Shortcuts of the simulation.
+    pub fn shortcuts(&self) -> Shortcuts {
+        self.ssd.shortcuts()
     }
 
     /// What happened.

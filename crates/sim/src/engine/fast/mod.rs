@@ -10,6 +10,7 @@ mod legs;
 mod pauses;
 mod promises;
 mod reads;
+mod report;
 mod steps;
 mod turns;
 
@@ -17,6 +18,7 @@ pub(super) use booked::{BOOKED, Bookings};
 pub(super) use chains::Chains;
 pub(super) use joint::Joint;
 pub(super) use legs::FUSED;
+pub use report::{ClosedShortcut, Shortcuts};
 
 use super::Ssd;
 use super::spine::merge::SECTOR;
@@ -68,6 +70,22 @@ pub(super) struct FastPaths {
 }
 
 impl FastPaths {
+    /// The shortcuts that a configuration and its victim policy allow.
+    fn of_device(config: &Config, geometry: &geometry::Geometry, victim: &AnyVictim) -> Self {
+        let mut paths = Self::of(config, geometry);
+        let stays_in_plane = victim.policy_ref().stays_in_plane();
+        // A fused move takes its page and counts its program when it ends: other planes' pages and the load lag behind.
+        paths.moves &= stays_in_plane;
+        paths.chains &= stays_in_plane;
+        paths.joint &= stays_in_plane;
+        paths.alone &= stays_in_plane;
+        paths.pauses &= stays_in_plane;
+        paths.turns &= stays_in_plane;
+        // A policy that draws numbers takes them in the order of all planes' collections.
+        paths.parts &= stays_in_plane && !victim.draws() && !matches!(victim, AnyVictim::Outside(_));
+        paths
+    }
+
     pub(super) const NONE: FastPaths = FastPaths {
         allowed: false,
         legs: false,
@@ -328,19 +346,12 @@ impl Ssd {
         self.unfuse_all();
         let plain = self.features.failures.is_none() && !self.rules.watches && !self.rules.tenants && !self.rules.mixed;
         let open = fusing && plain && !self.observer.watches.legs;
-        let paths = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
+        let paths = if open {
+            FastPaths::of_device(&self.config, &self.dev.geometry, &self.schemes.victim)
+        } else {
+            FastPaths::NONE
+        };
         self.fast = FastPaths { allowed: fusing, ..paths };
-        let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
-        // A fused move takes its page and counts its program when it ends: other planes' pages and the load lag behind.
-        self.fast.moves &= stays_in_plane;
-        self.fast.chains &= stays_in_plane;
-        self.fast.joint &= stays_in_plane;
-        self.fast.alone &= stays_in_plane;
-        self.fast.pauses &= stays_in_plane;
-        self.fast.turns &= stays_in_plane;
-        // A policy that draws numbers takes them in the order of all planes' collections.
-        let alone = stays_in_plane && self.schemes.victim.generator().is_none();
-        self.fast.parts &= alone && !matches!(self.schemes.victim, AnyVictim::Outside(_));
     }
 
     /// What closes shortcuts has changed.
