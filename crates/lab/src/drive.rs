@@ -11,7 +11,9 @@ use ssdlab_sim::policy::{Load, PolicyFault};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Extent, Filled, LegRecord, Marks, Observer, Request, RequestOp, Sample, Ssd};
+use ssdlab_sim::{
+    Check, Completed, Extent, Filled, LegRecord, Marks, Observer, Request, RequestOp, Sample, Shortcuts, Ssd, Watches,
+};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
@@ -73,6 +75,16 @@ fn lock(watchers: &Mutex<Watchers>) -> MutexGuard<'_, Watchers> {
 }
 
 impl Observer for Watch {
+    fn watches(&self) -> Watches {
+        let watchers = lock(&self.0);
+        let requests = Watches::ARRIVALS | Watches::COMPLETIONS;
+        requests.when(watchers.keep)
+            | (Watches::COMPLETIONS | Watches::SAMPLES).when(watchers.series.is_some())
+            | Watches::LEGS.when(watchers.dies.is_some())
+            | (requests | Watches::LEGS).when(watchers.timeline.is_some())
+            | watchers.also.as_ref().map_or(Watches::NOTHING, |also| also.watches())
+    }
+
     fn arrived(&mut self, number: u64, request: &Request) {
         let mut watchers = lock(&self.0);
         if let Some(also) = &mut watchers.also {
@@ -124,6 +136,12 @@ impl Observer for Watch {
 
     fn samples_dies(&self) -> bool {
         lock(&self.0).dies.is_some()
+    }
+
+    fn clock_moves(&mut self, to: Nanos) {
+        let mut watchers = lock(&self.0);
+        let done = watchers.series.as_mut().map(|series| series.reaches(to));
+        watchers.note(done);
     }
 
     fn sample(&mut self, sample: &Sample) {
@@ -370,6 +388,11 @@ impl Device {
     /// Reads, programs, erases and copybacks executed so far.
     pub fn flash_operations(&self) -> u64 {
         self.ssd.flash_operations()
+    }
+
+    /// Shortcuts of the simulation.
+    pub fn shortcuts(&self) -> Shortcuts {
+        self.ssd.shortcuts()
     }
 
     /// What happened.

@@ -32,7 +32,7 @@ use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::mapping::Location;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Marks, Observer, Request, RequestOp, Sample, Ssd};
+use ssdlab_sim::{Check, Completed, Marks, Observer, Request, RequestOp, Sample, Ssd, Watches};
 use ssdlab_trace::{CLOCK_MAX_NS, Digest, Record, SECTOR_BYTES};
 
 use crate::error::{Error, Kind, Result};
@@ -125,6 +125,10 @@ impl Log {
 }
 
 impl Observer for Log {
+    fn watches(&self) -> Watches {
+        Watches::COMPLETIONS
+    }
+
     fn completed(&mut self, request: &Completed) {
         self.rows().push(request.clone());
     }

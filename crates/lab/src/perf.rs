@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use ssdlab_sim::Shortcuts;
 
 /// Clocks at one moment.
 #[derive(Clone, Copy, Debug)]
@@ -35,11 +36,19 @@ pub struct Perf {
     pub flash_operations_per_cpu_s: f64,
     /// Peak resident memory; null where the system does not report it.
     pub peak_rss_bytes: Option<u64>,
+    /// Shortcuts of the simulation, as they were during the replay: which are open, and what closes the others.
+    pub shortcuts: Shortcuts,
 }
 
 impl Perf {
     /// The cost so far.
-    pub fn measure(start: Moment, simulation: (Moment, Moment), requests: u64, flash_operations: u64) -> Perf {
+    pub fn measure(
+        start: Moment,
+        simulation: (Moment, Moment),
+        requests: u64,
+        flash_operations: u64,
+        shortcuts: Shortcuts,
+    ) -> Perf {
         let now = Moment::now();
         let cpu_s = now.cpu.as_secs_f64();
         Perf {
@@ -50,6 +59,7 @@ impl Perf {
             flash_operations,
             flash_operations_per_cpu_s: if cpu_s > 0.0 { flash_operations as f64 / cpu_s } else { 0.0 },
             peak_rss_bytes: peak_rss(),
+            shortcuts,
         }
     }
 }

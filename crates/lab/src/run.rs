@@ -339,6 +339,7 @@ impl Ready {
         })?;
         let simulated_to = Moment::now();
         progress.simulated();
+        let shortcuts = device.shortcuts();
 
         let mut outcome = Outcome::new(&device, &input, config, how.seed);
         if let Some(alone) = &alone {
@@ -400,7 +401,8 @@ impl Ready {
             remarks = page.remarks;
             files.push(written(file, &page.html)?);
         }
-        let perf = Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations());
+        let perf =
+            Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations(), shortcuts);
         if let Some(file) = perf_file {
             files.push(written(file, &json(&perf))?);
         }

@@ -13,7 +13,7 @@
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use ssdlab_sim::observe::{Completed, Observer};
+use ssdlab_sim::observe::{Completed, Observer, Watches};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
@@ -139,6 +139,10 @@ fn merged(base: &str, over: &str) -> String {
 struct Seen(u64);
 
 impl Observer for Seen {
+    fn watches(&self) -> Watches {
+        Watches::COMPLETIONS
+    }
+
     fn completed(&mut self, request: &Completed) {
         let [start, plane] = [request.start.map_or(0, |start| start.0), u64::from(request.plane.0)];
         let parts =

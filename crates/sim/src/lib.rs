@@ -67,7 +67,7 @@ mod stats;
 pub mod units;
 
 pub use config::{Config, ConfigError};
-pub use engine::{Filled, Postponement, PutOff, Ssd};
-pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample};
+pub use engine::{ClosedShortcut, Filled, Postponement, PutOff, Shortcuts, Ssd};
+pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample, Watches};
 pub use oracle::Check;
 pub use request::{Extent, Marks, Request, RequestOp};

@@ -112,7 +112,7 @@ impl Held {
 /// State of a device at a time, and its counters since construction, including warm-up.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// The time: all earlier events have happened, and none at this time.
+    /// The time for which it was taken ([`Observer::sample_at`]): all earlier events have happened, and none at this time.
     pub at: Nanos,
     /// Flash operations started.
     pub flash: FlashOps,
@@ -126,22 +126,78 @@ pub struct Sample {
     pub dies: Vec<Held>,
 }
 
+/// What an observer watches. It gets nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watches {
+    /// [`Observer::arrived`].
+    pub arrivals: bool,
+    /// [`Observer::completed`].
+    pub completions: bool,
+    /// [`Observer::sample`].
+    pub samples: bool,
+    /// [`Observer::leg`]. It closes all shortcuts, because each leg needs an event of its own.
+    pub legs: bool,
+}
+
+impl Watches {
+    /// Nothing.
+    pub const NOTHING: Watches = Watches { arrivals: false, completions: false, samples: false, legs: false };
+    /// All there is.
+    pub const ALL: Watches = Watches { arrivals: true, completions: true, samples: true, legs: true };
+    /// Arrivals of requests.
+    pub const ARRIVALS: Watches = Watches { arrivals: true, ..Watches::NOTHING };
+    /// Completions of requests.
+    pub const COMPLETIONS: Watches = Watches { completions: true, ..Watches::NOTHING };
+    /// Samples.
+    pub const SAMPLES: Watches = Watches { samples: true, ..Watches::NOTHING };
+    /// Legs.
+    pub const LEGS: Watches = Watches { legs: true, ..Watches::NOTHING };
+
+    /// This set if `wanted`, else nothing.
+    #[must_use]
+    pub fn when(self, wanted: bool) -> Watches {
+        if wanted { self } else { Watches::NOTHING }
+    }
+}
+
+/// The union: what an observer that consists of two watches.
+impl std::ops::BitOr for Watches {
+    type Output = Watches;
+
+    fn bitor(self, other: Watches) -> Watches {
+        Watches {
+            arrivals: self.arrivals || other.arrivals,
+            completions: self.completions || other.completions,
+            samples: self.samples || other.samples,
+            legs: self.legs || other.legs,
+        }
+    }
+}
+
 /// Callbacks for an observer. They cannot change the run. A device may go to another thread, and its observer with it.
 pub trait Observer: Send {
+    /// What it watches, asked when it is set. The less it is, the more shortcuts stay open.
+    fn watches(&self) -> Watches {
+        Watches::ALL
+    }
     /// A request has arrived. Requests are numbered in this order, including trims.
     fn arrived(&mut self, _number: u64, _request: &Request) {}
     /// A request has completed, measured or not; includes trims.
     fn completed(&mut self, _request: &Completed) {}
     /// A leg: transfers are reported when they start, array legs when they end or are suspended.
     fn leg(&mut self, _leg: &LegRecord) {}
-    /// Time of the next [`Sample`]. Called when the observer is set and after each sample.
+    /// Time of the next [`Sample`]. Called when the observer is set and after each sample, which must be before. A time that is not
+    /// after the one at which the observer was set stands for that of the next event.
     fn sample_at(&self) -> Nanos {
         Nanos::NEVER
     }
-    /// Whether samples show each die.
+    /// Whether samples show each die. Like legs, this closes all shortcuts.
     fn samples_dies(&self) -> bool {
         false
     }
+    /// The clock is about to move to `to`, which is not before [`Observer::sample_at`]: the samples up to then follow. Which times
+    /// the clock takes depends on shortcuts.
+    fn clock_moves(&mut self, _to: Nanos) {}
     /// The clock is about to reach or pass [`Observer::sample_at`].
     fn sample(&mut self, _sample: &Sample) {}
 }
@@ -149,6 +205,9 @@ pub trait Observer: Send {
 /// Holds an observer and the data that only it needs. The clone of a device has no observer.
 pub(crate) struct Slot {
     pub(crate) observer: Option<Box<dyn Observer>>,
+    pub(crate) watches: Watches,
+    /// When it was set.
+    pub(crate) since: Nanos,
     /// Time of its next sample.
     pub(crate) sample_at: Nanos,
     /// By unit: start of the array's current uninterrupted run.
@@ -159,7 +218,14 @@ pub(crate) struct Slot {
 
 impl Default for Slot {
     fn default() -> Self {
-        Slot { observer: None, sample_at: Nanos::NEVER, running_since: Vec::new(), numbers: Vec::new() }
+        Slot {
+            observer: None,
+            watches: Watches::NOTHING,
+            since: Nanos::ZERO,
+            sample_at: Nanos::NEVER,
+            running_since: Vec::new(),
+            numbers: Vec::new(),
+        }
     }
 }
 

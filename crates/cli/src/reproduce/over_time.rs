@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use ssdlab_lab::input::find_workload;
 use ssdlab_lab::variants::student::{deviation, mean};
 use ssdlab_sim::config::Config;
-use ssdlab_sim::{Check, Completed, Observer, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Completed, Observer, Request, RequestOp, Ssd, Watches};
 use ssdlab_trace::{Op, Record};
 
 /// Number of requests of a model that are examined.
@@ -39,6 +39,10 @@ pub(super) fn variation(workload: &str) -> Option<[f64; 3]> {
 struct Log(Arc<Mutex<Vec<Completed>>>);
 
 impl Observer for Log {
+    fn watches(&self) -> Watches {
+        Watches::COMPLETIONS
+    }
+
     fn completed(&mut self, request: &Completed) {
         if let Ok(mut log) = self.0.lock() {
             log.push(request.clone());

@@ -157,18 +157,24 @@ impl Series {
         self.breakdown.1.iter_mut().for_each(|(extra, sum)| *sum += u128::from(request.extras.0[*extra as usize]));
     }
 
-    /// The clock moves to or past the end of the window.
+    /// The clock is about to move to or past the end of the window.
     ///
     /// # Errors
-    /// There are too many windows, or as [`Sheet::row`].
+    /// There are too many windows until then: none of them is written.
+    pub fn reaches(&self, to: Nanos) -> Result<()> {
+        let Some(start) = self.start else { return Ok(()) };
+        self.holds(to.0.saturating_sub(start.0).saturating_add(self.rows.saturating_mul(self.window)))
+    }
+
+    /// The state at the end of the window, or, before the first arrival, at the first event.
+    ///
+    /// # Errors
+    /// As [`Sheet::row`].
     pub fn sample(&mut self, sample: &Sample) -> Result<()> {
         if self.start.is_none() {
             self.start = Some(sample.at);
             self.before = Some(sample.clone());
             return Ok(());
-        }
-        if let Some(start) = self.start {
-            self.holds(sample.at.0.saturating_sub(start.0).saturating_add(self.rows.saturating_mul(self.window)))?;
         }
         while sample.at >= self.sample_at() {
             self.write(sample)?;

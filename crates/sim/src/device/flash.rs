@@ -119,6 +119,8 @@ pub struct Flash {
     /// By block: second copies of pages, where any are made; and how many of all victim policies count.
     copies: Vec<u16>,
     counted_copies: u32,
+    /// A bit for each plane that may have no page for the host: all such planes, and some others.
+    tight: Vec<u64>,
 }
 
 impl Flash {
@@ -163,6 +165,7 @@ impl Flash {
             changes: Vec::new(),
             copies: Vec::new(),
             counted_copies: 0,
+            tight: vec![u64::MAX; (geometry.planes as usize).div_ceil(64)],
         }
     }
 
@@ -193,7 +196,9 @@ impl Flash {
             changes: _,
             copies: _,
             counted_copies: _,
+            tight,
         } = self;
+        tight.fill(u64::MAX);
         carrier.table(lpn_of)?;
         carrier.table(valid)?;
         for Use { written, unlanded, readers } in use_of {
@@ -520,8 +525,32 @@ impl Flash {
         state.free_blocks > self.reserve + state.promised / self.data_pages + 1
     }
 
+    /// The first plane from `from` on that may have no page for the host.
+    pub(crate) fn next_tight(&self, from: PlaneId) -> Option<PlaneId> {
+        let (first, rest) = (from.ix() / 64, from.ix() % 64);
+        let word = |at: usize| self.tight[at] & if at == first { u64::MAX << rest } else { u64::MAX };
+        let at = (first..self.tight.len()).find(|at| word(*at) != 0)?;
+        let plane = at * 64 + word(at).trailing_zeros() as usize;
+        (plane < self.planes.len()).then_some(PlaneId(plane as u32))
+    }
+
+    /// A plane has a page for the host. It has one until a block is opened, the host's open block is full, or a page is promised;
+    /// where the host shares its open block, that is not known.
+    pub(crate) fn has_room(&mut self, plane: PlaneId) {
+        debug_assert!(self.takes_host_page(plane));
+        if !self.shared {
+            self.tight[plane.ix() / 64] &= !(1 << (plane.ix() % 64));
+        }
+    }
+
+    /// A plane may have no page for the host any more.
+    fn tightens(&mut self, plane: PlaneId) {
+        self.tight[plane.ix() / 64] |= 1 << (plane.ix() % 64);
+    }
+
     /// Promises a page of this plane to data from another plane or from the controller's buffer.
     pub(crate) fn promise(&mut self, plane: PlaneId) {
+        self.tightens(plane);
         self.planes[plane.ix()].promised += 1;
     }
 
@@ -564,6 +593,7 @@ impl Flash {
         block.unlanded += 1;
         if u32::from(block.written) == self.data_pages {
             state.open[point] = BlockId::NONE;
+            self.tight[plane.ix() / 64] |= 1 << (plane.ix() % 64);
         }
         state.free_pages -= 1;
         state.debt -= u32::from(collects && state.debt > 0);
@@ -651,6 +681,7 @@ impl Flash {
     /// Removes an erased block from the free set, according to `ftl.free_block`.
     #[inline(never)]
     fn open_block(&mut self, plane: PlaneId, stream: Stream) -> BlockId {
+        self.tightens(plane);
         let base = plane.0 * self.blocks_per_plane;
         let block = self.next_free(plane);
         let words = &mut self.free[plane.ix() * self.free_words..][..self.free_words];
@@ -778,6 +809,7 @@ impl Flash {
     pub(crate) fn power_cut(&mut self, erases: &[BlockId]) {
         self.lpn_of.iter_mut().for_each(|lpn| *lpn = Lpn::NONE);
         self.valid.fill(NOT_CLOSED);
+        self.tight.fill(u64::MAX);
         for state in &mut self.planes {
             state.collecting = false;
             state.debt = 0;
@@ -815,6 +847,7 @@ impl Flash {
         state.debt = 0;
         state.promised = 0;
         state.open = [BlockId::NONE; STREAMS];
+        self.tight.fill(u64::MAX);
         self.free_total += written;
         self.programmed -= written;
     }
@@ -854,6 +887,8 @@ impl Flash {
                 free_pages += self.pages_per_block - written;
                 free_blocks += u32::from(free);
             }
+            let known = self.tight[p / 64] >> (p % 64) & 1 == 1 || self.takes_host_page(PlaneId(p as u32));
+            law!(known, "law: plane {p} has a page for the host, or may have none");
             law_eq!((free_pages, free_blocks), (plane.free_pages, plane.free_blocks), "free space of plane {p}");
             free_total += u64::from(free_pages);
         }

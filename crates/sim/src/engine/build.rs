@@ -171,6 +171,7 @@ impl Ssd {
             tenant: rules.tenants,
         };
         let (rules_extras, homes) = (rules.extras, rules.binds.then(|| Box::new(Homes::new(config, &geometry))));
+        let die_queues = queues::DieQueues::new(&rules, &config.order, geometry.units);
         let timing = Timing::new(&config.timing_spec(), &array, seed);
         let journey = config.schemes.path.policy_ref().always();
         let chains = Chains::new(&geometry, &timing, journey, rules.collector_holds);
@@ -200,7 +201,7 @@ impl Ssd {
                 extras: rules_extras.then(Default::default),
                 cache: cache::Cache::new(config, &geometry),
                 nvme: nvme::Nvme::new(config, &geometry, buses),
-                queues: queues::DieQueues::new(&config.order, geometry.units),
+                queues: die_queues,
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
                 raid,

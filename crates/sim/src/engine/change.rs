@@ -77,6 +77,7 @@ impl Ssd {
         ssd.chains = new.chains;
         ssd.joint = new.joint;
         ssd.features.queues = new.features.queues;
+        ssd.recount_queues();
         if let (Some(noc), Some(other)) = (&mut ssd.features.noc, &new.features.noc) {
             noc.follow(other);
         }

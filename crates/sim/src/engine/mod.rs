@@ -56,6 +56,7 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId, count
 use kernel::buses::Bus;
 use kernel::dies::{Holder, Unit};
 
+pub use fast::{ClosedShortcut, Shortcuts};
 pub use filled::Filled;
 use kernel::Kernel;
 use kernel::timers::Timer;
@@ -375,14 +376,23 @@ impl Ssd {
 
     /// Handles all events up to and including `limit`.
     pub fn run_until(&mut self, limit: Nanos) {
+        self.advance_to(limit);
+        if self.observer.sample_at <= limit && limit < Nanos::NEVER {
+            self.stop_here();
+            self.advance_to(limit);
+            self.samples_up_to(limit);
+        }
+        self.date_closings();
+        self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
+    }
+
+    fn advance_to(&mut self, limit: Nanos) {
         while self.advance(limit) {
             if self.kernel.timers.next().min(self.kernel.timers.next_chain()) > limit {
                 // Fused legs may have ended one by one by now.
                 self.unfuse_all();
             }
         }
-        self.date_closings();
-        self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
     }
 
     /// Handles all submitted requests and their consequences, to the end.
@@ -446,11 +456,17 @@ impl Ssd {
         let event = event.min(chain);
         let time = event.min(arrival);
         if time >= self.features.fault_at && self.fault_comes(time, limit) {
-            self.scheduled_fault();
+            let at = self.features.fault_at;
+            if at < self.observer.sample_at || self.samples_up_to(at) {
+                self.scheduled_fault();
+            }
             return true;
         }
         if time > limit || time == Nanos::NEVER {
             return false;
+        }
+        if time >= self.observer.sample_at && !self.samples_up_to(time) {
+            return true;
         }
         if chain == time {
             self.end_chains(time);
@@ -487,9 +503,6 @@ impl Ssd {
     /// Handles all events at one time.
     fn round(&mut self, time: Nanos) {
         law!(time >= self.now, "time never goes backwards");
-        if time >= self.observer.sample_at {
-            self.take_sample(time);
-        }
         self.meet_turns(time, None);
         self.now = time;
         self.kernel.idle_rounds += 1;
@@ -596,19 +609,26 @@ impl Ssd {
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
             if self.fast.lane && (self.host.only(RequestOp::Read) || self.fast.unordered) && self.all_in_lane() {
+                if self.shows_completions() {
+                    self.sort_batch();
+                }
                 self.lane_batch_ends();
                 continue;
             }
-            // Several end at once: age decides the order.
-            for i in 0..self.kernel.batch.len() {
-                self.kernel.batch[i] |=
-                    u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
-            }
-            self.kernel.batch.sort_unstable();
+            self.sort_batch();
             for i in 0..self.kernel.batch.len() {
                 self.leg_ends(self.kernel.timers.timer(self.kernel.batch[i] as u32));
             }
         }
+    }
+
+    /// Several legs end at once: age decides the order.
+    fn sort_batch(&mut self) {
+        for i in 0..self.kernel.batch.len() {
+            self.kernel.batch[i] |=
+                u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
+        }
+        self.kernel.batch.sort_unstable();
     }
 
     /// Wait relations of operations, for the message of a run without progress.
@@ -722,6 +742,7 @@ impl Ssd {
         self.dev.map.recount(&self.dev.flash);
         self.recount_stripes();
         self.recount_homes();
+        self.check_queues();
     }
 
     /// Checks the end of a run: queues, jobs and operations are empty, and the map is correct.

@@ -282,6 +282,7 @@ impl Ssd {
             plane.claimed = false;
             plane.stalled = Fifo::EMPTY;
         }
+        self.recount_queues();
         self.host.anywhere = Fifo::EMPTY;
         self.gc.ready.clear();
         self.kernel.buses.dirty.clear();

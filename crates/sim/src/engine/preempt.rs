@@ -49,13 +49,22 @@ impl Ssd {
         let free = match self.config.gc.scope {
             Scope::Plane => u64::from(flash.free_pages(plane)),
             Scope::Device => flash.free_total(),
-            Scope::Chip => {
-                let planes = (0..geometry.planes).map(PlaneId);
-                let chip = planes.filter(|p| geometry.chip_of(*p) == geometry.chip_of(plane));
-                chip.map(|p| u64::from(flash.free_pages(p))).sum()
-            }
+            Scope::Chip => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
         };
         free < u64::from(self.rules.hard_floor)
+    }
+
+    /// Whether that holds for a plane of a unit.
+    pub(super) fn unit_below_hard_floor(&self, unit: UnitId) -> bool {
+        if self.rules.hard_floor == 0 {
+            return false;
+        }
+        let geometry = &self.dev.geometry;
+        let plane = |k| geometry.plane_of_unit(unit, k);
+        let chip_before = |k: u32| k > 0 && geometry.chip_of(plane(k - 1)) == geometry.chip_of(plane(k));
+        // Planes of a chip have one answer where the scope is the chip or the device.
+        let other = |k: &u32| self.config.gc.scope == Scope::Plane || !chip_before(*k);
+        (0..geometry.planes_per_unit).filter(other).any(|k| self.below_hard_floor(plane(k)))
     }
 
     /// The collection of a free unit resumes if it is paused and the collector decides so, or if the pages for which it waited are

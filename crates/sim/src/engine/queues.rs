@@ -1,9 +1,11 @@
 //! Queues of dies by class (`order.die_queue`): which waiting operation a die serves next.
 //!
 //! A die's queue stays one list in order of arrival. The choice is made at dispatch, so an operation that arrives in the
-//! nanosecond in which the die becomes free takes part.
+//! nanosecond in which the die becomes free takes part. Where dies choose, or suspend for reads, the operations of each class are
+//! counted, so that nothing searches a queue for what does not wait there.
 
 use super::Ssd;
+use super::rules::Rules;
 use crate::config::{OrderKnobs, QueueClass};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::units::{OpId, UnitId};
@@ -11,46 +13,62 @@ use crate::units::{OpId, UnitId};
 /// Number of classes.
 const CLASSES: usize = QueueClass::Cache as usize + 1;
 
-/// Ranks of classes, and reads in a row.
+type ByClass<T> = [T; CLASSES];
+
+/// What waits for dies.
 #[derive(Clone)]
 pub(super) struct DieQueues {
+    /// What they serve first, if they choose.
+    choice: Option<Choice>,
+    /// By unit.
+    waiting: Vec<Waiting>,
+}
+
+/// Ranks of classes, and reads in a row.
+#[derive(Clone)]
+struct Choice {
     /// By class: how many classes are served before it.
-    ranks: [u8; CLASSES],
+    ranks: ByClass<u8>,
     /// Most host reads in a row while another operation waits; 0 for no limit.
     limit: u32,
     /// By unit: host reads started in a row while another operation waited, and collections begun until then.
     bursts: Vec<(u32, u32)>,
 }
 
-/// What waits for a unit first.
-struct First {
-    rank: u8,
-    op: OpId,
+/// Operations in a unit's queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Waiting {
+    by_class: ByClass<u32>,
+    /// Those for which a program or an erase may be suspended.
+    reads: u32,
 }
 
-impl First {
-    const NONE: Self = First { rank: u8::MAX, op: OpId::NONE };
+impl Waiting {
+    /// Whether an operation waits that is no host read.
+    fn any_other(&self) -> bool {
+        (0..CLASSES).any(|class| class != QueueClass::Rhost as usize && self.by_class[class] > 0)
+    }
 
-    /// Takes an operation that is served before this one.
-    fn offer(&mut self, rank: u8, op: OpId) {
-        if self.op.is_none() || rank < self.rank {
-            *self = First { rank, op };
+    fn count(&mut self, op: &Op, joins: bool) {
+        let change = |count: &mut u32| *count = if joins { *count + 1 } else { *count - 1 };
+        change(&mut self.by_class[class_of(op) as usize]);
+        if may_suspend(op) {
+            change(&mut self.reads);
         }
     }
 }
 
 impl DieQueues {
-    pub(super) fn new(knobs: &OrderKnobs, units: u32) -> Option<Box<Self>> {
-        let classes = knobs.die_queue.classes()?;
-        let mut ranks = [classes.len() as u8; CLASSES];
-        for (rank, class) in classes.iter().enumerate() {
-            ranks[*class as usize] = rank as u8;
-        }
-        Some(Box::new(DieQueues { ranks, limit: knobs.read_burst, bursts: vec![(0, 0); units as usize] }))
-    }
-
-    fn rank(&self, op: &Op) -> u8 {
-        self.ranks[class_of(op) as usize]
+    pub(super) fn new(rules: &Rules, knobs: &OrderKnobs, units: u32) -> Option<Box<Self>> {
+        let choice = knobs.die_queue.classes().map(|classes| {
+            let mut ranks = [classes.len() as u8; CLASSES];
+            for (rank, class) in classes.iter().enumerate() {
+                ranks[*class as usize] = rank as u8;
+            }
+            Choice { ranks, limit: knobs.read_burst, bursts: vec![(0, 0); units as usize] }
+        });
+        let waiting = vec![Waiting::default(); units as usize];
+        rules.counts.then(|| Box::new(DieQueues { choice, waiting }))
     }
 }
 
@@ -70,65 +88,133 @@ fn class_of(op: &Op) -> QueueClass {
     }
 }
 
-fn is_host_read(op: &Op) -> bool {
-    class_of(op) == QueueClass::Rhost
+/// Whether the array of a die may be needed for a waiting read of the host, or for one of its writes.
+fn may_suspend(op: &Op) -> bool {
+    op.class.like_host() && matches!(op.need, Need::Read | Need::Merge)
 }
 
 impl Ssd {
     /// The operation that a unit serves next, with its rank.
     #[inline(always)]
     pub(super) fn next_in_queue(&self, unit: UnitId) -> (u8, OpId) {
-        match &self.features.queues {
-            Some(queues) => self.next_by_class(queues, unit),
+        match self.features.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
+            Some(choice) => self.next_by_class(choice, unit),
             None => self.next_task(unit),
         }
     }
 
     #[inline(never)]
-    fn next_by_class(&self, queues: &DieQueues, unit: UnitId) -> (u8, OpId) {
-        let (mut read, mut other) = (First::NONE, First::NONE);
-        let mut at = self.kernel.dies[unit].queue.head();
-        while at.is_some() {
-            let op = &self.kernel.ops[at];
-            if is_host_read(op) { &mut read } else { &mut other }.offer(queues.rank(op), at);
-            at = op.next;
-        }
-        let state = &self.kernel.dies[unit];
-        let (mut burst, collections) = queues.bursts[unit.ix()];
-        if self.rules.collector_holds && state.collections != collections {
+    fn next_by_class(&self, choice: &Choice, unit: UnitId) -> (u8, OpId) {
+        const READS: usize = QueueClass::Rhost as usize;
+        let waiting = self.waiting(unit);
+        let best = |reads: bool| {
+            let present = (0..CLASSES).filter(|class| waiting.by_class[*class] > 0 && (reads || *class != READS));
+            present.map(|class| choice.ranks[class]).min()
+        };
+        let (mut burst, collections) = choice.bursts[unit.ix()];
+        if self.rules.collector_holds && self.kernel.dies[unit].collections != collections {
             // A collection was served meanwhile.
             burst = 0;
         }
-        if queues.limit > 0 && burst >= queues.limit && read.op.is_some() {
-            if other.op.is_some() {
-                return (other.rank, other.op);
+        if choice.limit > 0 && burst >= choice.limit && waiting.by_class[READS] > 0 {
+            if let Some(rank) = best(false) {
+                let is_first = |class: usize| class != READS && choice.ranks[class] == rank;
+                return (rank, self.first_in_queue(unit, |op| is_first(class_of(op) as usize)));
             }
             if self.host.anywhere.head().is_some() {
                 // The write at the head of the device-wide queue goes first.
-                return (u8::MAX, read.op);
+                return (u8::MAX, self.first_in_queue(unit, |op| class_of(op) as usize == READS));
             }
         }
-        // Between equal ranks, the one that arrived first: both are in one list, so their places in it decide.
-        if read.op.is_some() && other.op.is_some() && read.rank == other.rank {
-            return (read.rank, self.first_of(unit, read.op, other.op));
+        match best(true) {
+            None => (u8::MAX, OpId::NONE),
+            // Between equal ranks, the one that arrived first: both are in one list, so their places in it decide.
+            Some(rank) => (rank, self.first_in_queue(unit, |op| choice.ranks[class_of(op) as usize] == rank)),
         }
-        read.offer(other.rank, other.op);
-        (read.rank, read.op)
     }
 
-    /// Which of two operations is further ahead in a unit's queue.
-    fn first_of(&self, unit: UnitId, one: OpId, other: OpId) -> OpId {
+    /// The first operation of a unit's queue for which `wanted` holds; there is one.
+    pub(super) fn first_in_queue(&self, unit: UnitId, wanted: impl Fn(&Op) -> bool) -> OpId {
         let mut at = self.kernel.dies[unit].queue.head();
-        while at != one && at != other {
+        while !wanted(&self.kernel.ops[at]) {
+            steps::count();
             at = self.kernel.ops[at].next;
         }
         at
     }
 
+    /// What waits in a unit's queue, where that is counted.
+    #[inline(always)]
+    pub(super) fn waiting(&self, unit: UnitId) -> &Waiting {
+        let queues = self.features.queues.as_ref().expect("law: operations are counted by class here");
+        &queues.waiting[unit.ix()]
+    }
+
+    /// Whether a waiting read needs this unit's array, as far as is known now.
+    pub(super) fn read_waits(&self, unit: UnitId) -> bool {
+        let here = |page| self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)) == unit;
+        let (mut left, mut at) = (self.waiting(unit).reads, self.kernel.dies[unit].queue.head());
+        while left > 0 {
+            steps::count();
+            let op = &self.kernel.ops[at];
+            if may_suspend(op) {
+                if self.page_to_read(at).is_some_and(here) {
+                    return true;
+                }
+                left -= 1;
+            }
+            at = op.next;
+        }
+        false
+    }
+
+    /// An operation has joined a unit's queue, or left it.
+    #[inline(always)]
+    pub(super) fn note_queue(&mut self, op: OpId, unit: UnitId, joins: bool) {
+        if self.rules.counts {
+            self.count_queue(op, unit, joins);
+        }
+    }
+
+    #[inline(never)]
+    fn count_queue(&mut self, op: OpId, unit: UnitId, joins: bool) {
+        if let Some(queues) = &mut self.features.queues {
+            queues.waiting[unit.ix()].count(&self.kernel.ops[op], joins);
+        }
+    }
+
+    fn counted_in_queue(&self, unit: UnitId) -> Waiting {
+        let (mut waiting, mut at) = (Waiting::default(), self.kernel.dies[unit].queue.head());
+        while at.is_some() {
+            waiting.count(&self.kernel.ops[at], true);
+            at = self.kernel.ops[at].next;
+        }
+        waiting
+    }
+
+    /// Counts what waits anew: queues, or rules, are others.
+    pub(super) fn recount_queues(&mut self) {
+        for unit in (0..self.dev.geometry.units).map(UnitId) {
+            let waiting = self.counted_in_queue(unit);
+            if let Some(queues) = &mut self.features.queues {
+                queues.waiting[unit.ix()] = waiting;
+            }
+        }
+    }
+
+    /// Checks the counts of what waits.
+    pub(super) fn check_queues(&self) {
+        if let Some(queues) = &self.features.queues {
+            for (unit, waiting) in (0..).map(UnitId).zip(&queues.waiting) {
+                law_eq!(self.counted_in_queue(unit), *waiting, "law: what waits for unit {} is counted", unit.0);
+            }
+        }
+    }
+
     /// The rank of a write that any die may serve.
     pub(super) fn rank_in_queue(&self, op: OpId) -> u8 {
-        match &self.features.queues {
-            Some(queues) => queues.rank(&self.kernel.ops[op]),
+        match self.features.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
+            Some(choice) => choice.ranks[class_of(&self.kernel.ops[op]) as usize],
             None => self.rank(op, false),
         }
     }
@@ -136,7 +222,7 @@ impl Ssd {
     /// An operation has reached the head of its unit's queue. Counts host reads that start in a row.
     #[inline(always)]
     pub(super) fn note_burst(&mut self, op: OpId, unit: UnitId) {
-        if self.features.queues.is_some() {
+        if self.rules.by_class {
             self.counts_burst(op, unit);
         }
     }
@@ -148,16 +234,76 @@ impl Ssd {
             // Served from memory, moved to another die, or stalled.
             return;
         }
-        let mut others = self.host.anywhere.head().is_some();
-        let mut at = state.queue.head();
-        while at.is_some() && !others {
-            others = !is_host_read(&self.kernel.ops[at]);
-            at = self.kernel.ops[at].next;
-        }
-        let (collections, reads) = (state.collections, is_host_read(&self.kernel.ops[op]));
-        let Some(queues) = &mut self.features.queues else { return };
-        let (burst, before) = queues.bursts[unit.ix()];
+        let others = self.host.anywhere.head().is_some() || self.waiting(unit).any_other();
+        let (collections, reads) = (state.collections, class_of(&self.kernel.ops[op]) == QueueClass::Rhost);
+        let Some(choice) = self.features.queues.as_mut().and_then(|queues| queues.choice.as_mut()) else { return };
+        let (burst, before) = choice.bursts[unit.ix()];
         let burst = if self.rules.collector_holds && before != collections { 0 } else { burst };
-        queues.bursts[unit.ix()] = (if reads && others { burst + 1 } else { 0 }, collections);
+        choice.bursts[unit.ix()] = (if reads && others { burst + 1 } else { 0 }, collections);
+    }
+}
+
+/// Steps of searches that could grow with a queue or the number of planes, counted in tests.
+pub(super) mod steps {
+    #[cfg(test)]
+    thread_local!(pub(super) static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) });
+
+    #[inline(always)]
+    pub(in crate::engine) fn count() {
+        #[cfg(test)]
+        STEPS.set(STEPS.get() + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Check;
+    use crate::random::{below, stream};
+    use crate::request::{Request, RequestOp};
+    use crate::units::Nanos;
+
+    /// Steps of searches a flash operation, of a device that `reads` in a hundred of its requests.
+    fn steps_of(toml: &str, reads: u64) -> f64 {
+        let config = toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"));
+        let mut ssd = Ssd::new(&config, 1, Check::Off).unwrap_or_else(|error| panic!("{error}"));
+        ssd.set_closed(true);
+        let (mut rng, size) = (stream(1, "steps"), ssd.page_bytes());
+        let pages = ssd.capacity_bytes() / size;
+        steps::STEPS.set(0);
+        for _ in 0..6_000 {
+            if !ssd.accepts() {
+                ssd.run_until_room();
+            }
+            let op = if below(&mut rng, 100) < reads { RequestOp::Read } else { RequestOp::Write };
+            ssd.submit(Request { arrival: Nanos::ZERO, op, offset: below(&mut rng, pages) * size, bytes: size });
+        }
+        ssd.run();
+        steps::STEPS.get() as f64 / ssd.flash_operations() as f64
+    }
+
+    fn device(planes: u32, depth: u32, more: &str) -> String {
+        format!(
+            "geometry = {{ channels = 2, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = {planes}, blocks_per_plane = 24, pages_per_block = 16 }}
+            gc = {{ threshold = \"3 blocks\" }}
+            device = {{ over_provisioning = 0.35, queue_depth = {depth} }}
+            precondition = {{ mode = \"random\" }}\n{more}"
+        )
+    }
+
+    /// Writes wait in long queues, and no read does: nothing searches them. Where all planes are full, those that are due already
+    /// are not looked at again.
+    #[test]
+    fn no_search_grows_with_a_queue_or_with_planes() {
+        for more in [
+            "order.die_queue = \"read-first\"\nschemes.collector = \"queued\"",
+            "timing = { suspendable = \"program+erase\", suspend = \"20us\", resume = \"10us\" }",
+        ] {
+            let (short, long) = (steps_of(&device(1, 16, more), 0), steps_of(&device(1, 512, more), 0));
+            assert!(long <= 1.1 * short + 0.1, "{more}: {short} steps an operation at depth 16, {long} at 512");
+        }
+        let dynamic = "schemes.place = \"dynamic\"";
+        let (few, many) = (steps_of(&device(1, 32, dynamic), 0), steps_of(&device(8, 32, dynamic), 0));
+        assert!(many <= 2.0 * few + 0.5, "{few} steps an operation with 4 planes, {many} with 32");
     }
 }

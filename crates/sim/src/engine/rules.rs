@@ -77,6 +77,8 @@ pub(super) struct Rules {
     pub(super) memory: Nanos,
     /// Operations queue by class, or by kind of task.
     pub(super) queues: bool,
+    /// Operations that wait for a die are counted by class.
+    pub(super) counts: bool,
     /// They queue by class (`order.die_queue`), so there is no shadow clock: what goes first without GC is not known.
     pub(super) by_class: bool,
     /// The victim policy watches pages that are programmed or become invalid.
@@ -150,6 +152,7 @@ impl Rules {
             deep: config.device.queue_depth > 512,
             ports: geometry.channels as usize + links,
             queues: !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
+            counts: suspends || !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
             by_class: config.order.die_queue.classes().is_some(),
             watches: false,
             redirects: config.schemes.route.redirect().is_some(),

@@ -3,18 +3,25 @@
 use super::{Nanos, Ssd};
 use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Op, Verb};
-use crate::observe::{Completed, Held, LegRecord, Observer, Resource, Sample};
+use crate::observe::{Completed, Held, LegRecord, Observer, Resource, Sample, Slot, Watches};
 use crate::policy::MAX_PLANES;
 use crate::request::Request;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
-    /// Sets an observer.
+    /// Sets an observer. Shortcuts stay open as far as all that it watches stays exact.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.observer.sample_at = observer.sample_at();
-        self.observer.running_since = vec![Nanos::ZERO; self.kernel.dies.units.len()];
-        self.observer.observer = Some(observer);
-        self.set_fusing(false);
+        let watches = observer.watches();
+        let legs = watches.legs || watches.samples && observer.samples_dies();
+        self.observer = Slot {
+            watches: Watches { legs, ..watches },
+            since: self.now,
+            sample_at: if watches.samples { observer.sample_at() } else { Nanos::NEVER },
+            running_since: vec![Nanos::ZERO; self.kernel.dies.units.len()],
+            numbers: std::mem::take(&mut self.observer.numbers),
+            observer: Some(observer),
+        };
+        self.reopen();
     }
 
     /// Sets an observer on a copy that has not run since it was made of `from`, which is observed: legs in progress keep their
@@ -30,7 +37,7 @@ impl Ssd {
     /// Removes the observer and returns it.
     pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
         let observer = std::mem::take(&mut self.observer).observer;
-        self.set_fusing(true);
+        self.reopen();
         observer
     }
 
@@ -41,7 +48,7 @@ impl Ssd {
         sample
     }
 
-    /// By unit, who has held it for how long. Exact if the device has been observed from the start.
+    /// By unit, who has held it for how long. Exact if the device has had no shortcuts from the start.
     fn held_dies(&self) -> Vec<Held> {
         self.kernel.dies.units.iter().map(|unit| unit.held()).collect()
     }
@@ -57,34 +64,59 @@ impl Ssd {
         }
     }
 
-    /// The clock is about to reach or pass the time of the next sample.
+    /// The clock is about to move to `to`, which is not before the time of the next sample: takes the samples up to then. Returns
+    /// false if a leg that shared an event ends before, which comes first.
     #[cold]
-    pub(super) fn take_sample(&mut self, now: Nanos) {
-        let mut sample = self.sample_of(now);
+    pub(super) fn samples_up_to(&mut self, to: Nanos) -> bool {
+        self.stop_here();
+        if self.next_event() < to {
+            return false;
+        }
+        if let Some(observer) = &mut self.observer.observer {
+            observer.clock_moves(to);
+            self.observer.sample_at = observer.sample_at();
+        }
+        while self.observer.sample_at <= to {
+            let next = self.observer.sample_at;
+            self.take_sample(if next > self.observer.since { next } else { to });
+        }
+        true
+    }
+
+    fn take_sample(&mut self, at: Nanos) {
+        let mut sample = self.sample_of(at);
         if self.observer.observer.as_ref().is_some_and(|observer| observer.samples_dies()) {
             sample.dies = self.held_dies();
         }
         let Some(observer) = &mut self.observer.observer else { return };
         observer.sample(&sample);
         self.observer.sample_at = observer.sample_at();
-        law!(self.observer.sample_at > now, "an observer's sample times are ascending");
+        law!(self.observer.sample_at > at, "an observer's sample times are ascending");
+    }
+
+    /// Whether the end of a request is shown to anybody.
+    #[inline(always)]
+    pub(super) fn shows_completions(&self) -> bool {
+        self.observer.watches.completions
     }
 
     #[inline(always)]
-    pub(super) fn is_observed(&self) -> bool {
-        self.observer.observer.is_some()
+    pub(super) fn shows_arrivals(&self) -> bool {
+        self.observer.watches.arrivals
     }
 
     #[inline(always)]
     pub(super) fn watch_arrival(&mut self, number: u64, request: Request) {
-        if let Some(observer) = &mut self.observer.observer {
+        if self.shows_arrivals()
+            && let Some(observer) = &mut self.observer.observer
+        {
             observer.arrived(number, &request);
         }
     }
 
     #[inline(always)]
     pub(super) fn watch_completion(&mut self, completed: impl FnOnce(&Ssd) -> Completed) {
-        if self.observer.observer.is_some() {
+        if self.shows_completions() {
             let completed = completed(self);
             if let Some(observer) = &mut self.observer.observer {
                 observer.completed(&completed);
@@ -94,7 +126,7 @@ impl Ssd {
 
     /// A write is about to be acknowledged while its program is still running: its later legs need the index of its request.
     pub(super) fn watch_early_acknowledgement(&mut self, id: OpId) {
-        if self.observer.observer.is_some() {
+        if self.observer.watches.legs {
             self.number_of(id);
         }
     }
@@ -102,7 +134,7 @@ impl Ssd {
     /// The array of a unit starts to work, or continues.
     #[inline(always)]
     pub(super) fn watch_array_start(&mut self, unit: UnitId) {
-        if self.observer.observer.is_some() {
+        if self.observer.watches.legs {
             self.observer.running_since[unit.ix()] = self.now;
         }
     }
@@ -110,7 +142,7 @@ impl Ssd {
     /// The array of a unit has finished, or is suspended.
     #[inline(always)]
     pub(super) fn watch_array_end(&mut self, unit: UnitId) {
-        if self.observer.observer.is_some() {
+        if self.observer.watches.legs {
             let (id, start) = (self.kernel.dies[unit].array(), self.observer.running_since[unit.ix()]);
             let op = &self.kernel.ops[id];
             if op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Decode) {
@@ -123,7 +155,7 @@ impl Ssd {
     /// A bus has been granted for this time.
     #[inline(always)]
     pub(super) fn watch_transfer(&mut self, id: OpId, bus: usize, time: Nanos) {
-        if self.observer.observer.is_some() {
+        if self.observer.watches.legs {
             let channels = self.dev.geometry.channels as usize;
             let resource = if bus < channels {
                 Resource::Channel(bus as u32)

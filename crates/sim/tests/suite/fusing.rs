@@ -6,7 +6,9 @@ use ssdlab_sim::policy::{Load, Victim, View};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
-use ssdlab_sim::{Check, Config, Extent, Marks, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Extent, Marks, Request, RequestOp, Ssd, Watches};
+
+use crate::common::{Eye, NO_LEGS, compare_shown};
 
 /// The block that was closed first of those with an invalid page: it depends on when blocks that GC fills are closed.
 #[derive(Clone)]
@@ -269,12 +271,26 @@ run = {{ {} }}
 }
 
 fn run(config: &Config, requests: &[Request], fusing: bool, pieces: bool, way: Way) -> Vec<String> {
+    run_seen(config, requests, fusing, pieces, (way, None))
+}
+
+/// The same with an observer, if there is one.
+fn run_seen(
+    config: &Config,
+    requests: &[Request],
+    fusing: bool,
+    pieces: bool,
+    (way, eye): (Way, Option<&Eye>),
+) -> Vec<String> {
     let mut ssd = Ssd::new(config, 7, if way.unchecked { Check::Off } else { Check::Full }).unwrap();
     if way.tenants {
         ssd.set_tenants(vec!["a".into(), "b".into()]);
     }
     ssd.set_fusing(fusing);
     ssd.set_closed(way.closed);
+    if let Some(eye) = eye {
+        ssd.observe(Box::new(eye.clone()));
+    }
     // All requests, each with its causes.
     ssd.collect_slowest(requests.len());
     let pages = ssd.capacity_bytes() / 512;
@@ -463,11 +479,19 @@ fn compare_worlds(about: About, seeds: u64) {
     assert!(ran * 2 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
 }
 
-/// Runs a world with and without shortcuts, at once and in pieces. Returns whether GC moved pages.
+/// Runs a world with and without shortcuts, at once and in pieces, and with observers that leave them open. Returns whether GC moved
+/// pages.
 fn compare(config: &Config, requests: &[Request], way: Way, seed: u64) -> bool {
     let mut moved = false;
     for pieces in [false, true] {
-        let apart = run(config, requests, false, pieces, way);
+        // The first sample is at a transfer's end, as others are by chance.
+        let eye = |watches| Eye::new(watches, Nanos(1024 * 7));
+        let all = eye(Watches::ALL);
+        let apart = run_seen(config, requests, false, pieces, (way, Some(&all)));
+        let less = eye([NO_LEGS, Watches::COMPLETIONS, Watches::SAMPLES][seed as usize % 3]);
+        let watched = run_seen(config, requests, true, pieces, (way, Some(&less)));
+        assert!(watched == apart, "seed {seed}, {way:?}, pieces {pieces}: an observer changed the results");
+        compare_shown(&all, &[&less]);
         let fused = run(config, requests, true, pieces, way);
         let same = fused.iter().zip(&apart).take_while(|(a, b)| a == b).count();
         if same < apart.len() {

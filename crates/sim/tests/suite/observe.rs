@@ -38,12 +38,10 @@ impl Observer for Watch {
     }
     fn sample(&mut self, sample: &Sample) {
         let sample_at = self.sample_at();
-        assert!(sample.at >= sample_at);
+        assert_eq!(sample.at, sample_at, "the time that it asked for");
         let mut seen = self.0.lock().unwrap();
         assert_eq!(sample.pending, seen.arrived - seen.completed.len() as u64);
-        while sample.at.0 >= 1_000_000 * (1 + seen.samples.len() as u64) {
-            seen.samples.push(sample.clone());
-        }
+        seen.samples.push(sample.clone());
     }
 }
 

@@ -54,6 +54,7 @@ impl Flash {
         count(&mut self.programmed);
         if full {
             state.open[Stream::Host as usize] = BlockId::NONE;
+            self.tightens(plane);
             self.close_if_full(open.ix());
         }
         if self.records {
@@ -136,6 +137,7 @@ impl Flash {
         self.programmed += u64::from(count);
         if written + count == self.pages_per_block {
             state.open[point] = BlockId::NONE;
+            self.tightens(plane);
             self.close_if_full(b);
         }
         if self.records {

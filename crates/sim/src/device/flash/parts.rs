@@ -33,6 +33,7 @@ impl Flash {
             undated: Vec::new(),
             changes: Vec::new(),
             copies: Vec::new(),
+            tight: vec![u64::MAX; self.tight.len()],
             ..*self
         }
     }
@@ -64,7 +65,9 @@ impl Flash {
             changes: _,
             copies: _,
             counted_copies: _,
+            tight: _,
         } = part;
+        self.tight.fill(u64::MAX);
         self.lpn_of = std::mem::take(&mut self.lpn_of).joined(lpn_of);
         self.valid.extend(valid);
         self.use_of.extend(use_of);

@@ -83,6 +83,17 @@ impl Line {
     }
 }
 
+/// Words of a set of sectors with any of these, and their bits there.
+fn words_of(sectors: Range<u32>) -> impl Iterator<Item = (usize, u64)> {
+    let Range { start, end } = sectors;
+    let below = |end: u32| if end < 64 { (1 << end) - 1 } else { u64::MAX };
+    let last = if start < end { end.div_ceil(64) } else { start / 64 };
+    (start / 64..last).map(move |word| {
+        let (from, to) = (start.saturating_sub(word * 64), end - word * 64);
+        (word as usize, below(to) & !below(from))
+    })
+}
+
 /// All lines.
 #[derive(Clone)]
 pub(super) struct Lines {
@@ -143,11 +154,11 @@ impl Lines {
 
     /// A line has these sectors now, too.
     pub(super) fn add(&mut self, line: u32, sectors: Range<u32>) {
+        let bits = self.bits_mut(line);
         let mut more = 0;
-        for sector in sectors {
-            let word = &mut self.bits_mut(line)[sector as usize / 64];
-            more += u32::from(*word >> (sector % 64) & 1 == 0);
-            *word |= 1 << (sector % 64);
+        for (word, mask) in words_of(sectors) {
+            more += (mask & !bits[word]).count_ones();
+            bits[word] |= mask;
         }
         self.all[line as usize].lacking -= more;
     }
@@ -158,10 +169,9 @@ impl Lines {
     }
 
     /// Whether a line has all of these sectors.
-    pub(super) fn has(&self, line: u32, mut sectors: Range<u32>) -> bool {
+    pub(super) fn has(&self, line: u32, sectors: Range<u32>) -> bool {
         let bits = self.bits(line);
-        self.all[line as usize].lacking == 0
-            || sectors.all(|sector| bits[sector as usize / 64] >> (sector % 64) & 1 == 1)
+        self.all[line as usize].lacking == 0 || words_of(sectors).all(|(word, mask)| bits[word] & mask == mask)
     }
 
     fn clean_turn(&self, line: u32) -> Turn {
@@ -297,5 +307,22 @@ impl Lines {
         self.clean.clear();
         self.ready.clear();
         (self.dirty, self.issued) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_hold_exactly_the_sectors_of_a_range() {
+        for start in 0..200 {
+            for end in start..200 {
+                let bits = words_of(start..end).flat_map(|(word, mask)| {
+                    (0..64).filter(move |bit| mask >> bit & 1 == 1).map(move |bit| word as u32 * 64 + bit)
+                });
+                assert!(bits.eq(start..end), "{start}..{end}");
+            }
+        }
     }
 }

@@ -610,6 +610,7 @@ impl Ssd {
                 self.gc.planes[plane.ix()].stalled.remove(ops, op);
             } else if unit.is_some() {
                 self.kernel.dies[unit].queue.remove(ops, op);
+                self.note_queue(op, unit, false);
             } else {
                 self.host.anywhere.remove(ops, op);
             }

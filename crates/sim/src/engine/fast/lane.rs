@@ -5,7 +5,7 @@
 //! does not have, and looks each value up once. If it meets anything else, such as a page that has moved or an overlapping write,
 //! it falls back to the general path. Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
-use crate::blame::{Cause, ExtraBlame};
+use crate::blame::Cause;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
@@ -516,8 +516,8 @@ impl Ssd {
     fn page_leaves(&mut self, id: OpId, (request, single): (RequestId, bool), latency: Option<u64>) {
         let Some(latency) = latency else { return self.count_page_in_lane(id) };
         self.note_done(request, latency);
-        if self.stats.keeps_slowest {
-            self.keep_slow(request, id, ExtraBlame::default(), latency);
+        if self.stats.keeps_slowest || self.shows_completions() {
+            self.show_done(request, id, latency);
         }
         self.kernel.idle_rounds = 0;
         self.host.outstanding -= 1;

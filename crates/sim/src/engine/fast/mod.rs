@@ -10,6 +10,7 @@ mod legs;
 mod pauses;
 mod promises;
 mod reads;
+mod report;
 mod steps;
 mod turns;
 
@@ -17,6 +18,7 @@ pub(super) use booked::{BOOKED, Bookings};
 pub(super) use chains::Chains;
 pub(super) use joint::Joint;
 pub(super) use legs::FUSED;
+pub use report::{ClosedShortcut, Shortcuts};
 
 use super::Ssd;
 use super::spine::merge::SECTOR;
@@ -33,6 +35,8 @@ use crate::units::Nanos;
 /// The shortcuts of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FastPaths {
+    /// Whether any may be open ([`Ssd::set_fusing`]).
+    pub(super) allowed: bool,
     /// A transfer into a held die and the array after it share an event; an event with one consequence needs no round.
     pub(super) legs: bool,
     /// A page that GC moves out and back in shares an event.
@@ -66,7 +70,24 @@ pub(super) struct FastPaths {
 }
 
 impl FastPaths {
+    /// The shortcuts that a configuration and its victim policy allow.
+    fn of_device(config: &Config, geometry: &geometry::Geometry, victim: &AnyVictim) -> Self {
+        let mut paths = Self::of(config, geometry);
+        let stays_in_plane = victim.policy_ref().stays_in_plane();
+        // A fused move takes its page and counts its program when it ends: other planes' pages and the load lag behind.
+        paths.moves &= stays_in_plane;
+        paths.chains &= stays_in_plane;
+        paths.joint &= stays_in_plane;
+        paths.alone &= stays_in_plane;
+        paths.pauses &= stays_in_plane;
+        paths.turns &= stays_in_plane;
+        // A policy that draws numbers takes them in the order of all planes' collections.
+        paths.parts &= stays_in_plane && !victim.draws() && !matches!(victim, AnyVictim::Outside(_));
+        paths
+    }
+
     pub(super) const NONE: FastPaths = FastPaths {
+        allowed: false,
         legs: false,
         moves: false,
         chains: false,
@@ -298,6 +319,7 @@ impl FastPaths {
             && no_raid
             && no_copies;
         FastPaths {
+            allowed: true,
             legs,
             moves,
             chains,
@@ -318,23 +340,22 @@ impl FastPaths {
 }
 
 impl Ssd {
-    /// Enables or disables shortcuts. They are enabled by default, and disabled while an observer is set. For tests and
+    /// Enables or disables shortcuts. They are enabled by default, and disabled while an observer watches legs. For tests and
     /// measurements: results do not change.
     pub fn set_fusing(&mut self, fusing: bool) {
         self.unfuse_all();
         let plain = self.features.failures.is_none() && !self.rules.watches && !self.rules.tenants && !self.rules.mixed;
-        let open = fusing && plain && self.observer.observer.is_none();
-        self.fast = if open { FastPaths::of(&self.config, &self.dev.geometry) } else { FastPaths::NONE };
-        let stays_in_plane = self.schemes.victim.policy_ref().stays_in_plane();
-        // A fused move takes its page and counts its program when it ends: other planes' pages and the load lag behind.
-        self.fast.moves &= stays_in_plane;
-        self.fast.chains &= stays_in_plane;
-        self.fast.joint &= stays_in_plane;
-        self.fast.alone &= stays_in_plane;
-        self.fast.pauses &= stays_in_plane;
-        self.fast.turns &= stays_in_plane;
-        // A policy that draws numbers takes them in the order of all planes' collections.
-        let alone = stays_in_plane && self.schemes.victim.generator().is_none();
-        self.fast.parts &= alone && !matches!(self.schemes.victim, AnyVictim::Outside(_));
+        let open = fusing && plain && !self.observer.watches.legs;
+        let paths = if open {
+            FastPaths::of_device(&self.config, &self.dev.geometry, &self.schemes.victim)
+        } else {
+            FastPaths::NONE
+        };
+        self.fast = FastPaths { allowed: fusing, ..paths };
+    }
+
+    /// What closes shortcuts has changed.
+    pub(super) fn reopen(&mut self) {
+        self.set_fusing(self.fast.allowed);
     }
 }

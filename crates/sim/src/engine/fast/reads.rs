@@ -14,7 +14,7 @@ impl Ssd {
     /// it did. Equals [`Ssd::round`].
     #[inline(never)]
     pub(in crate::engine) fn round_of_reads(&mut self, time: Nanos) -> bool {
-        if !self.all_booked() || time >= self.observer.sample_at {
+        if !self.all_booked() {
             return false;
         }
         self.read_round(time);
@@ -28,6 +28,9 @@ impl Ssd {
             self.kernel.batch.clear();
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
+            if self.shows_completions() && self.kernel.batch.len() > 1 {
+                self.sort_batch();
+            }
             let batch = std::mem::take(&mut self.kernel.batch);
             for number in &batch {
                 // Arrays have the first numbers.

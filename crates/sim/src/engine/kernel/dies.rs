@@ -132,7 +132,7 @@ pub(in crate::engine) struct Unit {
     interrupted: Nanos,
     /// Total time held by write-backs of the write cache.
     cached: u64,
-    /// Total time held by host operations, without those of the fast lane: exact while the device is observed, which closes the lane.
+    /// Total time held by host operations, without those of the fast lane: exact while the lane is closed, as it is for an observer of dies.
     host: u64,
     /// The plane of the last dynamic write, by index in the unit.
     pub(in crate::engine) token: u32,

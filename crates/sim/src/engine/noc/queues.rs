@@ -42,9 +42,7 @@ impl Ssd {
 
     /// The first task of the first queue of a unit that is not empty, and the rank of the queue.
     pub(in crate::engine) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
-        let planes = 0..self.dev.geometry.planes_per_unit;
-        let mut planes = planes.map(|k| self.dev.geometry.plane_of_unit(unit, k));
-        let short = self.rules.hard_floor > 0 && planes.any(|plane| self.below_hard_floor(plane));
+        let short = self.unit_below_hard_floor(unit);
         let mut best = (u8::MAX, OpId::NONE);
         let mut at = self.kernel.dies[unit].queue.head();
         while at.is_some() {

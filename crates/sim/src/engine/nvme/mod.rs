@@ -221,7 +221,7 @@ impl Ssd {
                 self.rules.tenants = true;
                 self.rules.sorts_waits = true;
                 self.kernel.ops.count_tenants();
-                self.set_fusing(true);
+                self.reopen();
             }
         }
     }

@@ -220,6 +220,7 @@ impl Ssd {
                 if step.is_none() {
                     break;
                 }
+                self.note_queue(step, unit, false);
                 self.gc.jobs.remove(self.kernel.ops[step].job.0);
                 self.kernel.ops.remove(step);
             }

@@ -181,9 +181,19 @@ impl Ssd {
         completed(&record.request, record.index, record.measured, end_of.uncorrectable, &end, more, self.now)
     }
 
+    /// A request in the lane completes now: keeps it if it may be among the slowest, and shows it to an observer.
+    #[inline(never)]
+    pub(in crate::engine) fn show_done(&mut self, id: RequestId, last: OpId, latency: u64) {
+        let extras = ExtraBlame::default();
+        if self.stats.keeps_slowest {
+            self.keep_slow(id, last, extras, latency);
+        }
+        self.watch_completion(|ssd| ssd.completion_of(id, last, extras));
+    }
+
     /// Keeps a request that may be among the slowest.
     #[cold]
-    pub(in crate::engine) fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame, latency: u64) {
+    fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame, latency: u64) {
         let record = &self.host.requests[id];
         let stats = match record.request.op {
             RequestOp::Read => &self.stats.read,

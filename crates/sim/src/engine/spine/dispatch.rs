@@ -250,8 +250,9 @@ impl Ssd {
         } else {
             queue.pop(&self.kernel.ops);
         }
+        self.note_queue(first, unit, false);
         if self.rules.deep {
-            let next = queue.head();
+            let next = self.kernel.dies[unit].queue.head();
             self.expect_next(next, self.kernel.ops[first].request);
         }
         self.select(first, unit);
@@ -282,6 +283,7 @@ impl Ssd {
         let op =
             self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |op| op.class == Class::Gc && op.job.is_none());
         if op.is_some() {
+            self.note_queue(op, unit, false);
             self.select(op, unit);
         }
         op.is_some()
@@ -445,6 +447,7 @@ impl Ssd {
         let age = self.kernel.ops[op].age;
         let left = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |o| o.class == Class::Host && o.age == age);
         debug_assert_eq!(left, op);
+        self.note_queue(op, unit, false);
     }
 
     /// The page that the next operation in the queue reads, if it can share a multi-plane read of its request with `pages`.
@@ -622,6 +625,7 @@ impl Ssd {
         } else {
             if lines {
                 self.kernel.dies[unit].queue.remove(&mut self.kernel.ops, next);
+                self.note_queue(next, unit, false);
             } else {
                 self.leave_line(next, unit);
             }

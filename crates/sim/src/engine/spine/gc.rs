@@ -7,6 +7,7 @@ use crate::device::transaction::{Class, Fifo, Op, Verb};
 use crate::engine::cache::For;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
+use crate::engine::queues::steps;
 use crate::engine::report::load;
 use crate::engine::{Pause, Running, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
@@ -38,14 +39,17 @@ impl Ssd {
     #[inline(never)]
     fn due_plane_of_scope(&self, plane: PlaneId) -> Option<PlaneId> {
         let geometry = &self.dev.geometry;
-        let chip = geometry.chip_of(plane);
-        let in_scope = |p: &PlaneId| self.config.gc.scope == Scope::Device || geometry.chip_of(*p) == chip;
-        let planes = || (0..geometry.planes).map(PlaneId).filter(in_scope);
-        let free: u64 = planes().map(|p| u64::from(self.dev.flash.free_pages(p))).sum();
+        let (device, flash) = (self.config.gc.scope == Scope::Device, &self.dev.flash);
+        let free = match device {
+            true => flash.free_total(),
+            false => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
+        };
         if free >= u64::from(self.rules.gc_floor) {
             return None;
         }
-        planes()
+        (0..geometry.planes)
+            .map(PlaneId)
+            .filter(|p| device || geometry.chip_of(*p) == geometry.chip_of(plane))
             .filter(|p| !self.gc.planes[p.ix()].claimed && self.has_garbage(*p))
             .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
@@ -81,7 +85,13 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn claim_full_planes(&mut self) -> bool {
         let mut collected = false;
-        for plane in (0..self.dev.geometry.planes).map(PlaneId) {
+        let mut from = PlaneId(0);
+        while let Some(plane) = self.dev.flash.next_tight(from) {
+            from = PlaneId(plane.0 + 1);
+            steps::count();
+            if self.gc.planes[plane.ix()].claimed && self.gc.postponed.is_none() {
+                continue;
+            }
             let full = self.dev.flash.next_offset(plane, Stream::Host).is_none();
             if full && self.gc.postponed.is_some() {
                 self.forces(plane);
@@ -89,6 +99,9 @@ impl Ssd {
             if full && !self.gc.planes[plane.ix()].claimed && self.has_garbage(plane) {
                 self.claim(plane);
                 collected |= self.dev.flash.next_offset(plane, Stream::Host).is_some();
+            }
+            if !full {
+                self.dev.flash.has_room(plane);
             }
         }
         collected

@@ -382,7 +382,7 @@ impl Ssd {
             if self.host.closed {
                 self.arrives();
                 next.request.arrival = self.now;
-                if self.is_observed() {
+                if self.shows_arrivals() {
                     self.watch_arrival(self.host.admitted, next.request);
                 }
             } else {
@@ -996,6 +996,7 @@ impl Ssd {
         } else {
             state.queue.push(&mut self.kernel.ops, op);
         }
+        self.note_queue(op, unit, true);
         if self.rules.sorts_waits {
             self.note_ledgers(op, unit);
         }

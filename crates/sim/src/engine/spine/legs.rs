@@ -539,19 +539,6 @@ impl Ssd {
         self.kernel.timers.set(Timer::Array(unit), gone);
     }
 
-    /// Whether a waiting read needs this unit's array, as far as is known now.
-    fn read_waits(&self, unit: UnitId) -> bool {
-        let here = |page| self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)) == unit;
-        let mut at = self.kernel.dies[unit].queue.head();
-        while at.is_some() {
-            if self.kernel.ops[at].class.like_host() && self.page_to_read(at).is_some_and(here) {
-                return true;
-            }
-            at = self.kernel.ops[at].next;
-        }
-        false
-    }
-
     /// The suspension is complete: the array is free for one read, which dispatch selects after this moment's arrivals.
     #[inline(never)]
     fn suspended(&mut self, unit: UnitId) {
@@ -570,6 +557,7 @@ impl Ssd {
             if read.is_none() {
                 return self.resume(unit);
             }
+            self.note_queue(read, unit, false);
             self.select(read, unit);
             if self.kernel.dies[unit].array().is_some() {
                 return;

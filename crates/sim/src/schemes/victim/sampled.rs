@@ -8,6 +8,11 @@ use crate::schemes::{AnyVictim, scheme};
 use crate::units::{BlockId, PlaneId};
 
 impl AnyVictim {
+    /// Whether the policy draws numbers.
+    pub(crate) fn draws(&self) -> bool {
+        matches!(self, AnyVictim::DChoices(_) | AnyVictim::Random(_) | AnyVictim::RandomPlus(_))
+    }
+
     /// The generator that the policy draws from; none if it draws nothing.
     pub(crate) fn generator(&mut self) -> Option<&mut Xoshiro256PlusPlus> {
         match self {

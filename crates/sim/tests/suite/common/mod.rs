@@ -10,7 +10,7 @@ use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::power::PowerCut;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Config, Extent, Marks, Observer, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Completed, Config, Extent, Marks, Observer, Request, RequestOp, Sample, Ssd, Watches};
 
 /// A configuration from TOML.
 pub fn config(toml: &str) -> Config {
@@ -37,7 +37,74 @@ impl Observer for Log {
     }
 }
 
-/// A device with the full oracle that records all completed requests, beside one that nobody watches.
+/// What an observer gets, in its order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shown {
+    Arrived(String),
+    Completed(String),
+    Sampled(String),
+}
+
+impl Shown {
+    fn is_of(&self, watches: Watches) -> bool {
+        match self {
+            Shown::Arrived(_) => watches.arrivals,
+            Shown::Completed(_) => watches.completions,
+            Shown::Sampled(_) => watches.samples,
+        }
+    }
+}
+
+/// Keeps what it is shown, and takes samples at ever longer distances.
+#[derive(Clone)]
+pub struct Eye {
+    watches: Watches,
+    shown: Arc<Mutex<(Vec<Shown>, Nanos)>>,
+}
+
+impl Eye {
+    /// `first`: time of its first sample.
+    pub fn new(watches: Watches, first: Nanos) -> Self {
+        Eye { watches, shown: Arc::new(Mutex::new((Vec::new(), first))) }
+    }
+
+    fn note(&self, shown: Shown) {
+        self.shown.lock().unwrap().0.push(shown);
+    }
+
+    /// What it has been shown since it was last asked.
+    fn take(&self) -> Vec<Shown> {
+        std::mem::take(&mut self.shown.lock().unwrap().0)
+    }
+}
+
+impl Observer for Eye {
+    fn watches(&self) -> Watches {
+        self.watches
+    }
+    fn arrived(&mut self, number: u64, request: &Request) {
+        self.note(Shown::Arrived(format!("{number} {request:?}")));
+    }
+    fn completed(&mut self, request: &Completed) {
+        self.note(Shown::Completed(format!("{request:?}")));
+    }
+    fn sample_at(&self) -> Nanos {
+        self.shown.lock().unwrap().1
+    }
+    fn sample(&mut self, sample: &Sample) {
+        self.note(Shown::Sampled(format!("{sample:?}")));
+        self.shown.lock().unwrap().1 = Nanos(sample.at.0 + 7_777 + sample.at.0 / 64);
+    }
+}
+
+/// An observer that watches all of a device for which shortcuts can stay open.
+pub const NO_LEGS: Watches = Watches { legs: false, ..Watches::ALL };
+
+/// What other devices are watched for beside the one under test.
+const LESS: [Watches; 3] = [Watches::COMPLETIONS, Watches::SAMPLES, NO_LEGS];
+
+/// A device with the full oracle that records all completed requests, beside one that nobody watches and some of which less is
+/// watched.
 pub struct Dut {
     pub ssd: Twins,
     log: Log,
@@ -60,8 +127,15 @@ impl Dut {
     fn beside(config: &Config, seed: u64, check: Check) -> Self {
         let device = |check| Ssd::new(config, seed, check).unwrap_or_else(|error| panic!("{error}"));
         let (mut watched, log) = (device(Check::Full), Log::default());
-        watched.observe(Box::new(log.clone()));
-        Dut { ssd: Twins { watched, plain: device(check) }, log }
+        let eye = |watches| Eye::new(watches, Nanos(5_000));
+        let all = Both(log.clone(), eye(Watches::ALL));
+        watched.observe(Box::new(all.clone()));
+        let less = LESS.map(|watches| {
+            let (mut ssd, eye) = (device(check), eye(watches));
+            ssd.observe(Box::new(eye.clone()));
+            (ssd, eye)
+        });
+        Dut { ssd: Twins { watched, all: Some(all.1), plain: device(check), less, stops: Cell::new(0) }, log }
     }
 
     fn submit(&mut self, request: Request) {
@@ -104,11 +178,36 @@ impl Dut {
     }
 }
 
-/// The same device twice. One is watched and checked, so it takes no shortcuts; the other one takes all that it may. Whatever
-/// changes one changes both: a call that is missing here does not compile. Whenever they stop, they must agree.
+#[derive(Clone)]
+struct Both(Log, Eye);
+
+impl Observer for Both {
+    fn arrived(&mut self, number: u64, request: &Request) {
+        self.1.arrived(number, request);
+    }
+    fn completed(&mut self, request: &Completed) {
+        self.0.completed(request);
+        self.1.completed(request);
+    }
+    fn sample_at(&self) -> Nanos {
+        self.1.sample_at()
+    }
+    fn sample(&mut self, sample: &Sample) {
+        self.1.sample(sample);
+    }
+}
+
+/// The same device several times. One is watched and checked, so it takes no shortcuts; one that nobody watches takes all that it
+/// may, and so do others as far as what is watched of them allows. Whatever changes one changes all: a call that is missing here
+/// does not compile. Whenever they stop, they must agree, and so must what they have shown.
 pub struct Twins {
     watched: Ssd,
+    /// What it has shown, unless a test has set another observer.
+    all: Option<Eye>,
     plain: Ssd,
+    less: [(Ssd, Eye); 3],
+    /// How often they have stopped.
+    stops: Cell<u32>,
 }
 
 impl Deref for Twins {
@@ -121,8 +220,10 @@ impl Deref for Twins {
 
 impl Twins {
     fn both<T: PartialEq + std::fmt::Debug>(&mut self, mut change: impl FnMut(&mut Ssd) -> T) -> T {
-        let [watched, plain] = [&mut self.watched, &mut self.plain].map(&mut change);
-        assert_eq!(watched, plain, "what is returned to a test without shortcuts, and with them");
+        let watched = change(&mut self.watched);
+        for plain in self.less.iter_mut().map(|(ssd, _)| ssd).chain([&mut self.plain]) {
+            assert_eq!(watched, change(plain), "what is returned to a test without shortcuts, and with them");
+        }
         watched
     }
 
@@ -131,10 +232,21 @@ impl Twins {
             let counted = (ssd.now(), ssd.completed(), ssd.flash_operations(), ssd.sample().flash);
             format!("{counted:?} {:?}", summary(ssd))
         };
-        let (watched, plain) = (told(&self.watched), told(&self.plain));
-        if watched != plain {
-            let differ: Vec<_> = watched.split(", ").zip(plain.split(", ")).filter(|(a, b)| a != b).collect();
-            panic!("without shortcuts, and with them: {differ:#?}");
+        let watched = told(&self.watched);
+        self.stops.set(self.stops.get() + 1);
+        // Some tests stop thousands of times: that takes long.
+        let compared = if self.stops.get().is_power_of_two() { &self.less[..] } else { &[] };
+        for plain in compared.iter().map(|(ssd, _)| ssd).chain([&self.plain]) {
+            let plain = told(plain);
+            if watched != plain {
+                let differ: Vec<_> = watched.split(", ").zip(plain.split(", ")).filter(|(a, b)| a != b).collect();
+                panic!("without shortcuts, and with them: {differ:#?}");
+            }
+        }
+        let less = self.less.each_ref().map(|(_, eye)| eye);
+        match &self.all {
+            Some(all) => compare_shown(all, &less),
+            None => less.iter().for_each(|eye| _ = eye.take()),
         }
     }
 
@@ -155,6 +267,7 @@ impl Twins {
     /// Another observer of the watched one.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.watched.observe(observer);
+        self.all = None;
     }
 
     pub fn submit(&mut self, request: Request) {
@@ -198,6 +311,21 @@ impl Twins {
 
     pub fn end_loop(&mut self, tenant: u8) {
         self.both(|ssd| ssd.end_loop(tenant));
+    }
+}
+
+/// Observers that watch less, so that shortcuts stay open, get the same of that as one that watches all, since they were last asked.
+pub fn compare_shown(all: &Eye, less: &[&Eye]) {
+    let all = all.take();
+    for eye in less {
+        let (own, less) = (all.iter().filter(|shown| shown.is_of(eye.watches)), eye.take());
+        let same = own.clone().zip(&less).take_while(|(a, b)| a == b).count();
+        assert!(
+            own.clone().count() == same && less.len() == same,
+            "what is shown without shortcuts, and with them, after {same}: {:#?}\n{:#?}",
+            own.clone().nth(same),
+            less.get(same)
+        );
     }
 }
 
