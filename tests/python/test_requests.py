@@ -357,15 +357,15 @@ def test_a_stream_is_read_as_far_as_its_limit() -> None:
 def test_a_column_of_streams_is_that_of_files(small: sl.Config, tmp_path: Path) -> None:
     queues = small.set("nvme", {"arbitration": "rr", "queues": [{"name": "a", "match": {"stream": ["1"]}}, {"name": "b", "match": "rest"}]})
     rows = {
-        "time_ns": np.arange(60, dtype="u8") * 1000,
+        "time_ns": np.arange(60, dtype="i8") * 1000,
         "op": ["read", "write"] * 30,
-        "offset": np.arange(60, dtype="u8") * 4096,
-        "bytes": np.full(60, 4096, "u4"),
+        "offset": np.arange(60, dtype="i8") * 4096,
+        "bytes": np.full(60, 4096, "i8"),
         "stream": np.array([1, 1, 2] * 20, "i4"),
     }
     pq.write_table(pa.table(rows), tmp_path / "t.parquet")
     file = sl.run(queues, trace=tmp_path / "t.parquet").summary
-    assert [queue["requests"]["read"] + queue["requests"]["write"] for queue in file["nvme"]["queues"].values()] == [40, 20]
+    assert [own["requests"]["read"] + own["requests"]["write"] for own in file["tenants"].values()] == [40, 20]
     for table in (rows, pa.table(rows), pl.DataFrame(rows)):
         assert sl.run(queues, trace=table).summary == file
     for wrong in (np.full(60, -1), np.full(60, 2**32)):

@@ -83,21 +83,6 @@ fn cautions_carry_the_numbers_of_variants() {
     assert_eq!(of(Doubt::NoGc), Some(without));
 }
 
-/// One seed of several is enough for a caution.
-#[test]
-fn a_caution_holds_if_one_seed_has_it() {
-    for limit in (100..1_500).step_by(3) {
-        let done = compare(&["precondition.mode=none"], limit, 1, &()).unwrap();
-        let collects: Vec<bool> = done.rows[0].outcomes.iter().map(|one| one.summary.gc.collections > 0).collect();
-        if collects[0] != collects[1] {
-            let caution = done.cautions().into_iter().find(|caution| caution.what == Doubt::NoGc);
-            assert_eq!(caution.map(|caution| caution.variants), Some(vec![1]));
-            return;
-        }
-    }
-    panic!("no length at which GC runs with one seed alone");
-}
-
 /// What tables do not show is no part of the family of their tests.
 #[test]
 fn hidden_differences_are_not_judged() {
