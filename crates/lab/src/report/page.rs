@@ -548,7 +548,8 @@ fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
                 Cell::Real(value) => ssdlab_figures::scale::plain(*value, if value.abs() < 10.0 { 6 } else { 2 }),
                 other => name(&other.text()),
             };
-            let _ = write!(out, "<td>{}", parted(&html(&text)));
+            // An interval may be broken between its ends.
+            let _ = write!(out, "<td>{}", html(&text).replace("..", "..<wbr>"));
         }
     }
     out.push_str("</table></div>");
@@ -565,16 +566,13 @@ fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
     }
 }
 
-/// A text that may be broken between the parts of a name, and between the ends of an interval.
-fn parted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
+/// A heading that may be broken between the parts of its name.
+fn parted(heading: &str) -> String {
+    let mut out = String::with_capacity(heading.len());
+    let mut rest = heading.chars().peekable();
     while let Some(c) = rest.next() {
         out.push(c);
-        if c == '_'
-            || (out.ends_with("..") && rest.peek().is_some_and(char::is_ascii_digit))
-            || (c == '.' && rest.peek().is_some_and(|next| next.is_alphabetic()))
-        {
+        if c == '_' || (c == '.' && rest.peek().is_some_and(|next| next.is_alphabetic())) {
             out.push_str("<wbr>");
         }
     }
