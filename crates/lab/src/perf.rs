@@ -36,8 +36,9 @@ pub struct Perf {
     pub flash_operations_per_cpu_s: f64,
     /// Peak resident memory; null where the system does not report it.
     pub peak_rss_bytes: Option<u64>,
-    /// Shortcuts of the simulation, as they were during the replay: which are open, and what closes the others.
-    pub shortcuts: Shortcuts,
+    /// Shortcuts of the simulation, as they were during the replay: which are open, and what closes the others; null unless somebody
+    /// asks, because it takes longer to find than a short run.
+    pub shortcuts: Option<Shortcuts>,
 }
 
 impl Perf {
@@ -47,7 +48,7 @@ impl Perf {
         simulation: (Moment, Moment),
         requests: u64,
         flash_operations: u64,
-        shortcuts: Shortcuts,
+        shortcuts: Option<Shortcuts>,
     ) -> Perf {
         let now = Moment::now();
         let cpu_s = now.cpu.as_secs_f64();

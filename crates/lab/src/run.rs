@@ -339,7 +339,7 @@ impl Ready {
         })?;
         let simulated_to = Moment::now();
         progress.simulated();
-        let shortcuts = device.shortcuts();
+        let shortcuts = perf_file.is_some().then(|| device.shortcuts());
 
         let mut outcome = Outcome::new(&device, &input, config, how.seed);
         if let Some(alone) = &alone {

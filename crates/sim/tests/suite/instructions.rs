@@ -44,8 +44,8 @@ fn count(cases: &[(&str, &str, &[&str], u64)]) {
         let (twice, many) = instructions(case, more, options, 2).expect("valgrind was here");
         let each = (twice - once) / (many - few);
         let more = more.replace('\n', ", ");
-        let named: Vec<&str> =
-            [case, more.as_str()].into_iter().chain(options.iter()).filter(|part| !part.is_empty()).copied().collect();
+        let parts = [case, more.as_str()].into_iter().chain(options.iter().copied());
+        let named: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         let line = format!("{}: {each} instructions a counted operation, at most {most}", named.join(", "));
         eprintln!("{line}");
         if each > *most {
