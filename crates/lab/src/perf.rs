@@ -36,7 +36,7 @@ pub struct Perf {
     pub flash_operations_per_cpu_s: f64,
     /// Peak resident memory; null where the system does not report it.
     pub peak_rss_bytes: Option<u64>,
-    /// Shortcuts of the simulation, as they were during the replay: which are open, and what closes the others; null unless somebody
+    /// Shortcuts of the simulation, as they were during the replay: which are open, and what closes the others; null unless `--perf`
     /// asks, because it takes longer to find than a short run.
     pub shortcuts: Option<Shortcuts>,
 }

@@ -5,7 +5,7 @@
 //!
 //! `--all` includes the cases that take minutes and gigabytes: 1 TiB, ageing, growth. A device is built once a case, and copied.
 //!
-//! `--watch` sets an observer that adds up what it sees of each request, as a file of requests does before it is written.
+//! `--watch` sets an observer that adds up what it gets of each request, as a file of requests does before it is written.
 //!
 //! `--roof` is what a write costs, in ns, in a program that does nothing but pop and set an event and update its state, measured
 //! in the same minutes; the share of it that each case reaches is printed beside it.
@@ -211,7 +211,7 @@ struct How {
     fusing: bool,
     /// Whether latencies are collected by bucket, as for a printed table.
     histograms: bool,
-    /// Whether somebody sees each request.
+    /// Whether an observer sees each request.
     watch: bool,
 }
 

@@ -192,7 +192,7 @@ impl Ssd {
         waiting
     }
 
-    /// Counts what waits anew: queues, or rules, are others.
+    /// Counts what waits from the queues themselves, after they or the rules have changed as a whole.
     pub(super) fn recount_queues(&mut self) {
         for unit in (0..self.dev.geometry.units).map(UnitId) {
             let waiting = self.counted_in_queue(unit);
