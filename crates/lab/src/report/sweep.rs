@@ -127,6 +127,12 @@ impl Point {
         let doubts = [(self.overloaded, "overloaded"), (self.unsteady, "not steady")];
         doubts.into_iter().filter_map(|(holds, what)| holds.then_some(what)).collect::<Vec<_>>().join(", ")
     }
+
+    /// One of its runs ended: what is doubtful in one is doubtful in all.
+    fn doubt(&mut self, summary: &Value) {
+        self.overloaded |= summary.get("overload").is_some();
+        self.unsteady |= summary["write_amplification_halves"]["steady"] == false;
+    }
 }
 
 /// A measure by point.
@@ -297,8 +303,7 @@ impl Sweep {
         };
         (point.state, point.why) = (State::Done, None);
         point.runs += 1;
-        point.overloaded |= summary.get("overload").is_some();
-        point.unsteady |= summary["write_amplification_halves"]["steady"] == false;
+        point.doubt(&summary);
         for (measure, values) in all.iter().zip(values) {
             values.extend(summaries::measure(&measure.path, &summary));
         }
@@ -428,6 +433,24 @@ fn place(path: &Path) -> Result<(Store, PathBuf)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_run_is_enough_for_a_caution() {
+        let summaries = [
+            serde_json::json!({ "overload": {}, "write_amplification_halves": { "steady": true } }),
+            serde_json::json!({ "write_amplification_halves": { "steady": false } }),
+            serde_json::json!({ "write_amplification_halves": { "steady": true } }),
+        ];
+        let caution = |order: &[usize]| {
+            let mut point = Point::default();
+            order.iter().for_each(|i| point.doubt(&summaries[*i]));
+            point.caution()
+        };
+        assert_eq!(caution(&[0, 2]), "overloaded");
+        assert_eq!(caution(&[1, 2]), "not steady");
+        assert_eq!(caution(&[2, 1, 0, 2]), "overloaded, not steady");
+        assert_eq!(caution(&[2]), "");
+    }
 
     #[test]
     fn ratios_are_of_as_many_seeds() {

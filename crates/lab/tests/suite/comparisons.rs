@@ -83,6 +83,18 @@ fn cautions_carry_the_numbers_of_variants() {
     assert_eq!(of(Doubt::NoGc), Some(without));
 }
 
+#[test]
+fn one_seed_is_enough_for_a_caution() {
+    for seed in 0..2 {
+        let mut done = compare(&["schemes.victim=greedy,fifo"], 200, 1, &()).unwrap();
+        done.rows.iter_mut().flat_map(|row| &mut row.outcomes).for_each(|outcome| outcome.summary.gc.collections = 1);
+        let of = |done: &Comparison| done.cautions().into_iter().find(|caution| caution.what == Doubt::NoGc);
+        assert!(of(&done).is_none());
+        done.rows[1].outcomes[seed].summary.gc.collections = 0;
+        assert_eq!(of(&done).map(|caution| caution.variants), Some(vec![2]), "seed {seed} of 2");
+    }
+}
+
 /// What tables do not show is no part of the family of their tests.
 #[test]
 fn hidden_differences_are_not_judged() {
