@@ -180,7 +180,9 @@ class Sweep:
         return {**chosen, "points": [place + 1 for place in places], "ratio": ratio}
 
     def best_by_workload(self, measure: str, goal: Literal["min", "max"] = "min") -> list[dict[str, Any]]:
-        """The best point for each trace or workload, in their order: its number, values and mean over seeds."""
+        """The point with the least (`goal="min"`) or greatest (`"max"`) mean of `measure` over its seeds for each trace or workload, in
+        their order: its number, values and mean.
+        """
         values = self._study.values()
         return [{"point": place + 1, **values[place], measure: mean} for place, mean in self._best(measure, goal)[1]]
 

@@ -380,7 +380,7 @@ def test_the_search_of_the_studies_runs(tmp_path: Path, capsys: pytest.CaptureFi
     search.main(4, store=str(tmp_path / "st"))
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "4 trials; not beaten in both:" and len(lines) > 1
-    assert all(line.startswith("threshold 0.0") and ", WAF " in line for line in lines[1:])
+    assert all(line.startswith("threshold 0.0") and ", write amplification " in line for line in lines[1:])
 
 
 def test_the_page_of_sweeps_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command) -> None:
