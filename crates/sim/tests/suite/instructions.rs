@@ -78,7 +78,7 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
 /// Fewer and smaller blocks, so that ten thousand requests are enough for GC to run all the time.
 const FEW_BLOCKS: &str = "geometry.channels = 2\ngeometry.pages_per_block = 96";
 
-/// Drives of today, and runs that somebody watches: limits of their own, because what is fast on the default drive need not be on
+/// Drives of today, and watched runs, have limits of their own, because what is fast on the default drive need not be fast on
 /// these.
 #[test]
 fn modern_drives_and_watched_runs_take_no_more_instructions_than_they_did() {
