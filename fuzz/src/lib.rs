@@ -5,11 +5,11 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use ssdlab_import::How;
+pub use ssdlab_import::Simulator;
 use ssdlab_lab::error::{Class, Error};
 use ssdlab_lab::explain::explain_rows;
-pub use ssdlab_lab::import::Simulator;
-use ssdlab_lab::import::account::Verdict;
-use ssdlab_lab::import::{How, Imported};
+use ssdlab_lab::foreign::account::Verdict;
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::merge::slowest::Slowest;
 use ssdlab_lab::merge::{Member, Part};
@@ -369,7 +369,7 @@ pub fn workload(data: &[u8]) {
 pub fn import(simulator: Simulator, data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let document = Document::Text { name: "fuzz".into(), text: text.into() };
-    let imported = match Imported::read(&[document], How { from: Some(simulator), scenario: 1 }) {
+    let imported = match ssdlab_import::read(&[document], How { from: Some(simulator), scenario: 1 }) {
         Ok(imported) => imported,
         Err(fault) => return loaded(Err(fault)),
     };
@@ -460,8 +460,8 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             [before, after].map(|records| behind(0, &[&head[..], &records].concat())).to_vec()
         }
         "reader_oraclegeneral" => vec![behind(0, &[7; 48]), behind(2, &[0; 50])],
-        "import_nvmevirt" => vec![include_bytes!("../../crates/lab/tests/import/ssd_config.h").to_vec()],
-        "import_fio" => vec![include_bytes!("../../crates/lab/tests/import/load.fio").to_vec()],
+        "import_nvmevirt" => vec![include_bytes!("../../crates/import/tests/import/ssd_config.h").to_vec()],
+        "import_fio" => vec![include_bytes!("../../crates/import/tests/import/load.fio").to_vec()],
         "parquet" => vec![small_parquet().unwrap_or_else(|| b"PAR1PAR1".to_vec())],
         "decompress" => PACKED.iter().map(|packed| packed.to_vec()).collect(),
         "config" => ssdlab_lab::presets::ALL.iter().map(|preset| preset.text.as_bytes().to_vec()).collect(),
@@ -473,20 +473,20 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         .map(|text| text.as_bytes().to_vec())
         .to_vec(),
         "import_mqsim" => vec![
-            include_bytes!("../../crates/lab/tests/import/mqsim-drive.xml").to_vec(),
-            include_bytes!("../../crates/lab/tests/import/mqsim-load.xml").to_vec(),
+            include_bytes!("../../crates/import/tests/import/mqsim-drive.xml").to_vec(),
+            include_bytes!("../../crates/import/tests/import/mqsim-load.xml").to_vec(),
         ],
-        "import_ssdsim" => vec![include_bytes!("../../crates/lab/tests/import/page.parameters").to_vec()],
+        "import_ssdsim" => vec![include_bytes!("../../crates/import/tests/import/page.parameters").to_vec()],
         "import_simplessd" => vec![
-            include_bytes!("../../crates/lab/tests/import/simplessd.cfg").to_vec(),
-            include_bytes!("../../crates/lab/tests/import/simplessd-load.cfg").to_vec(),
+            include_bytes!("../../crates/import/tests/import/simplessd.cfg").to_vec(),
+            include_bytes!("../../crates/import/tests/import/simplessd-load.cfg").to_vec(),
         ],
         "import_femu" => vec![
-            include_bytes!("../../crates/lab/tests/import/femu.sh").to_vec(),
-            include_bytes!("../../crates/lab/tests/import/femu.conf").to_vec(),
+            include_bytes!("../../crates/import/tests/import/femu.sh").to_vec(),
+            include_bytes!("../../crates/import/tests/import/femu.conf").to_vec(),
         ],
-        "import_flashsim" => vec![include_bytes!("../../crates/lab/tests/import/ssd.conf").to_vec()],
-        "import_disksim" => vec![include_bytes!("../../crates/lab/tests/import/ssd.parv").to_vec()],
+        "import_flashsim" => vec![include_bytes!("../../crates/import/tests/import/ssd.conf").to_vec()],
+        "import_disksim" => vec![include_bytes!("../../crates/import/tests/import/ssd.parv").to_vec()],
         "result_rows" | "result_histograms" | "result_series" | "result_blocks" | "result_timeline"
         | "result_summary" => results(target).into_iter().collect(),
         "record" => vec![RECORD.as_bytes().to_vec()],

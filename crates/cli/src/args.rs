@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::report::Length;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ssdlab_import::{How as HowImported, Simulator};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::explain::at::At;
-use ssdlab_lab::import::{How as HowImported, Simulator};
+use ssdlab_lab::foreign::Imported;
 use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::report::page::Page;
@@ -133,11 +134,13 @@ pub struct ConfigArgs {
 
 impl ConfigArgs {
     /// The layers of a configuration.
-    pub fn sources(&self) -> Sources {
-        let documents = |paths: &[PathBuf]| paths.iter().cloned().map(Document::File).collect();
-        let (imports, files) = (documents(&self.imports), documents(&self.files));
+    ///
+    /// # Errors
+    /// A file of another simulator can't be read or carried over.
+    pub fn sources(&self) -> Result<Sources> {
+        let files = self.files.iter().cloned().map(Document::File).collect();
         let (preset, sets) = (self.preset.clone(), self.sets.clone());
-        Sources { preset, imports, imported: self.imported.how(), files, sets, ..Sources::default() }
+        Ok(Sources { preset, imported: self.imported.read(&self.imports)?, files, sets, ..Sources::default() })
     }
 }
 
@@ -154,9 +157,21 @@ pub struct ImportedAs {
 }
 
 impl ImportedAs {
-    /// As the library takes it.
-    pub fn how(self) -> HowImported {
-        HowImported { from: self.from.and_then(|from| from.0), scenario: self.scenario.unwrap_or(1) as usize }
+    /// What the files become; none without any.
+    ///
+    /// # Errors
+    /// A file can't be read, or a value of it carried over.
+    pub fn read(self, files: &[PathBuf]) -> Result<Option<Imported>> {
+        if files.is_empty() {
+            return Ok(None);
+        }
+        if files.iter().any(|path| path.as_os_str() == "-") {
+            return Err(Error::usage("--import -: standard input can be read only once").help("give a file"));
+        }
+        let documents: Vec<Document> = files.iter().cloned().map(Document::File).collect();
+        let how =
+            HowImported { from: self.from.and_then(|from| from.0), scenario: self.scenario.unwrap_or(1) as usize };
+        ssdlab_import::read(&documents, how).map(Some)
     }
 }
 

@@ -30,11 +30,11 @@ pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
         return Err(Error::usage("nothing to compare")
             .help("give --vary KEY=V1,V2,..., or --repeat N for the spread over seeds of one configuration"));
     }
-    let sources = args.config.sources();
+    let sources = args.config.sources()?;
     axes::agree(&axes, &sources)?;
-    let requests = match args.config.imports.is_empty() {
-        true => args.input.requests()?,
-        false => Some(import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.how.quiet)?),
+    let requests = match &sources.imported {
+        None => args.input.requests()?,
+        imported => Some(import::requests(imported.as_ref(), &args.input, args.how.quiet)?),
     };
     requests.as_ref().map_or(Ok(()), can_be_read_again)?;
     let seeds = Seeds { first: args.how.seed, count: args.repeat };

@@ -28,13 +28,12 @@ pub fn explain(args: &ExplainArgs, options: &[String], line: &str) -> Result<()>
             None
         }
         None => {
-            let documents = |paths: &[PathBuf]| paths.iter().cloned().map(Document::File).collect();
-            let (imports, configs) = (documents(&args.imports), documents(&args.files));
+            let configs = args.files.iter().cloned().map(Document::File).collect();
             let (preset, sets) = (args.preset.clone(), args.sets.clone());
-            let imported = args.imported.how();
-            let sources = Sources { preset, imports, imported, files: configs, sets, ..Sources::default() };
+            let imported = args.imported.read(&args.imports)?;
+            let sources = Sources { preset, imported, files: configs, sets, ..Sources::default() };
             let settings = Settings::load(&sources)?;
-            let requests = import::requests(&args.imports, imported, &args.input, args.how.quiet)?;
+            let requests = import::requests(sources.imported.as_ref(), &args.input, args.how.quiet)?;
             settings.sources().read_by(&mut files);
             input::open(&requests)?.read_by(&mut files);
             Some((settings, requests))

@@ -18,8 +18,9 @@ use crate::{blocks, chart, output, table};
 /// The configuration or the requests are invalid, or a file can't be read or written.
 pub fn simulate(args: &RunArgs, line: &str) -> Result<RunOutcome> {
     let start = Moment::now();
-    let run = Run::new(Settings::load(&args.config.sources())?, args.how(), start)?;
-    let requests = import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.quiet)?;
+    let sources = args.config.sources()?;
+    let run = Run::new(Settings::load(&sources)?, args.how(), start)?;
+    let requests = import::requests(sources.imported.as_ref(), &args.input, args.quiet)?;
     let ready = run.open(&requests)?;
     if to_stdout(args) && args.timeline.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")

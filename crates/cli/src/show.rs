@@ -17,9 +17,9 @@ use crate::output::print;
 /// `ssdlab config`
 pub fn config(command: &ConfigCommand) -> Result<()> {
     match command {
-        ConfigCommand::Show(args) => print(&Settings::load(&args.sources())?.show()),
+        ConfigCommand::Show(args) => print(&Settings::load(&args.sources()?)?.show()),
         ConfigCommand::Check(args) => {
-            let settings = Settings::load(&args.sources())?;
+            let settings = Settings::load(&args.sources()?)?;
             print(&outlook(&settings))
         }
         ConfigCommand::Reference => print(&crate::reference::markdown()),

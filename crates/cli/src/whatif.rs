@@ -20,8 +20,8 @@ use crate::report::Begun;
 
 /// Simulates both futures and prints.
 pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
-    let settings = Settings::load(&args.config.sources())?;
-    let requests = import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.quiet)?;
+    let settings = Settings::load(&args.config.sources()?)?;
+    let requests = import::requests(settings.sources().imported.as_ref(), &args.input, args.quiet)?;
     let mut files = Files::new();
     settings.sources().read_by(&mut files);
     let opened = input::open(&requests)?;

@@ -22,7 +22,7 @@
 //! | question | module |
 //! | --- | --- |
 //! | What is configured, and by which text? | [`settings`] over [`presets`] and [`schema`]; [`needs`], [`theory`] and [`memory`] derive the consequences |
-//! | What do files of other simulators become? | [`import`] |
+//! | What have files of other simulators become? | [`foreign`]; `ssdlab-import` reads them |
 //! | Which requests? | [`input`] |
 //! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
@@ -40,7 +40,7 @@ pub mod drive;
 pub mod error;
 pub mod explain;
 pub mod files;
-pub mod import;
+pub mod foreign;
 pub mod input;
 pub mod live;
 pub mod memory;

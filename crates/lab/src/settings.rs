@@ -17,7 +17,7 @@ use toml::{Spanned, Table, Value};
 use crate::error::{Error, KeyError, Kind, Result, Spot};
 pub use crate::files::Document;
 use crate::files::{Files, read_text};
-use crate::import::{How, Imported, foreign_text};
+use crate::foreign::Imported;
 use crate::names::{clip, nearest};
 use crate::presets;
 
@@ -50,10 +50,8 @@ pub enum Change {
 pub struct Sources {
     /// Name of a preset.
     pub preset: Option<String>,
-    /// Files of other simulators; they override the preset.
-    pub imports: Vec<Document>,
-    /// How these are read.
-    pub imported: How,
+    /// What files of other simulators became; it overrides the preset.
+    pub imported: Option<Imported>,
     /// Configuration files, in order.
     pub files: Vec<Document>,
     /// `KEY=VALUE` arguments, in order.
@@ -67,11 +65,10 @@ pub struct Sources {
 impl Sources {
     /// Registers the files that are read.
     pub fn read_by(&self, files: &mut Files) {
-        for (what, documents) in [("--import", &self.imports), ("the configuration", &self.files)] {
-            for document in documents {
-                if let Document::File(path) = document {
-                    files.reads(what, path);
-                }
+        self.imported.iter().flat_map(|imported| &imported.files).for_each(|path| files.reads("--import", path));
+        for document in &self.files {
+            if let Document::File(path) = document {
+                files.reads("the configuration", path);
             }
         }
     }
@@ -84,11 +81,6 @@ impl Sources {
         for document in &mut self.files {
             if let Document::File(path) = document {
                 *document = Document::Text { name: path.display().to_string(), text: read(path)? };
-            }
-        }
-        for document in &mut self.imports {
-            if let Document::File(path) = document {
-                *document = Document::Text { name: path.display().to_string(), text: foreign_text(path)? };
             }
         }
         Ok(self)
@@ -154,11 +146,8 @@ impl Settings {
             let preset = presets::find(name)?;
             merge.text(format!("preset {}", preset.name), preset.text.to_string())?;
         }
-        if sources.imports.iter().any(|document| matches!(document, Document::File(path) if path.as_os_str() == "-")) {
-            return Err(Error::usage("--import -: standard input can be read only once").help("give a file"));
-        }
-        if !sources.imports.is_empty() {
-            merge.import(Imported::read(&sources.imports, sources.imported)?);
+        if let Some(imported) = &sources.imported {
+            merge.import(imported.clone());
         }
         for document in &sources.files {
             match document {

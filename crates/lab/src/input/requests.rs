@@ -9,8 +9,8 @@ use ssdlab_sim::units::Bytes;
 use ssdlab_trace::{LbaPolicy, OnBadLine, Scale, Trace};
 
 use crate::error::{Error, Result};
-use crate::import::Imported;
-use crate::import::flows::{self, Arrivals, Flow, Source, Stream};
+use crate::foreign::Imported;
+use crate::foreign::flows::{self, Arrivals, Flow, Source, Stream};
 use crate::input::reading::Reading;
 use crate::input::workloads::{parse_workload, refuse};
 use crate::names::clip;
@@ -78,7 +78,7 @@ impl Requests {
     /// # Errors
     /// A trace is named and `follow` is missing.
     pub fn imported(imported: &Imported, follow: Option<&Path>) -> Result<Option<Requests>> {
-        match imported.flows() {
+        match &imported.flows[..] {
             [] => Ok(None),
             [flow] => Requests::of_flow(flow, follow, false).map(Some),
             several => {
@@ -94,7 +94,7 @@ impl Requests {
     /// The rule that is broken, with the place that breaks it or the flow that does not fit.
     pub fn check_imported(imported: &Imported) -> Result<()> {
         let config = Settings::imported(imported)?.config;
-        let (page, flows) = (config.geometry.page_size.0, imported.flows().len() as u64);
+        let (page, flows) = (config.geometry.page_size.0, imported.flows.len() as u64);
         // Several flows have equal parts of the addresses.
         let capacity = config.capacity_bytes() / page / flows.max(1) * page;
         for (name, text) in imported.workloads() {

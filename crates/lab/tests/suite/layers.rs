@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 170] = [
+const LAYERS: [&str; 155] = [
     "outside",
     "text",
     "names",
@@ -16,24 +16,9 @@ const LAYERS: [&str; 170] = [
     "perf",
     "output",
     "memory",
-    "import/given",
-    "import/account",
-    "import/table",
-    "import/common",
-    "import/flows",
-    "import/pairs",
-    "import/shell",
-    "import/xml",
-    "import/fio",
-    "import/nvmevirt",
-    "import/mqsim",
-    "import/mqsim_flows",
-    "import/ssdsim",
-    "import/simplessd",
-    "import/femu",
-    "import/flashsim",
-    "import/disksim",
-    "import",
+    "foreign/account",
+    "foreign/flows",
+    "foreign",
     "settings",
     "needs",
     "results/sheet",

@@ -5,8 +5,6 @@ mod comparisons;
 mod decisions;
 mod explain;
 mod fillings;
-mod import;
-mod import_keys;
 mod layers;
 mod live;
 mod memory;

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use ssdlab_sim::units::Rate;
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{full_first, lines, rounding, threshold};
-use crate::import::given::Given;
-use crate::import::pairs::{self, Form};
-use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, text, unused};
+use crate::common::{full_first, lines, rounding, threshold};
+use crate::given::Given;
+use crate::pairs::{self, Form};
+use crate::table::{Desk, Drive, Rule, To, missing, near, same, text, unused};
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 
-pub(super) const NAME: &str = "SSDsim";
+pub(crate) const NAME: &str = "SSDsim";
 const NS: u64 = 1_000;
 
 /// What becomes of each key of `page.parameters`. A key that is not there is 0 in the program.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     near("dram capacity", Some("0"), To::With("cache.size"), BUFFER),
     near("data dram capacity", None, To::With("cache.size"), BUFFER),
     missing("mapping dram capacity", "the whole map is in memory here"),
@@ -179,12 +179,12 @@ const COPYBACK: u64 = 0b00010;
 const TWO_PLANE: u64 = 0b10100;
 const INTERLEAVE: u64 = 0b01000;
 
-pub(super) fn read(name: &str, text: &str) -> Result<Given> {
+pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
     pairs::read(name, text, Form::Semicolon)
 }
 
 /// Carries over a configuration.
-pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
+pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
     desk.require(NEEDED)?;
     chips(&mut desk, given)?;
@@ -227,7 +227,7 @@ fn chips(desk: &mut Desk, given: &Given) -> Result<()> {
             return Err(given.refuse(&name, 0..0, "not in the file").help(help));
         };
         let key = &given.keys[*place];
-        let value = crate::import::given::Value { given, name: &key.name, text: &key.value, key: Some(key) };
+        let value = crate::given::Value { given, name: &key.name, text: &key.value, key: Some(key) };
         let chips = value.count()?;
         let first = *first.get_or_insert(chips);
         if first != chips {
@@ -357,7 +357,7 @@ fn collection(desk: &mut Desk) -> Result<()> {
             let (share, rounded) = ratio.share(1)?;
             desk.set("precondition.mode", text("aged"), "aged");
             desk.set("precondition.valid", Toml::Float(0.0), "aged ratio");
-            desk.set("precondition.invalid", crate::import::table::fraction(share), "aged ratio");
+            desk.set("precondition.invalid", crate::table::fraction(share), "aged ratio");
             if rounded {
                 let note = rounding(desk, "aged ratio");
                 desk.add_note("aged ratio", note);
@@ -381,7 +381,7 @@ fn buffer(desk: &mut Desk) -> Result<()> {
     }
     let Some(capacity) = desk.value(by) else { return Ok(()) };
     if let Some(lines) = lines(desk, capacity.whole()?, page, by) {
-        desk.set("cache.time", crate::import::table::time(BUFFER_NS), by);
+        desk.set("cache.time", crate::table::time(BUFFER_NS), by);
         full_first(desk, lines, by);
     }
     Ok(())

@@ -1,11 +1,11 @@
 //! Lines of keys and values: `key = value;`, INI, and `KEY value`.
 
-use crate::error::{Error, Result};
-use crate::import::given::{Given, Key};
+use crate::given::{Given, Key};
+use ssdlab_lab::error::{Error, Result};
 
 /// How a line divides into key and value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// `key = value;`, comments from `#` on (SSDsim).
     Semicolon,
     /// `[section]` and `key = value`, comments from `#` or `;` on.
@@ -15,13 +15,13 @@ pub(super) enum Form {
 }
 
 /// Most keys of a file. No configuration comes near it.
-pub(super) const MOST_KEYS: usize = 10_000;
+pub(crate) const MOST_KEYS: usize = 10_000;
 
 /// The keys of a text.
 ///
 /// # Errors
 /// A line is neither a comment nor a key with its value, or there are too many.
-pub(super) fn read(name: &str, text: &str, form: Form) -> Result<Given> {
+pub(crate) fn read(name: &str, text: &str, form: Form) -> Result<Given> {
     let mut given = Given::new(name, text);
     let mut section = String::new();
     let mut start = 0;
@@ -60,7 +60,7 @@ pub(super) fn read(name: &str, text: &str, form: Form) -> Result<Given> {
 }
 
 /// The error of a file with too many keys.
-pub(super) fn too_many(given: &Given) -> Error {
+pub(crate) fn too_many(given: &Given) -> Error {
     let at = given.keys.last().map_or(0..0, |key| key.at.clone());
     given.refuse("", at, format!("more than {MOST_KEYS} keys")).help("this is no configuration of a simulator")
 }

@@ -2,21 +2,19 @@
 
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{
-    d_choices, flash_pages, full_first, low_below, no_link, no_suspension, page_time, threshold,
-};
-use crate::import::given::{Decimal, Given, Key};
-use crate::import::pairs::{self, Form, MOST_KEYS, too_many};
-use crate::import::shell::{self, Word};
-use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused};
+use crate::common::{d_choices, flash_pages, full_first, low_below, no_link, no_suspension, page_time, threshold};
+use crate::given::{Decimal, Given, Key};
+use crate::pairs::{self, Form, MOST_KEYS, too_many};
+use crate::shell::{self, Word};
+use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused};
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 
-pub(super) const NAME: &str = "FEMU";
+pub(crate) const NAME: &str = "FEMU";
 const NS: u64 = 1_000;
 
 /// What becomes of each property, with the defaults of the program.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     same("femu_mode", None, To::Nothing),
     same("mode", None, To::Nothing),
     same("secsz", Some("512"), To::With("geometry.page_size")),
@@ -182,7 +180,7 @@ const HOST: &[&str] = &[
 ];
 
 /// Whether a text has a FEMU device in it.
-pub(super) fn has_device(text: &str) -> bool {
+pub(crate) fn has_device(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let begins = |word: &str| {
         let driver = word.trim_start_matches(['"', '\'', '\\']).split([',', '"', '\'', '\\']).next();
@@ -195,7 +193,7 @@ pub(super) fn has_device(text: &str) -> bool {
 ///
 /// # Errors
 /// The text has no device, or lines that are no configuration.
-pub(super) fn read(name: &str, text: &str) -> Result<Given> {
+pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
     if has_device(text) { command_line(name, text) } else { pairs::read(name, text, Form::Ini) }
 }
 
@@ -284,7 +282,7 @@ fn properties(given: &mut Given, section: &str, argument: &Word) {
 }
 
 /// Carries over a configuration.
-pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
+pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::plain(given, file, RULES, HOST, NAME, drive)?;
     mode(&desk, given)?;
     sizes(&mut desk)?;
@@ -383,7 +381,7 @@ fn bus(desk: &mut Desk) -> Result<()> {
     if whole(desk, "pe_suspend")? > 0 {
         desk.set("timing.suspendable", text("program+erase"), "pe_suspend");
         let time = desk.value("tsusp_ns").map_or(Ok(0), |value| value.nanos(NS))?;
-        desk.set("timing.suspend", crate::import::table::time(time), "tsusp_ns");
+        desk.set("timing.suspend", crate::table::time(time), "tsusp_ns");
     } else {
         no_suspension(desk, "pe_suspend");
         desk.say("pe_suspend", Same, "");
@@ -435,7 +433,7 @@ fn buffer(desk: &mut Desk) -> Result<()> {
     let page = whole(desk, "secsz")? * whole(desk, "secs_per_pg")?;
     desk.set("cache.size", size(lines.saturating_mul(page)), "buffer_size");
     let read = desk.value("pg_rd_lat").map_or(Ok(0), |value| value.nanos(NS))?;
-    desk.set("cache.time", crate::import::table::time(read / 16), "buffer_size");
+    desk.set("cache.time", crate::table::time(read / 16), "buffer_size");
     if lines < wanted {
         desk.add_note("buffer_size", format!("{lines} pages: here no larger than the flash"));
     }

@@ -2,9 +2,9 @@
 
 use roxmltree::{Document, Node, ParsingOptions};
 
-use crate::error::{Error, Result};
-use crate::import::given::{Given, Key};
-use crate::import::pairs::{MOST_KEYS, too_many};
+use crate::given::{Given, Key};
+use crate::pairs::{MOST_KEYS, too_many};
+use ssdlab_lab::error::{Error, Result};
 
 /// Most elements, texts and attributes of a file.
 const NODES: u32 = 500_000;
@@ -16,7 +16,7 @@ const ATTRIBUTES: usize = 1_000;
 ///
 /// # Errors
 /// It is not XML, defines entities, or is too large.
-pub(super) fn read<T>(
+pub(crate) fn read<T>(
     name: &str,
     text: &str,
     state: &mut T,
@@ -105,7 +105,7 @@ fn crowded(text: &str) -> Option<usize> {
 }
 
 /// The name of the outermost element, if the text is XML at all.
-pub(super) fn root(text: &str) -> Option<String> {
+pub(crate) fn root(text: &str) -> Option<String> {
     let mut rest = text.trim_start_matches('\u{feff}').trim_start();
     for _ in 0..64 {
         rest = match rest.as_bytes() {

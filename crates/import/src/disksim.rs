@@ -4,20 +4,20 @@ use std::ops::Range;
 
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::Verdict::{Near, NotModelled, Same};
-use crate::import::common::threshold;
-use crate::import::given::{Given, Key};
-use crate::import::pairs::{MOST_KEYS, too_many};
-use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, size, text};
+use crate::common::threshold;
+use crate::given::{Given, Key};
+use crate::pairs::{MOST_KEYS, too_many};
+use crate::table::{Desk, Drive, Rule, To, missing, near, same, size, text};
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 
-pub(super) const NAME: &str = "DiskSim";
+pub(crate) const NAME: &str = "DiskSim";
 const MS: u64 = 1_000_000_000;
 /// Deepest nesting of blocks and lists.
 const DEPTH: usize = 64;
 
 /// What becomes of each key of the block `ssdmodel_ssd`, and of the other blocks as a whole. Times are milliseconds.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     same("ssdmodel_ssd/Flash chip elements", None, To::With("geometry.channels")),
     near("ssdmodel_ssd/Elements per gang", Some("1"), To::With("geometry.chips_per_channel"), "a gang is a channel"),
     near("ssdmodel_ssd/Gang share", None, To::Nothing, "elements of a gang share a channel"),
@@ -102,7 +102,7 @@ const NEEDED: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// Brackets do not match, blocks nest too deeply, or a list of keys lacks a comma.
-pub(super) fn read(name: &str, text: &str) -> Result<Given> {
+pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
     let given = Given::new(name, text);
     Reader { bytes: text.as_bytes(), at: 0, open: Vec::new(), device: false, given }.read()
 }
@@ -250,7 +250,7 @@ impl Reader<'_> {
 }
 
 /// Carries over a configuration.
-pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
+pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
     if !given.keys.iter().any(|key| key.section == "ssdmodel_ssd") {
         let help = "expected a block ssdmodel_ssd of the SSD extension; disks are not simulated";

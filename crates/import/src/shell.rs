@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::error::Result;
-use crate::import::given::Given;
+use crate::given::Given;
+use ssdlab_lab::error::Result;
 
 /// Most characters that variables may add. Scripts need thousands.
 const MOST_EXPANDED: usize = 1 << 20;
@@ -18,7 +18,7 @@ const LEADING: [&str; 9] = ["export", "local", "readonly", "declare", "then", "e
 
 /// Characters, each with the byte of the text at which it stands. Those of a variable stand where it was assigned.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Word(Vec<(char, usize)>);
+pub(crate) struct Word(Vec<(char, usize)>);
 
 impl Word {
     /// As text.
@@ -83,13 +83,13 @@ impl Word {
 }
 
 /// A command: its words, variables in place.
-pub(super) type Command = Vec<Word>;
+pub(crate) type Command = Vec<Word>;
 
 /// The commands of a script, and what its variables hold at the end.
 ///
 /// # Errors
 /// Variables grow without limit.
-pub(super) fn commands(given: &Given) -> Result<(Vec<Command>, BTreeMap<String, Word>)> {
+pub(crate) fn commands(given: &Given) -> Result<(Vec<Command>, BTreeMap<String, Word>)> {
     let mut script = Script {
         given,
         at: 0,

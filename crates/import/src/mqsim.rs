@@ -2,18 +2,18 @@
 
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{by_type, d_choices, full_first, lines, no_suspension, rounding, threshold};
-use crate::import::given::Given;
-use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, text, time, unused};
-use crate::import::xml;
+use crate::common::{by_type, d_choices, full_first, lines, no_suspension, rounding, threshold};
+use crate::given::Given;
+use crate::table::{Desk, Drive, Rule, To, missing, near, same, text, time, unused};
+use crate::xml;
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 
-pub(super) const NAME: &str = "MQSim";
+pub(crate) const NAME: &str = "MQSim";
 const NS: u64 = 1_000;
 
 /// What becomes of each key of `ssdconfig.xml`, with the defaults of the program.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     near("PCIe_Lane_Bandwidth", Some("0.4"), To::With("timing.host_link"), LINK),
     near("PCIe_Lane_Count", Some("4"), To::With("timing.host_link"), LINK),
     missing("SATA_Processing_Delay", "the host's software takes no time here"),
@@ -146,18 +146,18 @@ const BLOCKS: &str = "MQSim counts free blocks, rounded down to whole ones, at l
 const BURST: i64 = 16;
 
 /// Elements around others. They are no keys, also where they are empty.
-pub(super) fn is_container(name: &str) -> bool {
+pub(crate) fn is_container(name: &str) -> bool {
     name.ends_with("_Parameter_Set") || ["MQSim_IO_Scenarios", "IO_Scenario"].contains(&name)
 }
 
 /// The keys of `ssdconfig.xml`.
-pub(super) fn read(name: &str, text: &str) -> Result<Given> {
+pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
     let container = |(): &mut (), node: roxmltree::Node, _| is_container(node.tag_name().name());
     xml::read(name, text, &mut (), container, |(), _| String::new())
 }
 
 /// Carries over a configuration.
-pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
+pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
     words(&mut desk)?;
     link(&mut desk)?;
@@ -359,7 +359,7 @@ fn collection(desk: &mut Desk) -> Result<()> {
     match desk.value("GC_Hard_Threshold").filter(|_| preemptible) {
         Some(hard) => {
             let (share, rounded) = hard.share(1)?;
-            desk.set("gc.hard_threshold", crate::import::table::fraction(share), "GC_Hard_Threshold");
+            desk.set("gc.hard_threshold", crate::table::fraction(share), "GC_Hard_Threshold");
             if rounded {
                 let note = rounding(desk, "GC_Hard_Threshold");
                 desk.add_note("GC_Hard_Threshold", note);

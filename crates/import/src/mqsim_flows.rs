@@ -6,22 +6,22 @@ use ssdlab_sim::units::{Bytes, Nanos, Rate};
 use ssdlab_trace::LbaPolicy;
 use toml::Value as Toml;
 
-use crate::error::{Error, Result};
-use crate::import::account::Entry;
-use crate::import::account::Verdict::{self, Near, NotModelled, Same, Unused};
-use crate::import::flows::{Arrivals, Edge, End, Flow, Recording, Source, Stream};
-use crate::import::given::Given;
-use crate::import::mqsim::{NAME, is_container};
-use crate::import::pairs::MOST_KEYS;
-use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused, word};
-use crate::import::xml;
+use crate::given::Given;
+use crate::mqsim::{NAME, is_container};
+use crate::pairs::MOST_KEYS;
+use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused, word};
+use crate::xml;
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::foreign::account::Entry;
+use ssdlab_lab::foreign::account::Verdict::{self, Near, NotModelled, Same, Unused};
+use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Recording, Source, Stream};
 
 const SECTOR: u64 = 512;
 /// 64 MiB: no request of a trace is longer either.
 const MOST_SECTORS: u64 = 1 << 17;
 
 /// What becomes of each key of a flow, with the defaults of the program.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     near("Priority_Class", Some("HIGH"), To::With("nvme.queues"), CLASS),
     near(
         "Device_Level_Data_Caching_Mode",
@@ -145,7 +145,7 @@ impl Seen {
 }
 
 /// The flows of a file: each with its scenario, whether it replays a trace, and its keys.
-pub(super) struct Workload {
+pub(crate) struct Workload {
     given: Given,
     flows: Vec<(usize, bool, std::ops::Range<usize>)>,
 }
@@ -195,7 +195,7 @@ impl Workload {
             ));
         }
         if !(1..=self.scenarios()).contains(&scenario) {
-            let there = crate::text::plural(self.scenarios() as u64, "scenario");
+            let there = ssdlab_lab::text::plural(self.scenarios() as u64, "scenario");
             return Err(Error::usage(format!("--scenario {scenario}: the file has {there}")).help("count from 1"));
         }
         let chosen = self.flows.iter().filter(|flow| flow.0 == scenario).count();

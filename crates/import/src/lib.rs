@@ -4,13 +4,11 @@
 //! is read gets exactly one [`Verdict`](account::Verdict). Numbers are carried over exactly or refused, with the place in the
 //! user's own file. Paths in a file are never opened.
 
-pub mod account;
 mod common;
 mod disksim;
 mod femu;
 mod fio;
 mod flashsim;
-pub mod flows;
 mod given;
 mod mqsim;
 mod mqsim_flows;
@@ -26,17 +24,18 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::files::Document;
+use ssdlab_lab::foreign::account::{Account, Entry, Verdict};
+use ssdlab_lab::foreign::flows::Flow;
+use ssdlab_lab::foreign::{Imported, base_name};
+use ssdlab_lab::theory::{Outlook, expected};
 use ssdlab_sim::config::Config;
 
-use crate::error::{Error, Result};
-use crate::files::Document;
-use crate::theory::{Outlook, expected};
-use account::{Account, Entry, Verdict};
 use fio::Jobs;
-use flows::Flow;
 use given::Given;
 use mqsim_flows::Workload;
-use table::{Drive, Setting};
+use table::Drive;
 
 /// A simulator whose files can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,129 +102,83 @@ impl Default for How {
     }
 }
 
-/// What files of other simulators become.
-#[derive(Clone, Debug)]
-pub struct Imported {
-    /// What became of every key.
-    pub account: Account,
-    /// Names and texts of the files.
-    pub(crate) texts: Vec<(String, String)>,
-    pub(crate) settings: Vec<Setting>,
-    flows: Vec<Flow>,
+/// Reads files of one device. Those of flows come after those of the device, whatever their order.
+///
+/// # Errors
+/// A file can't be read, its content is not that of a known simulator, or a value can't be carried over.
+pub fn read(documents: &[Document], how: How) -> Result<Imported> {
+    let (mut paths, mut texts) = (Vec::new(), Vec::new());
+    for document in documents {
+        texts.push(match document {
+            Document::File(path) => {
+                paths.push(path.clone());
+                (path.display().to_string(), foreign_text(path)?)
+            }
+            Document::Text { name, text } => (name.clone(), text.clone()),
+        });
+    }
+    let mut files = Vec::new();
+    for (index, (name, text)) in texts.iter().enumerate() {
+        files.push((index, Parsed::read(name, text, how.from)?));
+    }
+    files.sort_by_key(|(index, parsed)| (matches!(parsed, Parsed::Flows(_) | Parsed::Jobs(_)), *index));
+    one_device(&files, &texts)?;
+    if how.scenario != 1 && !files.iter().any(|(_, parsed)| matches!(parsed, Parsed::Flows(_))) {
+        return Err(Error::usage(format!("--scenario {}: no file has scenarios", how.scenario))
+            .help("leave it out, or add a workload.xml of MQSim"));
+    }
+    let (mut drive, mut account, mut flows) = (Drive::default(), Account::default(), Vec::new());
+    for (index, parsed) in &files {
+        let shown = base_name(&texts[*index].0);
+        let (entries, assumed, more) = parsed.carry(*index, &shown, how.scenario, &mut drive)?;
+        if entries.is_empty() && more.is_empty() {
+            return Err(Error::usage(format!("{}: no key in it", ssdlab_lab::names::clip(&texts[*index].0)))
+                .help("expected a configuration file of another simulator"));
+        }
+        account.entries.extend(entries);
+        account.assumed.extend(assumed);
+        flows.extend(more);
+        if let Parsed::Flows(workload) = parsed
+            && workload.scenarios() > 1
+        {
+            let all = workload.scenarios();
+            let remark = format!("scenario {} of {all} is imported; --scenario chooses another", how.scenario);
+            account.remarks.push(remark);
+        }
+    }
+    for entry in &mut account.entries {
+        let ours = |key: &String| Some(format!("{key} = {}", drive.get(key)?));
+        entry.becomes = entry.becomes.iter().filter_map(ours).collect();
+    }
+    if !flows.is_empty() && flows.iter().all(Flow::is_closed) {
+        for entry in account.entries.iter_mut().filter(|entry| entry.key == "IO_Queue_Depth") {
+            entry.verdict = Verdict::NotModelled;
+            entry.becomes.clear();
+            entry.note =
+                "the flows keep their own numbers of requests outstanding, and these set device.queue_depth".into();
+        }
+    }
+    let mut imported = Imported { account, files: paths, texts, settings: drive.settings, flows };
+    remark(&mut imported);
+    Ok(imported)
 }
 
-impl Imported {
-    /// Reads files of one device. Those of flows come after those of the device, whatever their order.
-    ///
-    /// # Errors
-    /// A file can't be read, its content is not that of a known simulator, or a value can't be carried over.
-    pub fn read(documents: &[Document], how: How) -> Result<Imported> {
-        let mut texts = Vec::new();
-        for document in documents {
-            texts.push(match document {
-                Document::File(path) => (path.display().to_string(), foreign_text(path)?),
-                Document::Text { name, text } => (name.clone(), text.clone()),
-            });
-        }
-        let mut files = Vec::new();
-        for (index, (name, text)) in texts.iter().enumerate() {
-            files.push((index, Parsed::read(name, text, how.from)?));
-        }
-        files.sort_by_key(|(index, parsed)| (matches!(parsed, Parsed::Flows(_) | Parsed::Jobs(_)), *index));
-        one_device(&files, &texts)?;
-        if how.scenario != 1 && !files.iter().any(|(_, parsed)| matches!(parsed, Parsed::Flows(_))) {
-            return Err(Error::usage(format!("--scenario {}: no file has scenarios", how.scenario))
-                .help("leave it out, or add a workload.xml of MQSim"));
-        }
-        let (mut drive, mut account, mut flows) = (Drive::default(), Account::default(), Vec::new());
-        for (index, parsed) in &files {
-            let shown = base_name(&texts[*index].0);
-            let (entries, assumed, more) = parsed.carry(*index, &shown, how.scenario, &mut drive)?;
-            if entries.is_empty() && more.is_empty() {
-                return Err(Error::usage(format!("{}: no key in it", crate::names::clip(&texts[*index].0)))
-                    .help("expected a configuration file of another simulator"));
-            }
-            account.entries.extend(entries);
-            account.assumed.extend(assumed);
-            flows.extend(more);
-            if let Parsed::Flows(workload) = parsed
-                && workload.scenarios() > 1
-            {
-                let all = workload.scenarios();
-                let remark = format!("scenario {} of {all} is imported; --scenario chooses another", how.scenario);
-                account.remarks.push(remark);
-            }
-        }
-        for entry in &mut account.entries {
-            let ours = |key: &String| Some(format!("{key} = {}", drive.get(key)?));
-            entry.becomes = entry.becomes.iter().filter_map(ours).collect();
-        }
-        if !flows.is_empty() && flows.iter().all(Flow::is_closed) {
-            for entry in account.entries.iter_mut().filter(|entry| entry.key == "IO_Queue_Depth") {
-                entry.verdict = Verdict::NotModelled;
-                entry.becomes.clear();
-                entry.note =
-                    "the flows keep their own numbers of requests outstanding, and these set device.queue_depth".into();
-            }
-        }
-        let mut imported = Imported { account, texts, settings: drive.settings, flows };
-        imported.remark();
-        Ok(imported)
-    }
-
-    /// What to know of the result as a whole.
-    fn remark(&mut self) {
-        let config = self.toml().parse::<Config>().ok().filter(|config| config.check().is_ok());
-        self.account.remarks.extend(config.as_ref().and_then(expectation));
-        if self.flows.len() > 1 {
-            let flows = self.flows.len();
-            let remark = format!(
-                "{flows} flows run as tenants, each with a queue of its class, in a part of the addresses of its own"
-            );
-            self.account.remarks.push(remark);
-        }
-    }
-
-    /// The configuration as a TOML file, each value with the key that it comes from.
-    pub fn toml(&self) -> String {
-        let names: Vec<String> = self.texts.iter().map(|(name, _)| base_name(name)).collect();
-        let mut out = format!("# Imported from {} by ssdlab import.\n", crate::names::clip_line(&names.join(", ")));
-        for (section, keys) in crate::schema::keys() {
-            let inside = |leaf: &str| self.settings.iter().find(|setting| setting.key == format!("{section}.{leaf}"));
-            let found: Vec<(&String, &Setting)> =
-                keys.iter().filter_map(|(leaf, _)| Some((leaf, inside(leaf)?))).collect();
-            if !found.is_empty() {
-                out.push_str(&format!("\n[{section}]\n"));
-            }
-            for (leaf, setting) in found {
-                let line = format!("{leaf} = {}", setting.value);
-                let default = if setting.place.is_none() { ", the original's default" } else { "" };
-                out.push_str(&format!("{line:<43} # {}{default}\n", setting.from));
-            }
-        }
-        out
-    }
-
-    /// A name and a workload file for each generated flow.
-    pub fn workloads(&self) -> Vec<(String, String)> {
-        let generated = |flow: &Flow| match &flow.source {
-            flows::Source::Stream(stream) => {
-                Some((flow.name.clone(), flows::alone(flow, stream, self.flows.len() > 1)))
-            }
-            flows::Source::Recording(_) => None,
-        };
-        self.flows.iter().filter_map(generated).collect()
-    }
-
-    /// The requests that the files describe, in order.
-    pub fn flows(&self) -> &[Flow] {
-        &self.flows
+/// What to know of the result as a whole.
+fn remark(imported: &mut Imported) {
+    let config = imported.toml().parse::<Config>().ok().filter(|config| config.check().is_ok());
+    imported.account.remarks.extend(config.as_ref().and_then(expectation));
+    if imported.flows.len() > 1 {
+        let flows = imported.flows.len();
+        let remark = format!(
+            "{flows} flows run as tenants, each with a queue of its class, in a part of the addresses of its own"
+        );
+        imported.account.remarks.push(remark);
     }
 }
 
 /// Refuses files of several simulators, and several devices.
 fn one_device(files: &[(usize, Parsed)], texts: &[(String, String)]) -> Result<()> {
-    let name = |index: usize| crate::names::clip(&texts[index].0);
+    let name = |index: usize| ssdlab_lab::names::clip(&texts[index].0);
     let Some((first, of)) = files.first().map(|(index, parsed)| (*index, parsed.simulator())) else { return Ok(()) };
     // The load of fio goes with any device.
     let others = |parsed: &Parsed| parsed.simulator() != of && parsed.simulator() != Simulator::Fio;
@@ -336,7 +289,7 @@ impl Parsed {
 /// The simulator that a text is for.
 fn detect(name: &str, text: &str) -> Result<Simulator> {
     let refuse = |message: String, help: &str| {
-        Err(Error::usage(format!("{}: {message}", crate::names::clip(name))).help(help.to_string()))
+        Err(Error::usage(format!("{}: {message}", ssdlab_lab::names::clip(name))).help(help.to_string()))
     };
     let names = SIMULATORS.map(|(name, _)| name).join("|");
     if let Some(root) = xml::root(text) {
@@ -347,7 +300,7 @@ fn detect(name: &str, text: &str) -> Result<Simulator> {
                 "only the INI files of SimpleSSD 2.0 are imported",
             ),
             other => refuse(
-                format!("XML with the root <{}>, which is of no known simulator", crate::names::clip(other)),
+                format!("XML with the root <{}>, which is of no known simulator", ssdlab_lab::names::clip(other)),
                 "expected Execution_Parameter_Set (ssdconfig.xml) or MQSim_IO_Scenarios (workload.xml) of MQSim",
             ),
         };
@@ -372,7 +325,7 @@ fn detect(name: &str, text: &str) -> Result<Simulator> {
     .filter_map(|(simulator, fits)| fits.then_some(simulator))
     .collect();
     // SimpleSSD has sections `ftl` and `nvme`, too, and FEMU other ones.
-    let ours: Vec<String> = crate::schema::keys().into_iter().map(|(section, _)| format!("[{section}]")).collect();
+    let ours: Vec<String> = ssdlab_lab::schema::keys().into_iter().map(|(section, _)| format!("[{section}]")).collect();
     let is_ours = |line: &str| line != "[ftl]" && line != "[nvme]" && ours.iter().any(|section| section == line);
     if fits.iter().all(|fit| *fit == Simulator::Simplessd) && !any(&starts(&["[pal]"])) && any(&is_ours) {
         return refuse("a configuration of this program".into(), "run it as it is: ssdlab run CONFIG.toml");
@@ -391,12 +344,12 @@ fn detect(name: &str, text: &str) -> Result<Simulator> {
 const LONGEST: u64 = 4 << 20;
 
 /// The text of a file. Comments may be in any encoding; bytes that are not UTF-8 become replacement characters.
-pub(crate) fn foreign_text(path: &Path) -> Result<String> {
+fn foreign_text(path: &Path) -> Result<String> {
     let cannot = |error: std::io::Error| Error::file("read the import", path, &error);
     let mut bytes = Vec::new();
     match path.as_os_str() == "-" {
         true => std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?,
-        false => crate::files::open("import", path)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?,
+        false => ssdlab_lab::files::open("import", path)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(cannot)?,
     };
     let shown = path.display();
     if bytes.len() as u64 > LONGEST {
@@ -409,11 +362,6 @@ pub(crate) fn foreign_text(path: &Path) -> Result<String> {
         );
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// A file without its directory: results say nothing of the machine.
-fn base_name(name: &str) -> String {
-    Path::new(name).file_name().map_or_else(|| name.into(), |base| base.to_string_lossy().into_owned())
 }
 
 /// What over-provisioning and threshold lead to together, where that surprises.

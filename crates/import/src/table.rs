@@ -6,14 +6,15 @@ use std::ops::Range;
 use ssdlab_sim::units::{Bytes, Nanos};
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::{Entry, Verdict};
-use crate::import::given::{Given, Key, Value};
-use crate::names::{clip, nearest};
+use crate::given::{Given, Key, Value};
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::Setting;
+use ssdlab_lab::foreign::account::{Entry, Verdict};
+use ssdlab_lab::names::{clip, nearest};
 
 /// What becomes of one key of a simulator.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     /// The key; after its section and a slash where names repeat.
     pub key: &'static str,
     /// What the original assumes where the file does not say; none: nothing is set.
@@ -26,7 +27,7 @@ pub(super) struct Rule {
 
 /// How a value is carried over.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum To {
+pub(crate) enum To {
     /// Not at all.
     Nothing,
     /// A whole number, as it is.
@@ -59,41 +60,28 @@ impl To {
 }
 
 /// A key that means the same here.
-pub(super) const fn same(key: &'static str, default: Option<&'static str>, to: To) -> Rule {
+pub(crate) const fn same(key: &'static str, default: Option<&'static str>, to: To) -> Rule {
     Rule { key, default, verdict: Verdict::Same, to, note: "" }
 }
 
 /// A key that means nearly the same.
-pub(super) const fn near(key: &'static str, default: Option<&'static str>, to: To, note: &'static str) -> Rule {
+pub(crate) const fn near(key: &'static str, default: Option<&'static str>, to: To, note: &'static str) -> Rule {
     Rule { key, default, verdict: Verdict::Near, to, note }
 }
 
 /// A key to which nothing here corresponds; `note` says what that changes.
-pub(super) const fn missing(key: &'static str, note: &'static str) -> Rule {
+pub(crate) const fn missing(key: &'static str, note: &'static str) -> Rule {
     Rule { key, default: None, verdict: Verdict::NotModelled, to: To::Nothing, note }
 }
 
 /// A key that the original reads and ignores.
-pub(super) const fn unused(key: &'static str, note: &'static str) -> Rule {
+pub(crate) const fn unused(key: &'static str, note: &'static str) -> Rule {
     Rule { key, default: None, verdict: Verdict::Unused, to: To::Nothing, note }
-}
-
-/// A value of the configuration with its origin.
-#[derive(Clone, Debug)]
-pub(crate) struct Setting {
-    /// Its dotted key.
-    pub key: &'static str,
-    /// Its value.
-    pub value: Toml,
-    /// The file and the place of the key that decided it; none: a default of the original.
-    pub place: Option<(usize, Range<usize>, Range<usize>)>,
-    /// The name of that key, and its default if the file does not give it.
-    pub from: String,
 }
 
 /// The configuration that files are turned into.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Drive {
+pub(crate) struct Drive {
     pub settings: Vec<Setting>,
 }
 
@@ -115,22 +103,22 @@ impl Drive {
 }
 
 /// A share in millionths as a number of a configuration.
-pub(super) fn fraction(millionths: u64) -> Toml {
+pub(crate) fn fraction(millionths: u64) -> Toml {
     Toml::Float(millionths as f64 / 1e6)
 }
 
 /// A time as text of a configuration.
-pub(super) fn time(ns: u64) -> Toml {
+pub(crate) fn time(ns: u64) -> Toml {
     Toml::String(Nanos(ns).to_string())
 }
 
 /// A size as text of a configuration.
-pub(super) fn size(bytes: u64) -> Toml {
+pub(crate) fn size(bytes: u64) -> Toml {
     Toml::String(Bytes(bytes).to_string())
 }
 
 /// A text of a configuration.
-pub(super) fn text(text: impl Into<String>) -> Toml {
+pub(crate) fn text(text: impl Into<String>) -> Toml {
     Toml::String(text.into())
 }
 
@@ -142,7 +130,7 @@ struct Said {
 }
 
 /// The keys of a file, or of a part of it, worked through with a mapping table.
-pub(super) struct Desk<'a> {
+pub(crate) struct Desk<'a> {
     given: &'a Given,
     /// Number of the file among those that are imported.
     file: usize,
@@ -436,12 +424,12 @@ impl<'a> Desk<'a> {
 }
 
 /// A note as the beginning of a longer one.
-pub(super) fn prefix(note: &str) -> String {
+pub(crate) fn prefix(note: &str) -> String {
     if note.is_empty() { String::new() } else { format!("{note}; ") }
 }
 
 /// What one of the original's words is called here.
-pub(super) fn word(value: &Value, words: &[(&str, &str)]) -> Result<Toml> {
+pub(crate) fn word(value: &Value, words: &[(&str, &str)]) -> Result<Toml> {
     match words.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(value.text)) {
         Some((_, ours)) => Ok(literal(ours)),
         None => {

@@ -3,12 +3,12 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use crate::error::{Error, Result, Spot};
-use crate::names::clip;
+use ssdlab_lab::error::{Error, Result, Spot};
+use ssdlab_lab::names::clip;
 
 /// A key of a foreign file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(crate) struct Key {
     /// The part of the file that it is in, such as `pal`; empty where the format has no parts.
     pub section: String,
     /// Its name.
@@ -30,7 +30,7 @@ impl Key {
 
 /// A foreign file.
 #[derive(Clone, Debug)]
-pub(super) struct Given {
+pub(crate) struct Given {
     /// Its name in messages.
     pub name: String,
     /// Its text.
@@ -66,7 +66,7 @@ impl Given {
 
 /// The value of a key, or what the original assumes where the file does not say.
 #[derive(Clone, Copy)]
-pub(super) struct Value<'g> {
+pub(crate) struct Value<'g> {
     pub given: &'g Given,
     pub name: &'g str,
     pub text: &'g str,
@@ -158,7 +158,7 @@ impl Value<'_> {
 
 /// An exact decimal number: `digits` / 10^`places`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
+pub(crate) struct Decimal {
     digits: u128,
     places: u32,
 }

@@ -2,14 +2,14 @@
 
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::Verdict::{NotModelled, Same};
-use crate::import::common::page_time;
-use crate::import::given::Given;
-use crate::import::pairs::{self, Form};
-use crate::import::table::{Desk, Drive, Rule, To, missing, near, same, text};
+use crate::common::page_time;
+use crate::given::Given;
+use crate::pairs::{self, Form};
+use crate::table::{Desk, Drive, Rule, To, missing, near, same, text};
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{NotModelled, Same};
 
-pub(super) const NAME: &str = "FlashSim";
+pub(crate) const NAME: &str = "FlashSim";
 /// Delays have no unit in the program; its files count microseconds.
 const US: u64 = 1_000_000;
 
@@ -24,7 +24,7 @@ const NEEDED: &[(&str, &str)] = &[
 const UNIT: &str = "give it in microseconds; FlashSim's own default is in another unit than its files";
 
 /// What becomes of each key of `ssd.conf`.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     near("SSD_SIZE", Some("4"), To::Count("geometry.channels"), "packages, each with a channel of its own, as there"),
     same("PACKAGE_SIZE", Some("8"), To::Count("geometry.dies_per_chip")),
     same("DIE_SIZE", Some("2"), To::Count("geometry.planes_per_die")),
@@ -62,12 +62,12 @@ pub(super) const RULES: &[Rule] = &[
     missing("RAID_NUMBER_OF_PHYSICAL_SSDS", "one device is simulated"),
 ];
 
-pub(super) fn read(name: &str, text: &str) -> Result<Given> {
+pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
     pairs::read(name, text, Form::Blank)
 }
 
 /// Carries over a configuration.
-pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
+pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
     desk.require(NEEDED)?;
     desk.set("geometry.chips_per_channel", Toml::Integer(1), "SSD_SIZE");

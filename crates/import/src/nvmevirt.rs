@@ -5,18 +5,18 @@ use std::ops::Range;
 
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::Verdict::{Near, NotModelled, Same};
-use crate::import::common::{by_type, full_first, lines, no_suspension};
-use crate::import::given::{Given, Key};
-use crate::import::pairs::{MOST_KEYS, too_many};
-use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, time, unused};
+use crate::common::{by_type, full_first, lines, no_suspension};
+use crate::given::{Given, Key};
+use crate::pairs::{MOST_KEYS, too_many};
+use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, time, unused};
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 
-pub(super) const NAME: &str = "NVMeVirt";
+pub(crate) const NAME: &str = "NVMeVirt";
 const NS: u64 = 1_000;
 
 /// What becomes of each value of a drive.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     same("BASE_SSD", None, To::Nothing),
     same("NS_SSD_TYPE_0", None, To::Nothing),
     same("CELL_MODE", None, To::With("timing.read")),
@@ -98,7 +98,7 @@ const NEEDED: &[(&str, &str)] = &[
 ];
 
 /// Whether a text is such a file.
-pub(super) fn fits(text: &str) -> bool {
+pub(crate) fn fits(text: &str) -> bool {
     let defines = |name: &str| {
         text.lines()
             .filter_map(|line| line.trim().strip_prefix("#define"))
@@ -146,7 +146,7 @@ impl Branches {
 ///
 /// # Errors
 /// No drive is chosen, or a condition can't be understood.
-pub(super) fn read(name: &str, source: &str) -> Result<Given> {
+pub(crate) fn read(name: &str, source: &str) -> Result<Given> {
     let mut given = Given::new(name, source);
     let mut cpp = Preprocessor::default();
     let (mut branches, mut offset) = (Branches::default(), 0);
@@ -348,7 +348,7 @@ impl Expression<'_, '_> {
 }
 
 /// Carries over a configuration.
-pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
+pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
     if let Some(kind) = desk.value("NS_SSD_TYPE_0")
         && kind.text != "SSD_TYPE_CONV"

@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
+use ssdlab_import::{How, Simulator};
 use ssdlab_lab::error::Error;
-use ssdlab_lab::import::account::{Entry, Verdict};
-use ssdlab_lab::import::{How, Imported, Simulator};
+use ssdlab_lab::foreign::Imported;
+use ssdlab_lab::foreign::account::{Entry, Verdict};
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::perf::Moment;
 use ssdlab_lab::run::{How as RunHow, Outputs, Run};
@@ -40,12 +41,16 @@ fn import(files: &[&str]) -> Imported {
 
 fn scenario(files: &[&str], scenario: usize) -> Imported {
     let documents: Vec<Document> = files.iter().map(|name| document(name, &text(name))).collect();
-    Imported::read(&documents, How { from: None, scenario }).unwrap()
+    ssdlab_import::read(&documents, How { from: None, scenario }).unwrap()
+}
+
+fn read(documents: &[Document]) -> Imported {
+    ssdlab_import::read(documents, How::default()).unwrap()
 }
 
 /// An import of one text that is refused.
 fn refused(name: &str, text: &str) -> Error {
-    match Imported::read(&[document(name, text)], How::default()) {
+    match ssdlab_import::read(&[document(name, text)], How::default()) {
         Err(error) => error,
         Ok(imported) => Requests::check_imported(&imported).expect_err(&imported.toml()),
     }
@@ -56,8 +61,8 @@ fn entry<'i>(imported: &'i Imported, key: &str) -> &'i Entry {
 }
 
 fn sources(files: &[&str], sets: &[&str]) -> Sources {
-    let imports = files.iter().map(|name| document(name, &text(name))).collect();
-    Sources { imports, sets: sets.iter().map(ToString::to_string).collect(), ..Sources::default() }
+    let imported = Some(import(files));
+    Sources { imported, sets: sets.iter().map(ToString::to_string).collect(), ..Sources::default() }
 }
 
 /// Latency of one request of a page on the idle device.
@@ -302,7 +307,7 @@ fn scenarios_become_requests() {
     let requests = Requests::imported(&third, Some("/recordings".as_ref())).unwrap().unwrap();
     let Origin::Trace(trace) = &requests.from else { panic!("a trace") };
     assert_eq!((trace.name().as_str(), requests.loops), ("/recordings/small.trace", 2));
-    let none = Imported::read(&files.map(|name| document(name, &text(name))), How { from: None, scenario: 4 });
+    let none = ssdlab_import::read(&files.map(|name| document(name, &text(name))), How { from: None, scenario: 4 });
     assert!(none.unwrap_err().to_string().contains("3 scenarios"));
 }
 
@@ -345,7 +350,7 @@ fn the_generator_of_simplessd_becomes_a_workload() {
 
 #[test]
 fn values_keep_their_place_in_the_users_file() {
-    let sources = Sources { imports: vec![path("page.parameters").into()], ..Sources::default() };
+    let sources = Sources { imported: Some(read(&[path("page.parameters").into()])), ..Sources::default() };
     let settings = Settings::load(&sources).unwrap();
     let origin = settings.origin("timing.erase");
     assert!(origin.ends_with("page.parameters:17"), "{origin}");
@@ -373,7 +378,7 @@ fn page_types_of_mqsim_are_lists() {
     let tlc = text("mqsim-drive.xml")
         .replace(">MLC<", ">TLC<")
         .replace(">75000</Page_Read_Latency_MSB", ">110000</Page_Read_Latency_MSB");
-    let imported = Imported::read(&[document("tlc.xml", &tlc)], How::default()).unwrap();
+    let imported = ssdlab_import::read(&[document("tlc.xml", &tlc)], How::default()).unwrap();
     let reads = entry(&imported, "Page_Read_Latency_CSB");
     assert_eq!(reads.becomes, ["timing.read = [\"75us\", \"75us\", \"110us\"]"]);
     assert!(reads.verdict == Verdict::Near && reads.note.contains("pages 0 to 5 as LSB"), "{reads:?}");
@@ -388,7 +393,7 @@ fn page_types_of_mqsim_are_lists() {
 #[test]
 fn repeated_keys_count_once_and_the_last_one_wins() {
     let twice = text("page.parameters").replace("t_R = 20000;", "t_R = 1;\nt_R = 20000;");
-    let imported = Imported::read(&[document("p", &twice)], How::default()).unwrap();
+    let imported = ssdlab_import::read(&[document("p", &twice)], How::default()).unwrap();
     let entries: Vec<&Entry> = imported.account.entries.iter().filter(|entry| entry.key == "t_R").collect();
     let [first, last] = entries[..] else { panic!("{entries:?}") };
     assert_eq!((first.verdict, last.verdict), (Verdict::Unused, Verdict::Same));
@@ -399,7 +404,7 @@ fn repeated_keys_count_once_and_the_last_one_wins() {
 #[test]
 fn unknown_keys_are_listed_with_what_was_meant() {
     let odd = text("ssd.conf").replace("RAM_READ_DELAY 0.01", "RAM_READ_DELAYS 0.01");
-    let imported = Imported::read(&[document("ssd.conf", &odd)], How::default()).unwrap();
+    let imported = ssdlab_import::read(&[document("ssd.conf", &odd)], How::default()).unwrap();
     let entry = entry(&imported, "RAM_READ_DELAYS");
     assert_eq!((entry.verdict, entry.note.as_str()), (Verdict::Unknown, "is RAM_READ_DELAY meant?"));
 }
@@ -408,7 +413,7 @@ fn unknown_keys_are_listed_with_what_was_meant() {
 #[test]
 fn misspelt_keys_of_simplessd_are_unknown() {
     let odd = text("simplessd.cfg").replace("\nChannel ", "\nChanel ").replace("\nPCIELane ", "\nPCIELanes ");
-    let imported = Imported::read(&[document("simplessd.cfg", &odd)], How::default()).unwrap();
+    let imported = ssdlab_import::read(&[document("simplessd.cfg", &odd)], How::default()).unwrap();
     for (key, meant) in [("pal/Chanel", "Channel"), ("nvme/PCIELanes", "PCIELane")] {
         let entry = entry(&imported, key);
         assert_eq!((entry.verdict, entry.note.as_str()), (Verdict::Unknown, &*format!("is {meant} meant?")));
@@ -419,7 +424,7 @@ fn misspelt_keys_of_simplessd_are_unknown() {
 fn files_are_of_one_device_and_not_ours() {
     let said = |names: &[&str]| {
         let documents: Vec<Document> = names.iter().map(|name| document(name, &text(name))).collect();
-        Imported::read(&documents, How::default()).map(drop).unwrap_err().to_string()
+        ssdlab_import::read(&documents, How::default()).map(drop).unwrap_err().to_string()
     };
     assert!(
         said(&["mqsim-drive.xml", "page.parameters"])
@@ -528,7 +533,7 @@ fn hostile_texts_end_in_an_error() {
     let (long, binary) = (directory.join("long.cfg"), directory.join("binary.cfg"));
     std::fs::write(&long, vec![b'#'; (4 << 20) + 1]).unwrap();
     std::fs::write(&binary, b"[pal]\0").unwrap();
-    let read = |path: &PathBuf| Imported::read(&[path.clone().into()], How::default()).unwrap_err().to_string();
+    let read = |path: &PathBuf| ssdlab_import::read(&[path.clone().into()], How::default()).unwrap_err().to_string();
     assert!(read(&long).contains("longer than 4 MiB"), "{}", read(&long));
     assert!(read(&binary).contains("is not text"), "{}", read(&binary));
     std::fs::remove_dir_all(&directory).unwrap();
@@ -542,13 +547,13 @@ fn comments_may_be_in_any_encoding() {
     bytes.extend(b"# \xbc\xc7\xc2\xbc\n");
     let file = std::env::temp_dir().join(format!("ssdlab-import-{}.parameters", std::process::id()));
     std::fs::write(&file, bytes).unwrap();
-    let imported = Imported::read(&[file.clone().into()], How::default());
+    let imported = ssdlab_import::read(&[file.clone().into()], How::default());
     std::fs::remove_file(&file).unwrap();
     assert_eq!(imported.unwrap().account.entries.len(), import(&["page.parameters"]).account.entries.len());
 }
 
 fn imported(name: &str, text: &str) -> Imported {
-    Imported::read(&[document(name, text)], How::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    ssdlab_import::read(&[document(name, text)], How::default()).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 #[test]
@@ -662,7 +667,7 @@ fn flows(changes: &[&[(&str, &str)]]) -> String {
 
 fn with_drive(load: &str) -> Imported {
     let files = [document("drive.xml", &text("mqsim-drive.xml")), document("load.xml", load)];
-    Imported::read(&files, How::default()).unwrap_or_else(|error| panic!("{error}"))
+    ssdlab_import::read(&files, How::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
@@ -678,9 +683,9 @@ fn flows_of_mqsim_do_not_take_room_from_each_other() {
     // Requests that arrive while the loop has its one outstanding never wait for it outside the device.
     let mixed = flows(&[&writes, &reads]);
     let requests = Requests::imported(&with_drive(&mixed), None).unwrap().unwrap();
-    let imports = vec![document("drive.xml", &text("mqsim-drive.xml")), document("load.xml", &mixed)];
+    let imported = Some(read(&[document("drive.xml", &text("mqsim-drive.xml")), document("load.xml", &mixed)]));
     let sets = SMALL.iter().map(ToString::to_string).collect();
-    let settings = Settings::load(&Sources { imports, sets, ..Sources::default() }).unwrap();
+    let settings = Settings::load(&Sources { imported, sets, ..Sources::default() }).unwrap();
     let tenants = summary(settings, &requests).tenants.unwrap().0;
     for (name, tenant) in tenants {
         let waits = &tenant.breakdown_ns.all;
@@ -704,7 +709,7 @@ fn flows_of_mqsim_do_not_take_room_from_each_other() {
     let empty =
         "<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Synthetic/></IO_Scenario></MQSim_IO_Scenarios>";
     let empty = with_drive(empty);
-    assert_eq!((empty.flows().len(), empty.account.count(Verdict::Unknown)), (1, 0));
+    assert_eq!((empty.flows.len(), empty.account.count(Verdict::Unknown)), (1, 0));
     assert!(empty.workloads()[0].1.contains("range = [0.0, 0.85]"));
 }
 
@@ -736,9 +741,9 @@ fn what_is_off_is_off_beside_a_preset() {
         .replace("EnableReadCache = 1", "EnableReadCache = 0")
         .replace("EnableWriteCache = 1", "EnableWriteCache = false");
     for (name, text, small) in [("d.xml", &*drive, &SMALL[..3]), ("f.sh", femu, &[]), ("s.cfg", &*simplessd, &[])] {
-        let imports = vec![document(name, text)];
+        let imported = Some(read(&[document(name, text)]));
         let sets = small.iter().map(ToString::to_string).collect();
-        let plain = Sources { imports, sets, ..Sources::default() };
+        let plain = Sources { imported, sets, ..Sources::default() };
         let preset = Sources { preset: Some("nvme-2024".into()), ..plain.clone() };
         let settings = Settings::load(&preset).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(settings.config.cache.size.0, 0, "{name}");
@@ -837,7 +842,7 @@ fn requests_are_of_one_file_and_fit_on_the_device() {
     let load = text("mqsim-load.xml");
     let twice = [document("a.xml", &load), document("b.xml", &load)];
     let said = |documents: &[Document], scenario: usize| {
-        let imported = Imported::read(documents, How { from: None, scenario });
+        let imported = ssdlab_import::read(documents, How { from: None, scenario });
         imported.and_then(|imported| Requests::check_imported(&imported)).unwrap_err().to_string()
     };
     assert!(said(&twice, 1).contains("a.xml and b.xml each describe requests"));
@@ -862,7 +867,7 @@ fn requests_are_of_one_file_and_fit_on_the_device() {
     assert!(refused("w.xml", &flows(&[&wide])).to_string().contains("sizes vary by 4611686018427387904 sectors"));
     let slow = text("page.parameters").replace("t_WC = 25", "t_WC = 9223372036854775807");
     assert!(slow.contains("9223372036854775807"));
-    let _ = Imported::read(&[document("p", &slow)], How::default());
+    let _ = ssdlab_import::read(&[document("p", &slow)], How::default());
 }
 
 #[test]
@@ -962,7 +967,7 @@ fn nvmevirt_has_one_drive_at_a_time() {
 fn nvmevirt_maps_parts_of_pages_and_programs_several() {
     let source = text("ssd_config.h").replace("FLASH_PAGE_SIZE KB(16)", "FLASH_PAGE_SIZE KB(32)");
     let source = source.replace("(FLASH_PAGE_SIZE * 1)", "(FLASH_PAGE_SIZE * 3)");
-    let imported = Imported::read(&[document("ssd_config.h", &source)], How::default()).expect("is read");
+    let imported = ssdlab_import::read(&[document("ssd_config.h", &source)], How::default()).expect("is read");
     let near = |key: &str, says: &str| {
         let found = imported.account.entries.iter().find(|entry| entry.key == key).expect(key);
         assert!(found.verdict == Verdict::Near && found.note.contains(says), "{found:?}");
@@ -1047,5 +1052,5 @@ fn jobs_of_fio_become_tenants() {
 }
 
 fn imported_workload(text: &str) -> Result<String, Error> {
-    Imported::read(&[document("a.fio", text)], How::default()).map(|imported| imported.workloads()[0].1.clone())
+    ssdlab_import::read(&[document("a.fio", text)], How::default()).map(|imported| imported.workloads()[0].1.clone())
 }

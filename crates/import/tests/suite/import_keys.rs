@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ssdlab_import::How;
 use ssdlab_lab::files::Document;
-use ssdlab_lab::import::{How, Imported};
 
 /// A file, a change of its text, and the keys that change with their new values; `-` for a key that is set no more.
 type Row = (&'static str, &'static str, &'static str, &'static [(&'static str, &'static str)]);
@@ -22,7 +22,7 @@ fn flat(prefix: &str, table: &toml::Table, into: &mut BTreeMap<String, String>) 
 
 fn settings(text: &str) -> BTreeMap<String, String> {
     let document = Document::Text { name: "drive".into(), text: text.into() };
-    let imported = Imported::read(&[document], How::default()).unwrap_or_else(|error| panic!("{error}"));
+    let imported = ssdlab_import::read(&[document], How::default()).unwrap_or_else(|error| panic!("{error}"));
     let mut found = BTreeMap::new();
     flat("", &imported.toml().parse().expect("our own text"), &mut found);
     found

@@ -2,21 +2,21 @@
 
 use toml::Value as Toml;
 
-use crate::import::account::Verdict;
-use crate::import::given::Decimal;
-use crate::import::table::{Desk, Drive, fraction, size, text, time};
-use crate::names::clip;
-use crate::text::percent;
+use crate::given::Decimal;
+use crate::table::{Desk, Drive, fraction, size, text, time};
+use ssdlab_lab::foreign::account::Verdict;
+use ssdlab_lab::names::clip;
+use ssdlab_lab::text::percent;
 
 /// The victim policy d-choices with `d` candidates.
-pub(super) fn d_choices(d: u32) -> Toml {
+pub(crate) fn d_choices(d: u32) -> Toml {
     let knobs = toml::Table::from_iter([("d".to_string(), Toml::Integer(d.into()))]);
     Toml::Table(toml::Table::from_iter([("d-choices".to_string(), Toml::Table(knobs))]))
 }
 
 /// Starts GC below a share of free pages, in millionths, and whether it was rounded to them. A full device never has more than its
 /// spare: half of that then.
-pub(super) fn threshold(desk: &mut Desk, (share, rounded): (u64, bool), by: &'static str) {
+pub(crate) fn threshold(desk: &mut Desk, (share, rounded): (u64, bool), by: &'static str) {
     let spare = desk.drive().get("device.over_provisioning").and_then(Toml::as_float).unwrap_or(0.1);
     let spare = (spare * 1e6).round() as u64;
     if share < spare {
@@ -36,18 +36,18 @@ pub(super) fn threshold(desk: &mut Desk, (share, rounded): (u64, bool), by: &'st
 }
 
 /// What a share was before it was rounded.
-pub(super) fn rounding(desk: &Desk, by: &'static str) -> String {
+pub(crate) fn rounding(desk: &Desk, by: &'static str) -> String {
     let was = desk.value(by).map_or("", |value| value.text);
     format!("{} rounded to six decimals", clip(was))
 }
 
 /// A host link that takes no time, also where a preset has one.
-pub(super) fn no_link(desk: &mut Desk, by: &'static str) {
+pub(crate) fn no_link(desk: &mut Desk, by: &'static str) {
     desk.set("timing.host_link", text("0ns/B"), by);
 }
 
 /// No suspensions, also where a preset has some.
-pub(super) fn no_suspension(desk: &mut Desk, by: &'static str) {
+pub(crate) fn no_suspension(desk: &mut Desk, by: &'static str) {
     desk.set("timing.suspendable", text("none"), by);
     desk.set("timing.suspend", time(0), by);
     desk.set("timing.resume", time(0), by);
@@ -55,7 +55,7 @@ pub(super) fn no_suspension(desk: &mut Desk, by: &'static str) {
 
 /// Lines of a cache of whole pages, no larger than the flash; tells what that cuts off. None: there is no cache, also where a preset
 /// has one.
-pub(super) fn lines(desk: &mut Desk, capacity: u64, page: u64, by: &'static str) -> Option<u64> {
+pub(crate) fn lines(desk: &mut Desk, capacity: u64, page: u64, by: &'static str) -> Option<u64> {
     let wanted = capacity / page.max(1);
     let lines = wanted.min(flash_pages(desk.drive()).unwrap_or(u64::MAX));
     if lines == 0 {
@@ -76,7 +76,7 @@ pub(super) fn lines(desk: &mut Desk, capacity: u64, page: u64, by: &'static str)
 }
 
 /// Keys of a cache of so many lines that writes back when it is full, the least recently used line first.
-pub(super) fn full_first(desk: &mut Desk, lines: u64, by: &'static str) {
+pub(crate) fn full_first(desk: &mut Desk, lines: u64, by: &'static str) {
     let low = low_below(desk, 1_000_000, lines);
     desk.set("cache.writeback", text("watermark"), by);
     desk.set("cache.high", fraction(1_000_000), by);
@@ -86,14 +86,14 @@ pub(super) fn full_first(desk: &mut Desk, lines: u64, by: &'static str) {
 
 /// Where write-back ends that starts at a share of dirty lines, both in millionths. As in the originals, a page of every plane may be
 /// on its way to the flash at a time.
-pub(super) fn low_below(desk: &Desk, high: u64, lines: u64) -> u64 {
+pub(crate) fn low_below(desk: &Desk, high: u64, lines: u64) -> u64 {
     let planes = keys_product(desk.drive(), &PLANES).unwrap_or(1);
     let on_their_way = u128::from(planes) * 1_000_000 / u128::from(lines.max(1));
     high.saturating_sub(u64::try_from(on_their_way).unwrap_or(u64::MAX).max(1))
 }
 
 /// The bus from the time of a page.
-pub(super) fn page_time(desk: &mut Desk, by: &'static str, ns: u64, page: u64) {
+pub(crate) fn page_time(desk: &mut Desk, by: &'static str, ns: u64, page: u64) {
     let rate = Decimal::parse(&ns.to_string()).and_then(|ns| ns.text_over(page.max(1).into(), 12));
     let (rate, exact) = rate.unwrap_or(("0".into(), true));
     desk.set("timing.transfer", text(format!("{rate}ns/B")), by);
@@ -103,7 +103,7 @@ pub(super) fn page_time(desk: &mut Desk, by: &'static str, ns: u64, page: u64) {
 }
 
 /// A list of times by page type, or one time if all are alike.
-pub(super) fn by_type(times: &[u64]) -> Toml {
+pub(crate) fn by_type(times: &[u64]) -> Toml {
     match times {
         [first, rest @ ..] if rest.iter().all(|other| other == first) => time(*first),
         _ => Toml::Array(times.iter().map(|ns| time(*ns)).collect()),
@@ -111,7 +111,7 @@ pub(super) fn by_type(times: &[u64]) -> Toml {
 }
 
 /// Pages of the whole array, if its shape is known.
-pub(super) fn flash_pages(drive: &Drive) -> Option<u64> {
+pub(crate) fn flash_pages(drive: &Drive) -> Option<u64> {
     let blocks = keys_product(drive, &["geometry.blocks_per_plane", "geometry.pages_per_block"])?;
     keys_product(drive, &PLANES)?.checked_mul(blocks)
 }

@@ -2,16 +2,16 @@
 
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::common::{by_type, d_choices, full_first, lines, threshold};
-use crate::import::flows::{Arrivals, Edge, End, Flow, Source, Stream};
-use crate::import::given::{Given, Value};
-use crate::import::pairs::{self, Form};
-use crate::import::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text};
-use crate::names::clip;
+use crate::common::{by_type, d_choices, full_first, lines, threshold};
+use crate::given::{Given, Value};
+use crate::pairs::{self, Form};
+use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text};
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
+use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Source, Stream};
+use ssdlab_lab::names::clip;
 
-pub(super) const NAME: &str = "SimpleSSD";
+pub(crate) const NAME: &str = "SimpleSSD";
 const PS: u64 = 1;
 const POWER: &str = "current and power are not simulated";
 const CONTROLLER: &str = "the controller's own work takes no time here";
@@ -20,7 +20,7 @@ const IMAGE: &str = "pages have no content here";
 const TLC_ORDER: &str = "page p of a block is of type p mod 3; SimpleSSD has pages 0 to 5 as LSB, 6 and 7 as CSB, then pairs of LSB, CSB and MSB in turn";
 
 /// What becomes of each key, with the defaults of the program. Times are picoseconds.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     same("pal/Channel", Some("8"), To::Count("geometry.channels")),
     same("pal/Package", Some("4"), To::Count("geometry.chips_per_channel")),
     same("pal/Die", Some("2"), To::Count("geometry.dies_per_chip")),
@@ -159,17 +159,17 @@ const NEEDED: &[(&str, &str)] = &[
     ("generator/blocksize", "give the bytes of a request, such as 4K"),
 ];
 
-pub(super) fn read(name: &str, text: &str) -> Result<Given> {
+pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
     pairs::read(name, text, Form::Ini)
 }
 
 /// Whether the file describes a device, rather than what the stand-alone program does with one.
-pub(super) fn describes_device(given: &Given) -> bool {
+pub(crate) fn describes_device(given: &Given) -> bool {
     given.keys.iter().any(|key| ["pal", "ftl", "icl"].contains(&&*key.section))
 }
 
 /// Carries over a configuration. Defaults hold only in a file of the device.
-pub(super) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<(Desk<'a>, Vec<Flow>)> {
+pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<(Desk<'a>, Vec<Flow>)> {
     let whole = describes_device(given);
     let mut desk = match whole {
         true => Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?,

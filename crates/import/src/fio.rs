@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use toml::Value as Toml;
 
-use crate::error::Result;
-use crate::import::account::Entry;
-use crate::import::account::Verdict::{Near, NotModelled, Same, Unused};
-use crate::import::flows::{Arrivals, Edge, End, Flow, Source, Stream};
-use crate::import::given::{Given, Key, Value};
-use crate::import::pairs::{MOST_KEYS, too_many};
-use crate::import::table::{Desk, Drive, Rule, To, missing, near, same};
+use crate::given::{Given, Key, Value};
+use crate::pairs::{MOST_KEYS, too_many};
+use crate::table::{Desk, Drive, Rule, To, missing, near, same};
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Entry;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
+use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Source, Stream};
 
-pub(super) const NAME: &str = "fio";
+pub(crate) const NAME: &str = "fio";
 
 /// What becomes of each option.
-pub(super) const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     same("rw", None, To::Nothing),
     same("readwrite", None, To::Nothing),
     same("rwmixread", None, To::Nothing),
@@ -123,7 +123,7 @@ struct Job {
 }
 
 /// The jobs of a file.
-pub(super) struct Jobs {
+pub(crate) struct Jobs {
     given: Given,
     /// Every section, the global ones too.
     sections: Vec<Range<usize>>,
@@ -131,7 +131,7 @@ pub(super) struct Jobs {
 }
 
 /// Whether a text is a job file.
-pub(super) fn fits(text: &str) -> bool {
+pub(crate) fn fits(text: &str) -> bool {
     let lines = || text.lines().map(str::trim);
     let key = |line: &str| line.split_once('=').map(|(key, _)| key.trim().to_owned());
     let known = |line: &str| {
