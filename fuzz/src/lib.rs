@@ -5,10 +5,10 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use ssdlab_explain::explain_rows;
 use ssdlab_import::How;
 pub use ssdlab_import::Simulator;
 use ssdlab_lab::error::{Class, Error};
-use ssdlab_lab::explain::explain_rows;
 use ssdlab_lab::foreign::account::Verdict;
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::merge::slowest::Slowest;

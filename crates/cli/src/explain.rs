@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use ssdlab_explain::tries::Tries;
+use ssdlab_explain::{Explained, Wish, explain_rows};
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::explain::tries::Tries;
-use ssdlab_lab::explain::{Explained, Wish, explain_rows};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Output;
@@ -49,8 +49,7 @@ pub fn explain(args: &ExplainArgs, options: &[String], line: &str) -> Result<()>
             let quiet = args.how.quiet;
             let mut board = |points| Box::new(Board::new(points, quiet)) as Box<_>;
             let mut progress = Progress::new(quiet);
-            let done =
-                ssdlab_lab::explain::explain(&settings, &requests, args.how.how(), &wish, &mut progress, &mut board)?;
+            let done = ssdlab_explain::explain(&settings, &requests, args.how.how(), &wish, &mut progress, &mut board)?;
             drop(progress);
             if let Some(run) = done.done.as_ref().filter(|_| !quiet) {
                 run.outcome.remarks.iter().for_each(output::remark);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ssdlab_explain::whatif::{Wish, rows, what_if};
 use ssdlab_lab::error::Result;
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
@@ -10,7 +11,6 @@ use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Ended;
 use ssdlab_lab::run::How;
 use ssdlab_lab::settings::Settings;
-use ssdlab_lab::whatif::{Wish, rows, what_if};
 
 use crate::args::{WhatifArgs, given};
 use crate::import;

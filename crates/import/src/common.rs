@@ -1,12 +1,12 @@
 //! What several simulators' keys are turned into alike.
 
+use ssdlab_lab::foreign::account::Verdict;
+use ssdlab_lab::names::clip;
+use ssdlab_lab::text::percent;
 use toml::Value as Toml;
 
 use crate::given::Decimal;
 use crate::table::{Desk, Drive, fraction, size, text, time};
-use ssdlab_lab::foreign::account::Verdict;
-use ssdlab_lab::names::clip;
-use ssdlab_lab::text::percent;
 
 /// The victim policy d-choices with `d` candidates.
 pub(crate) fn d_choices(d: u32) -> Toml {

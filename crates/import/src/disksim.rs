@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 use toml::Value as Toml;
 
 use crate::common::threshold;
 use crate::given::{Given, Key};
 use crate::pairs::{MOST_KEYS, too_many};
 use crate::table::{Desk, Drive, Rule, To, missing, near, same, size, text};
-use ssdlab_lab::error::Result;
-use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 
 pub(crate) const NAME: &str = "DiskSim";
 const MS: u64 = 1_000_000_000;

@@ -1,5 +1,7 @@
 //! FEMU: `-device femu,...` in a command line or a script, and its configuration files.
 
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 use toml::Value as Toml;
 
 use crate::common::{d_choices, flash_pages, full_first, low_below, no_link, no_suspension, page_time, threshold};
@@ -7,8 +9,6 @@ use crate::given::{Decimal, Given, Key};
 use crate::pairs::{self, Form, MOST_KEYS, too_many};
 use crate::shell::{self, Word};
 use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused};
-use ssdlab_lab::error::Result;
-use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 
 pub(crate) const NAME: &str = "FEMU";
 const NS: u64 = 1_000;

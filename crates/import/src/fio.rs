@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Entry;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
+use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Source, Stream};
 use toml::Value as Toml;
 
 use crate::given::{Given, Key, Value};
 use crate::pairs::{MOST_KEYS, too_many};
 use crate::table::{Desk, Drive, Rule, To, missing, near, same};
-use ssdlab_lab::error::Result;
-use ssdlab_lab::foreign::account::Entry;
-use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
-use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Source, Stream};
 
 pub(crate) const NAME: &str = "fio";
 

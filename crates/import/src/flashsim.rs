@@ -1,13 +1,13 @@
 //! FlashSim: `ssd.conf`.
 
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{NotModelled, Same};
 use toml::Value as Toml;
 
 use crate::common::page_time;
 use crate::given::Given;
 use crate::pairs::{self, Form};
 use crate::table::{Desk, Drive, Rule, To, missing, near, same, text};
-use ssdlab_lab::error::Result;
-use ssdlab_lab::foreign::account::Verdict::{NotModelled, Same};
 
 pub(crate) const NAME: &str = "FlashSim";
 /// Delays have no unit in the program; its files count microseconds.

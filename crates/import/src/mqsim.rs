@@ -1,13 +1,13 @@
 //! MQSim: `ssdconfig.xml`.
 
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 use toml::Value as Toml;
 
 use crate::common::{by_type, d_choices, full_first, lines, no_suspension, rounding, threshold};
 use crate::given::Given;
 use crate::table::{Desk, Drive, Rule, To, missing, near, same, text, time, unused};
 use crate::xml;
-use ssdlab_lab::error::Result;
-use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 
 pub(crate) const NAME: &str = "MQSim";
 const NS: u64 = 1_000;

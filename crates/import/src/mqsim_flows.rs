@@ -1,6 +1,10 @@
 //! MQSim: `workload.xml`.
 
 use roxmltree::Node;
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::foreign::account::Entry;
+use ssdlab_lab::foreign::account::Verdict::{self, Near, NotModelled, Same, Unused};
+use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Recording, Source, Stream};
 use ssdlab_sim::config::MOST_QUEUES;
 use ssdlab_sim::units::{Bytes, Nanos, Rate};
 use ssdlab_trace::LbaPolicy;
@@ -11,10 +15,6 @@ use crate::mqsim::{NAME, is_container};
 use crate::pairs::MOST_KEYS;
 use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused, word};
 use crate::xml;
-use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::foreign::account::Entry;
-use ssdlab_lab::foreign::account::Verdict::{self, Near, NotModelled, Same, Unused};
-use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Recording, Source, Stream};
 
 const SECTOR: u64 = 512;
 /// 64 MiB: no request of a trace is longer either.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 use toml::Value as Toml;
 
 use crate::common::{by_type, full_first, lines, no_suspension};
 use crate::given::{Given, Key};
 use crate::pairs::{MOST_KEYS, too_many};
 use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, time, unused};
-use ssdlab_lab::error::Result;
-use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 
 pub(crate) const NAME: &str = "NVMeVirt";
 const NS: u64 = 1_000;

@@ -1,7 +1,8 @@
 //! Lines of keys and values: `key = value;`, INI, and `KEY value`.
 
-use crate::given::{Given, Key};
 use ssdlab_lab::error::{Error, Result};
+
+use crate::given::{Given, Key};
 
 /// How a line divides into key and value.
 #[derive(Clone, Copy, PartialEq, Eq)]

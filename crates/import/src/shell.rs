@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::given::Given;
 use ssdlab_lab::error::Result;
+
+use crate::given::Given;
 
 /// Most characters that variables may add. Scripts need thousands.
 const MOST_EXPANDED: usize = 1 << 20;

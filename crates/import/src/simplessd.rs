@@ -1,15 +1,15 @@
 //! SimpleSSD 2.0: the INI file of the device, and the one of its stand-alone program.
 
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
+use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Source, Stream};
+use ssdlab_lab::names::clip;
 use toml::Value as Toml;
 
 use crate::common::{by_type, d_choices, full_first, lines, threshold};
 use crate::given::{Given, Value};
 use crate::pairs::{self, Form};
 use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text};
-use ssdlab_lab::error::Result;
-use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
-use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Source, Stream};
-use ssdlab_lab::names::clip;
 
 pub(crate) const NAME: &str = "SimpleSSD";
 const PS: u64 = 1;

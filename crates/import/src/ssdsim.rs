@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ssdlab_lab::error::Result;
+use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 use ssdlab_sim::units::Rate;
 use toml::Value as Toml;
 
@@ -9,8 +11,6 @@ use crate::common::{full_first, lines, rounding, threshold};
 use crate::given::Given;
 use crate::pairs::{self, Form};
 use crate::table::{Desk, Drive, Rule, To, missing, near, same, text, unused};
-use ssdlab_lab::error::Result;
-use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 
 pub(crate) const NAME: &str = "SSDsim";
 const NS: u64 = 1_000;

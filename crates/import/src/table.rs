@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use ssdlab_sim::units::{Bytes, Nanos};
-use toml::Value as Toml;
-
-use crate::given::{Given, Key, Value};
 use ssdlab_lab::error::Result;
 use ssdlab_lab::foreign::Setting;
 use ssdlab_lab::foreign::account::{Entry, Verdict};
 use ssdlab_lab::names::{clip, nearest};
+use ssdlab_sim::units::{Bytes, Nanos};
+use toml::Value as Toml;
+
+use crate::given::{Given, Key, Value};
 
 /// What becomes of one key of a simulator.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! XML as keys: an element without elements in it is one.
 
 use roxmltree::{Document, Node, ParsingOptions};
+use ssdlab_lab::error::{Error, Result};
 
 use crate::given::{Given, Key};
 use crate::pairs::{MOST_KEYS, too_many};
-use ssdlab_lab::error::{Error, Result};
 
 /// Most elements, texts and attributes of a file.
 const NODES: u32 = 500_000;

@@ -405,7 +405,7 @@ impl Device {
 ///
 /// # Errors
 /// The device can't have tenants.
-pub(crate) fn name_tenants(ssd: &mut Ssd, input: &Input) -> Result<()> {
+pub fn name_tenants(ssd: &mut Ssd, input: &Input) -> Result<()> {
     let tenants = input.tenants();
     if tenants.is_empty() {
         return Ok(());

@@ -27,8 +27,7 @@
 //! | How are they fed to a device and observed? | [`drive`] |
 //! | One run, with its files? | [`run`], which returns an [`outcome`] |
 //! | Many runs, side by side? | [`variants`]; [`policies`] from outside in each of them |
-//! | Why are some requests slow, and what would help? | [`explain`] |
-//! | What if something had not happened? | [`whatif`] |
+//! | Why are some requests slow, and what if something had not happened? | `ssdlab-explain` |
 //! | Thousands of runs, on many machines? | [`sweep`]; [`split`] divides a trace by volume, [`merge`] adds results up |
 //! | Which figures and pages do the files of runs make? | [`report`] |
 //! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
@@ -38,7 +37,6 @@
 pub mod decisions;
 pub mod drive;
 pub mod error;
-pub mod explain;
 pub mod files;
 pub mod foreign;
 pub mod input;
@@ -63,4 +61,3 @@ pub mod sweep;
 pub mod text;
 pub mod theory;
 pub mod variants;
-pub mod whatif;

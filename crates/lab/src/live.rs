@@ -725,7 +725,7 @@ pub(crate) fn refused(broken: ConfigError) -> Error {
 }
 
 /// A change that the state of a device rules out.
-pub(crate) fn ruled_out(broken: ConfigError) -> Error {
+pub fn ruled_out(broken: ConfigError) -> Error {
     let message = format!("{} can't change on this running device: {}", broken.key, broken.message);
     Error::config(broken.key, message).help(broken.help)
 }

@@ -24,7 +24,7 @@ use crate::names::{clip, clip_line};
 use crate::text::count;
 use ahead::read_ahead;
 use feed::Origins;
-pub(crate) use feed::{Feed, Next};
+pub use feed::{Feed, Next};
 use fit::{Fitted, recorded, workload};
 pub use reading::Reading;
 use recordings::find_recording;
@@ -331,17 +331,17 @@ impl Input {
     }
 
     /// Ends the requests with the one that makes this number of writes complete.
-    pub(crate) fn set_writes(&mut self, most: u64) {
+    pub fn set_writes(&mut self, most: u64) {
         self.writes = Some(most);
     }
 
     /// Leaves out the requests of all other tenants.
-    pub(crate) fn set_only(&mut self, tenant: u8) {
+    pub fn set_only(&mut self, tenant: u8) {
         self.only = Some(tenant);
     }
 
     /// Names of the tenants that have names of their own, with the parts of the device that they use and their closed loops.
-    pub(crate) fn tenants(&self) -> Vec<(String, Range<u64>, Option<u32>)> {
+    pub fn tenants(&self) -> Vec<(String, Range<u64>, Option<u32>)> {
         match &self.source {
             Source::Tenants(merged) => {
                 let each = merged.parts.iter().zip(merged.depths());
@@ -352,7 +352,7 @@ impl Input {
     }
 
     /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
-    pub(crate) fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
+    pub fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
         let Input { source, limit, loops, ahead, writes, nvme, only, .. } = self;
         let nvme = &*nvme;
         let (limit, writes, only, tenant) = (*limit, *writes, *only, 0);

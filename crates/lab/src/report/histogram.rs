@@ -198,7 +198,7 @@ pub(crate) fn sound(bucket: &Bucket, of_latencies: bool) -> std::result::Result<
 }
 
 /// The causes of a request that sum to its latency, each within the clock.
-pub(crate) fn sums_to(latency: u64, causes: impl Iterator<Item = u64>) -> bool {
+pub fn sums_to(latency: u64, causes: impl Iterator<Item = u64>) -> bool {
     latency <= CLOCK_MAX_NS && causes.map(u128::from).sum::<u128>() == u128::from(latency)
 }
 

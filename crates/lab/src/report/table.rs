@@ -9,7 +9,7 @@ use crate::files;
 use crate::results::sheet::unguarded;
 
 /// An error about the content of a file.
-pub(crate) fn data(path: &Path, message: impl std::fmt::Display) -> Error {
+pub fn data(path: &Path, message: impl std::fmt::Display) -> Error {
     Error::new(Kind::Data { path: path.into() }, format!("{}: {message}", path.display()))
 }
 

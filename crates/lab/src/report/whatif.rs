@@ -5,7 +5,8 @@ use ssdlab_figures::figure::{Cell, Table};
 
 use crate::report::json::{self, number, text};
 use crate::report::told::{Told, by_cause, stacked};
-use crate::text::{clock, count, duration, plural};
+use crate::report::words::postponed;
+use crate::text::{clock, count, duration};
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map_or(&[], Vec::as_slice)
@@ -29,16 +30,6 @@ fn cell(name: &str, value: &Value, difference: bool) -> Cell {
 /// The name of a measure in words, such as `read p99.9`.
 fn label(name: &str) -> String {
     name.trim_end_matches("_ns").replace("p99_9", "p99.9").replace('_', " ").replace("on gc", "on GC")
-}
-
-/// What became of collections that were to be put off. One that was put off, and ran later because a write found no page, is in both
-/// numbers; one that had to run at once is only in the second.
-pub fn postponed(postponed: u64, forced: u64) -> String {
-    let text = format!("{} put off, {} ran all the same (forced)", plural(postponed, "collection"), count(forced));
-    match forced {
-        0 => text,
-        _ => format!("{text}: a write found no page. One that was put off until then counts in both numbers"),
-    }
 }
 
 /// Its tables for programs.

@@ -6,7 +6,7 @@ use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 
 use crate::report::causes::{Any, all};
 use crate::report::json::{number, shown, text};
-use crate::text::{count, duration, percent, percent_exact, rate, size};
+use crate::text::{count, duration, percent, percent_exact, plural, rate, size};
 
 /// The meaning of a cause, in a few words.
 pub fn meaning(cause: Cause) -> &'static str {
@@ -336,6 +336,16 @@ pub fn method(summary: &Value, about: &[String]) -> String {
         digest("/config_digest"),
         digest("/trace_digest"),
     )
+}
+
+/// What became of collections that were to be put off. One that was put off, and ran later because a write found no page, is in both
+/// numbers; one that had to run at once is only in the second.
+pub fn postponed(postponed: u64, forced: u64) -> String {
+    let text = format!("{} put off, {} ran all the same (forced)", plural(postponed, "collection"), count(forced));
+    match forced {
+        0 => text,
+        _ => format!("{text}: a write found no page. One that was put off until then counts in both numbers"),
+    }
 }
 
 #[cfg(test)]

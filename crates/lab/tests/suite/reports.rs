@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use ssdlab_explain as explain;
+use ssdlab_explain::whatif::{self, what_if};
 use ssdlab_figures::figure::{Cell, Figure, Mark, Table};
 use ssdlab_figures::svg::{Look, Theme, draw};
 use ssdlab_lab::error::{Class, Result};
-use ssdlab_lab::explain;
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::output::Finished;
 use ssdlab_lab::report::causes::{self, Any};
@@ -26,7 +27,6 @@ use ssdlab_lab::variants::axes::Axis;
 use ssdlab_lab::variants::comparison::{Planned, Seeds};
 use ssdlab_lab::variants::figures::METRICS;
 use ssdlab_lab::variants::points::Plan;
-use ssdlab_lab::whatif::{self, what_if};
 use ssdlab_sim::Check;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::units::Nanos;
@@ -340,14 +340,6 @@ fn inputs_are_recognised_by_content_and_have_to_belong_together() {
     assert!(Inputs::read(&[directory.path().join("absent")], None).is_err_and(|e| e.class() == Class::File));
     let known = charts::make("percentils", &Inputs::default(), &Wanted::default()).unwrap_err().to_string();
     assert!(known.contains("did you mean `percentiles`?"), "{known}");
-}
-
-/// A table of a page's data.
-pub fn data_table(html: &str, id: &str) -> Value {
-    let data = html.split("id=\"ssdlab-data\">").nth(1).unwrap().split("</script>").next().unwrap();
-    let data: Value = serde_json::from_str(data).unwrap();
-    let tables = data["tables"].as_array().unwrap();
-    tables.iter().find(|one| one["id"] == id).unwrap_or_else(|| panic!("{id}"))["table"].clone()
 }
 
 #[test]
