@@ -210,8 +210,14 @@ function seriesOption(series, place, panel, index, ground, light) {
     // falls through
     case "stack":
       out.type = "bar";
-      if (series.mark === "stack") out.stack = "all" + index;
-      out.barWidth = "70%";
+      if (series.mark === "stack") {
+        out.stack = "all" + index;
+        out.barWidth = "72%";
+      } else {
+        // Bars of a group share its place, as in the SVG.
+        out.barGap = "0%";
+        out.barCategoryGap = "24%";
+      }
       out.itemStyle = { color: colour, decal: pattern, borderColor: ground[1], borderWidth: 0.5 };
       return out;
     case "cell":
