@@ -257,7 +257,7 @@ mod tests {
             let pattern = match parts[0].trim_end_matches("),").trim_matches('"') {
                 "" => Pattern::Solid,
                 "////" => Pattern::Rising,
-                r"\\\\" => Pattern::Falling,
+                r"\\\\\\\\" => Pattern::Falling,
                 "----" => Pattern::Level,
                 "...." => Pattern::Dots,
                 "xxxx" => Pattern::Crossed,
