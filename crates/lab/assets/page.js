@@ -168,7 +168,7 @@ function boxes(out, shapeOf, styleOf) {
   };
   return out;
 }
-// Left and width of what begins at x: on an axis of names, its whole place.
+// Left and width of what begins at x; on an axis of names, all its place.
 function span(api, axis, x, wide, y) {
   var from = api.coord([x, y])[0], each = api.size([1, 0])[0];
   return axis.scale === "band" ? [from - each / 2, each] : [from, api.coord([x + wide, y])[0] - from];
@@ -210,14 +210,8 @@ function seriesOption(series, place, panel, index, ground, light) {
     // falls through
     case "stack":
       out.type = "bar";
-      if (series.mark === "stack") {
-        out.stack = "all" + index;
-        out.barWidth = "72%";
-      } else {
-        // Bars of a group share its place, as in the SVG.
-        out.barGap = "0%";
-        out.barCategoryGap = "24%";
-      }
+      if (series.mark === "stack") { out.stack = "all" + index; out.barWidth = "72%"; }
+      out.barGap = 0; out.barCategoryGap = "24%";
       out.itemStyle = { color: colour, decal: pattern, borderColor: ground[1], borderWidth: 0.5 };
       return out;
     case "cell":
