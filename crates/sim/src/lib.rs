@@ -70,4 +70,4 @@ pub use config::{Config, ConfigError};
 pub use engine::{ClosedShortcut, Filled, Postponement, PutOff, Shortcuts, Ssd};
 pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample, Watches};
 pub use oracle::Check;
-pub use request::{Extent, Marks, Request, RequestOp};
+pub use request::{Extent, Marks, Request, RequestOp, Think};

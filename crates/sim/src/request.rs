@@ -39,6 +39,18 @@ pub struct Marks {
     pub tenant: u8,
 }
 
+/// Think time of a closed loop, as fio's `thinktime` has it (`handle_thinktime` in its `backend.c`): after every so many completed
+/// requests nothing arrives until all that are outstanding have completed, and then for some time. Requests that complete while the
+/// loop drains count. If they make the next pause due, one request alone goes before it, so a loop that pauses after each request goes
+/// on with one at a time, whatever its depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Think {
+    /// How long a pause is.
+    pub time: Nanos,
+    /// Completed requests from one pause to the next, at least 1.
+    pub after: u32,
+}
+
 /// A contiguous part of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {

@@ -289,7 +289,7 @@ impl Ssd {
         self.kernel.dies.power_cut();
         self.kernel.idle_rounds = 0;
         self.restart_idle();
-        self.host.power_cut();
+        self.host.power_cut(self.now);
         if let Some(replicas) = &mut self.features.replicas {
             replicas.power_cut();
         }
