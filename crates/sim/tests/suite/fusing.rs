@@ -6,7 +6,7 @@ use ssdlab_sim::policy::{Load, Victim, View};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
-use ssdlab_sim::{Check, Config, Extent, Marks, Request, RequestOp, Ssd, Watches};
+use ssdlab_sim::{Check, Config, Extent, Marks, Request, RequestOp, Ssd, Think, Watches};
 
 use crate::common::{Eye, NO_LEGS, compare_shown};
 
@@ -94,6 +94,8 @@ enum About {
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     closed: bool,
+    /// Pauses of the closed loop.
+    think: Option<Think>,
     /// Every second request consists of pages in several places.
     scattered: bool,
     /// Requests are those of two tenants.
@@ -147,7 +149,16 @@ fn featured(seed: u64) -> (Config, Vec<Request>, Way) {
         for _ in 0..1 + draw(3) {
             merge(&mut device, &FEATURES[draw(15) as usize].replace("SOFT", &soft));
         }
-        let way = Way { closed: draw(2) == 0, scattered: draw(2) == 0, tenants: draw(5) == 0, unchecked: draw(2) == 0 };
+        let mut way = Way {
+            closed: draw(2) == 0,
+            think: None,
+            scattered: draw(2) == 0,
+            tenants: draw(5) == 0,
+            unchecked: draw(2) == 0,
+        };
+        if draw(3) == 0 {
+            way.think = Some(Think { time: Nanos(draw(300_000)), after: 1 + draw(12) as u32 });
+        }
         let config = device.to_string().parse::<Config>().ok().filter(|config| config.check().is_ok());
         if let Some(config) = config {
             return (config, requests, way);
@@ -288,6 +299,7 @@ fn run_seen(
     }
     ssd.set_fusing(fusing);
     ssd.set_closed(way.closed);
+    way.think.into_iter().for_each(|think| ssd.set_think(None, think));
     if let Some(eye) = eye {
         ssd.observe(Box::new(eye.clone()));
     }
@@ -347,43 +359,43 @@ fn fields(summary: &str) -> Vec<&str> {
 
 #[test]
 fn fused_legs_change_no_byte() {
-    compare_worlds(About::Everything, 250);
+    compare_worlds(About::Everything, 150);
 }
 
 #[test]
 fn joint_collections_change_no_byte() {
-    compare_worlds(About::Joint, 100);
+    compare_worlds(About::Joint, 70);
 }
 
 #[test]
 fn parts_of_pages_on_the_move_change_no_byte() {
-    compare_worlds(About::Parts, 100);
+    compare_worlds(About::Parts, 70);
 }
 
 #[test]
 fn steps_that_take_turns_change_no_byte() {
-    compare_worlds(About::Queued, 250);
+    compare_worlds(About::Queued, 150);
 }
 
 #[test]
 fn reads_alone_and_before_others_change_no_byte() {
-    compare_worlds(About::Reads, 250);
+    compare_worlds(About::Reads, 150);
 }
 
 #[test]
 fn whole_pages_between_those_on_the_move_change_no_byte() {
-    compare_worlds(About::Whole, 200);
+    compare_worlds(About::Whole, 130);
 }
 
 #[test]
 fn writes_that_begin_at_once_change_no_byte() {
-    compare_worlds(About::Writes, 150);
+    compare_worlds(About::Writes, 100);
 }
 
 /// Every feature of the host's side, alone and with others.
 #[test]
 fn features_of_every_kind_change_no_byte() {
-    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let seeds = worlds(250);
     let mut moved = 0;
     for seed in 0..seeds {
         let (config, requests, way) = featured(seed);
@@ -463,9 +475,16 @@ fn shrunk(preset: &str, collector: &str, path: &str) -> Config {
     toml::to_string(&device).unwrap().parse().unwrap()
 }
 
-/// Runs random worlds with and without shortcuts; `seeds` unless the environment says how many.
-fn compare_worlds(about: About, seeds: u64) {
-    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(seeds);
+/// How many worlds to run: ten times as many with `SSDLAB_LONG`, or what `SSDLAB_CASES` says.
+fn worlds(usual: u64) -> u64 {
+    let long = std::env::var_os("SSDLAB_LONG").is_some();
+    let cases = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok());
+    cases.unwrap_or(if long { 10 * usual } else { usual })
+}
+
+/// Runs random worlds with and without shortcuts.
+fn compare_worlds(about: About, usual: u64) {
+    let seeds = worlds(usual);
     let (mut ran, mut moved) = (0, 0);
     for seed in 0..seeds {
         let (config, requests) = world(seed, about);
