@@ -39,15 +39,14 @@ impl Ssd {
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
         // Moves are fused only where blocks do not differ.
         let next = self.dev.timing.place(offset, || 0);
-        let legs = self.dev.timing.program(next, self.dev.timing.transfer(self.dev.geometry.page_size));
-        let (Some(back), Some(array)) = (legs.get(0), legs.get(1)) else { return false };
+        let (back, array) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.timing.programs(&[next]));
         let state = &mut self.kernel.buses[bus];
         let half = state.until;
         state.fused = id;
         state.half = half;
-        state.prolong(half + back.time);
-        self.clear_way(bus, half, half + back.time);
-        self.kernel.timers.set(Timer::Array(unit), half + back.time + array.time);
+        state.prolong(half + back);
+        self.clear_way(bus, half, half + back);
+        self.kernel.timers.set(Timer::Array(unit), half + back + array);
         self.kernel.ops[id].leg = FUSED;
         true
     }

@@ -1,10 +1,10 @@
 //! Dispatch: units serve the operations that wait for them, oldest first, and waits are charged to their causes.
 
 use crate::blame::Cause;
+use crate::device::command::{Command, LegKind, Legs};
 use crate::device::flash::Stream;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
-use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::cache::For;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
@@ -368,7 +368,7 @@ impl Ssd {
         let (count, legs) = if self.rules.pairs {
             self.join_reads(op, at, unit, burst)
         } else {
-            (1, self.dev.timing.read_one(self.dev.place(at), burst))
+            (1, self.dev.timing.legs(Command::Read { pages: &[self.dev.place(at)], burst, decoded: false }))
         };
         self.count_host(op, count);
         let page = &mut self.kernel.ops[op];
@@ -398,7 +398,8 @@ impl Ssd {
             mate.verb = Verb::Read;
             mate.pages = PageSet::one(other);
         }
-        (pages.len() as u64, self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst))
+        let places = &self.dev.places(&pages)[..pages.len()];
+        (pages.len() as u64, self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false }))
     }
 
     /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
@@ -544,9 +545,9 @@ impl Ssd {
             let pages = self.mate_writes(id, at, unit);
             let count = pages.len() as u64;
             let places = &self.dev.places(&pages)[..pages.len()];
-            (count, self.dev.timing.program_all(places, Nanos(transfer.0 * count)))
+            (count, self.dev.timing.legs(Command::Program { pages: places, burst: Nanos(transfer.0 * count) }))
         } else {
-            (1, self.dev.timing.program(self.dev.place(at), transfer))
+            (1, self.dev.timing.legs(Command::Program { pages: &[self.dev.place(at)], burst: transfer }))
         };
         self.count_host(id, pages);
         let page = &mut self.kernel.ops[id];

@@ -2,8 +2,8 @@
 
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
+use crate::device::command::LegKind;
 use crate::device::mapping::Location;
-use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::fast::FUSED;
 use crate::engine::kernel::dies::{Holder, Suspension};

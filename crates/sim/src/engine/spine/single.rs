@@ -1,5 +1,6 @@
 //! Moves of one page on devices whose pages are treated alike: the steps of [`super::gc`] without cases that cannot occur there.
 
+use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
@@ -82,7 +83,7 @@ impl Ssd {
         self.stats.count_erases(blocks);
         let op = &mut self.kernel.ops[op];
         op.verb = Verb::Erase;
-        op.legs = self.dev.timing.erase();
+        op.legs = self.dev.timing.legs(Command::Erase);
     }
 
     /// Sets up the program of the only page in hand on a device whose pages are treated alike: [`Ssd::begin_place`] without cases
