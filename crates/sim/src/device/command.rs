@@ -125,6 +125,19 @@ impl Legs {
         self.len = 1 + u8::from(transfer > Nanos::ZERO);
     }
 
+    /// The same after a command, of a page whose transfer takes time.
+    #[inline(always)]
+    pub(crate) fn set_command_read(&mut self, command: Nanos, array: Nanos, transfer: Nanos) {
+        debug_assert!(transfer > Nanos::ZERO && array > Nanos::ZERO);
+        if command == Nanos::ZERO {
+            return self.set_read(array, transfer);
+        }
+        self.legs[0] = command.0 << 3 | LegKind::Bus as u64;
+        self.legs[1] = array.0 << 3 | LegKind::Array as u64;
+        self.legs[2] = transfer.0 << 3 | LegKind::Bus as u64;
+        self.len = 3;
+    }
+
     /// Makes these the legs of a page program without a command, whose transfer and array take time.
     #[inline(always)]
     pub(crate) fn set_program(&mut self, transfer: Nanos, array: Nanos) {

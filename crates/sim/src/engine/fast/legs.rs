@@ -224,6 +224,9 @@ impl Ssd {
             Timer::Bus(bus) => return self.fast.steps && self.express_bus_of_steps(bus, time),
             _ => return false,
         };
+        if !self.fast.legs {
+            return self.express_array_of_steps(unit, time);
+        }
         let id = self.kernel.dies[unit].array();
         let op = &self.kernel.ops[id];
         if op.lane && op.verb == Verb::Program && self.fast.writes {
@@ -249,6 +252,7 @@ impl Ssd {
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
+            _ if op.class == Class::Gc && self.fast.steps => self.express_array_of_steps(unit, time),
             _ => false,
         }
     }
@@ -495,6 +499,7 @@ impl Ssd {
     pub(in crate::engine) fn unfuse_all(&mut self) {
         self.unbook_all();
         self.dissolve_all();
+        self.part_transfers();
         if !self.fast.moves {
             return;
         }

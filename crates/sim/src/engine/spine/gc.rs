@@ -416,7 +416,7 @@ impl Ssd {
         let (unit, plane, op) = (running.unit, running.plane, running.op);
         if running.holds {
             self.begin_step(id, unit);
-        } else {
+        } else if !self.begins_in_vacant_die(op, unit) {
             self.kernel.ops[op].waits_since = self.now;
             self.enqueue(op, plane, false);
         }

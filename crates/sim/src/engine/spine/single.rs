@@ -111,7 +111,7 @@ impl Ssd {
         op.verb = Verb::Read;
         op.pages = PageSet::one(page);
         op.from = op.pages;
-        op.legs.set_read(array, transfer);
+        op.legs.set_command_read(self.dev.timing.command(), array, transfer);
         op.leg = 0;
         array
     }
@@ -152,7 +152,7 @@ impl Ssd {
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
         let op = &mut self.kernel.ops[id];
         op.pages = PageSet::one(to);
-        op.legs.set_program(transfer, array);
+        op.legs.set_program(self.dev.timing.command() + transfer, array);
         op.leg = 0;
     }
 
