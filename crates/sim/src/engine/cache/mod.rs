@@ -61,6 +61,8 @@ pub(super) struct Cache {
     /// Whether lines are being written back from `cache.high` to `cache.low`, and when that was last decided.
     active: bool,
     decided_at: Nanos,
+    /// The dirty lines then.
+    decided_dirty: u32,
     /// Whether dirty lines may have to be written back at once.
     urgent: bool,
     /// A page is in since write-backs were last decided.
@@ -97,6 +99,7 @@ impl Cache {
             bypassing: 0,
             active: false,
             decided_at: Nanos::NEVER,
+            decided_dirty: 0,
             urgent: false,
             fresh: false,
             ending: false,
@@ -203,6 +206,13 @@ impl Ssd {
     /// Whether write-backs have been decided with all pages that are in.
     pub(super) fn lines_settled(&self) -> bool {
         !self.rules.buffers || !self.cache().fresh && !self.drains()
+    }
+
+    /// Whether the next event, whatever it is, decides about write-backs: the number of dirty lines has changed after the decision of
+    /// its time.
+    #[inline(always)]
+    pub(super) fn lines_undecided(&self) -> bool {
+        self.rules.buffers && self.cache().lines.dirty != self.cache().decided_dirty
     }
 
     /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.
