@@ -16,7 +16,7 @@ pub struct Seed(pub u64);
 /// ```
 /// use ssdlab_disk::{Check, Disk, Seed};
 ///
-/// let disk = Disk::builder().config("geometry.blocks_per_plane = 16".parse()?).seed(Seed(3)).check(Check::Off).build()?;
+/// let disk = Disk::builder().config("geometry.blocks_per_plane = 16\ndevice.over_provisioning = 0.2".parse()?).seed(Seed(3)).check(Check::Off).build()?;
 /// assert_eq!(disk.now().0, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -9,7 +9,7 @@
 //! use ssdlab_disk::{Config, Disk, Reason, Seed};
 //!
 //! // A drive with a volatile write cache.
-//! let config: Config = "cache.size = \"1MiB\"\ndevice.power_loss_protection = false\ngc.reserve = 2".parse()?;
+//! let config: Config = "cache = { size = \"1MiB\", writeback = \"watermark\" }\ndevice.power_loss_protection = false\ngc.reserve = 2".parse()?;
 //! let mut disk = Disk::new(config, Seed(7))?;
 //! let run = |disk: &mut Disk| {
 //!     let mut all = Vec::new();
