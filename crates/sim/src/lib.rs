@@ -65,6 +65,7 @@ mod sectors;
 pub mod slowest;
 mod stats;
 pub mod units;
+pub mod versions;
 
 pub use config::{Config, ConfigError};
 pub use engine::{ClosedShortcut, Filled, Postponement, PutOff, Shortcuts, Ssd};

@@ -35,6 +35,7 @@ mod replica;
 mod report;
 mod rules;
 mod spine;
+mod versions;
 mod watch;
 
 use crate::config::Config;

@@ -133,6 +133,9 @@ impl Ssd {
         self.forget_operations();
         for (page, tag, brings) in &flight.torn.programs {
             self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
+            if !protected {
+                self.oracle.tears(*tag);
+            }
             match brings {
                 Brings::Own { lost } => self.host_programmed(*page, *lost),
                 Brings::Of { from, corrected } => {

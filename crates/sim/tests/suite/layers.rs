@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up.
-const LAYERS: [&str; 17] = [
+const LAYERS: [&str; 18] = [
     "units", "random", "carry", "blame", "request", "device", "policy", "schema", "schemes", "config", "sectors",
-    "oracle", "report", "observe", "slowest", "stats", "engine",
+    "versions", "oracle", "report", "observe", "slowest", "stats", "engine",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

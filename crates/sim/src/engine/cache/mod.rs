@@ -178,6 +178,15 @@ impl Ssd {
         }
     }
 
+    /// The oracle's keys for what an operation may have in controller memory, in whatever state it is.
+    pub(super) fn memories(&self, op: OpId, run: u32) -> Vec<u32> {
+        let mut keys = vec![run, WAITING | op.0];
+        if self.rules.caches && self.kernel.ops.cached[op].line != NO_LINE {
+            keys.push(LINES | self.kernel.ops.cached[op].line);
+        }
+        keys
+    }
+
     /// The oracle's keys for a page with a line: the line, and the writes over it that wait for one.
     fn memories_of(&self, lpn: Lpn, line: u32) -> Vec<u32> {
         let mut keys = vec![LINES | line];

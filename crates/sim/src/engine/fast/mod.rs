@@ -207,7 +207,7 @@ impl FastPaths {
                 },
             raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
             staging: Staging { slots: _ },
-            faults: Faults { power_cut: _, chip_fails, rebuild: _ },
+            faults: Faults { power_cut: _, chip_fails, rebuild: _, read_errors: _, write_errors: _ },
             nvme: Nvme { arbitration, burst: _, queues: _ },
             cache:
                 Cache {

@@ -182,6 +182,12 @@ impl Nvme {
         }
     }
 
+    /// Forgets what waits in the queues. Returns the number of the next request that arrives.
+    pub(super) fn discard_waiting(&mut self) -> u64 {
+        self.queues.iter_mut().for_each(|queue| queue.outside.clear());
+        self.next_number
+    }
+
     /// Power is cut: requests in service are lost.
     pub(super) fn power_cut(&mut self, now: Nanos) {
         self.queues.iter_mut().for_each(|queue| queue.inside = 0);

@@ -219,6 +219,16 @@ impl Host {
         self.stirred = self.queued > 0 || self.looped > 0;
     }
 
+    /// Forgets the requests that wait outside. `next` is the index of the next one, if requests that arrive are numbered elsewhere.
+    /// Returns that index.
+    pub(in crate::engine) fn discard_waiting(&mut self, next: Option<u64>) -> u64 {
+        while self.ring.pop_front().is_some() {}
+        self.extents.clear();
+        (self.arrived, self.queued, self.looped) = (0, 0, 0);
+        self.stirred = false;
+        next.unwrap_or(self.admitted)
+    }
+
     /// The latest arrival of an open loop that was submitted.
     pub(in crate::engine) fn last_arrival(&self) -> Nanos {
         self.last_arrival
