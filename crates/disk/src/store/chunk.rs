@@ -235,14 +235,11 @@ impl Chunk {
         let places: Vec<Option<usize>> = (0..sectors).map(|i| place(versions(i))).collect();
         let mut record = Record { nothing: versions(0).is_none(), ..Record::default() };
         for (i, place) in places.iter().enumerate() {
-            match place {
-                Some(place) => {
-                    let of = &self.records[*place];
-                    record.by[i] = of.by[i];
-                    record.bad |= of.bad & 1 << i;
-                    record.trimmed |= of.trimmed & 1 << i;
-                }
-                None => {}
+            if let Some(place) = place {
+                let of = &self.records[*place];
+                record.by[i] = of.by[i];
+                record.bad |= of.bad & 1 << i;
+                record.trimmed |= of.trimmed & 1 << i;
             }
             record.bad |= u8::from(torn && versions(i).is_none()) << i;
         }

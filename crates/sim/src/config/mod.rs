@@ -4,6 +4,7 @@
 //! configuration can always be built and run.
 
 mod check;
+mod check_faults;
 mod pages;
 mod spec;
 

@@ -1,4 +1,4 @@
-//! Times of a device's resources: what [`super::command`] makes legs of.
+//! Times of a device's resources, of which `command` makes legs.
 
 use super::page_types::{BlockFactors, ONE, PageTypes, on_block};
 use super::spec::{ArraySpec, TimingSpec};

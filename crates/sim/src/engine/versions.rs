@@ -85,10 +85,7 @@ impl Ssd {
     /// Forgets the requests that have been submitted and not admitted, as a host does that loses power with its device. Returns the
     /// index of the next request that is submitted.
     pub fn discard_waiting(&mut self) -> u64 {
-        let next = match &mut self.features.nvme {
-            None => None,
-            Some(nvme) => Some(nvme.discard_waiting()),
-        };
+        let next = self.features.nvme.as_mut().map(|nvme| nvme.discard_waiting());
         self.host.discard_waiting(next)
     }
 }
