@@ -138,7 +138,8 @@ impl Disk {
         self.write_any(offset, Data::Bytes(data), false)
     }
 
-    /// Like [`Disk::write`], but it completes when it is on flash (force unit access).
+    /// Like [`Disk::write`] with force unit access: a write-back cache completes it when it is on flash. Without one, or where the
+    /// cache writes through, it completes as `device.write_ack` says, like any other write.
     ///
     /// # Errors
     /// Like [`Disk::write`].
@@ -241,8 +242,8 @@ impl Disk {
         std::mem::take(&mut self.done)
     }
 
-    /// Cuts power now. Requests that have not completed never will; those that have can still be taken ([`Disk::completions`]). The drive recovers, in no simulated time; its data is what
-    /// survived.
+    /// Cuts power now. Requests that have not completed never will; those that have can still be taken ([`Disk::completions`]). The
+    /// drive recovers, in no simulated time; its data is what survived.
     ///
     /// # Panics
     /// If the disk was built without [`Check::Full`], which its builder sets unless told otherwise.

@@ -31,7 +31,7 @@ pub struct Request {
 /// What a request asks for beside its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// A write is acknowledged when it is on flash (force unit access).
+    /// A write-back cache acknowledges a write when it is on flash (force unit access). Other devices do as `device.write_ack` says.
     pub fua: bool,
     /// Index of its queue (`nvme.queues`), 0 without queues.
     pub queue: u8,
