@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ssdlab_lab::results::requests::op;
 use ssdlab_lab::results::timeline::Chart;
 use ssdlab_lab::text::duration;
-use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{LegRecord, Resource};

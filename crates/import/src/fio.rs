@@ -5,7 +5,7 @@ use std::ops::Range;
 use ssdlab_lab::error::Result;
 use ssdlab_lab::foreign::account::Entry;
 use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
-use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Source, Stream};
+use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Pause, Source, Stream};
 use toml::Value as Toml;
 
 use crate::given::{Given, Key, Value};
@@ -28,7 +28,12 @@ pub(crate) const RULES: &[Rule] = &[
     same("blockalign", None, To::Nothing),
     same("ba", None, To::Nothing),
     near("iodepth", None, To::With("device.queue_depth"), "the depth of a closed loop"),
-    near("numjobs", None, To::Nothing, "the jobs are one flow of so many times the depth and the requests"),
+    near(
+        "numjobs",
+        None,
+        To::Nothing,
+        "the jobs are one flow of so many times the depth and the requests, or one each if they pause",
+    ),
     near("size", None, To::Nothing, "the range of addresses, and how much is read or written if io_size does not say"),
     same("io_size", None, To::Nothing),
     same("io_limit", None, To::Nothing),
@@ -41,9 +46,10 @@ pub(crate) const RULES: &[Rule] = &[
     near("timeout", None, To::Nothing, ""),
     same("time_based", None, To::Nothing),
     near("ioengine", None, To::Nothing, "synchronous engines keep one request outstanding"),
-    missing("thinktime", "the next request follows at once"),
-    missing("thinktime_blocks", "the next request follows at once"),
-    missing("thinktime_spin", "the next request follows at once"),
+    same("thinktime", None, To::Nothing),
+    same("thinktime_blocks", None, To::Nothing),
+    same("thinktime_blocks_type", None, To::Nothing),
+    missing("thinktime_iotime", "thinktime_blocks alone says when a pause begins"),
     missing("rate", "give rate_iops"),
     missing("norandommap", "random addresses may repeat, as with it; without it fio visits each block once"),
     missing("randrepeat", "--seed sets the seed"),
@@ -62,6 +68,12 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 const SIZES: &str = "the multiples of the smallest size, all alike";
+
+/// Options of pauses.
+const PAUSES: &[&str] = &["thinktime", "thinktime_blocks", "thinktime_blocks_type"];
+
+/// Most jobs that pause, each a flow.
+const MOST_PAUSING: u64 = 64;
 
 /// Options that set neither addresses nor times of requests.
 const HOST: &[&str] = &[
@@ -96,6 +108,7 @@ const HOST: &[&str] = &[
     "prio",
     "prioclass",
     "hipri",
+    "thinktime_spin",
     "fixedbufs",
     "registerfiles",
     "sqthread_poll",
@@ -213,15 +226,16 @@ impl Jobs {
         let (mut flows, mut depth) = (Vec::new(), 0);
         for (index, job) in self.jobs.iter().enumerate() {
             let options = Options { given: &self.given, job };
-            let stream = options.stream()?;
-            depth += match stream.arrivals {
-                Arrivals::Closed(depth) => u64::from(depth),
-                _ => 32,
-            };
+            let (stream, copies) = options.streams()?;
+            depth += u64::from(copies) * u64::from(stream.depth().unwrap_or(32));
             let plain = job.name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) && !job.name.is_empty();
             let taken = flows.iter().any(|flow: &Flow| flow.name == job.name);
             let name = if plain && !taken { job.name.clone() } else { format!("job{}", index + 1) };
-            flows.push(Flow { description: format!("fio job {name}"), name, source: Source::Stream(stream) });
+            for copy in 1..=copies {
+                let name = if copies == 1 { name.clone() } else { format!("{name}.{copy}") };
+                let description = format!("fio job {name}");
+                flows.push(Flow { description, name, source: Source::Stream(stream.clone()) });
+            }
         }
         let (mut entries, mut assumed, mut deep) = (Vec::new(), Vec::new(), false);
         for range in &self.sections {
@@ -264,6 +278,11 @@ fn verdicts(desk: &mut Desk) {
     }
     if !desk.gives("rate_iops") {
         desk.say("rate_process", Unused, "there is no rate");
+    } else {
+        PAUSES.iter().for_each(|name| desk.say(name, NotModelled, "requests arrive at their rate"));
+    }
+    if desk.value("thinktime_blocks_type").is_some_and(|value| value.text == "issue") {
+        desk.say("thinktime_blocks_type", Near, "blocks count when they complete");
     }
 }
 
@@ -298,18 +317,49 @@ impl<'j> Options<'j> {
         }
     }
 
-    fn stream(&self) -> Result<Stream> {
+    /// What a job sends, and how many flows send it: jobs that pause do so each by itself, others are one flow.
+    fn streams(&self) -> Result<(Stream, u32)> {
+        let jobs = u64::from(self.count(&["numjobs"], 1)?);
+        let think = if self.value(&["rate_iops"]).is_some() { None } else { self.think()? };
+        let Some(think) = think else { return Ok((self.stream(jobs)?, 1)) };
+        if let Some(value) = self.value(&["numjobs"]).filter(|_| jobs > MOST_PAUSING) {
+            let what = format!("{jobs} jobs that pause, each a flow of its own");
+            return Err(value.refuse(what, format!("use at most {MOST_PAUSING}, or leave thinktime out")));
+        }
+        Ok((Stream { think: Some(think), ..self.stream(1)? }, jobs as u32))
+    }
+
+    fn think(&self) -> Result<Option<Pause>> {
+        let Some(value) = self.value(&["thinktime"]) else { return Ok(None) };
+        let ns = duration(&value, 1_000)?;
+        if ns > 3_600_000_000_000 {
+            return Err(value.refuse("a pause longer than an hour", "a number without a unit is in microseconds"));
+        }
+        let after = self.count(&["thinktime_blocks"], 1)?;
+        Ok((ns > 0).then_some(Pause { ns, after }))
+    }
+
+    fn stream(&self, jobs: u64) -> Result<Stream> {
         let (random, mut read) = self.kind()?;
         let rate = self.rate(&mut read)?;
         let (sizes, write_sizes) = self.sizes()?;
         let smallest = sizes.iter().chain(write_sizes.iter().flatten()).map(|(size, _)| *size).min().unwrap_or(4096);
         let align = self.size(&["blockalign", "ba"])?.filter(|align| *align >= 512 && align.is_multiple_of(512));
-        let jobs = u64::from(self.count(&["numjobs"], 1)?);
         let range = self.range()?;
         let arrivals = self.arrivals(jobs, rate)?;
         let end = self.end(&sizes, range, jobs, arrivals)?;
         let pattern = if random { self.distribution()? } else { "\"sequential\"".to_owned() };
-        Ok(Stream { read, sizes, write_sizes, align: align.unwrap_or(smallest), range, pattern, arrivals, end })
+        Ok(Stream {
+            read,
+            sizes,
+            write_sizes,
+            align: align.unwrap_or(smallest),
+            range,
+            pattern,
+            arrivals,
+            think: None,
+            end,
+        })
     }
 
     /// Whether addresses are random, and the share of reads in millionths.
@@ -461,7 +511,7 @@ impl<'j> Options<'j> {
     /// When it ends: what comes first there, and can come here.
     fn end(&self, sizes: &[(u64, u64)], range: (Edge, Edge), jobs: u64, arrivals: Arrivals) -> Result<End> {
         let based = self.value(&["time_based"]).is_some_and(|value| value.text != "0");
-        let runtime = self.value(&["runtime", "timeout"]).map(|value| seconds(&value)).transpose()?;
+        let runtime = self.value(&["runtime", "timeout"]).map(|value| duration(&value, 1_000_000_000)).transpose()?;
         if let (Some(ns), Arrivals::Fixed(_) | Arrivals::Poisson(_)) = (runtime.filter(|ns| *ns > 0), arrivals) {
             return Ok(End::DurationNs(ns));
         }
@@ -520,12 +570,13 @@ fn bytes(value: &Value, text: &str) -> Result<u64> {
     bytes.ok_or_else(|| value.refuse("not a size", "expected a whole number such as 4096, 4k or 1g"))
 }
 
-/// Nanoseconds of a time in seconds, or with a unit.
-fn seconds(value: &Value) -> Result<u64> {
+/// Nanoseconds of a time in a unit of so many, or with a unit of its own.
+fn duration(value: &Value, unit_ns: u64) -> Result<u64> {
     let text = value.text.to_ascii_lowercase();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let unit: Option<u64> = match &text[end..] {
-        "" | "s" => Some(1_000_000_000),
+        "" => Some(unit_ns),
+        "s" => Some(1_000_000_000),
         "ms" => Some(1_000_000),
         "us" => Some(1_000),
         "m" => Some(60_000_000_000),
@@ -534,5 +585,7 @@ fn seconds(value: &Value) -> Result<u64> {
         _ => None,
     };
     let ns = text[..end].parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
-    ns.ok_or_else(|| value.refuse("not a time", "expected seconds such as 60, or 10m"))
+    ns.ok_or_else(|| {
+        value.refuse("not a time", "expected a whole number with or without a unit, such as 60, 10m or 500us")
+    })
 }

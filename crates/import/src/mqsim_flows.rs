@@ -230,7 +230,7 @@ impl Workload {
             let name = format!("flow{}", flows.len() + 1);
             let source = if *replays { trace(&mut desk)? } else { stream(&mut desk, chosen)? };
             let closed = match &source {
-                Source::Stream(Stream { arrivals: Arrivals::Closed(depth), .. }) => Some(*depth),
+                Source::Stream(stream) => stream.depth(),
                 _ => None,
             };
             if chosen > 1 {
@@ -432,7 +432,17 @@ fn stream(desk: &mut Desk, flows: usize) -> Result<Source> {
     let arrivals = arrivals(desk)?;
     let end = end(desk, arrivals, read)?;
     let (pattern, range) = (pattern(desk)?, (Edge::Share(0), Edge::Share(working * 10_000)));
-    Ok(Source::Stream(Stream { read, sizes, write_sizes: None, align: unit, range, pattern, arrivals, end }))
+    Ok(Source::Stream(Stream {
+        read,
+        sizes,
+        write_sizes: None,
+        align: unit,
+        range,
+        pattern,
+        arrivals,
+        think: None,
+        end,
+    }))
 }
 
 /// Sizes with weights, and the alignment of offsets.

@@ -456,6 +456,7 @@ fn generator(desk: &mut Desk, given: &Given) -> Result<Vec<Flow>> {
         range: (Edge::Share(0), Edge::Share(1_000_000)),
         pattern: format!("{pattern:?}"),
         arrivals: Arrivals::Closed(depth),
+        think: None,
         end: End::Requests(requests),
     };
     let description = "SimpleSSD request generator".to_string();

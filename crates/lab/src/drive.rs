@@ -235,10 +235,11 @@ impl Device {
     /// The device can't have tenants.
     pub fn prepare(&mut self, input: &Input) -> Result<()> {
         self.ssd.set_closed(input.closed());
+        input.think().into_iter().for_each(|think| self.ssd.set_think(None, think));
         if !self.timeless {
             return name_tenants(&mut self.ssd, input);
         }
-        match input.tenants().iter().any(|(_, _, depth)| depth.is_some()) {
+        match input.tenants().iter().any(|(_, _, closed)| closed.is_some()) {
             false => Ok(()),
             true => Err(Error::usage("--count-only has no times, but a tenant is a closed loop")
                 .help("leave it out, or give the tenant's requests arrival times")),
@@ -417,9 +418,13 @@ pub fn name_tenants(ssd: &mut Ssd, input: &Input) -> Result<()> {
     for (number, (_, range, _)) in (0..).zip(&tenants) {
         ssd.set_owner(number, range.clone());
     }
-    let depths: Vec<Option<u32>> = tenants.iter().map(|(_, _, depth)| *depth).collect();
+    let depths: Vec<Option<u32>> = tenants.iter().map(|(_, _, closed)| closed.map(|closed| closed.depth)).collect();
     if depths.iter().any(Option::is_some) {
         ssd.set_loops(&depths);
+    }
+    for (number, (_, _, closed)) in (0..).zip(&tenants) {
+        let think = closed.and_then(|closed| closed.think);
+        think.into_iter().for_each(|think| ssd.set_think(Some(number), think));
     }
     Ok(())
 }

@@ -240,6 +240,12 @@ impl Causes {
         self.0.add(Cause::DieWriteback, back);
     }
 
+    /// Takes back time of a cause that every page may have, and that was added ahead of time.
+    pub(crate) fn take_back(&mut self, cause: Cause, ns: u64) {
+        debug_assert!(Self::is_common(cause));
+        self.0.0[cause as usize] -= ns;
+    }
+
     /// [`Causes::add`] for a cause that is known only at run time, and often no time.
     #[inline(always)]
     pub(crate) fn charge(&mut self, cause: Cause, ns: u64) {

@@ -65,9 +65,10 @@ mod sectors;
 pub mod slowest;
 mod stats;
 pub mod units;
+pub mod versions;
 
 pub use config::{Config, ConfigError};
 pub use engine::{ClosedShortcut, Filled, Postponement, PutOff, Shortcuts, Ssd};
 pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample, Watches};
 pub use oracle::Check;
-pub use request::{Extent, Marks, Request, RequestOp};
+pub use request::{Extent, Marks, Request, RequestOp, Think};

@@ -1,7 +1,7 @@
 //! Observation of a run from outside.
 
 use crate::blame::{Blame, ExtraBlame};
-use crate::device::timing::LegKind;
+use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::policy::MAX_PLANES;
 use crate::report::FlashOps;

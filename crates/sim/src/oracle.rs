@@ -21,6 +21,7 @@ use crate::random;
 use crate::sectors::{Sectors, Under};
 pub use crate::units::Tag;
 use crate::units::{Lpn, OpId, Ppn};
+use crate::versions::{Admitted, CutVersions, Log, Recovered};
 
 /// Extent of the oracle's checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +77,8 @@ pub struct Oracle {
     sectors: Option<Box<Sectors>>,
     /// `Full`, with a write cache: versions that flushes have made durable.
     flushed: Option<Box<Flushed>>,
+    /// `Full`, for a store of data: what it has yet to hear.
+    log: Option<Box<Log>>,
 }
 
 impl Oracle {
@@ -96,6 +99,7 @@ impl Oracle {
             stored: vec![(u32::MAX, 0); stored],
             parity: Vec::new(),
             sectors: None,
+            log: None,
             flushed: (flushes && check == Check::Full).then(|| Box::new(Flushed::new(logical as usize))),
             acknowledged: vec![(0, true); if check == Check::Full { logical as usize } else { 0 }],
         }
@@ -103,7 +107,8 @@ impl Oracle {
 
     /// Carries versions and tags. Filling writes whole pages and completes no flush.
     pub(crate) fn carry_tags(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
-        let Oracle { check: _, watches: _, latest, stored, acknowledged, parity, sectors: _, flushed: _ } = self;
+        let Oracle { check: _, watches: _, latest, stored, acknowledged, parity, sectors: _, flushed: _, log: _ } =
+            self;
         carrier.table(latest)?;
         carrier.table(stored)?;
         carrier.table(acknowledged)?;
@@ -159,6 +164,9 @@ impl Oracle {
                 self.latest[i] += 1;
                 if let Some(flushed) = &mut self.flushed {
                     flushed.recent.push(lpn);
+                }
+                if let Some(log) = &mut self.log {
+                    log.admitted.push(Admitted { page: lpn, version: self.latest[i], trim: false });
                 }
                 Tag { lpn, version: self.latest[i] }
             }
@@ -292,6 +300,10 @@ impl Oracle {
             flushed.durable[tag.lpn.ix()] = 0;
             flushed.open.iter_mut().for_each(|(_, versions)| versions.retain(|(lpn, _)| *lpn != tag.lpn));
         }
+        // It is the last that was admitted.
+        if let Some(last) = self.log.as_mut().and_then(|log| log.admitted.last_mut()) {
+            last.trim = true;
+        }
     }
 
     /// The newest acknowledged version of a logical page; none if it is trimmed or was never written.
@@ -302,6 +314,10 @@ impl Oracle {
 
     /// After a power cut: the version that a logical page holds now. Returns whether a trimmed version has come back.
     pub(crate) fn recovered(&mut self, lpn: Lpn, found: Option<u32>) -> bool {
+        if let Some(log) = &mut self.log {
+            let sectors = self.sectors.as_ref().zip(found).and_then(|(by, version)| by.mixed(Tag { lpn, version }));
+            log.cut.recovered.push(Recovered { page: lpn, version: found, sectors: sectors.cloned() });
+        }
         let (version, gone) = self.acknowledged[lpn.ix()];
         if let Some(flushed) = &mut self.flushed {
             let durable = &mut flushed.durable[lpn.ix()];
@@ -508,6 +524,43 @@ impl Oracle {
             }
         }
         flushed.open.retain(|(other, _)| *other > number);
+    }
+
+    // For a store of data: see `crate::versions`.
+
+    pub(crate) fn note_versions(&mut self) {
+        self.log = Some(Box::default());
+    }
+
+    pub(crate) fn swap_admitted(&mut self, admitted: &mut Vec<Admitted>) {
+        if let Some(log) = &mut self.log {
+            std::mem::swap(&mut log.admitted, admitted);
+        }
+    }
+
+    pub(crate) fn take_cut(&mut self) -> CutVersions {
+        self.log.as_mut().map(|log| std::mem::take(&mut log.cut)).unwrap_or_default()
+    }
+
+    /// The program of a page with this tag is interrupted.
+    pub(crate) fn tears(&mut self, tag: Tag) {
+        if let Some(log) = &mut self.log {
+            log.cut.torn.push((tag.lpn, tag.version));
+        }
+    }
+
+    /// Visits the versions that a page with this tag holds.
+    pub(crate) fn each_held(&self, tag: Tag, mut visit: impl FnMut(u32)) {
+        match self.sectors.as_ref().and_then(|by| by.mixed(tag)) {
+            Some(versions) => versions.iter().for_each(|version| visit(*version)),
+            None => visit(tag.version),
+        }
+    }
+
+    /// Visits the versions in parts of controller memory.
+    pub(crate) fn each_in_memory(&self, memories: &[u32], mut visit: impl FnMut(u32)) {
+        let Some(by) = &self.sectors else { return };
+        memories.iter().flat_map(|memory| by.in_memory(*memory)).for_each(&mut visit);
     }
 
     /// Forgets the content of tags that are neither stored nor in flight.

@@ -31,12 +31,24 @@ pub struct Request {
 /// What a request asks for beside its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
-    /// A write is acknowledged when it is on flash (force unit access).
+    /// A write-back cache acknowledges a write when it is on flash (force unit access). Other devices do as `device.write_ack` says.
     pub fua: bool,
     /// Index of its queue (`nvme.queues`), 0 without queues.
     pub queue: u8,
     /// Index of its tenant: its queue, unless tenants have names of their own ([`crate::Ssd::set_tenants`]).
     pub tenant: u8,
+}
+
+/// Think time of a closed loop, as fio's `thinktime` has it (`handle_thinktime` in its `backend.c`): after every so many completed
+/// requests nothing arrives until all that are outstanding have completed, and then for some time. Requests that complete while the
+/// loop drains count. If they make the next pause due, one request alone goes before it, so a loop that pauses after each request goes
+/// on with one at a time, whatever its depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Think {
+    /// How long a pause is.
+    pub time: Nanos,
+    /// Completed requests from one pause to the next, at least 1.
+    pub after: u32,
 }
 
 /// A contiguous part of a request.

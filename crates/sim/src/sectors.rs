@@ -70,6 +70,16 @@ impl Sectors {
         (tag.lpn.0, tag.version)
     }
 
+    /// Versions stored under a tag, if they are not all its own.
+    pub(crate) fn mixed(&self, tag: Tag) -> Option<&Vec<u32>> {
+        self.held.get(&Self::key(tag))
+    }
+
+    /// Versions in a part of controller memory.
+    pub(crate) fn in_memory(&self, memory: u32) -> impl Iterator<Item = u32> {
+        self.memory.get(&memory).into_iter().flatten().filter_map(|version| *version)
+    }
+
     /// Versions stored under a tag.
     fn held(&self, tag: Tag) -> Vec<u32> {
         self.held.get(&Self::key(tag)).cloned().unwrap_or_else(|| vec![tag.version; self.per_page])

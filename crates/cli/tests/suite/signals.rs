@@ -21,7 +21,7 @@ fn parts(bench: &Bench) -> Vec<String> {
 
 /// A command with the usual handling of signals, whatever this process was started to ignore: `nohup cargo test` ignores SIGHUP, and
 /// a shell can't undo that.
-fn command(bench: &Bench, program: &str, arguments: &[&str]) -> Command {
+pub fn command(bench: &Bench, program: &str, arguments: &[&str]) -> Command {
     let usual = Command::new("env").args(["--default-signal", "true"]).output().is_ok_and(|done| done.status.success());
     let mut command = Command::new(if usual { "env" } else { program });
     if usual {

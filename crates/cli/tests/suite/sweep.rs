@@ -8,6 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::Bench;
+use crate::signals::command;
 
 /// 2 x 4 points, 3 seeds, each of a few hundredths of a second.
 pub const STUDY: &str = r#"schema = "ssdlab.study/1"
@@ -197,9 +198,9 @@ fn tables_of_runs_are_kept_if_they_are_wanted() {
 }
 
 fn start(bench: &Bench, arguments: &str, variables: &[(&str, &str)]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ssdlab"));
-    command.current_dir(bench.path()).args(arguments.split_whitespace()).envs(variables.iter().copied());
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    let arguments: Vec<&str> = arguments.split_whitespace().collect();
+    let mut command = command(bench, env!("CARGO_BIN_EXE_ssdlab"), &arguments);
+    command.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// A number that follows another: moments are spread, and the same in every run.

@@ -102,11 +102,12 @@ pub fn what_if(
     };
     let mut input = opened.fit(&target)?;
     let closed = input.closed();
-    if input.tenants().iter().any(|(_, _, depth)| depth.is_some()) {
+    if input.tenants().iter().any(|(_, _, closed)| closed.is_some()) {
         return Err(Error::usage("--tenant: the device of a what-if can't be copied within a closed loop of a tenant")
             .help("give its requests arrival times"));
     }
     name_tenants(&mut ssd, &input)?;
+    input.think().into_iter().for_each(|think| ssd.set_think(None, think));
     check_choices(wish, base_config, &ssd, closed)?;
     let from = Nanos(moment.0.saturating_sub(wish.before.0));
     let to = Nanos(moment.0.saturating_add(wish.after.0).min(ssdlab_trace::CLOCK_MAX_NS));

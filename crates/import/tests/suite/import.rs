@@ -1021,6 +1021,13 @@ fn jobs_of_fio_become_tenants() {
         ("[a]\nrw=randrw\nrwmixread=90\nrate_iops=100,300\n", "gap = \"2500000ns\" } }\nread = 0.25"),
         ("[a]\nrw=randrw\nrwmixread=90\nrate_iops=500\n", "gap = \"1000000ns\" } }\nread = 0.5"),
         ("[a]\nrw=randwrite\nrate_iops=1000,\n", "arrivals = \"closed\""),
+        ("[a]\nrw=read\nthinktime=150\n", "closed = { depth = 1, think = \"150000ns\", think_after = 1 }"),
+        (
+            "[a]\nrw=read\nthinktime=2ms\nthinktime_blocks=8\niodepth=4\nioengine=libaio\n",
+            "closed = { depth = 4, think = \"2000000ns\", think_after = 8 }",
+        ),
+        ("[a]\nrw=read\nthinktime=0\n", "arrivals = \"closed\""),
+        ("[a]\nrw=read\nthinktime=150\nrate_iops=1k\n", "fixed = { gap = \"976562ns\" }"),
         (
             "[a]\nrw=randread\nbsrange=4k-12k\n",
             "size = [[\"4096B\", 0.333333], [\"8192B\", 0.333333], [\"12288B\", 0.333333]]",
@@ -1029,6 +1036,13 @@ fn jobs_of_fio_become_tenants() {
         let workload = single(text);
         assert!(workload.contains(wanted), "{text}: {workload}");
     }
+    // Jobs that pause do so each by itself.
+    let text = "[a]\nrw=read\nsize=1m\nthinktime=150\nnumjobs=3\n";
+    let paused = ssdlab_import::read(&[document("a.fio", text)], How::default()).unwrap();
+    let names: Vec<String> = paused.workloads().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["a.1", "a.2", "a.3"]);
+    assert!(paused.workloads().iter().all(|(_, text)| text.contains("requests = 256\n")));
+    assert!(paused.toml().contains("queue_depth = 3"), "{}", paused.toml());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/import/load.fio");
     let refused = ssdlab_lab::input::find_workload(path).unwrap_err().to_string();
     assert!(refused.contains("a job file of fio"), "{refused}");
@@ -1038,6 +1052,9 @@ fn jobs_of_fio_become_tenants() {
         ("[a]\nrw=rw\nbsrange=4k-1g\n", "requests of 1073741824 bytes"),
         ("[a]\nrw=rw\nbsrange=4k-1m\n", "256 sizes"),
         ("[a]\nrw=trim\n", "trims are not imported"),
+        ("[a]\nrw=read\nthinktime=soon\n", "not a time"),
+        ("[a]\nrw=read\nthinktime=2h\n", "a pause longer than an hour"),
+        ("[a]\nrw=read\nthinktime=1\nnumjobs=65\n", "65 jobs that pause"),
         ("[a]\nrw=read\nbs=4x\n", "not a size"),
         ("[a]\nrw=read\nbs=1000\n", "requests of 1000 bytes"),
         ("[a]\nrw=read\nbssplit=4k/80:8k/40\n", "add up to 120 %"),

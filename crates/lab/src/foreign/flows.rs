@@ -21,7 +21,7 @@ pub struct Flow {
 impl Flow {
     /// Whether it keeps a number of requests outstanding.
     pub fn is_closed(&self) -> bool {
-        matches!(&self.source, Source::Stream(Stream { arrivals: Arrivals::Closed(_), .. }))
+        matches!(&self.source, Source::Stream(stream) if stream.depth().is_some())
     }
 }
 
@@ -64,8 +64,20 @@ pub struct Stream {
     pub pattern: String,
     /// When its requests arrive.
     pub arrivals: Arrivals,
+    /// Pauses of a closed loop.
+    pub think: Option<Pause>,
     /// When it ends.
     pub end: End,
+}
+
+impl Stream {
+    /// The requests that it keeps outstanding, if it is a closed loop.
+    pub fn depth(&self) -> Option<u32> {
+        match self.arrivals {
+            Arrivals::Closed(depth) => Some(depth),
+            Arrivals::Poisson(_) | Arrivals::Fixed(_) => None,
+        }
+    }
 }
 
 /// An end of a range of addresses.
@@ -86,6 +98,15 @@ pub enum Arrivals {
     Poisson(u64),
     /// Equal gaps of so many nanoseconds.
     Fixed(u64),
+}
+
+/// A pause of so many nanoseconds after so many requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// How long it is, in nanoseconds.
+    pub ns: u64,
+    /// Completed requests from one to the next.
+    pub after: u32,
 }
 
 /// When a stream ends.
@@ -126,7 +147,10 @@ pub fn alone(flow: &Flow, stream: &Stream, several: bool) -> String {
         End::Limit => "# the end is that of --limit".to_string(),
     };
     let arrivals = match stream.arrivals {
-        Arrivals::Closed(depth) if several => format!("{{ closed = {{ depth = {depth} }} }}"),
+        Arrivals::Closed(depth) if several || stream.think.is_some() => {
+            let pause = |Pause { ns, after }| format!(", think = \"{ns}ns\", think_after = {after}");
+            format!("{{ closed = {{ depth = {depth}{} }} }}", stream.think.map(pause).unwrap_or_default())
+        }
         Arrivals::Closed(_) => "\"closed\"".to_string(),
         Arrivals::Poisson(gap) => format!("{{ poisson = {{ gap = \"{gap}ns\" }} }}"),
         Arrivals::Fixed(gap) => format!("{{ fixed = {{ gap = \"{gap}ns\" }} }}"),

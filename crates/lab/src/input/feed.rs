@@ -8,6 +8,7 @@ use ssdlab_trace::{Extent, Op, Record, Replay};
 use crate::error::{Error, Kind, Result};
 use crate::input::ahead::Ahead;
 use crate::input::generated::Generated;
+use crate::input::requests::Closed;
 use crate::input::source::{Merged, Source};
 use crate::names::clip;
 
@@ -165,10 +166,10 @@ impl Feed<'_> {
         }
     }
 
-    /// By tenant: how many requests it keeps outstanding, if it is a closed loop. Empty if none is.
-    pub fn loops(&self) -> Vec<Option<u32>> {
+    /// By tenant: how it is a closed loop, if it is one. Empty if none is.
+    pub fn loops(&self) -> Vec<Option<Closed>> {
         match &self.from {
-            Origins::Tenants(merged) => merged.depths(),
+            Origins::Tenants(merged) => merged.loops(),
             Origins::Trace(_) | Origins::Ahead(_) | Origins::Generated(_) => Vec::new(),
         }
     }

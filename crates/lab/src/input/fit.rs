@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
+use ssdlab_sim::Think;
+use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::Spec;
 use ssdlab_trace::{Fit, Options, Replay, Trace};
 
 use crate::error::{Error, Result};
 use crate::input::generated::Generated;
-use crate::input::requests::{Provenance, Requests, Target, When};
+use crate::input::requests::{Closed, Provenance, Requests, Target, When};
 use crate::input::source::Source;
 use crate::input::workloads::refuse;
 use crate::names::{clip, clip_line};
@@ -16,8 +18,8 @@ use crate::text::count;
 /// A single source that is fitted to a device.
 pub(super) struct Fitted {
     pub(super) source: Source,
-    /// The requests that are kept outstanding, if it is a closed loop.
-    pub(super) depth: Option<u32>,
+    /// How it is a closed loop, if it is one.
+    pub(super) closed: Option<Closed>,
     /// The name of the workload, if it is one.
     pub(super) workload: Option<String>,
     pub(super) about: Vec<String>,
@@ -57,25 +59,28 @@ pub(super) fn recorded(
     Ok((Source::Trace(Box::new(replay)), about))
 }
 
-/// Builds a workload: its requests, how many it keeps outstanding if it is a closed loop, and its description.
+/// Builds a workload: its requests, how it is a closed loop if it is one, and its description.
 pub(super) fn workload(
     requests: &Requests,
     name: &str,
     spec: &Spec,
     target: &Target,
-) -> Result<(Source, Option<u32>, Vec<String>)> {
+) -> Result<(Source, Option<Closed>, Vec<String>)> {
     let Target { capacity_bytes, page_bytes, queue_depth, seed, .. } = *target;
     let generator =
         spec.build(capacity_bytes, page_bytes, seed, requests.limit).map_err(|error| refuse(name, &error))?;
-    let depth = match (generator.closed(), requests.replay) {
+    let closed = match (generator.closed(), requests.replay) {
         (Some(_), Some(When::Arrival)) => {
             return Err(Error::usage(format!(
                 "--replay arrival: the workload {name} is a closed loop and has no arrival times"
             ))
             .help("leave --replay out, or give the workload arrivals"));
         }
-        (Some(depth), _) => Some(depth.unwrap_or(queue_depth)),
-        (None, when) => (when == Some(When::Closed)).then_some(queue_depth),
+        (Some(closed), _) => {
+            let think = closed.think.map(|think| Think { time: Nanos(think.time_ns), after: think.after });
+            Some(Closed { depth: closed.depth.unwrap_or(queue_depth), think })
+        }
+        (None, when) => (when == Some(When::Closed)).then_some(Closed::of(queue_depth)),
     };
     let (shown, description) = (clip(name), clip_line(&spec.description));
     let mut about = vec![if spec.model {
@@ -87,5 +92,5 @@ pub(super) fn workload(
         about.push(format!("source: {}", clip_line(&spec.source)));
     }
     let generated = Generated::new(generator, requests.loops, requests.limit, requests.time_scale.unwrap_or_default());
-    Ok((Source::Generated(Box::new(generated)), depth, about))
+    Ok((Source::Generated(Box::new(generated)), closed, about))
 }

@@ -13,6 +13,7 @@ mod workloads;
 
 use std::ops::Range;
 
+use ssdlab_sim::Think;
 use ssdlab_sim::config::Nvme;
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::{Phase, Spec};
@@ -29,7 +30,7 @@ use fit::{Fitted, recorded, workload};
 pub use reading::Reading;
 use recordings::find_recording;
 pub use recordings::{has_recording, read_recordings};
-pub use requests::{Origin, Place, Provenance, Requests, Target, Tenant, When};
+pub use requests::{Closed, Origin, Place, Provenance, Requests, Target, Tenant, When};
 pub use rows::{Room, trace_rows, workload_rows};
 use source::{Merged, Part, Source};
 pub use workloads::{find_workload, parse_workload, read_workload, refuse};
@@ -145,7 +146,8 @@ pub struct Input {
     source: Source,
     limit: Option<u64>,
     loops: u32,
-    closed: bool,
+    /// How it is a closed loop of the whole device, if it is one.
+    closed: Option<Closed>,
     ahead: bool,
     /// Most writes, if limited.
     writes: Option<u64>,
@@ -210,7 +212,7 @@ impl Opened {
             What::Tenants(all) => return fit_tenants(all, target),
             What::Trace(..) | What::Workload(..) => self.fit_one(target, None)?,
         };
-        if let (Some(depth), Some(name)) = (fitted.depth, &fitted.workload)
+        if let (Some(Closed { depth, .. }), Some(name)) = (fitted.closed, &fitted.workload)
             && depth != target.queue_depth
         {
             let queue_depth = target.queue_depth;
@@ -223,7 +225,7 @@ impl Opened {
             source: fitted.source,
             limit,
             loops,
-            closed: fitted.depth.is_some(),
+            closed: fitted.closed,
             ahead: false,
             writes: None,
             nvme: target.nvme.clone(),
@@ -234,31 +236,30 @@ impl Opened {
         })
     }
 
-    /// Fits a single source; `depth` makes it a closed loop.
+    /// Fits a single source; `depth` makes it a closed loop of that depth.
     fn fit_one(self, target: &Target, depth: Option<u32>) -> Result<Fitted> {
         let requests = self.requests;
         let (source, own, mut about, provenance, workload) = match self.what {
             What::Tenants(_) => unreachable!("tenants are single sources"),
             What::Trace(trace, options, instead_of) => {
                 let (source, about) = recorded(&requests, &trace, options, instead_of, target)?;
-                let depth = (requests.replay == Some(When::Closed)).then_some(target.queue_depth);
-                (source, depth, about, Provenance::Recording, None)
+                let closed = (requests.replay == Some(When::Closed)).then_some(Closed::of(target.queue_depth));
+                (source, closed, about, Provenance::Recording, None)
             }
             What::Workload(name, spec) => {
-                let (source, depth, about) = workload(&requests, &name, &spec, target)?;
+                let (source, closed, about) = workload(&requests, &name, &spec, target)?;
                 let provenance = if spec.model { Provenance::Model } else { Provenance::Generated };
-                (source, depth, about, provenance, Some(name))
+                (source, closed, about, provenance, Some(name))
             }
         };
-        let depth = depth.or(own);
+        let think = own.and_then(|own| own.think);
+        let closed = depth.map(|depth| Closed { depth, think }).or(own);
         let mut how = Vec::new();
         let recorded = matches!(source, Source::Trace(_));
         if let Some(device) = requests.reading.device.as_ref().filter(|_| recorded) {
             how.push(format!("device {}", clip(device)));
         }
-        if let Some(depth) = depth {
-            how.push(format!("closed loop of {depth}"));
-        }
+        how.extend(closed.map(Closed::text));
         if requests.loops > 1 {
             how.push(format!("{} times in a row", count(requests.loops)));
         }
@@ -277,7 +278,7 @@ impl Opened {
         if !how.is_empty() {
             about.push(how.join(", "));
         }
-        Ok(Fitted { source, depth, workload, about, provenance, remarks: self.remarks })
+        Ok(Fitted { source, closed, workload, about, provenance, remarks: self.remarks })
     }
 }
 
@@ -305,13 +306,13 @@ fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
         about.push(place);
         provenance = provenance.max(fitted.provenance);
         remarks.extend(fitted.remarks.iter().map(|remark| format!("{}: {remark}", tenant.name)));
-        parts.push(Part::new(tenant.name, fitted.source, range, fitted.depth, target.flushes));
+        parts.push(Part::new(tenant.name, fitted.source, range, fitted.closed, target.flushes));
     }
     Ok(Input {
         source: Source::Tenants(Box::new(Merged::new(parts, target.flushes))),
         limit: None,
         loops: 1,
-        closed: false,
+        closed: None,
         ahead: false,
         writes: None,
         nvme: target.nvme.clone(),
@@ -341,11 +342,11 @@ impl Input {
     }
 
     /// Names of the tenants that have names of their own, with the parts of the device that they use and their closed loops.
-    pub fn tenants(&self) -> Vec<(String, Range<u64>, Option<u32>)> {
+    pub fn tenants(&self) -> Vec<(String, Range<u64>, Option<Closed>)> {
         match &self.source {
             Source::Tenants(merged) => {
-                let each = merged.parts.iter().zip(merged.depths());
-                each.map(|(part, depth)| (part.name.clone(), part.range.clone(), depth)).collect()
+                let each = merged.parts.iter().zip(merged.loops());
+                each.map(|(part, closed)| (part.name.clone(), part.range.clone(), closed)).collect()
             }
             Source::Trace(_) | Source::Generated(_) => Vec::new(),
         }
@@ -395,12 +396,17 @@ impl Input {
 
     /// Whether the device sets the arrival times.
     pub fn closed(&self) -> bool {
-        self.closed
+        self.closed.is_some()
+    }
+
+    /// Pauses of the closed loop of the whole device.
+    pub fn think(&self) -> Option<Think> {
+        self.closed?.think
     }
 
     /// A lower bound of the last arrival, if known before the run.
     pub fn span(&self) -> Option<Nanos> {
-        if self.closed { None } else { self.source.span().map(Nanos) }
+        if self.closed() { None } else { self.source.span().map(Nanos) }
     }
 
     /// A description of the requests, in a line or two.

@@ -4,18 +4,19 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use ssdlab_sim::Think;
 use ssdlab_sim::config::{ByteRange, MOST_QUEUES, Nvme};
 use ssdlab_sim::units::Bytes;
 use ssdlab_trace::{LbaPolicy, OnBadLine, Scale, Trace};
 
 use crate::error::{Error, Result};
 use crate::foreign::Imported;
-use crate::foreign::flows::{self, Arrivals, Flow, Source, Stream};
+use crate::foreign::flows::{self, Flow, Source};
 use crate::input::reading::Reading;
 use crate::input::workloads::{parse_workload, refuse};
 use crate::names::clip;
 use crate::settings::Settings;
-use crate::text::{amount, size};
+use crate::text::{amount, duration, size};
 
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,6 +229,31 @@ pub struct Tenant {
     pub depth: Option<u32>,
 }
 
+/// A loop of requests that arrive when others complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed {
+    /// The requests that it keeps outstanding.
+    pub depth: u32,
+    /// Its pauses.
+    pub think: Option<Think>,
+}
+
+impl Closed {
+    /// One without pauses.
+    pub(super) fn of(depth: u32) -> Closed {
+        Closed { depth, think: None }
+    }
+
+    /// What a run says of it.
+    pub(super) fn text(self) -> String {
+        let Closed { depth, think } = self;
+        let after = |count: u32| if count == 1 { "each request".into() } else { format!("every {count} requests") };
+        let pauses = think
+            .map(|think| format!(" that pauses for {} after {}", duration(think.time.0 as f64), after(think.after)));
+        format!("closed loop of {depth}{}", pauses.unwrap_or_default())
+    }
+}
+
 /// Options of a tenant, in the order in which they are written.
 const OPTIONS: [&str; 14] = [
     "lba",
@@ -250,7 +276,7 @@ impl Tenant {
     /// A flow of another simulator among several, which have equal parts of the addresses.
     fn of_flow(flow: &Flow, follow: Option<&Path>) -> Result<Tenant> {
         let depth = match &flow.source {
-            Source::Stream(Stream { arrivals: Arrivals::Closed(depth), .. }) => Some(*depth),
+            Source::Stream(stream) => stream.depth(),
             _ => None,
         };
         let requests = Requests::of_flow(flow, follow, true)?;

@@ -6,6 +6,7 @@ use ssdlab_trace::{Digest, Extent, Note, Op, Record, Replay};
 
 use crate::error::Result;
 use crate::input::generated::Generated;
+use crate::input::requests::Closed;
 
 /// Where records come from.
 pub(super) enum Source {
@@ -128,17 +129,17 @@ pub(super) struct Part {
     pub(super) name: String,
     pub(super) source: Source,
     pub(super) range: Range<u64>,
-    /// The requests that it keeps outstanding, and their digests, if it is a closed loop. They have no order among those of others.
-    closed: Option<(u32, Digests)>,
+    /// How it is a closed loop, if it is one, and the digests of its requests. They have no order among those of others.
+    closed: Option<(Closed, Digests)>,
     /// The next request, if it was read already.
     head: Option<Record>,
     ended: bool,
 }
 
 impl Part {
-    /// `depth` is that of a closed loop.
-    pub(super) fn new(name: String, source: Source, range: Range<u64>, depth: Option<u32>, flushes: bool) -> Part {
-        let closed = depth.map(|depth| (depth, Digests::new(flushes)));
+    /// `closed`: how it is a closed loop, if it is one.
+    pub(super) fn new(name: String, source: Source, range: Range<u64>, closed: Option<Closed>, flushes: bool) -> Part {
+        let closed = closed.map(|closed| (closed, Digests::new(flushes)));
         Part { name, source, range, closed, head: None, ended: false }
     }
 
@@ -227,8 +228,8 @@ impl Merged {
         Some(blake3::hash(all.as_bytes()).to_hex().to_string())
     }
 
-    /// By tenant: how many requests it keeps outstanding, if it is a closed loop.
-    pub(super) fn depths(&self) -> Vec<Option<u32>> {
-        self.parts.iter().map(|part| part.closed.as_ref().map(|(depth, _)| *depth)).collect()
+    /// By tenant: how it is a closed loop, if it is one.
+    pub(super) fn loops(&self) -> Vec<Option<Closed>> {
+        self.parts.iter().map(|part| part.closed.as_ref().map(|(closed, _)| *closed)).collect()
     }
 }

@@ -48,6 +48,8 @@ impl Worked {
         };
         let cuts = summary.pointer("/power_cuts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let stopped = planes.saturating_mul(cuts.len() as u64);
+        // A read may run where it has suspended a copyback, and both read.
+        let at_once = if text(summary, "/config/timing/suspendable") == "none" { 1 } else { 2 };
         // Where blocks are paired, a cut counts pairs.
         let each = if text(summary, "/config/device/mapping_unit") == "super-page" { 2 } else { 1 };
         let torn: u64 = cuts.iter().filter_map(|cut| cut["torn_erases"].as_u64()).sum();
@@ -55,7 +57,7 @@ impl Worked {
         let metadata = if in_no_time { some("/flash/programs/metadata") } else { 0 };
         let from = |most: u64, less: u64| most.saturating_sub(less)..=most;
         Some(Worked {
-            reads: from(reads, stopped),
+            reads: from(reads, stopped.saturating_mul(at_once)),
             programs: from(programs, stopped.saturating_mul(2).saturating_add(metadata)),
             erases: from(erases, torn.saturating_mul(each)),
         })
@@ -71,7 +73,7 @@ mod tests {
     /// A run with one of each: by hand.
     fn summary(time: &str, cuts: &Value) -> Value {
         json!({
-            "config": { "gc": { "time": time } },
+            "config": { "gc": { "time": time }, "timing": { "suspendable": "none" } },
             "flash": {
                 "reads": { "host": 100, "gc": 40, "metadata": 3, "total": 143 },
                 "programs": { "host": 70, "gc": 40, "metadata": 5, "wasted": 2, "total": 117 },
@@ -90,7 +92,10 @@ mod tests {
         assert_eq!(of("none", Value::Null), Worked { reads: 100..=100, programs: 70..=75, erases: 0..=0 });
         // Two cuts stop at most a read and two programs of each of four planes; metadata may be that of recovery.
         let cuts = json!([{ "torn_erases": 1 }, { "torn_erases": 0 }]);
-        assert_eq!(of("real", cuts), Worked { reads: 145..=153, programs: 104..=125, erases: 5..=6 });
+        assert_eq!(of("real", cuts.clone()), Worked { reads: 145..=153, programs: 104..=125, erases: 5..=6 });
+        let mut suspending = summary("real", &json!([{ "torn_erases": 1 }, { "torn_erases": 0 }]));
+        suspending["config"]["timing"]["suspendable"] = "program+erase".into();
+        assert_eq!(Worked::of(&suspending, 4).unwrap(), Worked { reads: 137..=153, ..of("real", cuts) });
         let mut paired = summary("real", &json!([{ "torn_erases": 1 }]));
         paired["config"]["device"]["mapping_unit"] = "super-page".into();
         assert_eq!(Worked::of(&paired, 4).unwrap().erases, 4..=6);

@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::geometry::Geometry;
-use ssdlab_sim::device::timing::LegKind;
 use ssdlab_sim::device::transaction::Verb;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{LegRecord, Sample};

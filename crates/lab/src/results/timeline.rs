@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use prost::Message;
 use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::config::Geometry;
-use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, LegRecord, Request, Resource};

@@ -4,6 +4,7 @@
 //! configuration can always be built and run.
 
 mod check;
+mod check_faults;
 mod pages;
 mod spec;
 
@@ -130,7 +131,9 @@ macro_rules! choice {
     };
 }
 
+mod faults;
 mod nvme;
+pub use faults::{IoErrors, IoErrorsAt};
 pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, Names, NvmeQueue, OpName, QueuePriority};
 
 choice! {
@@ -541,6 +544,15 @@ section! {
         /// Pages that are rebuilt at a time. If it is more than 0, a spare chip replaces a failed one at once. The failed chip's
         /// content is computed and programmed there while host requests continue.
         rebuild: u32 = 0,
+        /// Reads that fail on a disk that keeps data, such as `[{ at = "2s", offset = "0B", bytes = "4KiB" }]` or
+        /// `[{ rate = 0.001, seed = 7 }]`. From `at` on, reads of these bytes report an error until they are written or discarded;
+        /// a share of requests is drawn from `seed`. Simulations without data reject the key.
+        [since "0.1.4"]
+        read_errors: Vec<IoErrors> = Vec::new(),
+        /// Writes that fail on a disk that keeps data, given like `read_errors`: the first one at `at` or later that touches the
+        /// bytes, or a share of all. A failed write takes its time, reports an error and leaves the old data.
+        [since "0.1.4"]
+        write_errors: Vec<IoErrors> = Vec::new(),
     }
 }
 section! {

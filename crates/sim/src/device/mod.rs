@@ -1,5 +1,6 @@
 //! Mechanism: operations of the device, their times, and their conflicts. It contains no policy.
 
+pub mod command;
 pub mod errors;
 pub mod events;
 pub mod flash;

@@ -1,113 +1,11 @@
-//! Operations as lists of legs: the resources that each occupies, in order, and for how long (rules R1 to R9 of docs/model.md).
+//! Times of a device's resources, of which `command` makes legs.
 
 use super::page_types::{BlockFactors, ONE, PageTypes, on_block};
 use super::spec::{ArraySpec, TimingSpec};
 use crate::units::{Nanos, Rate};
 
-/// The resource of a leg.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LegKind {
-    /// The array of the die. The operation holds the die in all its legs.
-    Array,
-    /// The bus of the channel, granted in order of request.
-    Bus,
-    /// The decoder. The operation still holds its die.
-    Decode,
-    /// The interconnect, from the flash controller's buffer to the controller or back.
-    Noc,
-    /// The flash controller's buffer, for a write or a read.
-    Buffer,
-}
-
-/// The use of one resource by an operation.
-#[derive(Clone, Copy, Debug)]
-pub struct Leg {
-    /// The resource.
-    pub kind: LegKind,
-    /// Time for which the resource is occupied.
-    pub time: Nanos,
-}
-
 /// Pages of a TLC word line.
 pub const WORD_LINE: usize = 3;
-
-/// Largest number of legs of an operation.
-pub const MAX_LEGS: usize = 4;
-
-/// The legs of an operation. Legs of length zero are omitted: they need no grant.
-#[derive(Clone, Copy, Debug)]
-pub struct Legs {
-    /// Nanoseconds, with the kind in the lowest three bits.
-    legs: [u64; MAX_LEGS],
-    len: u8,
-}
-
-impl Legs {
-    /// No legs.
-    pub const NONE: Self = Self { legs: [0; MAX_LEGS], len: 0 };
-
-    /// Makes these the legs of a page read without a command: array, and transfer if that takes time.
-    #[inline(always)]
-    pub(crate) fn set_read(&mut self, array: Nanos, transfer: Nanos) {
-        self.legs[0] = array.0 << 3 | LegKind::Array as u64;
-        self.legs[1] = transfer.0 << 3 | LegKind::Bus as u64;
-        self.len = 1 + u8::from(transfer > Nanos::ZERO);
-    }
-
-    /// Makes these the legs of a page program without a command, whose transfer and array take time.
-    #[inline(always)]
-    pub(crate) fn set_program(&mut self, transfer: Nanos, array: Nanos) {
-        debug_assert!(transfer > Nanos::ZERO && array > Nanos::ZERO);
-        self.legs[0] = transfer.0 << 3 | LegKind::Bus as u64;
-        self.legs[1] = array.0 << 3 | LegKind::Array as u64;
-        self.len = 2;
-    }
-
-    #[inline(always)]
-    pub(crate) fn push(&mut self, kind: LegKind, time: Nanos) {
-        if time > Nanos::ZERO {
-            self.legs[usize::from(self.len)] = time.0 << 3 | kind as u64;
-            self.len += 1;
-        }
-    }
-
-    /// Number of legs.
-    #[inline(always)]
-    pub fn len(&self) -> u8 {
-        self.len
-    }
-
-    /// Whether there are no legs.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// The `i`-th leg, if it exists.
-    #[inline(always)]
-    pub fn get(&self, i: u8) -> Option<Leg> {
-        let leg = self.legs[usize::from(i) % MAX_LEGS];
-        const KINDS: [LegKind; 8] = [
-            LegKind::Array,
-            LegKind::Bus,
-            LegKind::Decode,
-            LegKind::Noc,
-            LegKind::Buffer,
-            LegKind::Array,
-            LegKind::Array,
-            LegKind::Array,
-        ];
-        let kind = KINDS[leg as usize & 7];
-        (i < self.len).then_some(Leg { kind, time: Nanos(leg >> 3) })
-    }
-
-    /// These legs, preceded by `first`.
-    pub(crate) fn after(self, first: &[(LegKind, Nanos)]) -> Self {
-        let mut legs = Legs::NONE;
-        first.iter().for_each(|(kind, time)| legs.push(*kind, *time));
-        (0..self.len).filter_map(|i| self.get(i)).for_each(|leg| legs.push(leg.kind, leg.time));
-        legs
-    }
-}
 
 /// A page, as its array times depend on it.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +14,17 @@ pub struct PagePlace {
     offset: u32,
     /// Factor of its block.
     factor: u32,
+}
+
+/// Array times of a copyback.
+#[derive(Clone, Copy, Debug)]
+pub struct CopybackTimes {
+    /// All reads.
+    pub read: Nanos,
+    /// All programs.
+    pub program: Nanos,
+    /// Number of programs that follow one another.
+    pub programs: u64,
 }
 
 /// Times of operations on this device.
@@ -236,10 +145,51 @@ impl Timing {
         on_block(times[offset as usize], factors.max().unwrap_or(ONE))
     }
 
-    /// Array time of a page's read.
+    /// Array time of the reads of a command.
     #[inline(always)]
-    fn read_time(&self, page: PagePlace) -> Nanos {
-        on_block(self.read[page.offset as usize], page.factor)
+    pub fn reads(&self, pages: &[PagePlace]) -> Nanos {
+        Self::together(&self.read, pages)
+    }
+
+    /// Array time of a program of pages at equal offsets in different planes.
+    #[inline(always)]
+    pub fn programs(&self, pages: &[PagePlace]) -> Nanos {
+        Self::slowest(&self.program, pages[0].offset, pages)
+    }
+
+    /// Bus time of a command without data.
+    #[inline(always)]
+    pub fn command(&self) -> Nanos {
+        self.command
+    }
+
+    /// Time in which a page is decoded.
+    pub fn decode(&self) -> Nanos {
+        self.decode
+    }
+
+    /// Array time of an erase.
+    pub fn erase(&self) -> Nanos {
+        self.erase
+    }
+
+    /// Whether the program of a copyback is a leg of its own even without command time.
+    pub fn splits(&self) -> bool {
+        self.splits
+    }
+
+    /// Times of a copyback (R9). Planes with equal offsets in `to` are programmed together, otherwise one after the other.
+    pub fn copyback(&self, from: &[PagePlace], to: &[PagePlace]) -> CopybackTimes {
+        let first = Self::slowest(&self.program, to[0].offset, to);
+        let (read, mut program) = self.parts_of_copyback(|| Self::together(&self.read, from), first);
+        let mut programs = 1;
+        for (i, page) in to.iter().enumerate().skip(1) {
+            if !to[..i].iter().any(|other| other.offset == page.offset) {
+                program = program + Self::slowest(&self.program, page.offset, to);
+                programs += 1;
+            }
+        }
+        CopybackTimes { read, program, programs }
     }
 
     /// Array time of the read of a page of a steady block, by its offset, which is asked for only if it matters.
@@ -254,45 +204,6 @@ impl Timing {
         if self.same_program > Nanos::ZERO { self.same_program } else { self.program[offset() as usize] }
     }
 
-    /// R1: command, array, data-out. `burst` is the bus time of all pages that leave the die.
-    #[inline(always)]
-    pub fn read(&self, pages: &[PagePlace], burst: Nanos) -> Legs {
-        self.read_legs(Self::together(&self.read, pages), burst)
-    }
-
-    /// R1 for a single page.
-    #[inline(always)]
-    pub fn read_one(&self, page: PagePlace, burst: Nanos) -> Legs {
-        self.read_legs(self.read_time(page), burst)
-    }
-
-    #[inline(always)]
-    fn read_legs(&self, array: Nanos, burst: Nanos) -> Legs {
-        let mut legs = Legs::NONE;
-        legs.push(LegKind::Bus, self.command);
-        legs.push(LegKind::Array, array);
-        legs.push(LegKind::Bus, burst);
-        legs
-    }
-
-    /// R1 for GC, with a decode leg: every page is decoded before it is used.
-    #[inline(always)]
-    pub fn read_and_decode(&self, pages: &[PagePlace], burst: Nanos) -> Legs {
-        let mut legs = self.read(pages, burst);
-        legs.push(LegKind::Decode, Nanos(self.decode.0 * pages.len() as u64));
-        legs
-    }
-
-    /// The second half of a copyback: programs the content of the planes' registers at equal offsets. Also returns the array
-    /// time.
-    pub fn program_from_register(&self, to: &[PagePlace]) -> (Legs, Nanos) {
-        let mut legs = Legs::NONE;
-        let array = Self::slowest(&self.program, to[0].offset, to);
-        legs.push(LegKind::Bus, self.command);
-        legs.push(LegKind::Array, array);
-        (legs, array)
-    }
-
     /// Array and bus time of a page read, averaged over page types.
     pub fn page_read(&self) -> Nanos {
         mean(&self.read) + self.command + self.page
@@ -303,67 +214,9 @@ impl Timing {
         mean(&self.program) + self.command + self.page
     }
 
-    /// R2: command and data-in, array.
-    #[inline(always)]
-    pub fn program(&self, page: PagePlace, burst: Nanos) -> Legs {
-        self.program_legs(self.program_time(page), burst)
-    }
-
-    /// R2 for pages at equal offsets in different planes.
-    pub fn program_all(&self, pages: &[PagePlace], burst: Nanos) -> Legs {
-        self.program_legs(Self::slowest(&self.program, pages[0].offset, pages), burst)
-    }
-
-    #[inline(always)]
-    fn program_legs(&self, array: Nanos, burst: Nanos) -> Legs {
-        let mut legs = Legs::NONE;
-        legs.push(LegKind::Bus, self.command + burst);
-        legs.push(LegKind::Array, array);
-        legs
-    }
-
-    /// Array time of a program.
-    #[inline(always)]
-    pub fn program_time(&self, page: PagePlace) -> Nanos {
-        on_block(self.program[page.offset as usize], page.factor)
-    }
-
     /// Array time of a program of the first page of a block without variation between blocks.
     pub fn first_program(&self) -> Nanos {
         self.program[0]
-    }
-
-    /// R3: command, array.
-    pub fn erase(&self) -> Legs {
-        let mut legs = Legs::NONE;
-        legs.push(LegKind::Bus, self.command);
-        legs.push(LegKind::Array, self.erase);
-        legs
-    }
-
-    /// R9: command, array read, command, array program, all inside the planes. Without command time nothing can come between the
-    /// two, so they are one leg, unless the program alone can be suspended. Planes with equal offsets in `to` are programmed
-    /// together, otherwise one after the other. Also returns the array times of the reads and of the programs.
-    pub fn copyback(&self, from: &[PagePlace], to: &[PagePlace]) -> (Legs, Nanos, Nanos) {
-        let mut legs = Legs::NONE;
-        let first = Self::slowest(&self.program, to[0].offset, to);
-        let (read, mut program) = self.parts_of_copyback(|| Self::together(&self.read, from), first);
-        let mut programs = self.command;
-        for (i, page) in to.iter().enumerate().skip(1) {
-            if !to[..i].iter().any(|other| other.offset == page.offset) {
-                program = program + Self::slowest(&self.program, page.offset, to);
-                programs = programs + self.command;
-            }
-        }
-        if self.command == Nanos::ZERO && !self.splits {
-            legs.push(LegKind::Array, read + program);
-        } else {
-            legs.push(LegKind::Bus, self.command);
-            legs.push(LegKind::Array, read);
-            legs.push(LegKind::Bus, programs);
-            legs.push(LegKind::Array, program);
-        }
-        (legs, read, program)
     }
 
     /// Array times of the read and of the program of one page of steady blocks, by its offsets, if it is copied inside its plane.

@@ -5,9 +5,9 @@ use std::ops::IndexMut;
 
 use ssdlab_memory::HugeVec;
 
+use super::command::Legs;
 use super::geometry::Spot;
 use super::pages::PageSet;
-use super::timing::Legs;
 use crate::units::{ChannelId, JobId, Lpn, Moment, Nanos, OpId, PlaneId, RequestId, UnitId};
 
 /// Effect of an operation on the flash.

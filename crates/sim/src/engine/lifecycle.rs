@@ -1,6 +1,6 @@
 //! The life of an operation: the steps that every class implements. A new class is a compile error here.
 
-use crate::device::timing::LegKind;
+use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;

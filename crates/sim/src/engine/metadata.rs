@@ -4,6 +4,7 @@
 //! die's queue. Until the metadata has landed, the block is not closed and so cannot be a victim.
 
 use super::{Nanos, Ssd};
+use crate::device::command::Command;
 use crate::device::transaction::{Class, Op, Verb};
 use crate::engine::kernel::dies::Holder;
 use crate::policy::{MAX_PLANES, PageSet};
@@ -92,7 +93,8 @@ impl Ssd {
         self.stats.count_reads(Class::Metadata, pages.len() as u64);
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
         self.kernel.ops[op].pages = pages;
-        self.kernel.ops[op].legs = self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst);
+        let places = &self.dev.places(&pages)[..pages.len()];
+        self.kernel.ops[op].legs = self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false });
     }
 
     /// Takes the next metadata page of a block and sets up its program. `gc`: a collection has filled the block.
@@ -104,7 +106,7 @@ impl Ssd {
         }
         let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
         self.kernel.ops[op].pages = PageSet::one(page);
-        self.kernel.ops[op].legs = self.dev.timing.program(self.dev.place(page), burst);
+        self.kernel.ops[op].legs = self.dev.timing.legs(Command::Program { pages: &[self.dev.place(page)], burst });
     }
 
     /// A collection has read or written one of its metadata pages.

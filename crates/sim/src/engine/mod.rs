@@ -35,6 +35,7 @@ mod replica;
 mod report;
 mod rules;
 mod spine;
+mod versions;
 mod watch;
 
 use crate::config::Config;
@@ -474,7 +475,7 @@ impl Ssd {
         if self.fast.quiet && self.host.only(RequestOp::Read) && self.round_of_reads(time) {
             return true;
         }
-        if self.fast.legs && event < arrival && self.express(event) {
+        if self.fast.skip_rounds() && event < arrival && self.express(event) {
             self.kernel.events_since_scan += 1;
         } else {
             self.round(time);
@@ -563,6 +564,9 @@ impl Ssd {
     #[inline(always)]
     fn end_round(&mut self) {
         self.kernel.dies.time_passes(self.now);
+        if self.lines_undecided() {
+            self.part_transfers();
+        }
         self.tell_victim();
         if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
             self.kernel.events_since_scan = 0;

@@ -1,7 +1,7 @@
 //! Host operations by page type (`geometry.page_order`, `timing.variation`).
 
 use super::Ssd;
-use crate::device::timing::LegKind;
+use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::report::page_types::{PageType, PageTypes, TypeTotals};
 use crate::units::OpId;

@@ -133,6 +133,9 @@ impl Ssd {
         self.forget_operations();
         for (page, tag, brings) in &flight.torn.programs {
             self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
+            if !protected {
+                self.oracle.tears(*tag);
+            }
             match brings {
                 Brings::Own { lost } => self.host_programmed(*page, *lost),
                 Brings::Of { from, corrected } => {
@@ -289,7 +292,7 @@ impl Ssd {
         self.kernel.dies.power_cut();
         self.kernel.idle_rounds = 0;
         self.restart_idle();
-        self.host.power_cut();
+        self.host.power_cut(self.now);
         if let Some(replicas) = &mut self.features.replicas {
             replicas.power_cut();
         }

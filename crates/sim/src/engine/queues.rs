@@ -49,6 +49,12 @@ impl Waiting {
         (0..CLASSES).any(|class| class != QueueClass::Rhost as usize && self.by_class[class] > 0)
     }
 
+    /// Whether a read waits for which a program or an erase may be suspended.
+    #[inline(always)]
+    pub(super) fn any_read(&self) -> bool {
+        self.reads > 0
+    }
+
     fn count(&mut self, op: &Op, joins: bool) {
         let change = |count: &mut u32| *count = if joins { *count + 1 } else { *count - 1 };
         change(&mut self.by_class[class_of(op) as usize]);

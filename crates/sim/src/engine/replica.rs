@@ -10,6 +10,7 @@
 use std::collections::VecDeque;
 
 use super::Ssd;
+use crate::device::command::Command;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
@@ -416,7 +417,11 @@ impl Ssd {
             pages: PageSet::one(page),
             ..Op::blank()
         };
-        op.legs = if reads { self.dev.timing.read_one(place, burst) } else { self.dev.timing.program(place, burst) };
+        let pages = &[place];
+        op.legs = self.dev.timing.legs(match reads {
+            true => Command::Read { pages, burst, decoded: false },
+            false => Command::Program { pages, burst },
+        });
         let id = self.kernel.ops.create(op);
         self.kernel.ops[Page(id)].bytes = self.dev.geometry.page_size;
         self.kernel.ops[Page(id)].tags[0] = tag;

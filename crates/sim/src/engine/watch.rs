@@ -1,7 +1,7 @@
 //! Reports to an observer. Without one, each call costs a branch.
 
 use super::{Nanos, Ssd};
-use crate::device::timing::LegKind;
+use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Op, Verb};
 use crate::observe::{Completed, Held, LegRecord, Observer, Resource, Sample, Slot, Watches};
 use crate::policy::MAX_PLANES;

@@ -30,7 +30,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use crate::blame::{BY_GC, Blame, CAUSES, Cause, Extra};
 use crate::carry::Carrier;
 use crate::config::Config;
-use crate::device::timing::LegKind;
+use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::units::count_few;
 

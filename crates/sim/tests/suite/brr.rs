@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Dut, causes, config, summary};
-use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::Verb;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, LegRecord, Observer, Request, RequestOp, Ssd};

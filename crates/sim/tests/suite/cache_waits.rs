@@ -6,7 +6,7 @@ use crate::common::{Dut, causes, plane, summary};
 use proptest::prelude::*;
 use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::config::{GcTime, PreconditionMode};
-use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::report::Summary;

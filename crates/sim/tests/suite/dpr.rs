@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Dut, config, summary};
-use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::report::dpr::Dpr;
 use ssdlab_sim::{LegRecord, Observer, RequestOp};

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::common::{Dut, Log, array, causes, config, plane, spent, summary};
 use ssdlab_sim::blame::Cause;
-use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::report::Summary;

@@ -6,7 +6,7 @@ use ssdlab_sim::policy::{Load, Victim, View};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
-use ssdlab_sim::{Check, Config, Extent, Marks, Request, RequestOp, Ssd, Watches};
+use ssdlab_sim::{Check, Config, Extent, Marks, Request, RequestOp, Ssd, Think, Watches};
 
 use crate::common::{Eye, NO_LEGS, compare_shown};
 
@@ -94,6 +94,8 @@ enum About {
 #[derive(Clone, Copy, Debug, Default)]
 struct Way {
     closed: bool,
+    /// Pauses of the closed loop.
+    think: Option<Think>,
     /// Every second request consists of pages in several places.
     scattered: bool,
     /// Requests are those of two tenants.
@@ -102,8 +104,11 @@ struct Way {
     unchecked: bool,
 }
 
+/// Those from here on are of today's flash.
+const OF_MODERN_FLASH: usize = 15;
+
 /// What changes the way of a request through a device; `SOFT` is `gc.threshold`. Some close shortcuts, and others meet them.
-const FEATURES: [&str; 15] = [
+const FEATURES: [&str; 24] = [
     "timing.transfer = \"0ns/B\"",
     "gc.hard_threshold = SOFT\nschemes.collector = \"preemptive\"",
     "gc.hard_threshold = \"2 pages\"\nschemes.collector = \"preemptive\"",
@@ -119,6 +124,28 @@ const FEATURES: [&str; 15] = [
     "raid = { layout = \"traditional\", group = 2, write_mode = \"auto\" }\ngeometry = { channels = 1, chips_per_channel = 4 }\nstaging.slots = 0",
     "cache = { size = \"4KiB\" }",
     "cache = { size = \"3KiB\", writeback = \"idle\", read = \"all\", order = \"lru\" }",
+    "timing.command = \"512ns\"",
+    "timing = { command = \"1024ns\", suspendable = \"program+erase\", suspend = \"512ns\", resume = \"1024ns\" }",
+    "timing = { suspendable = \"program+erase\", suspend = \"3000ns\", resume = \"0ns\" }",
+    "timing = { command = \"200ns\", suspendable = \"erase\", suspend = \"1024ns\", resume = \"512ns\" }",
+    "timing = { cache_register = true, command = \"1024ns\" }",
+    "timing.cache_register = true",
+    "device = { write_ack = \"after_transfer\", power_loss_protection = true }",
+    "order.die_queue = \"read-first\"",
+    "noc = { model = \"formula\" }",
+];
+
+/// Keys of modern flash, each in one of so many worlds.
+const MODERN: [(&str, u64); 9] = [
+    ("timing.command = \"512ns\"", 2),
+    ("timing.command = \"300ns\"", 3),
+    ("timing = { suspendable = \"program+erase\", suspend = \"1024ns\", resume = \"512ns\" }", 2),
+    ("timing = { suspendable = \"program+erase\", suspend = \"5000ns\", resume = \"100ns\" }", 4),
+    ("timing.cache_register = true", 4),
+    ("timing.host_link = \"1ns/B\"", 3),
+    ("device = { write_ack = \"after_transfer\", power_loss_protection = true }", 3),
+    ("order.die_queue = \"read-first\"", 3),
+    ("cache = { size = \"4KiB\", writeback = \"watermark\" }\ngeometry.planes_per_die = 1", 4),
 ];
 
 /// One device with its requests.
@@ -144,10 +171,23 @@ fn featured(seed: u64) -> (Config, Vec<Request>, Way) {
         let (toml, _, requests) = text(draw(1 << 32), abouts[draw(6) as usize]);
         let mut device: toml::Table = toml.parse().unwrap();
         let soft = device["gc"]["threshold"].to_string();
-        for _ in 0..1 + draw(3) {
-            merge(&mut device, &FEATURES[draw(15) as usize].replace("SOFT", &soft));
+        let mut modern = false;
+        for _ in 0..1 + draw(4) {
+            let feature = draw(FEATURES.len() as u64) as usize;
+            modern |= feature >= OF_MODERN_FLASH;
+            merge(&mut device, &FEATURES[feature].replace("SOFT", &soft));
         }
-        let way = Way { closed: draw(2) == 0, scattered: draw(2) == 0, tenants: draw(5) == 0, unchecked: draw(2) == 0 };
+        let mut way = Way {
+            closed: draw(2) == 0,
+            think: None,
+            scattered: draw(2) == 0,
+            // Tenants close all shortcuts, whatever else a device has.
+            tenants: draw(5) == 0 && !modern,
+            unchecked: draw(2) == 0,
+        };
+        if draw(3) == 0 {
+            way.think = Some(Think { time: Nanos(draw(300_000)), after: 1 + draw(12) as u32 });
+        }
         let config = device.to_string().parse::<Config>().ok().filter(|config| config.check().is_ok());
         if let Some(config) = config {
             return (config, requests, way);
@@ -288,6 +328,7 @@ fn run_seen(
     }
     ssd.set_fusing(fusing);
     ssd.set_closed(way.closed);
+    way.think.into_iter().for_each(|think| ssd.set_think(None, think));
     if let Some(eye) = eye {
         ssd.observe(Box::new(eye.clone()));
     }
@@ -347,49 +388,76 @@ fn fields(summary: &str) -> Vec<&str> {
 
 #[test]
 fn fused_legs_change_no_byte() {
-    compare_worlds(About::Everything, 250);
+    compare_worlds(About::Everything, 150);
 }
 
 #[test]
 fn joint_collections_change_no_byte() {
-    compare_worlds(About::Joint, 100);
+    compare_worlds(About::Joint, 70);
 }
 
 #[test]
 fn parts_of_pages_on_the_move_change_no_byte() {
-    compare_worlds(About::Parts, 100);
+    compare_worlds(About::Parts, 70);
 }
 
 #[test]
 fn steps_that_take_turns_change_no_byte() {
-    compare_worlds(About::Queued, 250);
+    compare_worlds(About::Queued, 150);
 }
 
 #[test]
 fn reads_alone_and_before_others_change_no_byte() {
-    compare_worlds(About::Reads, 250);
+    compare_worlds(About::Reads, 150);
 }
 
 #[test]
 fn whole_pages_between_those_on_the_move_change_no_byte() {
-    compare_worlds(About::Whole, 200);
+    compare_worlds(About::Whole, 130);
 }
 
 #[test]
 fn writes_that_begin_at_once_change_no_byte() {
-    compare_worlds(About::Writes, 150);
+    compare_worlds(About::Writes, 100);
 }
 
 /// Every feature of the host's side, alone and with others.
 #[test]
 fn features_of_every_kind_change_no_byte() {
-    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400);
+    let seeds = worlds(250);
     let mut moved = 0;
     for seed in 0..seeds {
         let (config, requests, way) = featured(seed);
         moved += u64::from(compare(&config, &requests, way, seed));
     }
     assert!(moved * 2 > seeds, "{moved} of {seeds} worlds with collections");
+}
+
+/// Today's flash on the host's and on GC's side: command times, suspension, cache registers, early acknowledgements, read-first
+/// queues and the write cache, each or not, so that transfers that share an event meet reads.
+#[test]
+fn features_of_modern_flash_change_no_byte() {
+    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let (mut ran, mut moved) = (0, 0);
+    for seed in 0..seeds {
+        let mut rng = stream(seed, "modern");
+        let mut draw = |n: u64| below(&mut rng, n);
+        let about = [About::Queued, About::Everything, About::Parts, About::Queued][draw(4) as usize];
+        let (toml, _, requests) = text(draw(1 << 32), about);
+        let mut device: toml::Table = toml.parse().unwrap();
+        for (keys, of) in MODERN {
+            if draw(of) == 0 {
+                merge(&mut device, keys);
+            }
+        }
+        let Some(config) = device.to_string().parse::<Config>().ok().filter(|config| config.check().is_ok()) else {
+            continue;
+        };
+        let way = Way { closed: draw(2) == 0, ..Way::default() };
+        moved += u64::from(compare(&config, &requests, way, seed));
+        ran += 1;
+    }
+    assert!(ran * 2 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
 }
 
 /// Every preset on a small device, with every collector and every path that its other keys allow.
@@ -463,9 +531,16 @@ fn shrunk(preset: &str, collector: &str, path: &str) -> Config {
     toml::to_string(&device).unwrap().parse().unwrap()
 }
 
-/// Runs random worlds with and without shortcuts; `seeds` unless the environment says how many.
-fn compare_worlds(about: About, seeds: u64) {
-    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(seeds);
+/// How many worlds to run: ten times as many with `SSDLAB_LONG`, or what `SSDLAB_CASES` says.
+fn worlds(usual: u64) -> u64 {
+    let long = std::env::var_os("SSDLAB_LONG").is_some();
+    let cases = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok());
+    cases.unwrap_or(if long { 10 * usual } else { usual })
+}
+
+/// Runs random worlds with and without shortcuts.
+fn compare_worlds(about: About, usual: u64) {
+    let seeds = worlds(usual);
     let (mut ran, mut moved) = (0, 0);
     for seed in 0..seeds {
         let (config, requests) = world(seed, about);
@@ -488,10 +563,6 @@ fn compare(config: &Config, requests: &[Request], way: Way, seed: u64) -> bool {
         let eye = |watches| Eye::new(watches, Nanos(1024 * 7));
         let all = eye(Watches::ALL);
         let apart = run_seen(config, requests, false, pieces, (way, Some(&all)));
-        let less = eye([NO_LEGS, Watches::COMPLETIONS, Watches::SAMPLES][seed as usize % 3]);
-        let watched = run_seen(config, requests, true, pieces, (way, Some(&less)));
-        assert!(watched == apart, "seed {seed}, {way:?}, pieces {pieces}: an observer changed the results");
-        compare_shown(&all, &[&less]);
         let fused = run(config, requests, true, pieces, way);
         let same = fused.iter().zip(&apart).take_while(|(a, b)| a == b).count();
         if same < apart.len() {
@@ -502,6 +573,10 @@ fn compare(config: &Config, requests: &[Request], way: Way, seed: u64) -> bool {
                 toml::to_string(config).unwrap()
             );
         }
+        let less = eye([NO_LEGS, Watches::COMPLETIONS, Watches::SAMPLES][seed as usize % 3]);
+        let watched = run_seen(config, requests, true, pieces, (way, Some(&less)));
+        assert!(watched == apart, "seed {seed}, {way:?}, pieces {pieces}: an observer changed the results");
+        compare_shown(&all, &[&less]);
         moved = moved || !fused[fused.len() - 3].contains("moved_pages: 0,");
     }
     moved

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Dut, Twins, causes, config, summary};
-use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::Class;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Config, LegRecord, Observer, Request, RequestOp, Ssd};

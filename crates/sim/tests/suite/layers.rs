@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up.
-const LAYERS: [&str; 17] = [
+const LAYERS: [&str; 18] = [
     "units", "random", "carry", "blame", "request", "device", "policy", "schema", "schemes", "config", "sectors",
-    "oracle", "report", "observe", "slowest", "stats", "engine",
+    "versions", "oracle", "report", "observe", "slowest", "stats", "engine",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
@@ -55,4 +55,27 @@ fn no_import_runs_up() {
     }
     assert!(seen > 300, "{seen} imports were looked at");
     assert!(up.is_empty(), "{up:#?}");
+}
+
+/// Lists of legs are built in one file, from commands and from ways across the interconnect. Others read them, or set up those of a
+/// plain page by its functions.
+#[test]
+fn commands_alone_build_lists_of_legs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let builder = root.join("device/command.rs");
+    let builds = |line: &str| {
+        let line = line.trim_start();
+        !line.starts_with("//") && ["push(LegKind::", "[(LegKind::", "Legs {"].iter().any(|text| line.contains(text))
+    };
+    let lines = |file: &Path| std::fs::read_to_string(file).unwrap().lines().filter(|line| builds(line)).count();
+    let others: Vec<PathBuf> = sources(&root).into_iter().filter(|file| *file != builder && lines(file) > 0).collect();
+    assert!(
+        others.is_empty(),
+        "{others:#?} build lists of legs; give src/device/command.rs a command or a way for them"
+    );
+    assert!(lines(&builder) > 10, "src/device/command.rs builds lists of legs in other words than this test knows");
+    let text = std::fs::read_to_string(&builder).unwrap();
+    for private in ["    fn push(", "    fn after(", "    legs: [u64; MAX_LEGS],"] {
+        assert!(text.contains(private), "a list of legs is open to other files: `{}`", private.trim());
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::common::config;
-use ssdlab_sim::device::timing::LegKind;
+use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Config, LegRecord, Observer, Request, RequestOp, Resource, Sample, Ssd};

@@ -6,7 +6,7 @@ use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::config::Names;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Config, Marks, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Completed, Config, Marks, Request, RequestOp, Ssd, Think};
 
 const PAGE: u64 = 4096;
 
@@ -134,9 +134,15 @@ fn one_queue_gives_today_s_results() {
 
 /// Reads of pages by tenants with closed loops of these depths, handed in one tenant after the other.
 fn loops(config: &Config, tenants: &[(u32, &[u64])]) -> Vec<Completed> {
+    pausing_loops(config, tenants, None)
+}
+
+/// The same with pauses of the first.
+fn pausing_loops(config: &Config, tenants: &[(u32, &[u64])], think: Option<Think>) -> Vec<Completed> {
     let mut dut = Dut::new(config);
     dut.ssd.set_tenants((0..tenants.len()).map(|tenant| format!("t{tenant}")).collect());
     dut.ssd.set_loops(&tenants.iter().map(|(depth, _)| Some(*depth)).collect::<Vec<_>>());
+    think.into_iter().for_each(|think| dut.ssd.set_think(Some(0), think));
     for (tenant, (_, pages)) in (0..).zip(tenants) {
         assert_eq!(dut.ssd.wants(), Some(tenant));
         for page in *pages {
@@ -170,6 +176,52 @@ fn one_tenant_in_a_loop_is_a_closed_replay() {
     pages.iter().for_each(|page| dut.read(0, page * PAGE, PAGE));
     let times = |done: Vec<Completed>| done.iter().map(|c| (c.arrival, c.completion, c.blame)).collect::<Vec<_>>();
     assert_eq!(times(dut.completed()), times(loops(&device, &[(3, &pages)])));
+}
+
+/// Arrivals of reads of dies in turn, each die with a channel of its own, so that each takes 55,120 ns: of a closed replay with
+/// pauses, which are those of a tenant's loop.
+fn arrivals_with_pauses(dies: u32, depth: u32, time: u64, after: u32) -> Vec<u64> {
+    let device = config(&format!("{}device.queue_depth = {depth}", array(dies, 1, 1, 1)));
+    let think = Think { time: Nanos(time), after };
+    let mut dut = Dut::new(&device);
+    dut.ssd.set_closed(true);
+    dut.ssd.set_think(None, think);
+    let pages: Vec<u64> = (0..9).collect();
+    pages.iter().for_each(|page| dut.read(0, page * PAGE, PAGE));
+    let times = |done: Vec<Completed>| {
+        assert!(done.iter().all(|c| c.completion.0 - c.arrival.0 == 55_120));
+        done.iter().map(|c| c.arrival.0).collect::<Vec<_>>()
+    };
+    let arrivals = times(dut.completed());
+    assert_eq!(arrivals, times(pausing_loops(&device, &[(depth, &pages)], Some(think))));
+    arrivals
+}
+
+/// fio's `thinktime`: 55,120 ns of service, then the pause, which begins when the last outstanding request has completed.
+#[test]
+fn a_loop_pauses_after_so_many_requests() {
+    const READ: u64 = 55_120;
+    let cycle = READ + 10_000;
+    let each: Vec<u64> = (0..9).map(|i| i * cycle).collect();
+    assert_eq!(arrivals_with_pauses(1, 1, 10_000, 1), each);
+    // Every third request.
+    let third: Vec<u64> = (0..9).map(|i| i * READ + i / 3 * 10_000).collect();
+    assert_eq!(arrivals_with_pauses(1, 1, 10_000, 3), third);
+    // Two at a time; the fourth completes with the third, so nothing drains.
+    let fours: Vec<u64> = (0..9).map(|i| i / 2 * READ + i / 4 * 10_000).collect();
+    assert_eq!(arrivals_with_pauses(2, 2, 10_000, 4), fours);
+    // Four outstanding, a pause after the first: three more complete meanwhile, and from then on one goes at a time.
+    let alone: Vec<u64> = (0..9u64).map(|i| i.saturating_sub(3) * cycle).collect();
+    assert_eq!(arrivals_with_pauses(4, 4, 10_000, 1), alone);
+}
+
+#[test]
+fn a_loop_that_pauses_leaves_others_alone() {
+    let device = config(&array(2, 1, 1, 1));
+    let done = pausing_loops(&device, &[(1, &[0, 2, 4]), (1, &[1, 3, 5])], Some(Think { time: Nanos(7), after: 1 }));
+    let mut seen: Vec<(u8, u64)> = done.iter().map(|c| (c.tenant, c.arrival.0)).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, [(0, 0), (0, 55_127), (0, 110_254), (1, 0), (1, 55_120), (1, 110_240)]);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::record::{Op, Record};
 use crate::workload::draw::{Alias, Shuffle, Stream, Streams, Zipf, below, chance, exponential};
-use crate::workload::spec::{Arrivals, Bound, Pattern, Phase, Sizes, Spec, SpecError, StreamSpec, Weight, idle_mean};
+use crate::workload::spec::{
+    Arrivals, Bound, ClosedLoop, Pattern, Phase, Sizes, Spec, SpecError, StreamSpec, Weight, idle_mean,
+};
 use crate::workload::units::{Ppm, show_size};
 
 /// A source of records that is a value: a clone continues exactly where the original stood.
@@ -23,7 +25,7 @@ pub struct Generator {
     now_ns: u64,
     /// Time of the first arrival on the internal clock; records count from it.
     origin_ns: u64,
-    closed: Option<Option<u32>>,
+    closed: Option<ClosedLoop>,
     total: Option<u64>,
     /// The stream of the last record, in its phase.
     stream: usize,
@@ -84,7 +86,7 @@ enum GapKind {
 impl Gaps {
     fn new(arrivals: &Arrivals, rng: Stream) -> Self {
         let kind = match *arrivals {
-            Arrivals::Closed { .. } => GapKind::Closed,
+            Arrivals::Closed(_) => GapKind::Closed,
             Arrivals::Fixed { gap_ns } => GapKind::Fixed { gap_ns, count: 0, last_ns: 0 },
             Arrivals::Poisson { gap_ns } => GapKind::Poisson { gap_ns },
             Arrivals::Bursts { share, within_ns, gap_ns } => GapKind::Bursts {
@@ -272,10 +274,9 @@ impl Source {
 }
 
 impl Generator {
-    /// The depth, if this is a closed loop: all arrivals are 0, and a new request is sent when one of that many
-    /// completes (`Some(None)`: the device's queue depth).
+    /// The loop, if this is a closed one: all arrivals are 0, and a new request is sent when one completes.
     #[must_use]
-    pub fn closed(&self) -> Option<Option<u32>> {
+    pub fn closed(&self) -> Option<ClosedLoop> {
         self.closed
     }
 
@@ -441,12 +442,12 @@ impl Spec {
             .unwrap_or(0)
     }
 
-    /// Closed in every phase with the same depth, or in none.
-    fn closed_loop(&self) -> Result<Option<Option<u32>>, SpecError> {
-        let mut first: Option<Option<Option<u32>>> = None;
+    /// Closed in every phase with the same depth and pauses, or in none.
+    fn closed_loop(&self) -> Result<Option<ClosedLoop>, SpecError> {
+        let mut first: Option<Option<ClosedLoop>> = None;
         for (p, phase) in self.phases.iter().enumerate() {
             let this = match phase.arrivals {
-                Some(Arrivals::Closed { depth }) => Some(depth),
+                Some(Arrivals::Closed(closed)) => Some(closed),
                 _ => None,
             };
             if this.is_some() && phase.duration.is_some() {
@@ -459,8 +460,8 @@ impl Spec {
             if *first.get_or_insert(this) != this {
                 return Err(SpecError::new(
                     self.path(p, None, "arrivals"),
-                    "this phase and the first differ in being a closed loop, or in its depth",
-                    "make all phases closed with one depth, or none",
+                    "this phase and the first differ in being a closed loop, or in its depth or pauses",
+                    "make all phases closed with one depth and the same pauses, or none",
                 ));
             }
         }
@@ -544,7 +545,7 @@ impl Spec {
                         "give the phase arrivals = \"closed\" or, for example, { poisson = { rate = 5000 } }",
                     ));
                 }
-                Some(Arrivals::Closed { .. }) => {
+                Some(Arrivals::Closed(_)) => {
                     return Err(SpecError::new(
                         path,
                         "one stream alone cannot be a closed loop",

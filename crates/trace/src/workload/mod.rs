@@ -30,5 +30,5 @@ mod units;
 
 pub use generator::Generator;
 pub use named::{Named, all, named};
-pub use spec::{Arrivals, Bound, Pattern, Phase, Range, Sizes, Spec, SpecError, StreamSpec, Weight};
+pub use spec::{Arrivals, Bound, ClosedLoop, Pattern, Phase, Range, Sizes, Spec, SpecError, StreamSpec, Think, Weight};
 pub use units::{Nanos, Ppm, Size};

@@ -197,10 +197,7 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// A new request as soon as one completes; the device sets the times.
-    Closed {
-        /// Outstanding requests; `None`: the device's queue depth.
-        depth: Option<u32>,
-    },
+    Closed(ClosedLoop),
     /// At equal distances.
     Fixed {
         /// Mean (and only) gap in nanoseconds.
@@ -222,13 +219,47 @@ pub enum Arrivals {
     },
 }
 
+/// A loop that keeps a number of requests outstanding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClosedLoop {
+    /// Outstanding requests; `None`: the device's queue depth.
+    pub depth: Option<u32>,
+    /// Its pauses.
+    pub think: Option<Think>,
+}
+
+/// Think time: after every so many completed requests a loop waits until all that are outstanding have completed, and then pauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Think {
+    /// How long a pause is, in nanoseconds: up to an hour.
+    pub time_ns: u64,
+    /// Completed requests from one pause to the next, at least 1.
+    pub after: u32,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 enum ArrivalKeys {
-    Closed { depth: Option<u32> },
-    Fixed { rate: Option<f64>, gap: Option<Nanos> },
-    Poisson { rate: Option<f64>, gap: Option<Nanos> },
-    Bursts { share: Ppm, within: Option<Nanos>, rate: Option<f64>, gap: Option<Nanos> },
+    #[serde(rename_all = "snake_case")]
+    Closed {
+        depth: Option<u32>,
+        think: Option<Nanos>,
+        think_after: Option<u32>,
+    },
+    Fixed {
+        rate: Option<f64>,
+        gap: Option<Nanos>,
+    },
+    Poisson {
+        rate: Option<f64>,
+        gap: Option<Nanos>,
+    },
+    Bursts {
+        share: Ppm,
+        within: Option<Nanos>,
+        rate: Option<f64>,
+        gap: Option<Nanos>,
+    },
 }
 
 /// Mean gap of a rate in requests a second or a gap, exactly one of them.
@@ -248,13 +279,26 @@ fn mean_gap(rate: Option<f64>, gap: Option<Nanos>) -> Result<f64, String> {
     Ok(gap_ns)
 }
 
+/// Pauses of a closed loop, from their keys.
+fn pauses(time: Option<Nanos>, after: Option<u32>) -> Result<Option<Think>, String> {
+    match (time, after) {
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err("`think_after` without `think`: how long is a pause?".to_owned()),
+        (Some(_), Some(0)) => Err("a pause after 0 requests: use 1 or more".to_owned()),
+        (Some(time), _) if time.0 > 3_600_000_000_000 => Err("a pause is longer than 1h".to_owned()),
+        (Some(time), after) => Ok(Some(Think { time_ns: time.0, after: after.unwrap_or(1) })),
+    }
+}
+
 impl Arrivals {
     fn from_keys(keys: &ArrivalKeys) -> Result<Self, String> {
         Ok(match *keys {
-            ArrivalKeys::Closed { depth: Some(0) } => {
+            ArrivalKeys::Closed { depth: Some(0), .. } => {
                 return Err("a depth of 0 would never send a request".to_owned());
             }
-            ArrivalKeys::Closed { depth } => Self::Closed { depth },
+            ArrivalKeys::Closed { depth, think, think_after } => {
+                Self::Closed(ClosedLoop { depth, think: pauses(think, think_after)? })
+            }
             ArrivalKeys::Fixed { rate, gap } => Self::Fixed { gap_ns: mean_gap(rate, gap)? },
             ArrivalKeys::Poisson { rate, gap } => Self::Poisson { gap_ns: mean_gap(rate, gap)? },
             ArrivalKeys::Bursts { share, within, rate, gap } => {
@@ -293,7 +337,7 @@ impl<'de> Deserialize<'de> for Arrivals {
             }
             fn visit_str<E: de::Error>(self, v: &str) -> Result<Arrivals, E> {
                 match v {
-                    "closed" => Ok(Arrivals::Closed { depth: None }),
+                    "closed" => Ok(Arrivals::Closed(ClosedLoop::default())),
                     _ => Err(E::custom(format!(
                         "`{v}` is not an arrival process by itself: use \"closed\" or, for example, {{ poisson = {{ rate = 5000 }} }}"
                     ))),

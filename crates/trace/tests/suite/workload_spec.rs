@@ -1,7 +1,7 @@
 //! The TOML format: accepted files, error messages, and properties of every generator.
 
 use proptest::prelude::*;
-use ssdlab_trace::workload::Spec;
+use ssdlab_trace::workload::{ClosedLoop, Spec, Think};
 use ssdlab_trace::{Op, Record};
 
 const DEVICE: u64 = 1 << 30;
@@ -89,6 +89,9 @@ fn refusals_name_the_key_and_what_would_help() {
             "arrivals: idle gaps would be no longer",
         ),
         ("write = 0.5\narrivals = { closed = { depth = 0 } }", "arrivals: a depth of 0"),
+        ("write = 0.5\narrivals = { closed = { think_after = 2 } }", "arrivals: `think_after` without `think`"),
+        ("write = 0.5\narrivals = { closed = { think = \"1us\", think_after = 0 } }", "arrivals: a pause after 0"),
+        ("write = 0.5\narrivals = { closed = { think = \"2h\" } }", "arrivals: a pause is longer than 1h"),
         ("duration = \"1s\"\nwrite = 0.5\narrivals = \"closed\"", "duration: a closed loop has no clock"),
         ("requests = 0\nwrite = 0.5\narrivals = \"closed\"", "requests: an empty phase"),
         ("write = 0.5\nshare = 0", "share: the shares of all streams are 0"),
@@ -164,8 +167,11 @@ fn a_closed_loop_has_no_times() {
         let text = format!("requests = 10\nwrite = 1.0\narrivals = {arrivals}");
         spec(&text).build(DEVICE, 4096, 1, None).expect("builds").closed()
     };
-    assert_eq!(closed("\"closed\""), Some(None));
-    assert_eq!(closed("{ closed = { depth = 8 } }"), Some(Some(8)));
+    assert_eq!(closed("\"closed\""), Some(ClosedLoop::default()));
+    assert_eq!(closed("{ closed = { depth = 8 } }"), Some(ClosedLoop { depth: Some(8), think: None }));
+    let pauses = |time_ns, after| Some(ClosedLoop { depth: None, think: Some(Think { time_ns, after }) });
+    assert_eq!(closed("{ closed = { think = \"100us\" } }"), pauses(100_000, 1));
+    assert_eq!(closed("{ closed = { think = \"2ms\", think_after = 8 } }"), pauses(2_000_000, 8));
     assert_eq!(closed("{ poisson = { rate = 5 } }"), None);
     assert!(records(BASE).iter().all(|r| r.time_ns == 0));
     let mixed = "[[phase]]\nrequests = 1\nwrite = 1.0\narrivals = \"closed\"\n\

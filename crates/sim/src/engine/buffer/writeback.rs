@@ -1,5 +1,6 @@
 //! Write-backs: pages of the buffer return to flash, after all host operations.
 
+use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
@@ -175,7 +176,7 @@ impl Ssd {
         op.plane = plane;
         op.channel = self.dev.geometry.channel_of(plane);
         op.pages = PageSet::one(to);
-        op.legs = self.dev.timing.program(place, burst);
+        op.legs = self.dev.timing.legs(Command::Program { pages: &[place], burst });
         op.leg = 0;
         self.start(id, unit, Holder::Writeback, plane);
     }

@@ -61,6 +61,8 @@ pub(super) struct Cache {
     /// Whether lines are being written back from `cache.high` to `cache.low`, and when that was last decided.
     active: bool,
     decided_at: Nanos,
+    /// The dirty lines then.
+    decided_dirty: u32,
     /// Whether dirty lines may have to be written back at once.
     urgent: bool,
     /// A page is in since write-backs were last decided.
@@ -97,6 +99,7 @@ impl Cache {
             bypassing: 0,
             active: false,
             decided_at: Nanos::NEVER,
+            decided_dirty: 0,
             urgent: false,
             fresh: false,
             ending: false,
@@ -175,6 +178,15 @@ impl Ssd {
         }
     }
 
+    /// The oracle's keys for what an operation may have in controller memory, in whatever state it is.
+    pub(super) fn memories(&self, op: OpId, run: u32) -> Vec<u32> {
+        let mut keys = vec![run, WAITING | op.0];
+        if self.rules.caches && self.kernel.ops.cached[op].line != NO_LINE {
+            keys.push(LINES | self.kernel.ops.cached[op].line);
+        }
+        keys
+    }
+
     /// The oracle's keys for a page with a line: the line, and the writes over it that wait for one.
     fn memories_of(&self, lpn: Lpn, line: u32) -> Vec<u32> {
         let mut keys = vec![LINES | line];
@@ -203,6 +215,13 @@ impl Ssd {
     /// Whether write-backs have been decided with all pages that are in.
     pub(super) fn lines_settled(&self) -> bool {
         !self.rules.buffers || !self.cache().fresh && !self.drains()
+    }
+
+    /// Whether the next event, whatever it is, decides about write-backs: the number of dirty lines has changed after the decision of
+    /// its time.
+    #[inline(always)]
+    pub(super) fn lines_undecided(&self) -> bool {
+        self.rules.buffers && self.cache().lines.dirty != self.cache().decided_dirty
     }
 
     /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.

@@ -52,6 +52,7 @@ impl Ssd {
                 if std::mem::replace(&mut cache.decided_at, now) != now || fresh {
                     cache.active |= cache.share(dirty, cache.keys.high).is_ge();
                     cache.active &= cache.share(dirty, cache.keys.low).is_gt();
+                    cache.decided_dirty = dirty;
                 }
                 while let cache = self.cache()
                     && cache.active

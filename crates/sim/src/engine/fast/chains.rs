@@ -234,11 +234,10 @@ impl Chains {
         // Chains are formed only where all pages have these times.
         let place = timing.place(0, || 0);
         let (read, program) = if inside {
-            let (_, read, program) = timing.copyback(&[place], &[place]);
-            (read, program)
+            let times = timing.copyback(&[place], &[place]);
+            (times.read, times.program)
         } else {
-            let read = timing.read_one(place, transfer).get(0).map_or(Nanos::ZERO, |leg| leg.time);
-            (read, timing.program_time(place))
+            (timing.reads(&[place]), timing.programs(&[place]))
         };
         let on_bus = if holds { transfer + transfer } else { transfer };
         let move_time = read + transfer + transfer + program;

@@ -45,8 +45,8 @@ impl Joint {
     pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing) -> Self {
         let times = |from: &[u32]| {
             let from: Vec<_> = from.iter().map(|offset| timing.place(*offset, || 0)).collect();
-            let (_, read, program) = timing.copyback(&from, &[timing.place(0, || 0); 2][..from.len()]);
-            (read, program)
+            let times = timing.copyback(&from, &[timing.place(0, || 0); 2][..from.len()]);
+            (times.read, times.program)
         };
         let second = 1 % geometry.pages_per_block;
         Joint { times: [times(&[0, 0]), times(&[0, second]), times(&[0])], landing: Default::default() }

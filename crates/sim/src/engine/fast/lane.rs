@@ -520,7 +520,7 @@ impl Ssd {
             self.show_done(request, id, latency);
         }
         self.kernel.idle_rounds = 0;
-        self.host.outstanding -= 1;
+        self.host.request_ends(self.now);
         if single {
             return self.kernel.ops.remove_single(id);
         }

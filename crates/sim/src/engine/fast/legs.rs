@@ -39,15 +39,14 @@ impl Ssd {
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
         // Moves are fused only where blocks do not differ.
         let next = self.dev.timing.place(offset, || 0);
-        let legs = self.dev.timing.program(next, self.dev.timing.transfer(self.dev.geometry.page_size));
-        let (Some(back), Some(array)) = (legs.get(0), legs.get(1)) else { return false };
+        let (back, array) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.timing.programs(&[next]));
         let state = &mut self.kernel.buses[bus];
         let half = state.until;
         state.fused = id;
         state.half = half;
-        state.prolong(half + back.time);
-        self.clear_way(bus, half, half + back.time);
-        self.kernel.timers.set(Timer::Array(unit), half + back.time + array.time);
+        state.prolong(half + back);
+        self.clear_way(bus, half, half + back);
+        self.kernel.timers.set(Timer::Array(unit), half + back + array);
         self.kernel.ops[id].leg = FUSED;
         true
     }
@@ -225,6 +224,9 @@ impl Ssd {
             Timer::Bus(bus) => return self.fast.steps && self.express_bus_of_steps(bus, time),
             _ => return false,
         };
+        if !self.fast.legs {
+            return self.express_array_of_steps(unit, time);
+        }
         let id = self.kernel.dies[unit].array();
         let op = &self.kernel.ops[id];
         if op.lane && op.verb == Verb::Program && self.fast.writes {
@@ -250,6 +252,7 @@ impl Ssd {
             (Verb::Program | Verb::Copyback, _) if op.class == Class::Gc && self.fast.steps => {
                 self.express_placed(id, time)
             }
+            _ if op.class == Class::Gc && self.fast.steps => self.express_array_of_steps(unit, time),
             _ => false,
         }
     }
@@ -496,6 +499,7 @@ impl Ssd {
     pub(in crate::engine) fn unfuse_all(&mut self) {
         self.unbook_all();
         self.dissolve_all();
+        self.part_transfers();
         if !self.fast.moves {
             return;
         }

@@ -12,7 +12,9 @@ mod promises;
 mod reads;
 mod report;
 mod steps;
+mod transfers;
 mod turns;
+mod vacant;
 
 pub(super) use booked::{BOOKED, Bookings};
 pub(super) use chains::Chains;
@@ -24,8 +26,8 @@ use super::Ssd;
 use super::spine::merge::SECTOR;
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
-    Nvme, OrderKnobs, PageOrder, PartialRead, Precondition, Programming, Raid, RaidLayout, Run, Schemes, Scope,
-    Staging, Suspendable, Timing, Variation, Wear, WearLevelling, WriteAck, WritePoints,
+    Nvme, OrderKnobs, PageOrder, PartialRead, Precondition, Programming, QueueClass, Raid, RaidLayout, Run, Schemes,
+    Scope, Staging, Suspendable, Timing, Variation, Wear, WearLevelling, WriteAck, WritePoints, Writeback,
 };
 use crate::device::geometry;
 use crate::policy::Journey;
@@ -39,6 +41,12 @@ pub(super) struct FastPaths {
     pub(super) allowed: bool,
     /// A transfer into a held die and the array after it share an event; an event with one consequence needs no round.
     pub(super) legs: bool,
+    /// Such a transfer shares an event where its end concerns nothing, on any device.
+    pub(super) transfers: bool,
+    /// So do those of host programs.
+    pub(super) programs: bool,
+    /// A queued GC step begins when it is decided if its die is free.
+    pub(super) vacant: bool,
     /// A page that GC moves out and back in shares an event.
     pub(super) moves: bool,
     /// The moves of a collection share an event.
@@ -81,6 +89,8 @@ impl FastPaths {
         paths.alone &= stays_in_plane;
         paths.pauses &= stays_in_plane;
         paths.turns &= stays_in_plane;
+        // Its page is taken before collections of other planes begin.
+        paths.vacant &= stays_in_plane;
         // A policy that draws numbers takes them in the order of all planes' collections.
         paths.parts &= stays_in_plane && !victim.draws() && !matches!(victim, AnyVictim::Outside(_));
         paths
@@ -89,6 +99,9 @@ impl FastPaths {
     pub(super) const NONE: FastPaths = FastPaths {
         allowed: false,
         legs: false,
+        transfers: false,
+        programs: false,
+        vacant: false,
         moves: false,
         chains: false,
         joint: false,
@@ -104,6 +117,12 @@ impl FastPaths {
         starts: false,
         parts: false,
     };
+
+    /// Whether events without rounds are open.
+    #[inline(always)]
+    pub(super) fn skip_rounds(&self) -> bool {
+        self.legs | self.steps
+    }
 
     /// The shortcuts that a configuration allows.
     ///
@@ -188,7 +207,7 @@ impl FastPaths {
                 },
             raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
             staging: Staging { slots: _ },
-            faults: Faults { power_cut: _, chip_fails, rebuild: _ },
+            faults: Faults { power_cut: _, chip_fails, rebuild: _, read_errors: _, write_errors: _ },
             nvme: Nvme { arbitration, burst: _, queues: _ },
             cache:
                 Cache {
@@ -196,7 +215,7 @@ impl FastPaths {
                     write: _,
                     read: _,
                     evict: _,
-                    writeback: _,
+                    writeback,
                     high: _,
                     low: _,
                     order: _,
@@ -225,18 +244,35 @@ impl FastPaths {
             && !cache_register
             && *write_ack == WriteAck::AfterProgram
             && no_idle_time;
+        let pauses_for_others =
+            collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first);
+        // Otherwise each dispatch issues a line to a die that is idle.
+        let lines_rest = !config.cache.buffers() || *writeback != Writeback::Idle;
+        let transfers = chip_fails.is_empty()
+            && (no_raid || no_errors)
+            && no_idle_time
+            && lines_rest
+            && (*suspendable == Suspendable::None || !pauses_for_others);
+        let programs = transfers && !cache_register && *write_ack == WriteAck::AfterProgram;
         // Pages of a collection travel alike, and stay in their plane.
-        let alike = legs
-            && steady
+        let alike = steady
             && path.always().is_some()
             && no_errors
             && no_decoder
-            && no_command
             && by_page
             && *destination == Destination::Plane
             && *scope == Scope::Plane
             && takes_time(read)
             && takes_time(program);
+        // What joins a queue between a decision and the dispatch after it goes behind the step that was decided.
+        let first_come = die_queue.classes().is_none_or(|classes| *classes == [QueueClass::Rhost]);
+        let among_others = transfers
+            && alike
+            && path.always() == Some(Journey::EXTERNAL)
+            && *noc == NocModel::None
+            && !pauses_for_others
+            && first_come;
+        let alike = alike && legs && no_command;
         let plain = alike && collector.undisturbed();
         // The destination page is taken when the read-out begins, not when it ends, so nothing else may take pages from that
         // write point.
@@ -263,7 +299,11 @@ impl FastPaths {
             && !collector.preemptible()
             && !config.stages()
             && geometry.planes_per_unit == 2;
-        let steps = plain
+        // A step that follows another one is on its chip.
+        let one_chip = geometry.units >= geometry.chips;
+        let steps = (alike || among_others)
+            && one_chip
+            && collector.undisturbed()
             && !collector.holds()
             && transfer != Nanos::ZERO
             && geometry.data_pages == geometry.pages_per_block
@@ -272,8 +312,26 @@ impl FastPaths {
             && one_queue
             && no_raid
             && no_copies;
-        let turns = legs && steps && chained && path.always() == Some(Journey::EXTERNAL);
+        let turns = alike && steps && chained && path.always() == Some(Journey::EXTERNAL);
         let windowed = !order.policy_ref().eager() || config.chip_queue().is_some() || config.delays_writes();
+        let vacant = !legs
+            && !collector.holds()
+            && collector.undisturbed()
+            && path.always().is_some()
+            && no_errors
+            && no_idle_time
+            && !pauses_for_others
+            && !config.stages()
+            && *destination == Destination::Plane
+            && *scope == Scope::Plane
+            && *place != Place::Dynamic
+            && *noc == NocModel::None
+            && geometry.data_pages == geometry.pages_per_block
+            && one_queue
+            && first_come
+            && no_raid
+            && no_copies
+            && !windowed;
         // A part of a page, too, takes time on its channel.
         let crosses = config.timing.channel().time(SECTOR) != Nanos::ZERO;
         let lane = legs
@@ -321,6 +379,9 @@ impl FastPaths {
         FastPaths {
             allowed: true,
             legs,
+            transfers,
+            programs,
+            vacant,
             moves,
             chains,
             joint,

@@ -27,12 +27,13 @@ pub struct ClosedShortcut {
 const OBSERVER: &str = "an output that shows legs";
 
 /// Number of shortcuts.
-const SHORTCUTS: usize = 15;
+const SHORTCUTS: usize = 18;
 
 /// On one of these devices each shortcut is open: keys that are not the default's.
-const OPEN_ON: [&str; 4] = [
+const OPEN_ON: [&str; 5] = [
     "",
     "schemes.collector = \"queued\"",
+    "schemes.collector = \"queued\"\norder.die_queue = \"read-first\"",
     "schemes.collector = \"preemptive\"",
     "geometry.planes_per_die = 2\nschemes = { collector = \"pagc\", path = \"copyback\" }",
 ];
@@ -43,6 +44,9 @@ impl FastPaths {
         let FastPaths {
             allowed: _,
             legs,
+            transfers,
+            programs,
+            vacant,
             moves,
             chains,
             joint,
@@ -60,6 +64,9 @@ impl FastPaths {
         } = *self;
         [
             ("legs", legs),
+            ("transfers", transfers),
+            ("programs", programs),
+            ("vacant", vacant),
             ("moves", moves),
             ("chains", chains),
             ("joint", joint),

@@ -7,6 +7,7 @@
 
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::policy::{Journey, PageSet};
@@ -18,7 +19,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn express_bus_of_steps(&mut self, bus: usize, time: Nanos) -> bool {
         let id = self.kernel.buses[bus].holder;
-        if id.is_some() && self.kernel.ops[id].class != Class::Gc {
+        if id.is_some() && !self.is_read_out(id) || self.lines_undecided() {
             return false;
         }
         self.now = time;
@@ -31,6 +32,27 @@ impl Ssd {
         }
         self.leave_steps();
         true
+    }
+
+    /// The array of a die is done, on a device that serves its host otherwise. If a queued step is in it that is followed by another
+    /// leg or step, carries it out. Returns whether it did.
+    #[inline(never)]
+    pub(super) fn express_array_of_steps(&mut self, unit: UnitId, time: Nanos) -> bool {
+        let id = self.kernel.dies[unit].array();
+        if !self.fast.steps || !self.kernel.timers.alone() || !self.goes_on(unit, time) || self.lines_undecided() {
+            return false;
+        }
+        match self.kernel.ops[id].verb {
+            Verb::Read => self.express_waits(id, time),
+            _ => self.express_placed(id, time),
+        }
+    }
+
+    /// Whether a transfer is the read-out of a queued step's page.
+    #[inline(always)]
+    fn is_read_out(&self, id: OpId) -> bool {
+        let op = &self.kernel.ops[id];
+        op.class == Class::Gc && op.verb == Verb::Read && op.leg + 1 == op.legs.len()
     }
 
     /// The array read of a queued step has ended, and its bus is busy: the page waits for it.
@@ -63,7 +85,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn express_steps(&mut self, time: Nanos) -> bool {
         self.meet_turns(time, None);
-        if !self.are_steps(time) {
+        if !self.are_steps(time) || self.lines_undecided() {
             return false;
         }
         self.now = time;
@@ -108,20 +130,22 @@ impl Ssd {
         (0..self.kernel.batch.len()).all(|i| match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
             Timer::Bus(bus) => {
                 let id = self.kernel.buses[bus].holder;
-                id.is_none() || self.kernel.ops[id].class == Class::Gc
+                id.is_none() || self.is_read_out(id)
             }
-            Timer::Array(unit) => self.goes_on(self.kernel.dies[unit].array(), time),
+            Timer::Array(unit) => self.goes_on(unit, time),
             _ => false,
         })
     }
 
-    /// Whether an operation whose array time ends is a queued step that is followed by another one.
-    fn goes_on(&mut self, id: OpId, time: Nanos) -> bool {
-        if id.is_none() || self.kernel.ops[id].class != Class::Gc {
+    /// Whether the array event of a unit ends that of a queued step that is followed by another leg or step.
+    #[inline(always)]
+    fn goes_on(&mut self, unit: UnitId, time: Nanos) -> bool {
+        let (id, suspension) = (self.kernel.dies[unit].array(), self.kernel.dies[unit].suspension());
+        if id.is_none() || self.kernel.ops[id].class != Class::Gc || suspension != Suspension::No {
             return false;
         }
         match self.kernel.ops[id].verb {
-            Verb::Read => self.kernel.ops[id].leg == 0,
+            Verb::Read => self.kernel.ops[id].leg + 2 == self.kernel.ops[id].legs.len(),
             Verb::Program | Verb::Copyback => {
                 let view = self.dev.view(time);
                 self.gc.jobs[self.kernel.ops[id].job.0].job.peek_valid(&view, 0).is_some()
@@ -141,7 +165,7 @@ impl Ssd {
     #[inline(always)]
     fn step_asks(&mut self, id: OpId) {
         let op = &mut self.kernel.ops[id];
-        op.leg = 1;
+        op.leg += 1;
         let bus = op.channel.ix();
         self.ask(id, bus);
     }
@@ -196,6 +220,7 @@ impl Ssd {
         let state = &mut self.kernel.dies[unit];
         state.vacate();
         state.queue.push(&mut self.kernel.ops, id);
+        self.note_queue(id, unit, true);
         (unit, plane)
     }
 
@@ -212,7 +237,7 @@ impl Ssd {
         let now = self.now;
         let id = self.kernel.dies[unit].queue.head();
         let op = &self.kernel.ops[id];
-        if op.class != Class::Gc {
+        if op.class != Class::Gc || self.rules.by_class && self.waiting(unit).any_read() {
             return false;
         }
         let (plane, verb) = (op.plane, op.verb);
@@ -225,7 +250,9 @@ impl Ssd {
         }
         let k = self.dev.geometry.plane_in_unit(plane);
         self.kernel.dies[unit].queue.pop(&self.kernel.ops);
+        self.note_queue(id, unit, false);
         self.kernel.dies.pass_to_gc(unit, id, 1 << k, now);
+        self.note_burst(id, unit);
         if verb == Verb::Program {
             self.place_one(id, plane);
             self.ask(id, self.kernel.ops[id].channel.ix());
@@ -240,7 +267,9 @@ impl Ssd {
             self.stats.count_reads(Class::Gc, 1);
             self.fetch_one(id, page)
         };
-        if !(self.fast.turns && self.take_turns(id, unit)) {
+        if self.kernel.ops[id].legs.len() == 3 {
+            self.ask(id, self.kernel.ops[id].channel.ix());
+        } else if !(self.fast.turns && self.take_turns(id, unit)) {
             self.kernel.timers.begin(Timer::Array(unit), now + time);
         }
         true

@@ -1,7 +1,7 @@
 //! The way of an operation's pages: into the flash controller's buffer, across, and back.
 
 use crate::blame::Cause;
-use crate::device::timing::{LegKind, Legs};
+use crate::device::command::Legs;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::ops::Crossing;
 use crate::engine::{Nanos, Ssd};
@@ -46,7 +46,7 @@ impl Ssd {
         let buffer = net.sram_write.0 * crossing + net.sram_read.0 * pages;
         self.kernel.ops.crossing[id].crossing = Crossing::Over;
         let op = &mut self.kernel.ops[id];
-        op.legs = op.legs.after(&[(LegKind::Noc, Nanos(across)), (LegKind::Buffer, Nanos(buffer))]);
+        op.legs = op.legs.after_crossing(Nanos(across), Nanos(buffer));
         let way = if op.class == Class::Host { Way::HostWrite } else { Way::GcBack };
         self.stats.noc.traversals.add(way, crossing);
         self.buffer(id, crossing as i64);
@@ -85,14 +85,13 @@ impl Ssd {
             self.charge(id, Cause::NocHost, waited);
         }
         let (op, net, page_size) = (&self.kernel.ops[id], self.net(), self.dev.geometry.page_size);
-        let mut legs = Legs::NONE;
-        let (leaving, crossing, way);
+        let (leaving, crossing, way, legs);
         if op.class == Class::Gc && op.job.is_some() {
             leaving = op.from.len() as u64;
             crossing = if self.gc.jobs[op.job.0].journey.out == Hop::Controller { leaving } else { 0 };
             way = Way::GcOut;
-            legs.push(LegKind::Buffer, Nanos(net.sram_write.0 * leaving));
-            legs.push(LegKind::Noc, Nanos(net.traversal(page_size).0 * crossing));
+            let across = Nanos(net.traversal(page_size).0 * crossing);
+            legs = Legs::crossing_out(Nanos(net.sram_write.0 * leaving), across, Nanos::ZERO);
         } else {
             let (mut pages, mut across) = (0, 0);
             if op.class == Class::Host {
@@ -109,9 +108,8 @@ impl Ssd {
                 way = Way::GcOut;
             }
             (leaving, crossing) = (pages, pages);
-            legs.push(LegKind::Buffer, Nanos(net.sram_write.0 * pages));
-            legs.push(LegKind::Noc, Nanos(across));
-            legs.push(LegKind::Buffer, Nanos(net.sram_read.0 * pages));
+            let (enter, leave) = (Nanos(net.sram_write.0 * pages), Nanos(net.sram_read.0 * pages));
+            legs = Legs::crossing_out(enter, Nanos(across), leave);
         }
         self.stats.noc.traversals.add(way, crossing);
         self.buffer(id, leaving as i64);
@@ -154,9 +152,8 @@ impl Ssd {
         // The CPU corrects pages with errors. If the flash controller found the errors, those pages cross now.
         let late = if journey.out == Hop::Fmc { pages } else { 0 };
         let (net, page_size) = (self.net(), self.dev.geometry.page_size);
-        let mut legs = Legs::NONE;
-        legs.push(LegKind::Noc, Nanos(net.traversal(page_size).0 * late));
-        legs.push(LegKind::Buffer, Nanos(net.sram_read.0 * pages));
+        let across = Nanos(net.traversal(page_size).0 * late);
+        let legs = Legs::crossing_late(across, Nanos(net.sram_read.0 * pages));
         self.stats.noc.traversals.add(Way::GcOut, late);
         self.kernel.ops[id].legs = legs;
         self.kernel.ops[id].leg = 0;
@@ -178,7 +175,7 @@ impl Ssd {
         self.kernel.dies[unit].occupy(id);
         let read = Nanos(self.net().sram_read.0 * hand.len() as u64);
         let op = &mut self.kernel.ops[id];
-        op.legs = op.legs.after(&[(LegKind::Buffer, read)]);
+        op.legs = op.legs.after_buffer(read);
         op.leg = 0;
         self.run_leg(id);
     }

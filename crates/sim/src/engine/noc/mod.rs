@@ -11,8 +11,8 @@ mod rows;
 
 use crate::blame::Cause;
 use crate::config::Config;
+use crate::device::command::LegKind;
 use crate::device::noc::Interconnect;
-use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::occupancy::Occupancy;

@@ -182,12 +182,18 @@ impl Nvme {
         }
     }
 
+    /// Forgets what waits in the queues. Returns the number of the next request that arrives.
+    pub(super) fn discard_waiting(&mut self) -> u64 {
+        self.queues.iter_mut().for_each(|queue| queue.outside.clear());
+        self.next_number
+    }
+
     /// Power is cut: requests in service are lost.
     pub(super) fn power_cut(&mut self, now: Nanos) {
         self.queues.iter_mut().for_each(|queue| queue.inside = 0);
         let outside = || self.queues.iter().flat_map(|queue| &queue.outside);
         let of = |one: &Outside, tenant: usize| usize::from(one.waiting.marks.tenant) == tenant;
-        self.loops.power_cut(|tenant| outside().filter(|one| of(one, tenant)).count() as u32);
+        self.loops.power_cut(now, |tenant| outside().filter(|one| of(one, tenant)).count() as u32);
         self.shares.power_cut(now);
         self.in_hand.clear();
     }
@@ -259,17 +265,20 @@ impl Ssd {
     }
 
     fn take_arrivals(&mut self) {
-        while let Some((mut next, extents)) = self.nvme_mut().loops.arrival() {
+        let now = self.now;
+        while let Some((mut next, extents)) = self.nvme_mut().loops.arrival(now) {
             self.host.looped -= 1;
-            next.request.arrival = self.now;
+            next.request.arrival = now;
             self.joins_queue(next, extents);
+        }
+        if self.nvme().loops.pause() {
+            self.host.pause_ends = self.nvme().loops.pause_ends(now);
         }
         loop {
             let closed = self.host.is_closed();
-            let outstanding = self.host.outstanding + self.host.queued;
             let arrived = match self.host.ring.front() {
                 None => return,
-                Some(_) if closed => outstanding < self.host.slots(),
+                Some(_) if closed => self.host.loop_sends(now),
                 Some(next) => next.request.arrival <= self.now,
             };
             if !arrived {
@@ -277,7 +286,8 @@ impl Ssd {
             }
             let Some(mut next) = self.host.ring.pop_front() else { return };
             if closed {
-                next.request.arrival = self.now;
+                next.request.arrival = now;
+                self.host.loop_sent();
             }
             let extents = self.host.take_extents(&next);
             self.joins_queue(next, extents);
@@ -321,7 +331,8 @@ impl Ssd {
                 // It takes a slot for no time.
                 let nvme = self.nvme_mut();
                 nvme.queues[queue].inside -= 1;
-                nvme.loops.completed(tenant);
+                let at = nvme.loops.completed(tenant, now);
+                self.loop_sends_at(at);
             }
         }
         granted
@@ -396,11 +407,12 @@ impl Ssd {
         let record = &self.host.requests[id];
         let (marks, op, bytes, measured) = (record.marks, record.request.op, record.request.bytes, record.measured);
         let by = self.shares_of(id, last);
+        let now = self.now;
         let nvme = self.nvme_mut();
         let queue = if nvme.arbiter.is_some() { usize::from(marks.queue) } else { 0 };
         nvme.queues[queue].inside -= 1;
-        let arrives = nvme.loops.completed(marks.tenant);
-        self.host.stirred |= arrives;
+        let at = nvme.loops.completed(marks.tenant, now);
+        self.loop_sends_at(at);
         if !measured {
             return;
         }

@@ -276,7 +276,7 @@ impl Ssd {
         self.watch_completion(|ssd| ssd.completion_of(id, last, extras));
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
-        self.host.outstanding -= 1;
+        self.host.request_ends(self.now);
         self.host.window_stale |= !self.host.window.is_empty();
         self.host.requests.remove(id);
     }

@@ -1,5 +1,6 @@
 //! Input of path decisions: the destination of a copy, the result of decoding, and the copyback counts and errors of moved pages.
 
+use crate::device::command::Command;
 use crate::device::errors::LOST;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
@@ -86,8 +87,9 @@ impl Ssd {
             self.tenants_moved(&from);
         }
         self.stats.count_copybacks(to.len() as u64);
-        let (legs, program) = self.dev.timing.program_from_register(&self.dev.places(&to)[..to.len()]);
-        self.stats.gc_time.program += program.0;
+        let array = self.dev.timing.programs(&self.dev.places(&to)[..to.len()]);
+        let legs = self.dev.timing.legs(Command::ProgramFromRegister { array });
+        self.stats.gc_time.program += array.0;
         let state = &mut self.kernel.ops[op];
         state.verb = Verb::Copyback;
         state.pages = to;

@@ -1,10 +1,10 @@
 //! Dispatch: units serve the operations that wait for them, oldest first, and waits are charged to their causes.
 
 use crate::blame::Cause;
+use crate::device::command::{Command, LegKind, Legs};
 use crate::device::flash::Stream;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
-use crate::device::timing::{LegKind, Legs};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::cache::For;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
@@ -226,7 +226,7 @@ impl Ssd {
         {
             return false;
         }
-        if state.array().is_some() && self.rules.suspends {
+        if state.array().is_some() && self.rules.suspends && self.waiting(unit).any_read() {
             self.try_suspend(unit);
         }
         let state = &self.kernel.dies[unit];
@@ -238,6 +238,9 @@ impl Ssd {
         }
         if self.rules.collector_holds && !state.due().is_empty() && state.job.is_none() {
             // A collection that holds its die goes first, even if the next operation could overlap the running one.
+            return false;
+        }
+        if state.array().is_some() && !self.takes_data_in(unit) {
             return false;
         }
         let first = if self.rules.queues { self.next_in_queue(unit).1 } else { state.queue.head() };
@@ -260,22 +263,25 @@ impl Ssd {
         true
     }
 
-    /// R8: whether an operation may begin in addition to the one in service on its unit.
-    #[inline(never)]
+    /// R8: whether an operation may begin in addition to the one in service on its unit. The next array read may run during data-out;
+    /// only reads overlap reads. The next data-in may run while the array programs.
+    #[inline(always)]
     fn may_overlap(&self, op: OpId, unit: UnitId) -> bool {
-        let (state, op) = (&self.kernel.dies[unit], &self.kernel.ops[op]);
-        if state.array().is_none() {
-            // The next array read may run during data-out; only reads overlap reads.
-            return op.class.like_host() && op.need != Need::Write;
-        }
-        // The next data-in may run while the array programs.
+        let op = &self.kernel.ops[op];
+        op.class.like_host() && (op.need == Need::Write) == self.kernel.dies[unit].array().is_some()
+    }
+
+    /// R8: whether the array of a unit programs for the host, and its cache register is free for the next data-in.
+    #[inline(always)]
+    fn takes_data_in(&self, unit: UnitId) -> bool {
+        let state = &self.kernel.dies[unit];
         let array = &self.kernel.ops[state.array()];
-        let programs = array.verb == Verb::Program
+        self.config.timing.cache_register
+            && state.cache().is_none()
+            && array.verb == Verb::Program
             && array.class.like_host()
             && array.leg > 0
-            && array.legs.get(array.leg).is_some_and(|leg| leg.kind == LegKind::Array);
-        let writes = op.class.like_host() && op.need == Need::Write;
-        self.config.timing.cache_register && state.cache().is_none() && programs && writes
+            && array.legs.get(array.leg).is_some_and(|leg| leg.kind == LegKind::Array)
     }
 
     /// A die whose collection waits for its pages on other dies programs pages that other collections send here.
@@ -368,7 +374,7 @@ impl Ssd {
         let (count, legs) = if self.rules.pairs {
             self.join_reads(op, at, unit, burst)
         } else {
-            (1, self.dev.timing.read_one(self.dev.place(at), burst))
+            (1, self.dev.timing.legs(Command::Read { pages: &[self.dev.place(at)], burst, decoded: false }))
         };
         self.count_host(op, count);
         let page = &mut self.kernel.ops[op];
@@ -398,7 +404,8 @@ impl Ssd {
             mate.verb = Verb::Read;
             mate.pages = PageSet::one(other);
         }
-        (pages.len() as u64, self.dev.timing.read(&self.dev.places(&pages)[..pages.len()], burst))
+        let places = &self.dev.places(&pages)[..pages.len()];
+        (pages.len() as u64, self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false }))
     }
 
     /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
@@ -544,9 +551,9 @@ impl Ssd {
             let pages = self.mate_writes(id, at, unit);
             let count = pages.len() as u64;
             let places = &self.dev.places(&pages)[..pages.len()];
-            (count, self.dev.timing.program_all(places, Nanos(transfer.0 * count)))
+            (count, self.dev.timing.legs(Command::Program { pages: places, burst: Nanos(transfer.0 * count) }))
         } else {
-            (1, self.dev.timing.program(self.dev.place(at), transfer))
+            (1, self.dev.timing.legs(Command::Program { pages: &[self.dev.place(at)], burst: transfer }))
         };
         self.count_host(id, pages);
         let page = &mut self.kernel.ops[id];

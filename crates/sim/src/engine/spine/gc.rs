@@ -1,6 +1,7 @@
 //! GC: when collections are due, and how their steps are executed. The collector chooses the steps.
 
 use crate::config::{Destination, GcTime, Scope, WearLevelling};
+use crate::device::command::Command;
 use crate::device::flash::{Change, Stream};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
@@ -415,7 +416,7 @@ impl Ssd {
         let (unit, plane, op) = (running.unit, running.plane, running.op);
         if running.holds {
             self.begin_step(id, unit);
-        } else {
+        } else if !self.begins_in_vacant_die(op, unit) {
             self.kernel.ops[op].waits_since = self.now;
             self.enqueue(op, plane, false);
         }
@@ -508,14 +509,14 @@ impl Ssd {
             }
             self.kernel.ops[op].verb = Verb::Copyback;
             self.kernel.ops[op].pages = to;
-            let (legs, read, program) = self.dev.timing.copyback(from, &self.dev.places(&to)[..to.len()]);
-            self.kernel.ops[op].legs = legs;
-            self.stats.gc_time.read += read.0;
-            self.stats.gc_time.program += program.0;
+            let times = self.dev.timing.copyback(from, &self.dev.places(&to)[..to.len()]);
+            self.kernel.ops[op].legs = self.dev.timing.legs(Command::Copyback(times));
+            self.stats.gc_time.read += times.read.0;
+            self.stats.gc_time.program += times.program.0;
         } else {
             self.stats.count_reads(Class::Gc, pages.len() as u64);
             let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
-            self.kernel.ops[op].legs = self.dev.timing.read_and_decode(from, burst);
+            self.kernel.ops[op].legs = self.dev.timing.legs(Command::Read { pages: from, burst, decoded: true });
         }
     }
 
@@ -563,7 +564,8 @@ impl Ssd {
         let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * hand.len() as u64);
         self.kernel.ops[op].pages = to;
         self.kernel.ops[op].from = hand;
-        self.kernel.ops[op].legs = self.dev.timing.program_all(&self.dev.places(&to)[..to.len()], burst);
+        let pages = &self.dev.places(&to)[..to.len()];
+        self.kernel.ops[op].legs = self.dev.timing.legs(Command::Program { pages, burst });
     }
 
     /// Whether the write points for the pages in hand have different offsets.
@@ -651,9 +653,9 @@ impl Ssd {
         }
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
         self.kernel.ops[id].pages = PageSet::one(to);
-        self.kernel.ops[id].legs = self.dev.timing.program(self.dev.place(to), transfer);
+        self.kernel.ops[id].legs = self.dev.timing.legs(Command::Program { pages: &[self.dev.place(to)], burst });
         self.kernel.ops[id].leg = 0;
         let k = self.dev.geometry.plane_in_unit(plane);
         self.set_holder(unit, Holder::Free);

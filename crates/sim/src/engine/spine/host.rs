@@ -11,10 +11,11 @@ use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::merge::Runs;
+use crate::engine::spine::pause::Pause;
 use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
 use crate::engine::{Nanos, Ssd};
-use crate::request::{Extent, Marks, Request, RequestOp};
+use crate::request::{Extent, Marks, Request, RequestOp, Think};
 use crate::schemes::Place;
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup, count};
 
@@ -50,6 +51,10 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) flushing: u32,
     pub(in crate::engine) depth: u32,
     closed: bool,
+    /// Pauses of the closed loop.
+    pause: Option<Pause>,
+    /// When the first pause of a tenant's loop ends that has requests to send.
+    pub(in crate::engine) pause_ends: Nanos,
     /// The kinds of requests submitted so far, as bits.
     kinds: u8,
     admitted: u64,
@@ -97,6 +102,8 @@ impl Host {
             flushing: 0,
             depth,
             closed: false,
+            pause: None,
+            pause_ends: Nanos::NEVER,
             kinds: 0,
             admitted: 0,
             last_arrival: Nanos::ZERO,
@@ -130,12 +137,46 @@ impl Host {
         }
         let room = self.outstanding + self.queued < self.depth;
         if self.closed {
-            return if room && !self.ring.is_empty() { now } else { Nanos::NEVER };
+            return if room && !self.ring.is_empty() { self.loop_takes_at().max(now) } else { Nanos::NEVER };
         }
         if room && self.arrived > 0 {
             return now;
         }
-        self.ring.get(self.arrived).map_or(Nanos::NEVER, |next| next.request.arrival.max(now))
+        self.ring.get(self.arrived).map_or(self.pause_ends, |next| next.request.arrival.max(now).min(self.pause_ends))
+    }
+
+    /// When the closed loop may send its next request.
+    #[inline(always)]
+    fn loop_takes_at(&self) -> Nanos {
+        self.pause.as_ref().map_or(Nanos::ZERO, Pause::ends)
+    }
+
+    /// Whether the closed loop sends its next request now.
+    pub(in crate::engine) fn loop_sends(&self, now: Nanos) -> bool {
+        self.outstanding + self.queued < self.depth && self.loop_takes_at() <= now
+    }
+
+    /// The closed loop has sent a request.
+    #[inline(always)]
+    pub(in crate::engine) fn loop_sent(&mut self) {
+        if let Some(pause) = &mut self.pause {
+            pause.arrived();
+        }
+    }
+
+    /// An admitted request has completed.
+    #[inline(always)]
+    pub(in crate::engine) fn request_ends(&mut self, now: Nanos) {
+        self.outstanding -= 1;
+        self.loop_continues(now);
+    }
+
+    /// A request of the closed loop has completed.
+    #[inline(always)]
+    fn loop_continues(&mut self, now: Nanos) {
+        if let Some(pause) = &mut self.pause {
+            pause.completed(self.outstanding + self.queued, now);
+        }
     }
 
     /// Whether no request of another kind has been submitted so far.
@@ -164,7 +205,7 @@ impl Host {
     }
 
     /// Power is cut: requests in service are lost. Those that wait outside are not affected.
-    pub(in crate::engine) fn power_cut(&mut self) {
+    pub(in crate::engine) fn power_cut(&mut self, now: Nanos) {
         self.requests.clear();
         self.window.clear();
         self.chip_outstanding.fill(0);
@@ -172,7 +213,20 @@ impl Host {
         self.decoding.clear();
         self.window_stale = false;
         (self.outstanding, self.flushing) = (0, 0);
+        if let Some(pause) = &mut self.pause {
+            pause.power_cut(self.queued, now);
+        }
         self.stirred = self.queued > 0 || self.looped > 0;
+    }
+
+    /// Forgets the requests that wait outside. `next` is the index of the next one, if requests that arrive are numbered elsewhere.
+    /// Returns that index.
+    pub(in crate::engine) fn discard_waiting(&mut self, next: Option<u64>) -> u64 {
+        while self.ring.pop_front().is_some() {}
+        self.extents.clear();
+        (self.arrived, self.queued, self.looped) = (0, 0, 0);
+        self.stirred = false;
+        next.unwrap_or(self.admitted)
     }
 
     /// The latest arrival of an open loop that was submitted.
@@ -339,6 +393,18 @@ impl Ssd {
         self.host.closed = closed;
     }
 
+    /// Pauses of the closed loop ([`Ssd::set_closed`]), or of that of a tenant ([`Ssd::set_loops`]).
+    ///
+    /// # Panics
+    /// If the tenant has no loop, or a pause comes after 0 requests.
+    pub fn set_think(&mut self, tenant: Option<u8>, think: Think) {
+        law!(think.after > 0, "a pause comes after at least one request");
+        match tenant {
+            None => self.host.pause = Some(Pause::new(think)),
+            Some(tenant) => self.set_think_of(tenant, think),
+        }
+    }
+
     /// Why the run has stopped, if it has: `device.unwritten_read = "error"` met an unwritten page.
     pub fn fault(&self) -> Option<&str> {
         self.host.fault.as_deref()
@@ -381,6 +447,7 @@ impl Ssd {
             let mut next = self.host.ring.take();
             if self.host.closed {
                 self.arrives();
+                self.host.loop_sent();
                 next.request.arrival = self.now;
                 if self.shows_arrivals() {
                     self.watch_arrival(self.host.admitted, next.request);
@@ -414,7 +481,10 @@ impl Ssd {
     /// Whether the next request in the ring may be admitted. In a closed loop it arrives when it is.
     #[inline(always)]
     pub(in crate::engine) fn may_admit(&self) -> bool {
-        let waits = if self.host.closed { !self.host.ring.is_empty() } else { self.host.arrived > 0 };
+        let waits = match self.host.closed {
+            true => !self.host.ring.is_empty() && self.host.loop_takes_at() <= self.now,
+            false => self.host.arrived > 0,
+        };
         waits && self.host.outstanding < self.host.depth && self.host.fault.is_none()
     }
 
@@ -566,6 +636,7 @@ impl Ssd {
         self.stats.requests.warmup += u64::from(!measured);
         let (arbitration, extras) = self.waits_of_trim();
         self.count_trim(next.marks.tenant, measured);
+        self.host.loop_continues(self.now);
         let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
         let tenant = next.marks.tenant;
         self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant, None), ssd.now));

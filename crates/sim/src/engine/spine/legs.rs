@@ -2,8 +2,8 @@
 
 use crate::blame::Cause;
 use crate::config::{Suspendable, WriteAck};
+use crate::device::command::LegKind;
 use crate::device::mapping::Location;
-use crate::device::timing::LegKind;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::fast::FUSED;
 use crate::engine::kernel::dies::{Holder, Suspension};
@@ -227,7 +227,7 @@ impl Ssd {
         self.watch_transfer(id, bus, time);
         match after {
             // Nothing can come between a transfer into a held die and the array work: one event ends both.
-            Some(leg) if self.fast.legs && leg.kind == LegKind::Array => {
+            Some(leg) if leg.kind == LegKind::Array && !port && self.shares_event(id) => {
                 if self.fast.turns && !host && self.program_takes_turns(id) {
                     return;
                 }
@@ -524,8 +524,10 @@ impl Ssd {
                 op.verb != Verb::Read && (op.verb != Verb::Copyback || op.leg + 1 == op.legs.len())
             }
         };
-        let in_array = op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Array);
-        if !may || !in_array || state.cache().is_some() || !self.read_waits(unit) {
+        if !may || state.cache().is_some() {
+            return;
+        }
+        if !self.is_in_array(unit) || !self.read_waits(unit) {
             return;
         }
         let end = self.kernel.timers.get(Timer::Array(unit));

@@ -1,5 +1,6 @@
 //! Moves of one page on devices whose pages are treated alike: the steps of [`super::gc`] without cases that cannot occur there.
 
+use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
@@ -82,7 +83,7 @@ impl Ssd {
         self.stats.count_erases(blocks);
         let op = &mut self.kernel.ops[op];
         op.verb = Verb::Erase;
-        op.legs = self.dev.timing.erase();
+        op.legs = self.dev.timing.legs(Command::Erase);
     }
 
     /// Sets up the program of the only page in hand on a device whose pages are treated alike: [`Ssd::begin_place`] without cases
@@ -110,7 +111,7 @@ impl Ssd {
         op.verb = Verb::Read;
         op.pages = PageSet::one(page);
         op.from = op.pages;
-        op.legs.set_read(array, transfer);
+        op.legs.set_command_read(self.dev.timing.command(), array, transfer);
         op.leg = 0;
         array
     }
@@ -151,7 +152,7 @@ impl Ssd {
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
         let op = &mut self.kernel.ops[id];
         op.pages = PageSet::one(to);
-        op.legs.set_program(transfer, array);
+        op.legs.set_program(self.dev.timing.command() + transfer, array);
         op.leg = 0;
     }
 

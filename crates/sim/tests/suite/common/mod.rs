@@ -10,7 +10,7 @@ use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::power::PowerCut;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Config, Extent, Marks, Observer, Request, RequestOp, Sample, Ssd, Watches};
+use ssdlab_sim::{Check, Completed, Config, Extent, Marks, Observer, Request, RequestOp, Sample, Ssd, Think, Watches};
 
 /// A configuration from TOML.
 pub fn config(toml: &str) -> Config {
@@ -302,6 +302,10 @@ impl Twins {
 
     pub fn set_loops(&mut self, depths: &[Option<u32>]) {
         self.both(|ssd| ssd.set_loops(depths));
+    }
+
+    pub fn set_think(&mut self, tenant: Option<u8>, think: Think) {
+        self.both(|ssd| ssd.set_think(tenant, think));
     }
 
     pub fn submit_next(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {

@@ -1,0 +1,380 @@
+//! A disk: the simulator decides when, a store keeps what.
+
+use std::cell::OnceCell;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::versions::{Admitted, Held};
+use ssdlab_sim::{Check, Completed, Config, ConfigError, Marks, Observer, Request, RequestOp, Ssd, Watches};
+
+use crate::cut::Survivors;
+use crate::faults::Errors;
+use crate::request::Flight;
+use crate::store::{Data, SECTOR, Store, versions};
+use crate::{Builder, Causes, Completion, DiskError, Seed, Ticket};
+
+/// Requests that have completed and not been reported.
+type Ended = Arc<Mutex<Vec<Completed>>>;
+
+/// Receives completions from the simulator.
+struct Ends(Ended);
+
+impl Observer for Ends {
+    fn watches(&self) -> Watches {
+        Watches::COMPLETIONS
+    }
+
+    fn completed(&mut self, request: &Completed) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
+    }
+}
+
+/// A simulated drive with its data, in virtual time. It is a value: the same calls give the same bytes and times on every run, and a
+/// clone is a snapshot, which shares unchanged data with the original.
+///
+/// Requests are submitted at the current time ([`Disk::now`]) and complete when the clock is advanced; nothing blocks. They are
+/// served in order of submission as far as the drive does that: a read returns the newest data submitted before it, whether or not
+/// that is on flash yet.
+///
+/// ```
+/// use ssdlab_disk::{Config, Disk, Seed};
+///
+/// let mut disk = Disk::new("cache.size = \"1MiB\"".parse::<Config>()?, Seed(1))?;
+/// disk.write(4096, &[7; 512])?;
+/// let read = disk.read(4096, 512)?;
+/// while let Some(at) = disk.next_event() {
+///     disk.advance_to(at);
+///     for done in disk.completions().into_iter().filter(|done| done.ticket == read) {
+///         assert_eq!(done.data.as_deref(), Some(&[7; 512][..]));
+///         assert_eq!(done.causes.total_ns(), done.completed.0 - done.submitted.0);
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Disk {
+    ssd: Ssd,
+    store: Store,
+    read_errors: Errors,
+    write_errors: Errors,
+    next_ticket: u64,
+    /// Requests in the drive by index; the first of them has this index.
+    first: u64,
+    flight: VecDeque<Option<Flight>>,
+    ended: Ended,
+    done: Vec<Completion>,
+    admitted: Vec<Admitted>,
+    /// The data that would survive a power cut now, once asked for.
+    at_rest: OnceCell<Store>,
+}
+
+impl Disk {
+    /// A disk with every fault of the configuration, which can lose its power.
+    ///
+    /// # Errors
+    /// See [`Builder::build`].
+    pub fn new(config: Config, seed: Seed) -> Result<Self, ConfigError> {
+        Disk::builder().config(config).seed(seed).build()
+    }
+
+    /// A disk with settings of its own.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Precondition: `config` has no errors of single requests; they are in the other two.
+    pub(crate) fn assemble(mut ssd: Ssd, read_errors: Errors, write_errors: Errors) -> Self {
+        if ssd.knows_pages() {
+            ssd.note_versions();
+        }
+        let store = Store::new(&ssd);
+        let mut disk = Disk {
+            ssd,
+            store,
+            read_errors,
+            write_errors,
+            next_ticket: 1,
+            first: 0,
+            flight: VecDeque::new(),
+            ended: Ended::default(),
+            done: Vec::new(),
+            admitted: Vec::new(),
+            at_rest: OnceCell::new(),
+        };
+        disk.watch();
+        disk
+    }
+
+    fn watch(&mut self) {
+        self.ended = Ended::default();
+        self.ssd.observe(Box::new(Ends(Arc::clone(&self.ended))));
+    }
+
+    /// Bytes that requests can address.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.ssd.capacity_bytes()
+    }
+
+    /// Simulated time.
+    pub fn now(&self) -> Nanos {
+        self.ssd.now()
+    }
+
+    /// The simulated drive, for its state and its summary.
+    pub fn ssd(&self) -> &Ssd {
+        &self.ssd
+    }
+
+    /// Bytes of data in memory: what is on flash, valid or not, and what is in flight. Bytes that were never written take none.
+    pub fn kept_bytes(&self) -> u64 {
+        self.store.kept_bytes()
+    }
+
+    /// Writes whole sectors of 512 bytes. The data is copied.
+    ///
+    /// # Errors
+    /// If the range is not of whole sectors of the disk, or the drive's queue is full.
+    pub fn write(&mut self, offset: u64, data: &[u8]) -> Result<Ticket, DiskError> {
+        self.write_any(offset, Data::Bytes(data), false)
+    }
+
+    /// Like [`Disk::write`] with force unit access: a write-back cache completes it when it is on flash. Without one, or where the
+    /// cache writes through, it completes as `device.write_ack` says, like any other write.
+    ///
+    /// # Errors
+    /// Like [`Disk::write`].
+    pub fn write_through(&mut self, offset: u64, data: &[u8]) -> Result<Ticket, DiskError> {
+        self.write_any(offset, Data::Bytes(data), true)
+    }
+
+    /// Writes zeros, which take the drive the time of other data and this process no memory. `through`: like
+    /// [`Disk::write_through`].
+    ///
+    /// # Errors
+    /// Like [`Disk::write`].
+    pub fn write_zeroes(&mut self, offset: u64, bytes: u64, through: bool) -> Result<Ticket, DiskError> {
+        self.write_any(offset, Data::Zeros(bytes), through)
+    }
+
+    fn write_any(&mut self, offset: u64, data: Data<'_>, fua: bool) -> Result<Ticket, DiskError> {
+        let bytes = data.len();
+        self.check(offset, bytes)?;
+        let (now, ticket) = (self.now(), self.ticket());
+        let fails = self.write_errors.write_fails(now, offset, bytes);
+        if !fails {
+            self.read_errors.heal(now, offset, bytes);
+        }
+        self.store.write(offset, if fails { Data::Lost(bytes) } else { data }, ticket);
+        let error = fails.then_some(DiskError::WriteFailed { offset, bytes });
+        self.submit(Flight { ticket, op: RequestOp::Write, offset, bytes, data: None, error }, fua);
+        Ok(ticket)
+    }
+
+    /// Reads whole sectors of 512 bytes. Sectors that were never written are zeros.
+    ///
+    /// # Errors
+    /// Like [`Disk::write`].
+    pub fn read(&mut self, offset: u64, bytes: u64) -> Result<Ticket, DiskError> {
+        self.check(offset, bytes)?;
+        let (now, ticket) = (self.now(), self.ticket());
+        let mut data = vec![0; bytes as usize];
+        let sound = self.store.read(offset, &mut data);
+        let fails = self.read_errors.read_fails(now, offset, bytes) || !sound;
+        let error = fails.then_some(DiskError::Uncorrectable { offset, bytes });
+        let data = (!fails).then_some(data);
+        self.submit(Flight { ticket, op: RequestOp::Read, offset, bytes, data, error }, false);
+        Ok(ticket)
+    }
+
+    /// Discards the whole pages of a range, whose sectors are zeros from then on. With parity groups nothing is discarded.
+    ///
+    /// # Errors
+    /// Like [`Disk::write`].
+    pub fn trim(&mut self, offset: u64, bytes: u64) -> Result<Ticket, DiskError> {
+        self.check(offset, bytes)?;
+        let ticket = self.ticket();
+        if self.ssd.trims() {
+            let (offset, bytes) = self.store.trim(offset, bytes, ticket);
+            let now = self.now();
+            if bytes > 0 {
+                self.read_errors.heal(now, offset, bytes);
+            }
+        }
+        self.submit(Flight { ticket, op: RequestOp::Trim, offset, bytes, data: None, error: None }, false);
+        Ok(ticket)
+    }
+
+    /// Puts completed writes on flash. A drive without a write cache has nothing to flush: then it completes at once.
+    ///
+    /// # Errors
+    /// If the drive's queue is full.
+    pub fn flush(&mut self) -> Result<Ticket, DiskError> {
+        self.check_queue()?;
+        let ticket = self.ticket();
+        if self.ssd.flushes() {
+            self.submit(Flight { ticket, op: RequestOp::Flush, offset: 0, bytes: 0, data: None, error: None }, false);
+        } else {
+            self.ssd.skip();
+            let (now, causes) = (self.now(), Causes::ZERO);
+            let op = RequestOp::Flush;
+            self.done.push(Completion { ticket, op, submitted: now, completed: now, causes, data: None, error: None });
+        }
+        Ok(ticket)
+    }
+
+    /// Time at which something happens next, perhaps now; none if the drive is idle and every completion has been taken.
+    pub fn next_event(&self) -> Option<Nanos> {
+        let now = (!self.done.is_empty()).then_some(self.now());
+        now.or(Some(self.ssd.next_event()).filter(|at| *at < Nanos::NEVER))
+    }
+
+    /// Moves the clock, and handles everything up to and including `at`. A time in the past is the current time.
+    pub fn advance_to(&mut self, at: Nanos) {
+        self.at_rest.take();
+        self.ssd.run_until(at.max(self.now()));
+        self.take_admitted();
+        self.take_ended();
+        self.store.sweep(&self.ssd);
+    }
+
+    /// Takes the requests that have completed, in order of completion.
+    pub fn completions(&mut self) -> Vec<Completion> {
+        std::mem::take(&mut self.done)
+    }
+
+    /// Cuts power now. Requests that have not completed never will; those that have can still be taken ([`Disk::completions`]). The
+    /// drive recovers, in no simulated time; its data is what survived.
+    ///
+    /// # Panics
+    /// If the disk was built without [`Check::Full`], which its builder sets unless told otherwise.
+    pub fn power_cut(&mut self) -> Survivors {
+        self.at_rest.take();
+        self.take_admitted();
+        let aborted = self.flight.drain(..).flatten().map(|flight| flight.ticket).collect();
+        // Requests outside the drive are lost with their host.
+        self.first = self.ssd.discard_waiting();
+        let (report, lost) = cut(&mut self.ssd, &mut self.store);
+        Survivors { lost, aborted, report }
+    }
+
+    /// Reads what flash and capacitor hold now, in no time: the data that a power cut would leave. The disk does not change.
+    ///
+    /// # Errors
+    /// If the range is not of whole sectors of the disk, or a program that a cut would interrupt holds the only data of a page.
+    ///
+    /// # Panics
+    /// Like [`Disk::power_cut`].
+    pub fn read_at_rest(&self, offset: u64, into: &mut [u8]) -> Result<(), DiskError> {
+        let bytes = into.len() as u64;
+        self.check_range(offset, bytes)?;
+        let store = self.at_rest.get_or_init(|| {
+            let (mut ssd, mut store) = (self.ssd.clone(), self.store.clone());
+            ssd.discard_waiting();
+            ssd.take_admitted(&mut Vec::new());
+            cut(&mut ssd, &mut store);
+            store
+        });
+        store.read(offset, into).then_some(()).ok_or(DiskError::Uncorrectable { offset, bytes })
+    }
+
+    fn ticket(&mut self) -> Ticket {
+        self.next_ticket += 1;
+        Ticket(self.next_ticket - 1)
+    }
+
+    fn check(&self, offset: u64, bytes: u64) -> Result<(), DiskError> {
+        self.check_range(offset, bytes)?;
+        self.check_queue()
+    }
+
+    fn check_range(&self, offset: u64, bytes: u64) -> Result<(), DiskError> {
+        let sector = SECTOR as u64;
+        if bytes == 0 || !bytes.is_multiple_of(sector) || !offset.is_multiple_of(sector) {
+            return Err(DiskError::Unaligned { offset, bytes });
+        }
+        let capacity = self.capacity_bytes();
+        if offset.checked_add(bytes).is_none_or(|end| end > capacity) {
+            return Err(DiskError::OutOfRange { offset, bytes, capacity });
+        }
+        Ok(())
+    }
+
+    fn check_queue(&self) -> Result<(), DiskError> {
+        if self.ssd.accepts() { Ok(()) } else { Err(DiskError::QueueFull) }
+    }
+
+    fn submit(&mut self, flight: Flight, fua: bool) {
+        self.at_rest.take();
+        let request = Request { arrival: self.now(), op: flight.op, offset: flight.offset, bytes: flight.bytes };
+        let marks = Marks { fua, ..Marks::default() };
+        self.ssd.submit_marked(request, marks, std::iter::empty());
+        self.flight.push_back(Some(flight));
+    }
+
+    /// Gives requests that have been admitted their versions.
+    fn take_admitted(&mut self) {
+        if self.ssd.knows_pages() {
+            self.ssd.take_admitted(&mut self.admitted);
+            self.store.admit(&self.admitted);
+        }
+    }
+
+    /// Reports requests that have completed.
+    fn take_ended(&mut self) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        for end in ended.drain(..) {
+            let place = end.request.checked_sub(self.first).and_then(|place| self.flight.get_mut(place as usize));
+            let Some(Flight { ticket, op, offset, bytes, data, error }) = place.and_then(Option::take) else {
+                continue;
+            };
+            while self.flight.front().is_some_and(Option::is_none) {
+                self.flight.pop_front();
+                self.first += 1;
+            }
+            let lost = (end.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset, bytes });
+            let error = error.or(lost);
+            if matches!(op, RequestOp::Write | RequestOp::Trim) && error.is_none() {
+                self.store.acknowledge(offset, bytes, op == RequestOp::Trim, ticket);
+            }
+            let causes = Causes { common: end.blame, extra: end.extras };
+            let data = data.filter(|_| error.is_none());
+            let (submitted, completed) = (end.arrival, end.completion);
+            self.done.push(Completion { ticket, op, submitted, completed, causes, data, error });
+        }
+    }
+}
+
+/// Cuts the power of a drive and its data. Precondition: the store has heard of all that was admitted.
+fn cut(ssd: &mut Ssd, store: &mut Store) -> (ssdlab_sim::report::power::PowerCut, Vec<crate::Lost>) {
+    assert!(ssd.knows_pages(), "a disk that can lose its power is built with {:?}", Check::Full);
+    let memory = versions(ssd, |held, _| held == Held::Memory);
+    let report = ssd.power_cut();
+    let lost = store.cut(&ssd.take_cut_versions(), &memory);
+    (report, lost)
+}
+
+impl Clone for Disk {
+    fn clone(&self) -> Self {
+        let mut copy = Disk {
+            ssd: self.ssd.clone(),
+            store: self.store.clone(),
+            read_errors: self.read_errors.clone(),
+            write_errors: self.write_errors.clone(),
+            next_ticket: self.next_ticket,
+            first: self.first,
+            flight: self.flight.clone(),
+            ended: Ended::default(),
+            done: self.done.clone(),
+            admitted: Vec::new(),
+            at_rest: self.at_rest.clone(),
+        };
+        copy.watch();
+        copy
+    }
+}
+
+impl std::fmt::Debug for Disk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Disk").field("now", &self.now()).field("in_flight", &self.flight.len()).finish_non_exhaustive()
+    }
+}

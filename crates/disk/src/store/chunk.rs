@@ -1,0 +1,262 @@
+//! The versions of a small part of a page: at most 4 KiB, so that its sectors are the bits of a byte.
+
+use std::sync::Arc;
+
+use super::SECTOR;
+
+/// Sectors of a chunk, at most.
+pub(super) const MOST: usize = 8;
+
+/// Version of a write that has not been admitted.
+const PENDING: u32 = u32::MAX;
+
+/// A chunk as it is after a request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    /// The page's version, or [`PENDING`].
+    version: u32,
+    /// The request.
+    ticket: u64,
+    /// Whether it is a trim, which may get no version.
+    trim: bool,
+    /// Whether a power cut that found no version of the page has left it.
+    nothing: bool,
+    /// Sectors (bits) that were last changed by a trim.
+    trimmed: u8,
+    /// Sectors (bits) that cannot be read.
+    pub(super) bad: u8,
+    /// By sector, the request that last changed it; 0 for none.
+    pub(super) by: [u64; MOST],
+    /// The data; none for zeros.
+    data: Option<Arc<[u8]>>,
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chunk {
+    /// In order of submission; the last one is what reads get.
+    records: Vec<Record>,
+    /// By sector, the newest request of those that have completed.
+    acknowledged: [u64; MOST],
+    /// Sectors (bits) for which that is a trim.
+    discarded: u8,
+}
+
+/// What a write brings.
+#[derive(Clone, Copy)]
+pub(super) enum Brings<'a> {
+    /// These bytes.
+    Bytes(&'a [u8]),
+    /// Zeros.
+    Zeros,
+}
+
+/// Sectors of a chunk as bits.
+pub(super) fn bits(first: usize, count: usize) -> u8 {
+    (((1u16 << count) - 1) << first) as u8
+}
+
+impl Chunk {
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Bytes of data that it keeps.
+    pub(super) fn kept_bytes(&self) -> u64 {
+        self.records.iter().filter_map(|record| record.data.as_ref()).map(|data| data.len() as u64).sum()
+    }
+
+    pub(super) fn newest(&self) -> Option<&Record> {
+        self.records.last()
+    }
+
+    /// Copies sectors from `first` on. Returns whether all can be read.
+    pub(super) fn read(&self, first: usize, into: &mut [u8]) -> bool {
+        let from = first * SECTOR;
+        match self.newest().and_then(|record| record.data.as_ref()) {
+            Some(data) => into.copy_from_slice(&data[from..from + into.len()]),
+            None => into.fill(0),
+        }
+        self.newest().is_none_or(|record| record.bad & bits(first, into.len() / SECTOR) == 0)
+    }
+
+    /// A request replaces `count` sectors from `first` on, in a chunk of `size` bytes. `keep`: the record before it stays.
+    pub(super) fn write(
+        &mut self,
+        ticket: u64,
+        first: usize,
+        count: usize,
+        brings: Brings<'_>,
+        size: usize,
+        keep: bool,
+    ) {
+        let before = self.newest();
+        let whole = count * SECTOR == size;
+        let data = match brings {
+            Brings::Bytes(bytes) if whole => Some(Arc::from(bytes)),
+            Brings::Zeros if whole => None,
+            _ => {
+                let old = before.and_then(|record| record.data.as_ref());
+                let part = first * SECTOR..(first + count) * SECTOR;
+                match (old, brings) {
+                    (None, Brings::Zeros) => None,
+                    _ => {
+                        let mut data: Arc<[u8]> =
+                            old.map_or_else(|| Arc::from(vec![0; size]), |old| Arc::from(&old[..]));
+                        match brings {
+                            Brings::Bytes(bytes) => Arc::make_mut(&mut data)[part].copy_from_slice(bytes),
+                            Brings::Zeros => Arc::make_mut(&mut data)[part].fill(0),
+                        }
+                        Some(data)
+                    }
+                }
+            }
+        };
+        let own = bits(first, count);
+        let (bad, trimmed) = before.map_or((0, 0), |record| (record.bad & !own, record.trimmed & !own));
+        let mut by = before.map_or([0; MOST], |record| record.by);
+        by[first..first + count].fill(ticket);
+        self.push(Record { version: PENDING, ticket, trim: false, nothing: false, trimmed, bad, by, data }, keep);
+    }
+
+    /// A write fails: the page gets a version, and keeps its data.
+    pub(super) fn fail(&mut self, ticket: u64, keep: bool) {
+        if keep {
+            let before = self.newest().cloned().unwrap_or_default();
+            self.push(Record { version: PENDING, ticket, trim: false, nothing: false, ..before }, keep);
+        }
+    }
+
+    /// A trim of all sectors.
+    pub(super) fn trim(&mut self, ticket: u64, keep: bool) {
+        let by = [ticket; MOST];
+        self.push(
+            Record { version: PENDING, ticket, trim: true, nothing: false, trimmed: u8::MAX, bad: 0, by, data: None },
+            keep,
+        );
+    }
+
+    fn push(&mut self, record: Record, keep: bool) {
+        if !keep {
+            self.records.clear();
+        }
+        self.records.push(record);
+    }
+
+    /// The oldest request that has not been admitted: a write, or a trim with nothing before it that waits.
+    pub(super) fn waiting(&self, trim: bool) -> Option<u64> {
+        let mut waiting = self.records[self.admitted()..].iter();
+        if trim {
+            waiting.next().filter(|record| record.trim).map(|record| record.ticket)
+        } else {
+            waiting.find(|record| !record.trim).map(|record| record.ticket)
+        }
+    }
+
+    /// Number of records with a version.
+    fn admitted(&self) -> usize {
+        let waiting = self.records.iter().rev().take_while(|record| record.version == PENDING).count();
+        self.records.len() - waiting
+    }
+
+    /// A request gets its version, if it is of this chunk. Earlier trims get none: they found no data.
+    pub(super) fn admit(&mut self, ticket: u64, version: u32) -> usize {
+        let from = self.admitted();
+        let Some(skipped) = self.records[from..].iter().position(|record| record.ticket == ticket) else { return 0 };
+        self.records.drain(from..from + skipped);
+        self.records[from].version = version;
+        skipped
+    }
+
+    /// A request has completed.
+    pub(super) fn acknowledge(&mut self, ticket: u64, trim: bool, first: usize, count: usize) {
+        for i in first..first + count {
+            if ticket > self.acknowledged[i] {
+                self.acknowledged[i] = ticket;
+                self.discarded = self.discarded & !(1 << i) | u8::from(trim) << i;
+            }
+        }
+    }
+
+    /// The place of the record of a version: the newest one that is not newer.
+    fn place_of(&self, version: u32) -> Option<usize> {
+        self.records[..self.admitted()].iter().rposition(|record| record.version <= version)
+    }
+
+    /// The place of the record that holds where no version is found: what an earlier cut has left, unless that was discarded since.
+    fn place_of_none(&self) -> Option<usize> {
+        let admitted = &self.records[..self.admitted()];
+        let discarded = admitted.iter().any(|record| record.trim);
+        (!discarded && admitted.first().is_some_and(|record| record.nothing)).then_some(0)
+    }
+
+    /// Drops records that belong to none of these versions (ascending), and are not the newest. Returns how many.
+    pub(super) fn keep(&mut self, versions: impl Iterator<Item = u32>) -> usize {
+        let admitted = self.admitted();
+        let mut kept = vec![false; admitted];
+        if let Some(last) = kept.last_mut() {
+            *last = true;
+        }
+        if let Some(place) = self.place_of_none() {
+            kept[place] |= self.records[place].bad != 0;
+        }
+        for place in versions.filter_map(|version| self.place_of(version)) {
+            kept[place] = true;
+        }
+        let (before, mut place) = (self.records.len(), 0);
+        self.records.retain(|_| {
+            place += 1;
+            kept.get(place - 1).is_none_or(|kept| *kept)
+        });
+        before - self.records.len()
+    }
+
+    /// The version of the data that a completed request left in a sector, if it is still kept.
+    pub(super) fn version_by(&self, sector: usize, ticket: u64) -> Option<u32> {
+        self.records.iter().find(|record| record.by[sector] == ticket).map(|record| record.version)
+    }
+
+    /// Whether a request that changed a sector was a trim.
+    pub(super) fn was_trimmed(&self, sector: usize, ticket: u64) -> bool {
+        self.records.iter().any(|record| record.by[sector] == ticket && record.trimmed >> sector & 1 == 1)
+    }
+
+    /// The newest completed request of a sector, and whether it is a trim.
+    pub(super) fn acknowledged(&self, sector: usize) -> (u64, bool) {
+        (self.acknowledged[sector], self.discarded >> sector & 1 == 1)
+    }
+
+    /// The chunk after a power cut: by sector, the data of these versions; `torn`: sectors of which there is no version cannot be
+    /// read. From now on it has one
+    /// record, which stands for all versions so far.
+    pub(super) fn cut(&self, versions: impl Fn(usize) -> Option<u32>, sectors: usize, torn: bool) -> Chunk {
+        let place =
+            |version: Option<u32>| version.map_or_else(|| self.place_of_none(), |version| self.place_of(version));
+        let places: Vec<Option<usize>> = (0..sectors).map(|i| place(versions(i))).collect();
+        let mut record = Record { nothing: versions(0).is_none(), ..Record::default() };
+        for (i, place) in places.iter().enumerate() {
+            if let Some(place) = place {
+                let of = &self.records[*place];
+                record.by[i] = of.by[i];
+                record.bad |= of.bad & 1 << i;
+                record.trimmed |= of.trimmed & 1 << i;
+            }
+            record.bad |= u8::from(torn && versions(i).is_none()) << i;
+        }
+        let data_of = |place: Option<usize>| place.and_then(|place| self.records[place].data.as_ref());
+        record.data = if places.iter().all(|place| *place == places[0]) {
+            data_of(places[0]).cloned()
+        } else if places.iter().all(|place| data_of(*place).is_none()) {
+            None
+        } else {
+            let mut data = vec![0; sectors * SECTOR];
+            for (to, place) in data.chunks_exact_mut(SECTOR).enumerate().zip(&places).map(|(to, place)| (to, *place)) {
+                if let Some(from) = data_of(place) {
+                    to.1.copy_from_slice(&from[to.0 * SECTOR..(to.0 + 1) * SECTOR]);
+                }
+            }
+            Some(Arc::from(data))
+        };
+        Chunk { acknowledged: record.by, discarded: record.trimmed, records: vec![record] }
+    }
+}

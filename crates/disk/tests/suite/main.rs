@@ -1,0 +1,6 @@
+//! Tests of the disk.
+
+mod api;
+mod differential;
+mod model;
+mod world;

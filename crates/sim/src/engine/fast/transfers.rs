@@ -1,0 +1,82 @@
+//! Shared transfers: a transfer into a held die and the array time after it share an event, on devices whose other keys close
+//! [`super::legs`].
+//!
+//! The end of such a transfer is an event only for an operation that it concerns: a write that is acknowledged then, a program that
+//! may move from the cache register to the array, or reads that may suspend the array from then on. Reads that arrive during the
+//! transfer give its end the event back.
+
+use crate::blame::Cause;
+use crate::device::command::LegKind;
+use crate::device::transaction::Verb;
+use crate::engine::Ssd;
+use crate::engine::kernel::dies::Suspension;
+use crate::engine::kernel::ops::Page;
+use crate::engine::kernel::timers::Timer;
+use crate::units::{Nanos, OpId, UnitId};
+
+impl Ssd {
+    /// The channel has been granted to an operation whose next leg is the array's. Whether both end in one event.
+    #[inline(always)]
+    pub(in crate::engine) fn shares_event(&self, id: OpId) -> bool {
+        self.fast.legs || self.fast.transfers && self.ends_unseen(id)
+    }
+
+    /// Whether the end of an operation's transfer into its die concerns nothing.
+    #[inline(never)]
+    fn ends_unseen(&self, id: OpId) -> bool {
+        let op = &self.kernel.ops[id];
+        op.verb == Verb::Read
+            || (self.fast.programs || !op.class.like_host())
+                && !(self.rules.suspends && self.waiting(op.unit).any_read())
+    }
+
+    /// A read waits for a unit. Whether its operation is in the array by now; one that is not, because its transfer shares an event
+    /// with the array, gets the event of the transfer's end back.
+    #[inline(always)]
+    pub(in crate::engine) fn is_in_array(&mut self, unit: UnitId) -> bool {
+        let op = &self.kernel.ops[self.kernel.dies[unit].array()];
+        op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Array) && !self.parts_transfer(unit)
+    }
+
+    /// If the transfer of a unit's operation shares an event with the array and has not ended, its end is an event from now on.
+    /// Returns whether it is one.
+    fn parts_transfer(&mut self, unit: UnitId) -> bool {
+        let Some((id, array)) = self.shared_transfer(unit) else { return false };
+        let bus = self.kernel.ops[id].channel.ix();
+        let mut at = id;
+        while at.is_some() && self.kernel.ops[at].class.like_host() {
+            law!(!self.kernel.ops[at].acknowledged, "law: a write is acknowledged by an event");
+            self.kernel.ops[Page(at)].blame.take_back(Cause::Array, array.0);
+            at = self.kernel.ops[at].mate;
+        }
+        self.kernel.ops[id].leg -= 1;
+        self.kernel.timers.clear(Timer::Array(unit));
+        let until = self.kernel.buses[bus].until;
+        debug_assert!(self.kernel.buses[bus].holder.is_none() && until > self.now);
+        self.kernel.buses[bus].holder = id;
+        self.kernel.timers.set(Timer::Bus(bus), until);
+        true
+    }
+
+    /// The operation of a unit whose transfer is in progress and shares an event with the array, and its array time.
+    #[inline(always)]
+    fn shared_transfer(&self, unit: UnitId) -> Option<(OpId, Nanos)> {
+        let state = &self.kernel.dies[unit];
+        let (id, end) = (state.array(), self.kernel.timers.get(Timer::Array(unit)));
+        // While a suspension begins or ends, the event of the array is that end.
+        let own = matches!(state.suspension(), Suspension::No | Suspension::Serving);
+        if id.is_none() || !own || end == Nanos::NEVER || !self.fast.transfers {
+            return None;
+        }
+        let op = &self.kernel.ops[id];
+        let leg = op.legs.get(op.leg).filter(|leg| op.leg > 0 && leg.kind == LegKind::Array)?;
+        (end > self.now + leg.time).then_some((id, leg.time))
+    }
+
+    /// Every transfer that is in progress ends in an event of its own.
+    pub(in crate::engine) fn part_transfers(&mut self) {
+        if self.fast.transfers && !self.fast.legs {
+            (0..self.dev.geometry.units).map(UnitId).for_each(|unit| _ = self.parts_transfer(unit));
+        }
+    }
+}
