@@ -388,43 +388,43 @@ fn fields(summary: &str) -> Vec<&str> {
 
 #[test]
 fn fused_legs_change_no_byte() {
-    compare_worlds(About::Everything, 150);
+    compare_worlds(About::Everything, 60);
 }
 
 #[test]
 fn joint_collections_change_no_byte() {
-    compare_worlds(About::Joint, 70);
+    compare_worlds(About::Joint, 30);
 }
 
 #[test]
 fn parts_of_pages_on_the_move_change_no_byte() {
-    compare_worlds(About::Parts, 70);
+    compare_worlds(About::Parts, 30);
 }
 
 #[test]
 fn steps_that_take_turns_change_no_byte() {
-    compare_worlds(About::Queued, 150);
+    compare_worlds(About::Queued, 60);
 }
 
 #[test]
 fn reads_alone_and_before_others_change_no_byte() {
-    compare_worlds(About::Reads, 150);
+    compare_worlds(About::Reads, 60);
 }
 
 #[test]
 fn whole_pages_between_those_on_the_move_change_no_byte() {
-    compare_worlds(About::Whole, 130);
+    compare_worlds(About::Whole, 50);
 }
 
 #[test]
 fn writes_that_begin_at_once_change_no_byte() {
-    compare_worlds(About::Writes, 100);
+    compare_worlds(About::Writes, 40);
 }
 
 /// Every feature of the host's side, alone and with others.
 #[test]
 fn features_of_every_kind_change_no_byte() {
-    let seeds = worlds(250);
+    let seeds = worlds(100);
     let mut moved = 0;
     for seed in 0..seeds {
         let (config, requests, way) = featured(seed);
@@ -437,7 +437,7 @@ fn features_of_every_kind_change_no_byte() {
 /// queues and the write cache, each or not, so that transfers that share an event meet reads.
 #[test]
 fn features_of_modern_flash_change_no_byte() {
-    let seeds = std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let seeds = worlds(120);
     let (mut ran, mut moved) = (0, 0);
     for seed in 0..seeds {
         let mut rng = stream(seed, "modern");
