@@ -230,7 +230,8 @@ impl Twins {
     /// Compares all that the devices tell of themselves, or how far they have come.
     fn compare(&self, all: bool) {
         let come = |ssd: &Ssd| (ssd.now(), ssd.completed(), ssd.flash_operations(), ssd.sample().flash);
-        let told = |ssd: &Ssd| if all { format!("{:?} {:?}", come(ssd), summary(ssd)) } else { format!("{:?}", come(ssd)) };
+        let told =
+            |ssd: &Ssd| if all { format!("{:?} {:?}", come(ssd), summary(ssd)) } else { format!("{:?}", come(ssd)) };
         let watched = told(&self.watched);
         for plain in self.less.iter().map(|(ssd, _)| ssd).chain([&self.plain]) {
             let plain = told(plain);
