@@ -1,17 +1,18 @@
 //! `Table`: record batches of Arrow with the names and types of their columns.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::types::{Float64Type, Int8Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, RecordBatch, RecordBatchOptions,
-    StringArray, UInt64Array, cast::AsArray, new_empty_array,
+    Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, RecordBatch, RecordBatchOptions, StringArray,
+    UInt64Array, cast::AsArray, make_array, new_empty_array,
 };
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrow_select::concat::concat;
-use arrow_select::filter::filter_record_batch;
 use pyo3::exceptions::{PyImportError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -44,6 +45,16 @@ fn arrow_type(kind: Kind) -> (DataType, bool) {
         Kind::Text => (DataType::Utf8, false),
         Kind::MaybeText => (DataType::Utf8, true),
     }
+}
+
+/// The rows of these ranges, each of the array of that number.
+fn gather(arrays: &[ArrayData], ranges: impl IntoIterator<Item = (usize, Range<usize>)>) -> ArrayRef {
+    let most = arrays.iter().map(ArrayData::len).sum();
+    let mut rows = MutableArrayData::new(arrays.iter().collect(), false, most);
+    for (array, range) in ranges {
+        rows.try_extend(array, range.start, range.end).expect("a column of less than 2 GiB");
+    }
+    make_array(rows.freeze())
 }
 
 /// The cells of a column; vectors of numbers are taken over as they are.
@@ -106,8 +117,9 @@ impl Table {
             [] => new_empty_array(self.schema.field(place).data_type()),
             [one] => one.column(place).clone(),
             several => {
-                let parts: Vec<&dyn Array> = several.iter().map(|batch| batch.column(place).as_ref()).collect();
-                concat(&parts).expect("parts of one column")
+                let parts: Vec<ArrayData> = several.iter().map(|batch| batch.column(place).to_data()).collect();
+                let all: Vec<_> = parts.iter().map(|part| 0..part.len()).enumerate().collect();
+                gather(&parts, all)
             }
         };
         self.whole[place].get_or_init(join).clone()
@@ -275,13 +287,13 @@ impl Table {
         hi: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
         let place = self.place(column)?;
-        let mask: Box<dyn Fn(&ArrayRef) -> BooleanArray + Send + Sync> = match self.schema.field(place).data_type() {
+        let mask: Box<dyn Fn(&ArrayRef) -> BooleanBuffer + Send + Sync> = match self.schema.field(place).data_type() {
             DataType::UInt64 => {
                 // Bounds beyond the column's numbers are allowed.
                 let bound = |bound: Option<&Bound<'_, PyAny>>| bound.map(|bound| bound.extract::<i128>()).transpose();
                 let (lo, hi) = (bound(lo)?.unwrap_or(i128::MIN), bound(hi)?.unwrap_or(i128::MAX));
                 Box::new(move |array| {
-                    let inside = |value: Option<u64>| Some(value.is_some_and(|v| (lo..hi).contains(&i128::from(v))));
+                    let inside = |value: Option<u64>| value.is_some_and(|v| (lo..hi).contains(&i128::from(v)));
                     array.as_primitive::<UInt64Type>().iter().map(inside).collect()
                 })
             }
@@ -289,8 +301,7 @@ impl Table {
                 let bound = |bound: Option<&Bound<'_, PyAny>>| bound.map(|bound| bound.extract::<f64>()).transpose();
                 let (lo, hi) = (bound(lo)?.unwrap_or(f64::NEG_INFINITY), bound(hi)?);
                 Box::new(move |array| {
-                    let inside =
-                        |value: Option<f64>| Some(value.is_some_and(|v| v >= lo && hi.is_none_or(|hi| v < hi)));
+                    let inside = |value: Option<f64>| value.is_some_and(|v| v >= lo && hi.is_none_or(|hi| v < hi));
                     array.as_primitive::<Float64Type>().iter().map(inside).collect()
                 })
             }
@@ -298,7 +309,11 @@ impl Table {
         };
         let kept = py.detach(|| {
             let kept = |batch: &RecordBatch| {
-                filter_record_batch(batch, &mask(batch.column(place))).expect("a mask of the batch's length")
+                let mask = mask(batch.column(place));
+                let ranges = || mask.set_slices().map(|(from, to)| (0, from..to));
+                let columns = batch.columns().iter().map(|column| gather(&[column.to_data()], ranges())).collect();
+                let rows = RecordBatchOptions::new().with_row_count(Some(mask.count_set_bits()));
+                RecordBatch::try_new_with_options(batch.schema(), columns, &rows).expect("columns of the same rows")
             };
             self.batches.iter().map(kept).filter(|batch| batch.num_rows() > 0).collect()
         });
