@@ -185,7 +185,7 @@ struct Device {
 impl Device {
     #[inline(always)]
     fn view(&self, now: Nanos) -> View<'_> {
-        View { now, geometry: &self.geometry, flash: &self.flash, wear: &self.wear, staging: &self.staging }
+        View::new(now, &self.geometry, &self.flash, &self.wear, &self.staging)
     }
 
     /// A page, as its array times depend on it.

@@ -2,7 +2,7 @@
 //!
 //! All times are multiples of one transfer, so ends, arrivals and bus requests often coincide.
 
-use ssdlab_sim::policy::{Load, Victim, View};
+use ssdlab_sim::policy::{Victim, View};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
@@ -36,14 +36,10 @@ struct Elsewhere;
 
 impl Victim for Elsewhere {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
-        self.pick_under(view, plane, &Load::default)
-    }
-
-    fn pick_under(&mut self, view: &View, plane: PlaneId, load: &dyn Fn() -> Load) -> Option<BlockId> {
         let some_invalid = |block: &BlockId| u32::from(view.flash.valid(*block)) < view.geometry.pages_per_block;
         let blocks: Vec<BlockId> = view.flash.closed_blocks(plane, view.geometry).filter(some_invalid).collect();
         let free: u32 = (0..view.geometry.planes).map(|plane| view.flash.free_pages(PlaneId(plane))).sum();
-        let shown = u64::from(free) + load().gc_pages + load().host_pages;
+        let shown = u64::from(free) + view.load().gc_pages + view.load().host_pages;
         blocks.get((shown % blocks.len().max(1) as u64) as usize).copied()
     }
 }

@@ -298,7 +298,7 @@ impl Ssd {
         self.date_closings();
         let promised = self.pick_without_shortcuts(plane);
         let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
-        let mut victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load);
+        let mut victim = self.schemes.victim.policy().pick(&self.dev.view(self.now).under(&load), plane);
         law!(
             promised.is_none_or(|promised| promised == victim),
             "law: a victim depends on its plane alone, as promised"
@@ -306,7 +306,7 @@ impl Ssd {
         if victim.is_none() && self.dev.flash.has_copies() {
             // Second copies are all that is left to reclaim.
             let copies = self.dev.flash.count_copies(0);
-            victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load);
+            victim = self.schemes.victim.policy().pick(&self.dev.view(self.now).under(&load), plane);
             self.dev.flash.count_copies(copies);
         }
         let victim = victim?;
