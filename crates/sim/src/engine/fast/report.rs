@@ -27,7 +27,7 @@ pub struct ClosedShortcut {
 const OBSERVER: &str = "an output that shows legs";
 
 /// Number of shortcuts.
-const SHORTCUTS: usize = 18;
+const SHORTCUTS: usize = 17;
 
 /// On one of these devices each shortcut is open: keys that are not the default's.
 const OPEN_ON: [&str; 5] = [
@@ -45,7 +45,6 @@ impl FastPaths {
             allowed: _,
             legs,
             transfers,
-            programs,
             vacant,
             moves,
             chains,
@@ -65,7 +64,6 @@ impl FastPaths {
         [
             ("legs", legs),
             ("transfers", transfers),
-            ("programs", programs),
             ("vacant", vacant),
             ("moves", moves),
             ("chains", chains),

@@ -1,7 +1,7 @@
 //! Dispatch: units serve the operations that wait for them, oldest first, and waits are charged to their causes.
 
 use crate::blame::Cause;
-use crate::device::command::{Command, LegKind, Legs};
+use crate::device::command::{Command, Legs};
 use crate::device::flash::Stream;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
@@ -243,6 +243,7 @@ impl Ssd {
         if state.array().is_some() && !self.takes_data_in(unit) {
             return false;
         }
+        let state = &self.kernel.dies[unit];
         let first = if self.rules.queues { self.next_in_queue(unit).1 } else { state.queue.head() };
         if (state.array().is_some() || state.cache().is_some()) && !self.may_overlap(first, unit) {
             return false;
@@ -273,7 +274,7 @@ impl Ssd {
 
     /// R8: whether the array of a unit programs for the host, and its cache register is free for the next data-in.
     #[inline(always)]
-    fn takes_data_in(&self, unit: UnitId) -> bool {
+    fn takes_data_in(&mut self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
         let array = &self.kernel.ops[state.array()];
         self.config.timing.cache_register
@@ -281,7 +282,7 @@ impl Ssd {
             && array.verb == Verb::Program
             && array.class.like_host()
             && array.leg > 0
-            && array.legs.get(array.leg).is_some_and(|leg| leg.kind == LegKind::Array)
+            && self.is_in_array(unit)
     }
 
     /// A die whose collection waits for its pages on other dies programs pages that other collections send here.
