@@ -57,7 +57,7 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId, count
 use kernel::buses::Bus;
 use kernel::dies::{Holder, Unit};
 
-pub use fast::{ClosedShortcut, Shortcuts};
+pub use fast::{ClosedShortcut, Shortcuts, Slowed};
 pub use filled::Filled;
 use kernel::Kernel;
 use kernel::timers::Timer;

@@ -20,7 +20,7 @@ pub(super) use booked::{BOOKED, Bookings};
 pub(super) use chains::Chains;
 pub(super) use joint::Joint;
 pub(super) use legs::FUSED;
-pub use report::{ClosedShortcut, Shortcuts};
+pub use report::{ClosedShortcut, Shortcuts, Slowed};
 
 use super::Ssd;
 use super::spine::merge::SECTOR;
