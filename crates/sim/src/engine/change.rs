@@ -212,7 +212,7 @@ impl Ssd {
 
     /// What waits is considered again at the current time, by the new rules and after the arrivals of this time.
     fn stir(&mut self) {
-        (0..self.dev.geometry.units).map(UnitId).for_each(|unit| self.mark_unit(unit));
+        (0..self.dev.geometry.units).map(UnitId).for_each(|unit| self.kernel.dies.mark(unit));
         self.host.stirred = true;
     }
 
