@@ -281,10 +281,6 @@ fn floor(threshold: ssdlab_sim::units::Threshold, view: &View) -> u32 {
 
 impl Victim for AskedVictim {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
-        self.greedy.pick(view, plane)
-    }
-
-    fn pick_under(&mut self, view: &View, plane: PlaneId, load: &dyn Fn() -> Load) -> Option<BlockId> {
         if !self.asker.linked() {
             return self.greedy.pick(view, plane);
         }
@@ -325,7 +321,7 @@ impl Victim for AskedVictim {
                 written: u64::from(closings - view.flash.closed_at(id)) * u64::from(view.geometry.pages_per_block),
             }
         };
-        let load = load();
+        let load = view.load();
         let decision = Decision {
             plane: plane.0,
             now,
@@ -365,7 +361,7 @@ impl Trigger for AskedTrigger {
         Some(self.after)
     }
 
-    fn due_under(&self, view: &View, plane: PlaneId, load: &dyn Fn() -> Load) -> bool {
+    fn due(&self, view: &View, plane: PlaneId) -> bool {
         let mut asker = self.asker.lock().unwrap_or_else(PoisonError::into_inner);
         // A plane without a victim would not be collected whatever the answer.
         let counts = &view.flash.valid_if_closed()[view.geometry.blocks(plane)];
@@ -373,7 +369,7 @@ impl Trigger for AskedTrigger {
         if !garbage || !asker.linked() {
             return false;
         }
-        let load = load();
+        let load = view.load();
         let threshold = floor(self.threshold, view);
         let decision = Decision {
             plane: plane.0,
