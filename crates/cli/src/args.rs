@@ -12,9 +12,17 @@ use ssdlab_lab::foreign::Imported;
 use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::report::page::Page;
+use ssdlab_lab::report::product::PageFile;
+use ssdlab_lab::results::blocks::BlockRows;
+use ssdlab_lab::results::cost::CostFile;
+use ssdlab_lab::results::dies::DieRows;
+use ssdlab_lab::results::histograms::{BucketRows, Tail};
+use ssdlab_lab::results::requests::RequestRows;
+use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::results::timeline::{Span, To};
-use ssdlab_lab::run::{How, Outputs, Report};
+use ssdlab_lab::results::summary::SummaryFile;
+use ssdlab_lab::results::timeline::{Activity, Span, To};
+use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::text::amount;
 use ssdlab_lab::variants::points::Plan;
@@ -439,24 +447,23 @@ impl RunArgs {
 
     /// Files to write; standard output is not one of them. `command`: what the user typed.
     pub fn outputs(&self, command: &str) -> Outputs {
-        let timeline = self.timeline.as_ref().map(|path| match given(Some(path)) {
-            Some(path) => To::File(path.into()),
-            None => To::Chart,
-        });
-        Outputs {
-            json: given(self.json.as_ref()).map(Path::to_path_buf),
-            requests: self.requests.clone().map(Place::File),
-            series: self.series.clone().map(|path| (Place::File(path), self.window)),
-            series_dies: self.series_dies,
-            timeline: timeline.map(|to| (to, self.timeline_window)),
-            blocks: self.blocks.clone().map(Place::File),
-            histograms: self.histograms.clone().map(Place::File),
-            slowest: None,
-            tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
-            report: self.report.wanted(command),
-            perf: self.perf.clone(),
-            alone: self.alone,
-        }
+        let place = |path: &Option<PathBuf>| path.clone().map(Place::File);
+        let to = |path: &PathBuf| given(Some(path)).map_or(To::Chart, |path| To::File(path.into()));
+        let dies = self.series.clone().filter(|_| self.series_dies);
+        let tail = self.json.as_deref() != Some(Path::new("-")) && !self.count_only;
+        let (window, span) = (self.window, self.timeline_window);
+        Outputs::default()
+            .with_tenants_alone(self.alone)
+            .with_some(given(self.json.as_ref()).map(|path| SummaryFile(path.into())))
+            .with_some(place(&self.requests).map(RequestRows))
+            .with_some(place(&self.series).map(|place| WindowRows { place, window }))
+            .with_some(dies.map(|series| DieRows { series, window }))
+            .with_some(self.timeline.as_ref().map(|path| Activity { to: to(path), span }))
+            .with_some(place(&self.blocks).map(BlockRows))
+            .with_some(place(&self.histograms).map(BucketRows))
+            .with_some(tail.then_some(Tail))
+            .with_some(self.report.wanted(command))
+            .with_some(self.perf.clone().map(CostFile))
     }
 }
 
@@ -624,10 +631,10 @@ pub struct ReportOptions {
 
 impl ReportOptions {
     /// The report to write, if one is.
-    pub fn wanted(&self, command: &str) -> Option<Report> {
+    pub fn wanted(&self, command: &str) -> Option<PageFile> {
         let (lite, title) = (self.report_lite, self.report_title.clone());
         let page = Page { lite, title, command: Some(command.into()), ..Page::default() };
-        self.report.clone().map(|path| Report { path, page })
+        self.report.clone().map(|path| PageFile { path, page })
     }
 }
 

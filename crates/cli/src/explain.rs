@@ -120,7 +120,7 @@ fn inputs(explained: &Explained) -> Inputs {
     let run = match &explained.done {
         Some(done) => Run {
             summary: serde_json::from_str(&done.outcome.json()).ok(),
-            histograms: done.histograms.clone(),
+            histograms: done.value().cloned(),
             about: done.outcome.about.clone(),
             ..Run::default()
         },

@@ -552,7 +552,7 @@ fn play(
     let mut input = input::open(&Requests { loops: u32::MAX, ..requests.clone() })?.fit(&target)?;
     input.set_writes(writes);
     device.prepare(&input)?;
-    let (_, input) = replay(&mut device, input, None, &mut Until(given_up))?;
+    let (_, input) = replay(&mut device, input, &mut (), &mut Until(given_up))?;
     let summary = Outcome::new(&device, &input, config, own).summary;
     Ok(End { summary, now: device.now().0, load: device.load() })
 }

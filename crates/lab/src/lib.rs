@@ -25,7 +25,7 @@
 //! | What have files of other simulators become? | [`foreign`]; `ssdlab-import` reads them |
 //! | Which requests? | [`input`] |
 //! | How are they fed to a device and observed? | [`drive`] |
-//! | One run, with its files? | [`run`], which returns an [`outcome`] |
+//! | One run, with its files? | [`run`], which returns an [`outcome`]; each output is a [`product`] |
 //! | Many runs, side by side? | [`variants`]; [`policies`] from outside in each of them |
 //! | Why are some requests slow, and what if something had not happened? | `ssdlab-explain` |
 //! | Thousands of runs, on many machines? | [`sweep`]; [`split`] divides a trace by volume, [`merge`] adds results up |
@@ -51,6 +51,7 @@ pub mod outside;
 pub mod perf;
 pub mod policies;
 pub mod presets;
+pub mod product;
 pub mod report;
 pub mod results;
 pub mod run;

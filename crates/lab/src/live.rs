@@ -39,7 +39,7 @@ use crate::error::{Error, Kind, Result};
 use crate::memory;
 use crate::perf;
 use crate::results::blocks;
-use crate::results::sheet::{self, Frame};
+use crate::results::sheet::Frame;
 use crate::settings;
 use crate::theory::Outlook;
 
@@ -516,9 +516,7 @@ impl Device {
     /// # Errors
     /// None that the caller can cause.
     pub fn blocks(&self) -> Result<Frame> {
-        let sheet = blocks::create(&sheet::Place::MEMORY)?;
-        let table = blocks::write(sheet, self.ssd.flash(), self.ssd.geometry())?;
-        Ok(table.parts().1.expect("a table in memory"))
+        blocks::frame(self.ssd.flash(), self.ssd.geometry())
     }
 
     /// Ids and places.

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use ssdlab_lab::error::Error;
 use ssdlab_explain::at::At;
 use ssdlab_explain::tries::Tries;
+use ssdlab_explain::whatif::moment::{Choice, Moment};
+use ssdlab_explain::whatif::{self, rows, what_if};
 use ssdlab_explain::{self as explain, explain_rows};
+use ssdlab_lab::error::Error;
 use ssdlab_lab::input::Requests;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::run::How;
 use ssdlab_lab::settings::{Settings, argument};
 use ssdlab_lab::variants::points;
-use ssdlab_explain::whatif::moment::{Choice, Moment};
-use ssdlab_explain::whatif::{self, rows, what_if};
 use ssdlab_sim::units::Nanos;
 
 use crate::arguments::{counted, duration_of, parsed};

@@ -21,7 +21,7 @@ use crate::report::histogram::{self, MOST_COUNT, SUMMARY, percentile};
 use crate::report::json::shown;
 use crate::report::sound;
 use crate::results::histograms::{Histograms, OPS};
-use crate::run::SLOWEST;
+use crate::results::requests::SLOWEST;
 use crate::sweep::status::measure;
 use crate::sweep::store::{self, Checked};
 use slowest::{Slowest, causes};

@@ -11,6 +11,7 @@ pub mod histogram;
 pub mod inputs;
 pub mod json;
 pub mod page;
+pub mod product;
 pub mod rank;
 pub mod sound;
 pub mod summaries;

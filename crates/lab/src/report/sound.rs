@@ -8,6 +8,7 @@ use ssdlab_figures::figure::{Cell, Table};
 use ssdlab_trace::CLOCK_MAX_NS;
 
 use crate::error::{Error, Result};
+use crate::files::read_text;
 use crate::names::clip;
 use crate::report::causes::Any;
 use crate::report::histogram::MOST_COUNT;
@@ -214,6 +215,27 @@ pub fn within(path: &Path, table: &Table, name: &str, most: u128) -> Result<()> 
 const COUNTED: [&str; 6] = ["requests", "pages", "bytes", "flash", "gc", "requests_delayed_by_gc"];
 /// Fields of a distribution in ascending order.
 const ORDER: [&str; 8] = ["min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"];
+
+/// The schema of summaries.
+const SCHEMA: &str = "ssdlab.summary/1";
+
+/// The text of a summary that a run wrote.
+///
+/// # Errors
+/// The file can't be read, is not JSON, is of another schema, or has a number that no run has.
+pub fn load(path: &Path) -> Result<String> {
+    let text = read_text("summary", path)?;
+    let wrong = |message: String| Error::usage(format!("{}: {message}", path.display()));
+    let value: Value = serde_json::from_str(&text).map_err(|error| {
+        wrong(format!("not a summary: {error}")).help("a summary is the file that --json of `ssdlab run` writes")
+    })?;
+    match value["schema"].as_str() {
+        Some(SCHEMA) => summary(path, &value).map(|()| text),
+        Some(other) => Err(wrong(format!("its schema is `{}`", clip(other)))
+            .help(format!("this version reads {SCHEMA}: read the file with the version that wrote it"))),
+        None => Err(wrong("it has no schema".into()).help(format!("a summary begins with \"schema\": \"{SCHEMA}\""))),
+    }
+}
 
 /// Checks the numbers of a summary.
 ///

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,9 @@ use crate::drive::{Device, Tick, interrupted};
 use crate::error::{Class, Error, Kind, Result};
 use crate::input::Requests;
 use crate::perf::{Moment, peak_rss, thread_cpu};
+use crate::results::histograms::BucketRows;
+use crate::results::requests::{RequestRows, SlowestRows};
+use crate::results::series::WindowRows;
 use crate::results::sheet::Place;
 use crate::run::{self, How, Outputs};
 use crate::settings::Settings;
@@ -282,13 +285,13 @@ impl Job<'_> {
         let mut outputs = Outputs::default();
         if let Some(folder) = folder.filter(|_| !terms.keep.is_empty()) {
             for keep in &terms.keep {
-                let path: PathBuf = folder.join(keep.file());
-                match keep {
-                    Keep::Requests => outputs.requests = Some(Place::File(path)),
-                    Keep::Series => outputs.series = Some((Place::File(path), WINDOW)),
-                    Keep::Histograms => outputs.histograms = Some(Place::File(path)),
-                    Keep::Slowest => outputs.slowest = Some(Place::File(path)),
-                }
+                let place = Place::File(folder.join(keep.file()));
+                outputs = match keep {
+                    Keep::Requests => outputs.with(RequestRows(place)),
+                    Keep::Series => outputs.with(WindowRows { place, window: WINDOW }),
+                    Keep::Histograms => outputs.with(BucketRows(place)),
+                    Keep::Slowest => outputs.with(SlowestRows(place)),
+                };
             }
         }
         let refuse = |error: ConfigError| Error::config(&*error.key, format!("{}: {}", error.key, error.message));

@@ -15,13 +15,19 @@ use ssdlab_lab::report::charts::{self, Shown, Wanted};
 use ssdlab_lab::report::histogram::{self, Quantile, SUMMARY, bands, percentile};
 use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::report::page::{self, Page};
+use ssdlab_lab::report::product::PageFile;
 use ssdlab_lab::report::summaries;
 use ssdlab_lab::report::table::{Columns, whole};
 use ssdlab_lab::report::timeline::Bar;
 use ssdlab_lab::report::words;
-use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::results::timeline::To;
-use ssdlab_lab::run::{How, Outputs, Report};
+use ssdlab_lab::results::blocks::BlockRows;
+use ssdlab_lab::results::dies::DieRows;
+use ssdlab_lab::results::histograms::BucketRows;
+use ssdlab_lab::results::requests::RequestRows;
+use ssdlab_lab::results::series::WindowRows;
+use ssdlab_lab::results::summary::SummaryFile;
+use ssdlab_lab::results::timeline::{Activity, To};
+use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Settings, Sources};
 use ssdlab_lab::variants::axes::Axis;
 use ssdlab_lab::variants::comparison::{Planned, Seeds};
@@ -40,17 +46,16 @@ fn workload(name: &str, limit: u64) -> Requests {
 
 /// Every result of a run in a directory.
 fn results(directory: &Path, sources: &Sources, requests: &Requests, window: u64) -> Vec<PathBuf> {
-    let file = |name: &str| Some(directory.join(name));
-    let outputs = Outputs {
-        json: file("summary.json"),
-        requests: file("requests.csv").map(Place::File),
-        series: Some((directory.join("series.csv").into(), Nanos(window))),
-        series_dies: true,
-        timeline: Some((To::File(directory.join("run.pftrace")), None)),
-        blocks: file("blocks.csv").map(Place::File),
-        histograms: file("histograms.csv").map(Place::File),
-        ..Outputs::default()
-    };
+    let file = |name: &str| directory.join(name);
+    let window = Nanos(window);
+    let outputs = Outputs::default()
+        .with(SummaryFile(file("summary.json")))
+        .with(RequestRows(file("requests.csv").into()))
+        .with(WindowRows { place: file("series.csv").into(), window })
+        .with(DieRows { series: file("series.csv"), window })
+        .with(Activity { to: To::File(file("run.pftrace")), span: None })
+        .with(BlockRows(file("blocks.csv").into()))
+        .with(BucketRows(file("histograms.csv").into()));
     let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
     done.publish().unwrap();
     ["summary.json", "histograms.csv", "series.csv", "run.pftrace", "blocks.csv", "series.dies.csv"]
@@ -75,12 +80,11 @@ fn lite() -> Page {
 fn the_tail_of_the_first_run_is_that_of_its_requests() {
     let directory = tempfile::tempdir().unwrap();
     let sources = Sources { sets: vec!["precondition.mode=random".into()], ..Sources::default() };
-    let outputs = Outputs {
-        requests: Some(directory.path().join("requests.csv").into()),
-        histograms: Some(directory.path().join("histograms.csv").into()),
-        json: Some(directory.path().join("summary.json")),
-        ..Outputs::default()
-    };
+    let file = |name: &str| directory.path().join(name);
+    let outputs = Outputs::default()
+        .with(RequestRows(file("requests.csv").into()))
+        .with(BucketRows(file("histograms.csv").into()))
+        .with(SummaryFile(file("summary.json")));
     let quickstart = Requests::new(Origin::Workload { name: "quickstart".into(), recordings: None });
     let mut done = run(&sources, How::default()).open(&quickstart).unwrap().simulate(&outputs, &mut ()).unwrap();
     done.publish().unwrap();
@@ -681,8 +685,7 @@ fn the_page_of_a_run_is_that_of_its_files() {
     let requests = workload("mixed-70-30", 500);
     let path = directory.path().join("run.html");
     let write = || {
-        let report = Report { path: path.clone(), page: lite() };
-        let outputs = Outputs { report: Some(report), ..Outputs::default() };
+        let outputs = Outputs::default().with(PageFile { path: path.clone(), page: lite() });
         let mut done = run(&tiny(&[]), How::default()).open(&requests).unwrap().simulate(&outputs, &mut ()).unwrap();
         done.publish().unwrap();
         std::fs::read_to_string(&path).unwrap()

@@ -24,7 +24,7 @@ use toml::Table;
 use crate::error::Result;
 use crate::input::{Origin, Requests};
 use crate::names::clip;
-use crate::run::SLOWEST;
+use crate::results::requests::SLOWEST;
 use crate::settings::Sources;
 use crate::sweep::axis::{Axis, Change, Item, Shown, Values};
 use crate::sweep::study::{
