@@ -11,8 +11,6 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::foreign::Imported;
 use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
 use ssdlab_lab::output::Output;
-use ssdlab_lab::report::page::Page;
-use ssdlab_lab::report::product::PageFile;
 use ssdlab_lab::results::blocks::BlockRows;
 use ssdlab_lab::results::cost::CostFile;
 use ssdlab_lab::results::dies::DieRows;
@@ -26,6 +24,8 @@ use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::text::amount;
 use ssdlab_lab::variants::points::Plan;
+use ssdlab_report::page::Page;
+use ssdlab_report::product::PageFile;
 use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, WithinSecond};
@@ -991,7 +991,7 @@ pub enum TraceCommand {
         #[arg(long, value_name = "DIR")]
         into: PathBuf,
         /// Write so many files, each with the volumes that hash there [default: a file a volume]
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=ssdlab_lab::split::MOST_PARTS))]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=ssdlab_sweep::split::MOST_PARTS))]
         parts: Option<u64>,
         /// Volumes with fewer requests go to one file, rest
         #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]

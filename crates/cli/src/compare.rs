@@ -4,7 +4,6 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Finished;
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::{Ended, quoted};
 use ssdlab_lab::text::clip_to;
 use ssdlab_lab::variants::axes;
@@ -12,6 +11,7 @@ use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, c
 use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit};
 use ssdlab_lab::variants::tenants;
 use ssdlab_lab::variants::told::{self, beside, cell};
+use ssdlab_report::inputs::Inputs;
 use ssdlab_sim::report::failure::Failed;
 use ssdlab_sim::report::power::PowerCut;
 

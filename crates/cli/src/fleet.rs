@@ -7,13 +7,13 @@ use clap::{Args, Subcommand};
 use serde_json::{Value as Json, json};
 use ssdlab_lab::error::Result;
 use ssdlab_lab::output::Finished;
-use ssdlab_lab::sweep::fleet::reduce::{Wanted, reduce};
-use ssdlab_lab::sweep::fleet::scan::Scans;
-use ssdlab_lab::sweep::fleet::{Fleet, table};
-use ssdlab_lab::sweep::job::Keep;
-use ssdlab_lab::sweep::store::Store;
 use ssdlab_lab::text::{count, plural};
 use ssdlab_sim::Check;
+use ssdlab_sweep::fleet::reduce::{Wanted, reduce};
+use ssdlab_sweep::fleet::scan::Scans;
+use ssdlab_sweep::fleet::{Fleet, table};
+use ssdlab_sweep::job::Keep;
+use ssdlab_sweep::store::Store;
 
 use crate::output;
 use crate::sweep::{self, PlanArgs, RunArgs, StatusArgs, StudyArgs, SubmitArgs, points};

@@ -6,10 +6,10 @@ use ssdlab_figures::figure::Figure;
 use ssdlab_figures::svg::{self, Look, Theme};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::output::{Finished, Output};
-use ssdlab_lab::report::charts::{self, Op, Wanted};
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::page::{self, Page};
-use ssdlab_lab::sweep::store::unchecked_note;
+use ssdlab_report::charts::{self, Op, Wanted};
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::page::{self, Page};
+use ssdlab_sweep::store::unchecked_note;
 
 use crate::args::{OpArg, PlotArgs, ReportArgs, ReportOptions, ThemeArg};
 use crate::output;

@@ -11,31 +11,31 @@ use clap::{Args, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::merge::Part;
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::sweep::Sweep;
 use ssdlab_lab::results::histograms;
-use ssdlab_lab::sweep::clean::{self, Which};
-use ssdlab_lab::sweep::disk::Disk;
-use ssdlab_lab::sweep::execute::{self, Options, Retry};
-use ssdlab_lab::sweep::fillings::Fillings;
-use ssdlab_lab::sweep::fleet::Fleet;
-use ssdlab_lab::sweep::job::{End, Keep};
-use ssdlab_lab::sweep::keep;
-use ssdlab_lab::sweep::key::Hashes;
-use ssdlab_lab::sweep::plan::{Plan, pilot, words};
-use ssdlab_lab::sweep::points::{Point, Points, Run};
-use ssdlab_lab::sweep::shards::Shard;
-use ssdlab_lab::sweep::status::{Standing, Status, Survey};
-use ssdlab_lab::sweep::store::{Checked, Store, unchecked_note};
-use ssdlab_lab::sweep::study::{Study, duration_ns};
-use ssdlab_lab::sweep::submit::{Ask, script};
-use ssdlab_lab::sweep::table::{Rows, Shape};
-use ssdlab_lab::sweep::verify;
 use ssdlab_lab::text::{count, plural, size};
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::sweep::Sweep;
 use ssdlab_sim::Check;
+use ssdlab_sweep::clean::{self, Which};
+use ssdlab_sweep::disk::Disk;
+use ssdlab_sweep::execute::{self, Options, Retry};
+use ssdlab_sweep::fillings::Fillings;
+use ssdlab_sweep::fleet::Fleet;
+use ssdlab_sweep::job::{End, Keep};
+use ssdlab_sweep::keep;
+use ssdlab_sweep::key::Hashes;
+use ssdlab_sweep::merge::Part;
+use ssdlab_sweep::plan::{Plan, pilot, words};
+use ssdlab_sweep::points::{Point, Points, Run};
+use ssdlab_sweep::shards::Shard;
+use ssdlab_sweep::status::{Standing, Status, Survey};
+use ssdlab_sweep::store::{Checked, Store, unchecked_note};
+use ssdlab_sweep::study::{Study, duration_ns};
+use ssdlab_sweep::submit::{Ask, script};
+use ssdlab_sweep::table::{Rows, Shape};
+use ssdlab_sweep::verify;
 
 use crate::args::{CheckLevel, ReportOptions};
 use crate::layout::{facts, grid};
@@ -499,7 +499,7 @@ impl execute::Watch for Board<'_> {
         let mut state = self.state();
         state.running.retain(|(other, _)| other.key != run.key);
         match end {
-            End::Record { status: ssdlab_lab::sweep::store::Status::Done, .. } => state.done += 1,
+            End::Record { status: ssdlab_sweep::store::Status::Done, .. } => state.done += 1,
             End::Record { .. } => state.refused += 1,
             End::Failure { status, message, .. } => {
                 state.failed += 1;

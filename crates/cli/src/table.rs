@@ -1,7 +1,7 @@
 //! The table that a run prints: the device, the results, and where the time went.
 
-use ssdlab_lab::report::histogram::{Quantile, count as count_requests, tail};
-use ssdlab_lab::report::words;
+use ssdlab_lab::readers::histogram::{Quantile, count as count_requests, tail};
+use ssdlab_lab::readers::words;
 use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
 use ssdlab_sim::blame::CAUSES;

@@ -7,10 +7,10 @@ use ssdlab_lab::error::Result;
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::{Finished, Output};
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Ended;
 use ssdlab_lab::run::How;
 use ssdlab_lab::settings::Settings;
+use ssdlab_report::inputs::Inputs;
 
 use crate::args::{WhatifArgs, given};
 use crate::import;

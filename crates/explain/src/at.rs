@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ssdlab_lab::names::{clip, nearest};
-use ssdlab_lab::report::histogram::Quantile;
+use ssdlab_lab::readers::histogram::Quantile;
 use ssdlab_lab::results::timeline::Span;
 use ssdlab_sim::report::{Figures, Summary};
 

@@ -1,6 +1,6 @@
 //! The findings as lines of text.
 
-use ssdlab_lab::report::words;
+use ssdlab_lab::readers::words;
 use ssdlab_lab::text::{clock, count, duration, percent};
 use ssdlab_sim::blame::Cause;
 

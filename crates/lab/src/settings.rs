@@ -681,7 +681,7 @@ fn page_times(value: Option<&Value>) -> String {
 }
 
 /// Replaces the names of Rust types by plain words.
-pub(crate) fn plain_types(message: &str) -> String {
+pub fn plain_types(message: &str) -> String {
     let (said, expected) = message.split_once("expected ").unwrap_or((message, ""));
     let expected = match expected.trim_end() {
         "u32" | "u16" => "a whole number from 0 to 4294967295",
@@ -696,15 +696,17 @@ pub(crate) fn plain_types(message: &str) -> String {
 }
 
 /// The words between backticks.
-pub(crate) fn quoted(text: &str) -> Vec<&str> {
+pub fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-pub(crate) fn names(list: &[&str]) -> String {
+/// Names between backticks, in a row.
+pub fn names(list: &[&str]) -> String {
     list.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-pub(crate) fn join(parent: &str, leaf: &str) -> String {
+/// A dotted key.
+pub fn join(parent: &str, leaf: &str) -> String {
     if parent.is_empty() { leaf.into() } else { format!("{parent}.{leaf}") }
 }
 
@@ -715,7 +717,7 @@ pub fn known_keys() -> Vec<String> {
 }
 
 /// A TOML syntax error, shown where it is.
-pub(crate) fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Error {
+pub fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Error {
     let span = error.span().map_or(text.len()..text.len(), |span| span.start + shift..span.end + shift);
     let message = match error.message() {
         wide if wide.contains(" as i128") || wide.contains(" as u128") => {
@@ -752,7 +754,7 @@ pub(crate) fn key_path(key: &str) -> Option<Vec<String>> {
 
 /// Calls `f(path, span of the key, span of the value)` for every key of a document, tables included, and for every entry of a list
 /// (`nvme.queues[0]`, whose key is the entry itself).
-pub(crate) fn walk(table: &DeTable<'_>, parent: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
+pub fn walk(table: &DeTable<'_>, parent: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
     for (key, value) in table.iter() {
         let path = join(parent, key.get_ref());
         f(path.clone(), key.span(), value.span());

@@ -9,13 +9,13 @@ use pyo3::types::{PyDict, PyString};
 use ssdlab_cli::args::{CheckLevel, HowArgs, ReportOptions, ReproduceArgs, TableArgs};
 use ssdlab_cli::reproduce::Reproduction as Done;
 use ssdlab_lab::error::Error;
-use ssdlab_lab::report::charts;
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::settings::argument;
 use ssdlab_lab::variants::axes::Axis;
 use ssdlab_lab::variants::comparison::{Planned, Row, Seeds, can_be_read_again};
 use ssdlab_lab::variants::points::Plan;
+use ssdlab_report::charts;
+use ssdlab_report::inputs::Inputs;
 
 use crate::arguments::{bytes_of, check_of, counted, seed_of};
 use crate::config::Config;

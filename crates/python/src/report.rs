@@ -9,9 +9,9 @@ use ssdlab_figures::svg::{Look, draw};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::page::{self, Page};
 use ssdlab_lab::results::timeline::Span;
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::page::{self, Page};
 
 use crate::arguments::{bytes_of, parsed};
 use crate::errors::{engine, raised};

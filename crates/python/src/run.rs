@@ -8,8 +8,6 @@ use pyo3::types::PyBool;
 use ssdlab_figures::figure::Figure;
 use ssdlab_lab::error::{Error, Kind};
 use ssdlab_lab::perf::Moment;
-use ssdlab_lab::report::charts;
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::blocks::BlockRows;
 use ssdlab_lab::results::histograms::{BucketRows, Histograms, Tail};
 use ssdlab_lab::results::requests::RequestRows;
@@ -17,6 +15,8 @@ use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::{Activity, Span, To};
 use ssdlab_lab::run::{How, Outputs, arguments};
+use ssdlab_report::charts;
+use ssdlab_report::inputs::Inputs;
 use ssdlab_sim::blame::CAUSES;
 
 use crate::arguments::{bytes_of, check_of, duration_of, parsed, seed_of};

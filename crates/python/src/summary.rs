@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyAttributeError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMappingProxy};
-use ssdlab_lab::report::sound;
+use ssdlab_lab::readers::sound;
 
 use crate::errors::raised;
 

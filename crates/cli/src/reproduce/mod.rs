@@ -27,9 +27,9 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input::{find_workload, read_recordings};
 use ssdlab_lab::names::{clip, nearest};
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Frame;
 use ssdlab_lab::variants::points;
+use ssdlab_report::inputs::Inputs;
 
 use self::chapter::{Chapter, chapter};
 use self::paper::{Item, Paper};

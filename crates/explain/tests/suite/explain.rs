@@ -10,13 +10,13 @@ use ssdlab_explain::tries::Tries;
 use ssdlab_explain::{Explained, Wish, explain, explain_rows};
 use ssdlab_lab::error::{Class, Result};
 use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::report::histogram::{Quantile, tail};
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::page::Page;
+use ssdlab_lab::readers::histogram::{Quantile, tail};
 use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Settings, Sources};
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::page::Page;
 use ssdlab_sim::Check;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_trace::LbaPolicy;
@@ -560,7 +560,7 @@ fn a_page_shows_an_explanation_by_its_file() {
     std::fs::write(&path, done.json()).unwrap();
     let inputs = Inputs::read(&[path], None).unwrap();
     let page = Page { lite: true, ..Page::default() };
-    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    let html = ssdlab_report::page::write(&inputs, &page).unwrap().html;
     for shown in ["Why the slowest are slow", "two-collections", "data-figure=\"tail-excess\"", "bound, not a device"] {
         assert!(html.contains(shown), "{shown}");
     }
@@ -580,6 +580,6 @@ fn a_page_shows_an_explanation_by_its_file() {
     hostile["verdict"] = "<script>alert(1)</script>".into();
     hostile["tries"][0]["set"] = "</td><img src=x onerror=alert(1)>=1".into();
     let inputs = Inputs { explain: Some(hostile), ..Inputs::default() };
-    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    let html = ssdlab_report::page::write(&inputs, &page).unwrap().html;
     assert!(!html.contains("<script>alert") && !html.contains("<img src=x"));
 }

@@ -282,7 +282,7 @@ impl Ended {
     ///
     /// # Panics
     /// If it is a table in memory.
-    pub(crate) fn file(self) -> Finished {
+    pub fn file(self) -> Finished {
         self.parts().0.expect("the sheet is a file")
     }
 
