@@ -24,6 +24,7 @@ mod signals;
 pub mod sweep;
 mod table;
 mod trace;
+mod volumes;
 mod whatif;
 
 use std::ffi::OsString;
