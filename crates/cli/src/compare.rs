@@ -7,7 +7,7 @@ use ssdlab_lab::output::Finished;
 use ssdlab_lab::results::sheet::{Ended, quoted};
 use ssdlab_lab::text::clip_to;
 use ssdlab_lab::variants::axes;
-use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, can_be_read_again};
+use ssdlab_lab::variants::comparison::{Comparison, Planned, Row, Seeds, TableCell, can_be_read_again};
 use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit};
 use ssdlab_lab::variants::tenants;
 use ssdlab_lab::variants::told::{self, beside, cell};
@@ -379,9 +379,9 @@ fn csv(done: &Comparison) -> String {
     let mut out = done.columns().join(",") + "\n";
     for number in 0..done.rows.len() {
         let cells = done.entries(number).into_iter().map(|entry| match entry {
-            Entry::Number(value) => value.to_string(),
-            Entry::Text(text) => quoted(&text),
-            Entry::Real(value) => value.map_or(String::new(), |value| value.to_string()),
+            TableCell::Number(value) => value.to_string(),
+            TableCell::Text(text) => quoted(&text),
+            TableCell::Real(value) => value.map_or(String::new(), |value| value.to_string()),
         });
         out.push_str(&(cells.collect::<Vec<_>>().join(",") + "\n"));
     }

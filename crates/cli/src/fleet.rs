@@ -9,7 +9,7 @@ use ssdlab_sweep::fleet::{Fleet, table};
 use ssdlab_sweep::job::Keep;
 use ssdlab_sweep::store::Store;
 
-use crate::args::fleet::{FleetCommand, TableArgs};
+use crate::args::fleet::{FleetCommand, FleetTableArgs};
 use crate::args::sweep::StudyArgs;
 use crate::output;
 use crate::sweep::{self, points};
@@ -41,7 +41,7 @@ fn read(args: &StudyArgs) -> Result<Fleet> {
 }
 
 /// `ssdlab fleet table`
-fn gather(args: &TableArgs) -> Result<u8> {
+fn gather(args: &FleetTableArgs) -> Result<u8> {
     let store = Store::open(&args.study.store)?;
     let fleet = read(&args.study)?;
     let (points, _) = points(fleet.study.clone(), Some(&args.study.store), args.study.rehash, Check::Sampled)?;

@@ -29,7 +29,7 @@ use ssdlab_sweep::merge::Part;
 use ssdlab_sweep::plan::{Plan, pilot, words};
 use ssdlab_sweep::points::{Point, Points, Run};
 use ssdlab_sweep::shards::Shard;
-use ssdlab_sweep::status::{Standing, Status, Survey};
+use ssdlab_sweep::status::{Standing, Survey, Tally};
 use ssdlab_sweep::store::{Checked, Store, unchecked_note};
 use ssdlab_sweep::study::Study;
 use ssdlab_sweep::submit::{Ask, script};
@@ -37,7 +37,8 @@ use ssdlab_sweep::table::{Rows, Shape};
 use ssdlab_sweep::verify;
 
 use crate::args::sweep::{
-    CleanArgs, KeepArg, PlanArgs, RetryArg, RunArgs, StatusArgs, SubmitArgs, SweepCommand, TableArgs, VerifyArgs,
+    CleanArgs, KeepArg, PlanArgs, RetryArg, StatusArgs, SubmitArgs, SweepCommand, SweepRunArgs, SweepTableArgs,
+    VerifyArgs,
 };
 use crate::layout::{facts, grid};
 use crate::output;
@@ -180,7 +181,7 @@ fn written(path: &Path, text: &str) -> Result<u8> {
 }
 
 /// Progress of a sweep: a bar on a terminal, otherwise a line a minute.
-struct Board<'b> {
+struct SweepBoard<'b> {
     points: &'b Points,
     quiet: bool,
     bar: ProgressBar,
@@ -202,15 +203,15 @@ struct State {
 /// Time between two lines.
 const LINE: Duration = Duration::from_secs(60);
 
-impl<'b> Board<'b> {
-    fn new(points: &'b Points, quiet: bool) -> Board<'b> {
+impl<'b> SweepBoard<'b> {
+    fn new(points: &'b Points, quiet: bool) -> SweepBoard<'b> {
         let bar = match quiet || !std::io::stderr().is_terminal() {
             true => ProgressBar::hidden(),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)),
         };
         let template = "{wide_bar} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} left";
         bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
-        Board { points, quiet, bar, from: Instant::now(), state: Mutex::new(State::default()) }
+        SweepBoard { points, quiet, bar, from: Instant::now(), state: Mutex::new(State::default()) }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -245,8 +246,8 @@ impl<'b> Board<'b> {
     }
 }
 
-impl execute::Watch for Board<'_> {
-    fn planned(&self, left: u64, status: &Status) {
+impl execute::Watch for SweepBoard<'_> {
+    fn planned(&self, left: u64, status: &Tally) {
         let mut state = self.state();
         state.left = left;
         state.before = status.done;
@@ -300,7 +301,7 @@ impl execute::Watch for Board<'_> {
     }
 }
 
-impl RunArgs {
+impl SweepRunArgs {
     /// How the sweep is run.
     fn options(&self) -> Result<Options> {
         let shard = self.shard.as_deref().map(|text| Shard::parse(text, &|name| std::env::var(name).ok()));
@@ -330,7 +331,7 @@ impl RunArgs {
 }
 
 /// `ssdlab sweep run`; `keep` is kept beside what is asked for.
-pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8> {
+pub fn run(args: &SweepRunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8> {
     let mut options = args.options()?;
     options.keep.extend(keep);
     options.keep.sort();
@@ -342,7 +343,7 @@ pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8
     let (_ends, note) = store.note_of_end()?;
     // Where the system refuses, a crash counts as a kill.
     let _ = ssdlab_memory::note_fatal_signals(note);
-    let board = Board::new(&points, args.quiet);
+    let board = SweepBoard::new(&points, args.quiet);
     let ended = execute::run(&points, &store, &options, &board)?;
     board.bar.finish_and_clear();
     if ended.broken > 0 {
@@ -404,7 +405,7 @@ fn failures(points: &Points, store: &Store, quiet: bool) -> Result<()> {
     Ok(())
 }
 
-fn counts(status: &Status) -> String {
+fn counts(status: &Tally) -> String {
     format!(
         "of {}: {} done, {} refused, {} failed, {} left",
         plural(status.runs, "run"),
@@ -465,7 +466,7 @@ pub fn status(args: &StatusArgs, study: Study) -> Result<u8> {
 }
 
 /// `ssdlab sweep table`
-fn table(args: &TableArgs) -> Result<u8> {
+fn table(args: &SweepTableArgs) -> Result<u8> {
     let store = Store::open(&args.study.store)?;
     let study = Study::open(&args.study.study)?;
     let (points, _) = points(study, Some(&args.study.store), args.study.rehash, Check::Sampled)?;

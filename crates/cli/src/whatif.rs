@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ssdlab_explain::whatif::{Wish, rows, what_if};
+use ssdlab_explain::whatif::{Question, rows, what_if};
 use ssdlab_lab::error::Result;
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
@@ -39,7 +39,7 @@ pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
     let page = Begun::create(&args.report, line)?;
     let how = How { seed: args.seed, check: args.check.into(), count_only: false, memory_limit: args.memory_limit };
     let (changes, without) = (args.changes.clone(), args.without.clone());
-    let wish = Wish { at: args.at, before: args.before, after: args.after, changes, without };
+    let wish = Question { at: args.at, before: args.before, after: args.after, changes, without };
     let mut progress = Progress::new(args.quiet);
     let mut found = what_if(&settings, &requests, how, &wish, args.timeline.as_deref(), &mut progress)?;
     drop(progress);

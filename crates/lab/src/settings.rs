@@ -30,7 +30,7 @@ struct Layer {
 
 /// Where a value was set last.
 #[derive(Clone, Debug)]
-struct Place {
+struct KeyPlace {
     layer: usize,
     key: Range<usize>,
     value: Range<usize>,
@@ -124,7 +124,7 @@ pub struct Settings {
     pub config: Config,
     sources: Sources,
     layers: Vec<Layer>,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, KeyPlace>,
 }
 
 impl Settings {
@@ -368,7 +368,7 @@ fn toml_key(key: &str) -> String {
 }
 
 /// The place of a key, or of the innermost table or list around it that has one.
-fn place_of<'p>(places: &'p BTreeMap<String, Place>, key: &str) -> Option<&'p Place> {
+fn place_of<'p>(places: &'p BTreeMap<String, KeyPlace>, key: &str) -> Option<&'p KeyPlace> {
     let mut key = key;
     loop {
         if let Some(place) = places.get(key) {
@@ -383,7 +383,7 @@ fn place_of<'p>(places: &'p BTreeMap<String, Place>, key: &str) -> Option<&'p Pl
     }
 }
 
-fn spot(layers: &[Layer], place: &Place, at_key: bool) -> Spot {
+fn spot(layers: &[Layer], place: &KeyPlace, at_key: bool) -> Spot {
     let layer = &layers[place.layer];
     let span = if at_key { place.key.clone() } else { place.value.clone() };
     Spot { name: layer.name.clone(), text: layer.text.clone(), span, label: String::new() }
@@ -411,7 +411,7 @@ fn perhaps_a_trace(fault: Error, path: &Path) -> Error {
 #[derive(Default)]
 struct Merge {
     layers: Vec<Layer>,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, KeyPlace>,
     tree: Table,
 }
 
@@ -425,7 +425,7 @@ impl Merge {
         let spans = DeTable::parse(&text).map_err(|error| syntax(&name, &text, &error, 0))?;
         self.layers.push(Layer { name, text: text.clone() });
         let mut places = Vec::new();
-        walk(spans.get_ref(), "", &mut |path, key, value| places.push((path, Place { layer, key, value })));
+        walk(spans.get_ref(), "", &mut |path, key, value| places.push((path, KeyPlace { layer, key, value })));
         for (path, place) in places {
             self.forget_below(&path, &table);
             self.places.insert(path, place);
@@ -445,13 +445,13 @@ impl Merge {
         self.layers.extend(imported.texts.into_iter().map(|(name, text)| Layer { name, text }));
         for setting in imported.settings {
             let place = match setting.place {
-                Some((file, key, value)) => Place { layer: first + file, key, value },
+                Some((file, key, value)) => KeyPlace { layer: first + file, key, value },
                 None => {
                     let text = format!("{} = {}", setting.key, setting.value);
                     let (key, value) = (0..setting.key.len(), setting.key.len() + 3..text.len());
                     let name = format!("--import: the original's default of {}", setting.from);
                     self.layers.push(Layer { name, text });
-                    Place { layer: self.layers.len() - 1, key, value }
+                    KeyPlace { layer: self.layers.len() - 1, key, value }
                 }
             };
             self.forget(setting.key);
@@ -493,7 +493,7 @@ impl Merge {
         let layer = self.layers.len();
         self.layers.push(Layer { name: option.into(), text: argument.into() });
         let (dotted, key_span) = (path.join("."), 0..key.trim_end().len());
-        let place = |key: Range<usize>, value: Range<usize>| Place { layer, key, value };
+        let place = |key: Range<usize>, value: Range<usize>| KeyPlace { layer, key, value };
         let slots = path[0] == "schemes";
         if slots && path.len() > 2 && !self.slot_holds(&path[1], &path[2]) {
             let slot = path[..2].join(".");

@@ -125,7 +125,8 @@ impl Comparison {
         sections: Option<Vec<String>>,
         max_size: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let wanted = report::Given { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
+        let wanted =
+            report::PageArguments { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
         report_of(py, "compare.json", &self.json, &wanted)
     }
 }
@@ -335,7 +336,8 @@ impl Reproduction {
         sections: Option<Vec<String>>,
         max_size: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let wanted = report::Given { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
+        let wanted =
+            report::PageArguments { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
         report_of(py, "reproduce.json", &self.json, &wanted)
     }
 }

@@ -17,7 +17,7 @@ use crate::arguments::{bytes_of, parsed};
 use crate::errors::{engine, raised};
 
 /// The arguments of a method `report`.
-pub struct Given<'a, 'py> {
+pub struct PageArguments<'a, 'py> {
     pub path: PathBuf,
     pub lite: bool,
     pub title: Option<String>,
@@ -33,10 +33,10 @@ pub struct Wanted {
     window: Option<Span>,
 }
 
-impl Given<'_, '_> {
+impl PageArguments<'_, '_> {
     /// The report.
     pub fn wanted(self, py: Python<'_>) -> PyResult<Wanted> {
-        let Given { path, lite, title, sections, timeline_window, max_size } = self;
+        let PageArguments { path, lite, title, sections, timeline_window, max_size } = self;
         let most = max_size.map(|given| bytes_of("max_size", &given)).transpose()?;
         let page = Page { lite, title, sections, most_bytes: most.unwrap_or(page::MOST_BYTES), command: None };
         page.check().map_err(|error| raised(py, &error))?;

@@ -171,7 +171,7 @@ impl Run {
         timeline_window: Option<&str>,
         max_size: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let wanted = report::Given { path, lite, title, sections, timeline_window, max_size }.wanted(py)?;
+        let wanted = report::PageArguments { path, lite, title, sections, timeline_window, max_size }.wanted(py)?;
         let scratch = report::scratch(py)?;
         let put = report::put(scratch.path(), "summary.json", self.summary.get().to_json());
         let mut files = vec![put.map_err(|error| raised(py, &error))?];

@@ -45,7 +45,7 @@ struct PyStudy {
 struct Following<'b>(&'b Board);
 
 impl execute::Watch for Following<'_> {
-    fn planned(&self, left: u64, _status: &ssdlab_sweep::status::Status) {
+    fn planned(&self, left: u64, _status: &ssdlab_sweep::status::Tally) {
         self.0.expect(left as usize);
     }
 

@@ -163,8 +163,8 @@ pub struct Event<'a, 'py> {
 }
 
 impl Event<'_, '_> {
-    fn wish(&self, py: Python<'_>) -> PyResult<whatif::Wish> {
-        let usual = whatif::Wish::default();
+    fn wish(&self, py: Python<'_>) -> PyResult<whatif::Question> {
+        let usual = whatif::Question::default();
         let time = |name: &str, given: &Option<Bound<'_, PyAny>>, usual: Nanos| {
             given.as_ref().map_or(Ok(usual), |given| duration_of(name, given))
         };
@@ -175,7 +175,7 @@ impl Event<'_, '_> {
                 Err(_) => given.extract::<Vec<String>>()?,
             },
         };
-        Ok(whatif::Wish {
+        Ok(whatif::Question {
             at: parsed::<Moment>(py, "at", self.at)?,
             before: time("before", &self.before, usual.before)?,
             after: time("after", &self.after, usual.after)?,

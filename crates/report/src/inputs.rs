@@ -15,10 +15,10 @@ use ssdlab_lab::files;
 use ssdlab_lab::readers::causes::{self, Sums};
 use ssdlab_lab::readers::histogram;
 use ssdlab_lab::readers::json::{number, shown, text};
-use ssdlab_lab::readers::sound::{self, Kind};
+use ssdlab_lab::readers::sound::{self, TableKind};
 use ssdlab_lab::readers::summaries;
 use ssdlab_lab::readers::table::{self, Columns, data};
-use ssdlab_lab::readers::timeline::{self, Timeline};
+use ssdlab_lab::readers::timeline::{self, Excerpt};
 use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::results::timeline::Span;
 
@@ -36,7 +36,7 @@ pub struct Run {
     /// Blocks at the end.
     pub blocks: Option<Table>,
     /// Activity around the slowest request.
-    pub timeline: Option<Timeline>,
+    pub timeline: Option<Excerpt>,
     /// What the requests are, in a line or two; known only while the run is in memory.
     pub about: Vec<String>,
 }
@@ -132,9 +132,9 @@ impl Inputs {
                 Content::Whatif => inputs.whatif = value,
                 Content::Requests => inputs.run.histograms = Some(histogram::of_requests(path, parquet)?),
                 Content::Histograms => inputs.run.histograms = Some(histogram::read(path, parquet)?),
-                Content::Series => inputs.run.series = Some(checked(path, parquet, Kind::Series)?),
-                Content::Dies => inputs.run.dies = Some(checked(path, parquet, Kind::Dies)?),
-                Content::Blocks => inputs.run.blocks = Some(checked(path, parquet, Kind::Blocks)?),
+                Content::Series => inputs.run.series = Some(checked(path, parquet, TableKind::Series)?),
+                Content::Dies => inputs.run.dies = Some(checked(path, parquet, TableKind::Dies)?),
+                Content::Blocks => inputs.run.blocks = Some(checked(path, parquet, TableKind::Blocks)?),
                 Content::Timeline => inputs.run.timeline = Some(timeline::read(path, window)?),
                 Content::Sweep => inputs.sweep = Some(Sweep::read(path)?),
             }
@@ -357,7 +357,7 @@ fn told(expected: &RangeInclusive<u64>) -> String {
 }
 
 /// A table whose cells are those of a run.
-fn checked(path: &Path, parquet: bool, kind: Kind) -> Result<Table> {
+fn checked(path: &Path, parquet: bool, kind: TableKind) -> Result<Table> {
     let table = table::whole(path, parquet)?;
     sound::table(path, &table, kind)?;
     Ok(table)

@@ -17,7 +17,7 @@ use crate::job::{End, Follow, Job, Keep, Terms, this_machine};
 use crate::key::Mode;
 use crate::points::{Points, Run};
 use crate::shards::{Shard, Unit, shard};
-use crate::status::{Standing, Status, Survey, batch, enough, measure};
+use crate::status::{Standing, Survey, Tally, batch, enough, measure};
 use crate::store::{Failed, Store, beat};
 use crate::study::Repeat;
 use ssdlab_lab::drive::Tick;
@@ -82,7 +82,7 @@ impl Default for Options {
 /// Follows a sweep, from the threads that run it.
 pub trait Watch: Sync {
     /// How many runs there are to make, before the first begins.
-    fn planned(&self, _left: u64, _status: &Status) {}
+    fn planned(&self, _left: u64, _status: &Tally) {}
     /// A run begins, in the thread that makes it.
     fn begins(&self, _run: &Run, _point: &crate::points::Point) {}
     /// After some requests of a run.
@@ -103,7 +103,7 @@ impl Watch for () {}
 #[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// Counts of the shard's runs.
-    pub status: Status,
+    pub status: Tally,
     /// Runs that ended now, with a record or without.
     pub ran: u64,
     /// Whether one broke an invariant, now or earlier.
@@ -143,7 +143,7 @@ enum Begins {
 }
 
 /// Runs that one thread makes one after the other.
-struct Item {
+struct Lot {
     /// Places among the runs.
     runs: Vec<usize>,
     /// The place of their unit.
@@ -184,7 +184,7 @@ struct Used {
 
 impl Room {
     /// Waits for room; `false` if `stop` was set first.
-    fn enter(&self, item: &Item, stop: &AtomicBool) -> bool {
+    fn enter(&self, item: &Lot, stop: &AtomicBool) -> bool {
         let mut used = lock(&self.used);
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -199,7 +199,7 @@ impl Room {
         }
     }
 
-    fn leave(&self, item: &Item) {
+    fn leave(&self, item: &Lot) {
         let mut used = lock(&self.used);
         *used = Used { bytes: used.bytes - item.memory_bytes, runs: used.runs - 1, alone: false };
         self.changed.notify_all();
@@ -363,7 +363,7 @@ impl<'e> Engine<'e> {
     }
 
     /// Makes the runs of an item.
-    fn item(&self, item: &Item) -> Result<bool> {
+    fn item(&self, item: &Lot) -> Result<bool> {
         let claim = match &item.claim {
             None => None,
             Some(key) => match self.store.claim(key)? {
@@ -388,7 +388,7 @@ impl<'e> Engine<'e> {
         done
     }
 
-    fn seeds(&self, item: &Item, filling: Option<&Filling>) -> Result<bool> {
+    fn seeds(&self, item: &Lot, filling: Option<&Filling>) -> Result<bool> {
         for place in &item.runs {
             if self.wanted[*place] {
                 let run = &self.runs[*place];
@@ -401,7 +401,7 @@ impl<'e> Engine<'e> {
     }
 
     /// Seeds of a point in batches, until its measure is known well enough.
-    fn batches(&self, item: &Item) -> Result<bool> {
+    fn batches(&self, item: &Lot) -> Result<bool> {
         let Repeat::Until(until) = &self.points.study.repeat else { return Ok(true) };
         let place = self.runs[item.runs[0]].point;
         let mut values: Vec<Option<f64>> = Vec::new();
@@ -618,20 +618,20 @@ impl<'e> Engine<'e> {
     }
 
     /// What threads take: single runs, or whole units where these are claimed or seeds follow from results.
-    fn items(&self, beside: &Beside) -> Vec<Item> {
-        let mut items: Vec<Item> = Vec::new();
+    fn items(&self, beside: &Beside) -> Vec<Lot> {
+        let mut items: Vec<Lot> = Vec::new();
         for (at, unit) in self.units.iter().enumerate() {
             if self.until() || self.options.claim {
                 if unit.runs.iter().any(|place| self.wanted[*place]) {
                     let claim = self.options.claim.then(|| self.runs[unit.runs[0]].key.clone());
                     let (runs, memory_bytes) = (unit.runs.clone(), self.memory(&unit.runs));
-                    items.push(Item { runs, unit: at, claim, memory_bytes, alone: false });
+                    items.push(Lot { runs, unit: at, claim, memory_bytes, alone: false });
                 }
                 continue;
             }
             for place in unit.runs.iter().filter(|place| self.wanted[**place]) {
                 let (memory_bytes, alone) = (self.memory(&[*place]), beside.alone[*place]);
-                items.push(Item { runs: vec![*place], unit: at, claim: None, memory_bytes, alone });
+                items.push(Lot { runs: vec![*place], unit: at, claim: None, memory_bytes, alone });
             }
         }
         // What another process is running now comes last: it may be done by then.
@@ -641,7 +641,7 @@ impl<'e> Engine<'e> {
 }
 
 /// Makes all items, in as many threads as are asked for.
-fn work(engine: &Engine<'_>, items: &[Item]) -> Result<()> {
+fn work(engine: &Engine<'_>, items: &[Lot]) -> Result<()> {
     let jobs = engine.threads.clamp(1, items.len().max(1));
     let limit = engine.options.memory_limit.or_else(perf::memory_limit).unwrap_or(u64::MAX);
     let room = Room { limit, used: Mutex::default(), changed: Condvar::new() };

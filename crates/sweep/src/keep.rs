@@ -10,7 +10,7 @@ use crate::points::Points;
 use crate::store::Store;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::outcome::json;
-use ssdlab_lab::results::sheet::{Cell, Kind, Sheet};
+use ssdlab_lab::results::sheet::{Cell, CellKind, Sheet};
 
 /// The file of hashes of a store.
 pub fn hashes(store: &Path) -> PathBuf {
@@ -66,8 +66,9 @@ fn same(path: &Path, bytes: &[u8]) -> bool {
 
 /// Axes and key of each run. Keys change with the program's version and with what inputs hold, while the study stays the same.
 fn table(points: &Points, folder: &Path, disk: &Disk) -> Result<()> {
-    let mut columns: Vec<(&str, Kind)> = vec![("point", Kind::Number), ("seed", Kind::Number), ("key", Kind::Text)];
-    columns.extend(points.study.axes.iter().map(|axis| (axis.label.as_str(), Kind::Text)));
+    let mut columns: Vec<(&str, CellKind)> =
+        vec![("point", CellKind::Number), ("seed", CellKind::Number), ("key", CellKind::Text)];
+    columns.extend(points.study.axes.iter().map(|axis| (axis.label.as_str(), CellKind::Text)));
     let path = folder.join(POINTS);
     let mut sheet = Sheet::create("points", &path, &columns)?;
     for run in points.runs() {

@@ -164,14 +164,14 @@ const LARGE: u64 = 1 << 20;
 /// Hashes of files, kept by path, size, modification time and inode.
 #[derive(Debug, Default)]
 pub struct Hashes {
-    known: Mutex<BTreeMap<PathBuf, Known>>,
+    known: Mutex<BTreeMap<PathBuf, Stamp>>,
     /// Whether there are hashes that the file does not have.
     fresh: Mutex<bool>,
 }
 
 /// A file as it was when it was hashed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Known {
+pub(crate) struct Stamp {
     size: u64,
     modified_ns: u64,
     inode: u64,
@@ -268,17 +268,17 @@ impl Hashes {
 }
 
 #[cfg(unix)]
-pub(crate) fn stamp(meta: &std::fs::Metadata) -> Known {
+pub(crate) fn stamp(meta: &std::fs::Metadata) -> Stamp {
     use std::os::unix::fs::MetadataExt;
     let modified_ns = (meta.mtime() as u64).wrapping_mul(1_000_000_000).wrapping_add(meta.mtime_nsec() as u64);
-    Known { size: meta.len(), modified_ns, inode: meta.ino(), hash: String::new() }
+    Stamp { size: meta.len(), modified_ns, inode: meta.ino(), hash: String::new() }
 }
 
 #[cfg(not(unix))]
-pub(crate) fn stamp(meta: &std::fs::Metadata) -> Known {
+pub(crate) fn stamp(meta: &std::fs::Metadata) -> Stamp {
     let modified = meta.modified().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     let modified_ns = modified.map_or(0, |time| time.as_nanos() as u64);
-    Known { size: meta.len(), modified_ns, inode: 0, hash: String::new() }
+    Stamp { size: meta.len(), modified_ns, inode: 0, hash: String::new() }
 }
 
 #[cfg(test)]

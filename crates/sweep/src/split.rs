@@ -13,7 +13,7 @@ use ssdlab_trace::{Format, Losses, Names, Op, Options, Reader, Record, Writer};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::clip;
 use ssdlab_lab::output::{Finished, Output};
-use ssdlab_lab::results::sheet::{Cell, Kind, Sheet};
+use ssdlab_lab::results::sheet::{Cell, CellKind, Sheet};
 
 /// Temporary files if no number of parts is given.
 const BUCKETS: u64 = 256;
@@ -37,7 +37,7 @@ pub struct How {
 
 /// A volume of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Volume {
+pub struct SplitVolume {
     /// Its name in the trace.
     pub name: String,
     /// The file that has it.
@@ -52,7 +52,7 @@ pub struct Volume {
 #[derive(Debug, Default)]
 pub struct Split {
     /// The volumes in the order of their first requests.
-    pub volumes: Vec<Volume>,
+    pub volumes: Vec<SplitVolume>,
     /// Remarks of the readers.
     pub remarks: Vec<String>,
     /// What the format could not carry.
@@ -121,7 +121,7 @@ fn requests(file: &mut File, path: &Path) -> Result<impl Iterator<Item = Result<
 }
 
 /// A file that is written.
-struct Part {
+struct PartFile {
     writer: Writer<Output>,
     /// Subtracted from every arrival.
     first_ns: u64,
@@ -240,7 +240,7 @@ impl<'s> Spills<'s> {
                 .help("join the files of one recording first"));
         }
         let name = String::from_utf8_lossy(&label).into_owned();
-        split.volumes.push(Volume { name, file: String::new(), requests: 0, first_ns: 0 });
+        split.volumes.push(SplitVolume { name, file: String::new(), requests: 0, first_ns: 0 });
         self.place.push(hash(&label) % self.files.len() as u64);
         self.labels.volumes.push(label);
         Ok(split.volumes.len() - 1)
@@ -296,7 +296,7 @@ pub fn split(traces: &[PathBuf], into: &Path, how: &How) -> Result<Split> {
 }
 
 /// Names the file of each volume.
-fn name(volumes: &mut [Volume], how: &How, small: &[bool], place: &[u64]) {
+fn name(volumes: &mut [SplitVolume], how: &How, small: &[bool], place: &[u64]) {
     let (mut taken, ending) = (BTreeSet::new(), ending(&how.format));
     for (number, volume) in volumes.iter_mut().enumerate() {
         let stem = match how.parts {
@@ -321,7 +321,7 @@ fn write(
     let mut names: Vec<&str> = group.iter().map(|number| split.volumes[*number].file.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    let mut parts: Vec<Option<Part>> = Vec::new();
+    let mut parts: Vec<Option<PartFile>> = Vec::new();
     let mut of: Vec<Option<usize>> = vec![None; labels.volumes.len()];
     let mut sharing = vec![0u64; names.len()];
     for number in group {
@@ -341,7 +341,7 @@ fn write(
                 let writer = Writer::new(Output::create(&path)?, &path.display().to_string(), how.format.clone())?;
                 // A file of several volumes keeps the clock of the trace.
                 let first_ns = if sharing[place] == 1 { record.time_ns } else { 0 };
-                slot.insert(Part { writer, first_ns })
+                slot.insert(PartFile { writer, first_ns })
             }
         };
         let record = Record { time_ns: record.time_ns - part.first_ns, ..record };
@@ -356,8 +356,13 @@ fn write(
 }
 
 /// Writes the list of volumes, which a fleet can be read from.
-fn list(volumes: &[Volume], into: &Path) -> Result<()> {
-    let columns = [("name", Kind::Text), ("trace", Kind::Text), ("requests", Kind::Number), ("first_ns", Kind::Number)];
+fn list(volumes: &[SplitVolume], into: &Path) -> Result<()> {
+    let columns = [
+        ("name", CellKind::Text),
+        ("trace", CellKind::Text),
+        ("requests", CellKind::Number),
+        ("first_ns", CellKind::Number),
+    ];
     let mut sheet = Sheet::create("volumes", &into.join("volumes.csv"), &columns)?;
     for volume in volumes {
         let cells = [

@@ -41,7 +41,7 @@ impl Standing {
 
 /// Counts of a study, or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Status {
+pub struct Tally {
     /// Points.
     pub points: u64,
     /// Runs; under `until`, as many as are known to be needed.
@@ -162,9 +162,8 @@ impl<'p> Survey<'p> {
     }
 
     /// Counts of some runs.
-    pub fn status(&self, runs: &[Run], store: Option<&Store>) -> Status {
-        let mut status =
-            Status { points: self.points.points.len() as u64, runs: runs.len() as u64, ..Status::default() };
+    pub fn status(&self, runs: &[Run], store: Option<&Store>) -> Tally {
+        let mut status = Tally { points: self.points.points.len() as u64, runs: runs.len() as u64, ..Tally::default() };
         let rates = self.rates(runs, store, 1000);
         let mut fillings = std::collections::HashSet::new();
         for run in runs {

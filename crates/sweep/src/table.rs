@@ -13,7 +13,7 @@ use crate::points::{Points, Run};
 use crate::status::{Standing, Survey};
 use crate::store::Store;
 use ssdlab_lab::error::Result;
-use ssdlab_lab::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use ssdlab_lab::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 
 /// What a table has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,8 +65,8 @@ impl Numbers {
         }
     }
 
-    fn kind(&self) -> Kind {
-        if self.real { Kind::Real } else { Kind::Maybe }
+    fn kind(&self) -> CellKind {
+        if self.real { CellKind::Real } else { CellKind::Maybe }
     }
 }
 
@@ -313,22 +313,22 @@ impl<'p> Rows<'p> {
     }
 
     /// Names of the columns that are neither axes nor figures.
-    const OWN: [(&'static str, Kind); 6] = [
-        ("study", Kind::Text),
-        ("point", Kind::Number),
-        ("key", Kind::Text),
-        ("status", Kind::Text),
-        ("rule", Kind::MaybeText),
-        ("seed", Kind::Number),
+    const OWN: [(&'static str, CellKind); 6] = [
+        ("study", CellKind::Text),
+        ("point", CellKind::Number),
+        ("key", CellKind::Text),
+        ("status", CellKind::Text),
+        ("rule", CellKind::MaybeText),
+        ("seed", CellKind::Number),
     ];
 
     /// The type of an axis.
-    fn axis(&self, axis: usize) -> Kind {
+    fn axis(&self, axis: usize) -> CellKind {
         let values = || self.points.points.iter().map(|point| &point.items[axis].shown);
         match () {
-            () if values().all(|shown| matches!(shown, Shown::Whole(value) if *value >= 0)) => Kind::Maybe,
-            () if values().all(|shown| !matches!(shown, Shown::Text(_))) => Kind::Real,
-            () => Kind::MaybeText,
+            () if values().all(|shown| matches!(shown, Shown::Whole(value) if *value >= 0)) => CellKind::Maybe,
+            () if values().all(|shown| !matches!(shown, Shown::Text(_))) => CellKind::Real,
+            () => CellKind::MaybeText,
         }
     }
 
@@ -337,22 +337,23 @@ impl<'p> Rows<'p> {
     /// # Errors
     /// As [`Sheet::begin`] and [`Sheet::row`].
     pub fn write(&self, place: &Place, shape: Shape) -> Result<Ended> {
-        let axes: Vec<(String, Kind)> =
+        let axes: Vec<(String, CellKind)> =
             self.points.study.axes.iter().enumerate().map(|(i, axis)| (axis.label.clone(), self.axis(i))).collect();
-        let mut columns: Vec<(String, Kind)> = Self::OWN.iter().map(|(name, kind)| ((*name).into(), *kind)).collect();
+        let mut columns: Vec<(String, CellKind)> =
+            Self::OWN.iter().map(|(name, kind)| ((*name).into(), *kind)).collect();
         columns.extend(axes.iter().cloned());
         let ratios = self.ratios.iter().map(|(place, _)| format!("ratio.{}", self.names[*place]));
-        let mut measures: Vec<(String, Kind)> =
+        let mut measures: Vec<(String, CellKind)> =
             self.names.iter().cloned().zip(self.columns.iter().map(Numbers::kind)).collect();
-        measures.extend(ratios.map(|name| (name, Kind::Real)));
+        measures.extend(ratios.map(|name| (name, CellKind::Real)));
         if !shape.no_perf {
-            measures.extend([("cpu_s".into(), Kind::Real), ("peak_rss_bytes".into(), Kind::Maybe)]);
+            measures.extend([("cpu_s".into(), CellKind::Real), ("peak_rss_bytes".into(), CellKind::Maybe)]);
         }
         match shape.tidy {
-            true => columns.extend([("measure".into(), Kind::Text), ("value".into(), Kind::Real)]),
+            true => columns.extend([("measure".into(), CellKind::Text), ("value".into(), CellKind::Real)]),
             false => columns.extend(measures.iter().cloned()),
         }
-        let names: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+        let names: Vec<(&str, CellKind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
         let mut sheet = Sheet::begin("-o", place, &names)?;
         for row in 0..self.runs.len() {
             let head = self.head(row, &axes);
@@ -382,12 +383,12 @@ impl<'p> Rows<'p> {
         measured.chain(ratios).chain(perf.into_iter().filter(|_| !shape.no_perf)).collect()
     }
 
-    fn head(&self, row: usize, axes: &[(String, Kind)]) -> Head {
+    fn head(&self, row: usize, axes: &[(String, CellKind)]) -> Head {
         let point = &self.points.points[self.runs[row].point];
         let axes = axes.iter().zip(&point.items).map(|((_, kind), item)| match (kind, &item.shown) {
-            (Kind::Maybe, Shown::Whole(value)) => Value::Whole(*value as u64),
-            (Kind::Real, Shown::Whole(value)) => Value::Real(*value as f64),
-            (_, Shown::Real(value)) if *kind == Kind::Real => Value::Real(*value),
+            (CellKind::Maybe, Shown::Whole(value)) => Value::Whole(*value as u64),
+            (CellKind::Real, Shown::Whole(value)) => Value::Real(*value as f64),
+            (_, Shown::Real(value)) if *kind == CellKind::Real => Value::Real(*value),
             (_, shown) => Value::Text(shown.text()),
         });
         Head { number: point.number, axes: axes.collect() }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::args::sweep::{PlanArgs, RunArgs, StatusArgs, StudyArgs, SubmitArgs};
+use crate::args::sweep::{PlanArgs, StatusArgs, StudyArgs, SubmitArgs, SweepRunArgs};
 
 /// `ssdlab fleet`
 #[derive(Debug, Subcommand)]
@@ -19,13 +19,13 @@ pub enum FleetCommand {
   ssdlab fleet run fleet.toml --store results --shard auto --time-limit 55m   in an array job
 
 The exit status is that of `ssdlab sweep run`.")]
-    Run(Box<RunArgs>),
+    Run(Box<SweepRunArgs>),
     /// Print what is done, failed and left
     #[command(mut_arg("study", |arg| arg.value_name("FLEET.toml").help("The fleet")))]
     Status(StatusArgs),
     /// Add up the results: one row for each variant, or whatever else the fleet groups by
     #[command(mut_arg("study", |arg| arg.value_name("FLEET.toml").help("The fleet")))]
-    Table(TableArgs),
+    Table(FleetTableArgs),
     /// Submit an array job that runs the fleet
     #[command(mut_arg("study", |arg| arg.value_name("FLEET.toml").help("The fleet")))]
     Submit(SubmitArgs),
@@ -33,7 +33,7 @@ The exit status is that of `ssdlab sweep run`.")]
 
 /// `ssdlab fleet table`
 #[derive(Args, Clone, Debug)]
-pub struct TableArgs {
+pub struct FleetTableArgs {
     /// The fleet and its store.
     #[command(flatten)]
     pub study: StudyArgs,

@@ -13,11 +13,11 @@ pub enum SweepCommand {
     /// Print the points of a study, what is refused, what is done, and what the rest costs; nothing is simulated
     Plan(PlanArgs),
     /// Run what the store does not have
-    Run(Box<RunArgs>),
+    Run(Box<SweepRunArgs>),
     /// Print what is done, failed and left
     Status(StatusArgs),
     /// Gather the results into one table
-    Table(TableArgs),
+    Table(SweepTableArgs),
     /// Submit an array job that runs the study
     Submit(SubmitArgs),
     /// Run some of the records again and compare the bytes
@@ -94,7 +94,7 @@ pub enum KeepArg {
 
 Exit status: 0 all done, 1 a point failed for good, 5 an invariant failed, 4 the store cannot be
 written, 75 points are left (run it again), 130, 143 or 129 if a signal ended it.")]
-pub struct RunArgs {
+pub struct SweepRunArgs {
     /// The study and its store.
     #[command(flatten)]
     pub study: StudyArgs,
@@ -153,7 +153,7 @@ pub struct StatusArgs {
 
 /// `ssdlab sweep table`
 #[derive(Args, Clone, Debug)]
-pub struct TableArgs {
+pub struct SweepTableArgs {
     /// The study and its store.
     #[command(flatten)]
     pub study: StudyArgs,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::results::sheet::{Cell, Frame, Kind as Cells, Place, Sheet, quoted};
+use ssdlab_lab::results::sheet::{Cell, CellKind as Cells, Frame, Place, Sheet, quoted};
 
 use super::chapter::{Chapter, seeds};
 use super::row::{Kind, Row, Verdict};

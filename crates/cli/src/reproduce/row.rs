@@ -442,7 +442,7 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use ssdlab_lab::variants::figures::{Figure, Verdict as Compared};
+    use ssdlab_lab::variants::figures::{Effect as Compared, Figure};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use ssdlab_explain::watched;
-use ssdlab_explain::whatif::{Pair, WhatIf, Wish, rows, what_if};
+use ssdlab_explain::whatif::{Pair, Question, WhatIf, rows, what_if};
 use ssdlab_lab::error::{Class, Result};
 use ssdlab_lab::input::{Origin, Requests, Tenant};
 use ssdlab_lab::results::sheet::Place;
@@ -18,8 +18,8 @@ use crate::explain::trace;
 
 const HOW: How = How { seed: 1, check: Check::Full, count_only: false, memory_limit: None };
 
-fn wish(at: &str, before: &str, after: &str, changes: &[&str], without: &[&str]) -> Wish {
-    Wish {
+fn wish(at: &str, before: &str, after: &str, changes: &[&str], without: &[&str]) -> Question {
+    Question {
         at: at.parse().unwrap(),
         before: before.parse().unwrap(),
         after: after.parse().unwrap(),
@@ -28,7 +28,7 @@ fn wish(at: &str, before: &str, after: &str, changes: &[&str], without: &[&str])
     }
 }
 
-fn asked(sources: &Sources, requests: &Requests, wish: &Wish) -> Result<WhatIf> {
+fn asked(sources: &Sources, requests: &Requests, wish: &Question) -> Result<WhatIf> {
     what_if(&Settings::load(sources)?, requests, HOW, wish, None, &mut ())
 }
 
@@ -456,8 +456,9 @@ fn a_page_shows_two_futures_by_their_file_and_a_timeline_both_devices() {
     }
     // A copy in the middle of a run: requests that arrived before it are not on the timeline.
     let (_more, many) = trace(&(0..9).map(|i| (i * 60_000_000, 'r', i * 4096, 4096)).collect::<Vec<_>>());
-    let late = Wish { at: "request:6".parse().unwrap(), before: Nanos(1_000), ..wish.clone() };
-    let later = what_if(&settings, &many, HOW, &Wish { after: Nanos(1_000), ..late }, Some(&drawn), &mut ()).unwrap();
+    let late = Question { at: "request:6".parse().unwrap(), before: Nanos(1_000), ..wish.clone() };
+    let later =
+        what_if(&settings, &many, HOW, &Question { after: Nanos(1_000), ..late }, Some(&drawn), &mut ()).unwrap();
     later.timeline.unwrap().publish().unwrap();
     let timeline = ssdlab_lab::readers::timeline::read(&drawn, None).unwrap();
     assert!(timeline.rows.iter().any(|name| name == "what-if: plane 0"), "{:?}", timeline.rows);

@@ -111,7 +111,7 @@ fn bad(path: &Path, row: usize, column: &str, cell: &str, expected: &str) -> Err
 
 /// The kinds of tables that are read as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TableKind {
     /// Windows of time.
     Series,
     /// Windows of time by die.
@@ -124,7 +124,7 @@ pub enum Kind {
 ///
 /// # Errors
 /// A cell is not what its column has, or a row is not where it is in a run's file.
-pub fn table(path: &Path, table: &Table, kind: Kind) -> Result<()> {
+pub fn table(path: &Path, table: &Table, kind: TableKind) -> Result<()> {
     let rules: Vec<Rule> = table.columns.iter().map(|column| rule(column)).collect();
     for (at, row) in table.rows.iter().enumerate() {
         for ((cell, rule), column) in row.iter().zip(&rules).zip(&table.columns) {
@@ -134,14 +134,14 @@ pub fn table(path: &Path, table: &Table, kind: Kind) -> Result<()> {
         }
     }
     match kind {
-        Kind::Series => ascending(path, table, 1),
-        Kind::Dies => {
+        TableKind::Series => ascending(path, table, 1),
+        TableKind::Dies => {
             let starts = whole(table, "start_ns");
             let dies = starts.iter().take_while(|start| Some(*start) == starts.first()).count();
             ascending(path, table, dies.max(1))?;
             grid(path, table, "die", |row| row % dies.max(1))
         }
-        Kind::Blocks => {
+        TableKind::Blocks => {
             let planes = whole(table, "plane");
             let blocks = planes.iter().take_while(|plane| Some(*plane) == planes.first()).count();
             grid(path, table, "plane", |row| row / blocks.max(1))?;
@@ -358,7 +358,7 @@ mod tests {
         table
     }
 
-    fn check(table: &Table, kind: Kind) -> String {
+    fn check(table: &Table, kind: TableKind) -> String {
         said(super::table(Path::new("f.csv"), table, kind))
     }
 
@@ -370,11 +370,11 @@ mod tests {
         // Two planes of three blocks.
         let rows: Vec<[u64; 5]> = (0..6).map(|at| [at / 3, at % 3, 7, 1, 2]).collect();
         let blocks = |rows: &[[u64; 5]]| of(&BLOCKS, &rows.iter().map(|row| &row[..]).collect::<Vec<_>>());
-        assert_eq!(check(&blocks(&rows), Kind::Blocks), "sound");
+        assert_eq!(check(&blocks(&rows), TableKind::Blocks), "sound");
         for (row, column, value) in [(5, 0, u64::MAX), (5, 0, 9), (4, 1, 3), (0, 0, 1), (2, 1, 1 << 40)] {
             let mut wrong = rows.clone();
             wrong[row][column] = value;
-            let said = check(&blocks(&wrong), Kind::Blocks);
+            let said = check(&blocks(&wrong), TableKind::Blocks);
             let place = format!("Trace f.csv: row {}: `{}` is {value}: expected ", row + 1, BLOCKS[column]);
             assert!(said.starts_with(&place), "{said}");
         }
@@ -387,15 +387,17 @@ mod tests {
         // A count above 2^53.
         let mut many = rows.clone();
         many[1][2] = (1 << 53) + 1;
-        assert!(check(&blocks(&many), Kind::Blocks).contains("row 2: `erases` is 9007199254740993: expected a whole"));
+        assert!(
+            check(&blocks(&many), TableKind::Blocks).contains("row 2: `erases` is 9007199254740993: expected a whole")
+        );
         // Two dies in two windows, the last of which is cut off.
         let dies = |rows: &[[u64; 5]]| of(&DIES, &rows.iter().map(|row| &row[..]).collect::<Vec<_>>());
         let good = [[0, 0, 5, 5, 0], [0, 1, 5, 5, 0], [100, 0, 5, 5, 0]];
-        assert_eq!(check(&dies(&good), Kind::Dies), "sound");
+        assert_eq!(check(&dies(&good), TableKind::Dies), "sound");
         for (row, column, value) in [(1, 1, 2), (2, 1, 1), (1, 0, 50), (2, 0, 1 << 61)] {
             let mut wrong = good;
             wrong[row][column] = value;
-            assert!(check(&dies(&wrong), Kind::Dies).contains(&format!("row {}: `", row + 1)), "{row} {column}");
+            assert!(check(&dies(&wrong), TableKind::Dies).contains(&format!("row {}: `", row + 1)), "{row} {column}");
         }
     }
 
@@ -404,7 +406,7 @@ mod tests {
         let columns = ["start_ns", "requests", "iops", "read_p99_ns", "die_host", "tenants.a.b.mean_ns"];
         let good = [Cell::Whole(5), Cell::Whole(1), Cell::Real(0.5), Cell::Null, Cell::Whole(1 << 62), Cell::Whole(9)];
         let table = |row: &[Cell]| Table { columns: columns.map(String::from).to_vec(), rows: vec![row.to_vec()] };
-        assert_eq!(check(&table(&good), Kind::Series), "sound");
+        assert_eq!(check(&table(&good), TableKind::Series), "sound");
         let wrong = [
             (0, Cell::Real(-5.0)),
             (0, Cell::Null),
@@ -420,10 +422,10 @@ mod tests {
         for (at, cell) in wrong {
             let mut row = good.clone();
             row[at] = cell.clone();
-            let said = check(&table(&row), Kind::Series);
+            let said = check(&table(&row), TableKind::Series);
             assert!(said.contains(&format!("row 1: `{}` is ", columns[at])) && !said.contains('\u{1b}'), "{said}");
         }
-        let later = |starts: [u64; 2]| check(&of(&["start_ns"], &[&starts[..1], &starts[1..]]), Kind::Series);
+        let later = |starts: [u64; 2]| check(&of(&["start_ns"], &[&starts[..1], &starts[1..]]), TableKind::Series);
         assert_eq!((later([5, 6]).as_str(), later([5, 5]).contains("row 2: `start_ns` is 5")), ("sound", true));
     }
 

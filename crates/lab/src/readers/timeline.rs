@@ -34,7 +34,7 @@ pub struct Bar {
 
 /// Activity in a window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Timeline {
+pub struct Excerpt {
     /// Names of the rows: the slowest request, then buses and planes, those that it used first.
     pub rows: Vec<String>,
     /// How many rows are the request's and those of buses and planes that it used.
@@ -115,7 +115,7 @@ fn of_requests(track: u64) -> (bool, bool) {
 ///
 /// # Errors
 /// The file can't be read, or is no timeline.
-pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
+pub fn read(path: &Path, window: Option<Span>) -> Result<Excerpt> {
     let bytes = files::read("timeline", path, MOST_BYTES)?;
     let (mut slowest, mut last): (Option<Slice>, u64) = (None, 0);
     slices(&bytes, path, &mut |slice| {
@@ -126,7 +126,7 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
             slowest = Some(slice);
         }
     })?;
-    let Some(slowest) = slowest else { return Ok(Timeline::default()) };
+    let Some(slowest) = slowest else { return Ok(Excerpt::default()) };
     let margin = (slowest.to - slowest.from) / 10;
     let (mut from, mut to) = (slowest.from.saturating_sub(margin), slowest.to.saturating_add(margin));
     if let Some(window) = window {
@@ -163,7 +163,7 @@ pub fn read(path: &Path, window: Option<Span>) -> Result<Timeline> {
         let row = 1 + order.iter().position(|track| *track == slice.track).unwrap_or(0);
         Bar { row, from: slice.from.max(from), to: slice.to.min(to), class: slice.class, name: slice.name }
     }));
-    Ok(Timeline { rows, used_rows, bars, from, to, notes })
+    Ok(Excerpt { rows, used_rows, bars, from, to, notes })
 }
 
 #[cfg(test)]
@@ -172,7 +172,7 @@ mod tests {
     use crate::results::perfetto::{Trace, TrackEvent};
 
     /// A request from one time to another.
-    fn slice(from: u64, to: u64) -> std::result::Result<Timeline, String> {
+    fn slice(from: u64, to: u64) -> std::result::Result<Excerpt, String> {
         let packet = |kind: i32, at: u64| TracePacket {
             timestamp: Some(at),
             track_event: Some(TrackEvent { r#type: Some(kind), track_uuid: Some(1 << 32), ..TrackEvent::default() }),

@@ -9,15 +9,15 @@ use ssdlab_sim::units::{BlockId, PlaneId};
 
 use crate::error::Result;
 use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, Frame, Kind, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Frame, Place, Sheet};
 
-const COLUMNS: [(&str, Kind); 6] = [
-    ("plane", Kind::Number),
-    ("block", Kind::Number),
-    ("erases", Kind::Number),
-    ("valid_pages", Kind::Number),
-    ("written_pages", Kind::Number),
-    ("state", Kind::Word),
+const COLUMNS: [(&str, CellKind); 6] = [
+    ("plane", CellKind::Number),
+    ("block", CellKind::Number),
+    ("erases", CellKind::Number),
+    ("valid_pages", CellKind::Number),
+    ("written_pages", CellKind::Number),
+    ("state", CellKind::Word),
 ];
 
 /// One row per block at the end of the run, and their [`Spread`].
@@ -105,7 +105,7 @@ pub fn table(flash: &Flash, geometry: &Geometry) -> ssdlab_figures::figure::Tabl
 
 /// Blocks whose figure falls into a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bar {
+pub struct Bin {
     /// The least figure.
     pub from: u32,
     /// The greatest.
@@ -118,9 +118,9 @@ pub struct Bar {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Closed blocks by valid pages.
-    pub valid: Vec<Bar>,
+    pub valid: Vec<Bin>,
     /// All blocks by erases.
-    pub erases: Vec<Bar>,
+    pub erases: Vec<Bin>,
 }
 
 impl Spread {
@@ -140,13 +140,13 @@ impl Spread {
 const BARS: u32 = 10;
 
 /// Ranges of equal width from the least to the greatest value, and how many values fall into each.
-fn histogram(values: &[u32], least: u32, most: u32) -> Vec<Bar> {
+fn histogram(values: &[u32], least: u32, most: u32) -> Vec<Bin> {
     let width = (most - least + 1).div_ceil(BARS);
     let bar = |n: u32| {
         let from = least + n * width;
-        Bar { from, to: (from + width - 1).min(most), blocks: 0 }
+        Bin { from, to: (from + width - 1).min(most), blocks: 0 }
     };
-    let mut bars: Vec<Bar> = (0..(most - least + 1).div_ceil(width)).map(bar).collect();
+    let mut bars: Vec<Bin> = (0..(most - least + 1).div_ceil(width)).map(bar).collect();
     values.iter().for_each(|value| bars[((value - least) / width) as usize].blocks += 1);
     bars
 }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn bars_cover_the_range_and_count_each_value_once() {
-        let bar = |from, to, blocks| Bar { from, to, blocks };
+        let bar = |from, to, blocks| Bin { from, to, blocks };
         assert_eq!(histogram(&[0, 3, 3, 5], 0, 5).iter().map(|bar| bar.blocks).collect::<Vec<_>>(), [1, 0, 0, 2, 0, 1]);
         let wide = histogram(&[7, 9, 30], 7, 30);
         assert_eq!((wide.len(), wide[0], wide[7]), (8, bar(7, 9, 2), bar(28, 30, 1)));

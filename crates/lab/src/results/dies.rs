@@ -15,17 +15,17 @@ use crate::drive::Device;
 use crate::error::Result;
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::results::sheet::{Cell, CellKind, Sheet};
 
-const COLUMNS: [(&str, Kind); 8] = [
-    ("start_ns", Kind::Number),
-    ("die", Kind::Number),
-    ("host_ns", Kind::Number),
-    ("gc_ns", Kind::Number),
-    ("writeback_ns", Kind::Number),
-    ("reads", Kind::Number),
-    ("programs", Kind::Number),
-    ("erases", Kind::Number),
+const COLUMNS: [(&str, CellKind); 8] = [
+    ("start_ns", CellKind::Number),
+    ("die", CellKind::Number),
+    ("host_ns", CellKind::Number),
+    ("gc_ns", CellKind::Number),
+    ("writeback_ns", CellKind::Number),
+    ("reads", CellKind::Number),
+    ("programs", CellKind::Number),
+    ("erases", CellKind::Number),
 ];
 
 /// One row per window and die, in a file beside that of a series. It observes what [`WindowRows`] samples, so both are in the list.

@@ -11,17 +11,17 @@ use crate::drive::Device;
 use crate::error::Result;
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 
 /// Columns before the causes.
-pub const COLUMNS: [(&str, Kind); 7] = [
-    ("measure", Kind::Word),
-    ("op", Kind::Word),
-    ("lower_ns", Kind::Number),
-    ("upper_ns", Kind::Number),
-    ("count", Kind::Number),
-    ("sum_ns", Kind::Maybe),
-    ("largest_ns", Kind::Number),
+pub const COLUMNS: [(&str, CellKind); 7] = [
+    ("measure", CellKind::Word),
+    ("op", CellKind::Word),
+    ("lower_ns", CellKind::Number),
+    ("upper_ns", CellKind::Number),
+    ("count", CellKind::Number),
+    ("sum_ns", CellKind::Maybe),
+    ("largest_ns", CellKind::Number),
 ];
 
 /// One row per bucket of latencies and waits, with sums of causes.
@@ -124,8 +124,8 @@ impl Histograms {
 /// As [`Sheet::begin`].
 pub fn create(place: &Place, extras: &[Extra]) -> Result<Sheet> {
     let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
-    let causes = causes.map(|name| (name, Kind::Maybe));
-    let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
+    let causes = causes.map(|name| (name, CellKind::Maybe));
+    let columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).collect();
     Sheet::begin(BucketRows::NAME, place, &columns)
 }
 

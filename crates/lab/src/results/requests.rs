@@ -12,18 +12,18 @@ use crate::drive::Device;
 use crate::error::Result;
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, Frame, Kind, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Frame, Place, Sheet};
 
 /// Columns before the causes.
-pub const COLUMNS: [(&str, Kind); 8] = [
-    ("request", Kind::Number),
-    ("arrival_ns", Kind::Number),
-    ("op", Kind::Word),
-    ("offset", Kind::Number),
-    ("bytes", Kind::Number),
-    ("start_ns", Kind::Maybe),
-    ("completion_ns", Kind::Number),
-    ("latency_ns", Kind::Number),
+pub const COLUMNS: [(&str, CellKind); 8] = [
+    ("request", CellKind::Number),
+    ("arrival_ns", CellKind::Number),
+    ("op", CellKind::Word),
+    ("offset", CellKind::Number),
+    ("bytes", CellKind::Number),
+    ("start_ns", CellKind::Maybe),
+    ("completion_ns", CellKind::Number),
+    ("latency_ns", CellKind::Number),
 ];
 
 /// Most rows of [`SlowestRows`].
@@ -111,9 +111,9 @@ impl Table {
     /// Begins a table, with columns for causes of optional features that the device has.
     fn begin(place: &Place, extras: &[Extra], tenants: &[String]) -> Result<Table> {
         let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
-        let causes = causes.map(|name| (name, Kind::Number));
-        let tenant = (!tenants.is_empty()).then_some(("tenant", Kind::Word));
-        let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(tenant).collect();
+        let causes = causes.map(|name| (name, CellKind::Number));
+        let tenant = (!tenants.is_empty()).then_some(("tenant", CellKind::Word));
+        let columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).chain(tenant).collect();
         let sheet = Sheet::begin(RequestRows::NAME, place, &columns)?;
         Ok(Table { sheet, extras: extras.to_vec(), tenants: tenants.to_vec() })
     }

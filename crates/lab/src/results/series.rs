@@ -16,33 +16,33 @@ use crate::drive::Device;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, Kind, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Place, Sheet};
 use crate::text::count;
 
 /// Columns before the causes.
-const COLUMNS: [(&str, Kind); 21] = [
-    ("start_ns", Kind::Number),
-    ("requests", Kind::Number),
-    ("reads", Kind::Number),
-    ("writes", Kind::Number),
-    ("warmup", Kind::Number),
-    ("iops", Kind::Decimal),
-    ("read_mean_ns", Kind::Maybe),
-    ("read_p99_ns", Kind::Maybe),
-    ("write_mean_ns", Kind::Maybe),
-    ("write_p99_ns", Kind::Maybe),
-    ("all_mean_ns", Kind::Maybe),
-    ("all_p99_ns", Kind::Maybe),
-    ("pending", Kind::Number),
-    ("flash_reads_host", Kind::Number),
-    ("flash_reads_gc", Kind::Number),
-    ("flash_programs_host", Kind::Number),
-    ("flash_programs_gc", Kind::Number),
+const COLUMNS: [(&str, CellKind); 21] = [
+    ("start_ns", CellKind::Number),
+    ("requests", CellKind::Number),
+    ("reads", CellKind::Number),
+    ("writes", CellKind::Number),
+    ("warmup", CellKind::Number),
+    ("iops", CellKind::Decimal),
+    ("read_mean_ns", CellKind::Maybe),
+    ("read_p99_ns", CellKind::Maybe),
+    ("write_mean_ns", CellKind::Maybe),
+    ("write_p99_ns", CellKind::Maybe),
+    ("all_mean_ns", CellKind::Maybe),
+    ("all_p99_ns", CellKind::Maybe),
+    ("pending", CellKind::Number),
+    ("flash_reads_host", CellKind::Number),
+    ("flash_reads_gc", CellKind::Number),
+    ("flash_programs_host", CellKind::Number),
+    ("flash_programs_gc", CellKind::Number),
     // Both count GC only.
-    ("flash_copybacks", Kind::Number),
-    ("flash_erases", Kind::Number),
-    ("collections", Kind::Number),
-    ("free_pages", Kind::Number),
+    ("flash_copybacks", CellKind::Number),
+    ("flash_erases", CellKind::Number),
+    ("collections", CellKind::Number),
+    ("free_pages", CellKind::Number),
 ];
 
 /// Limit on rows: shorter windows are a mistake.
@@ -105,12 +105,12 @@ struct OfTenant {
 }
 
 /// Columns of a tenant, after `tenants.NAME.`.
-const OF_TENANT: [(&str, Kind); 5] = [
-    ("requests", Kind::Number),
-    ("iops", Kind::Decimal),
-    ("bytes", Kind::Number),
-    ("mean_ns", Kind::Maybe),
-    ("p99_ns", Kind::Maybe),
+const OF_TENANT: [(&str, CellKind); 5] = [
+    ("requests", CellKind::Number),
+    ("iops", CellKind::Decimal),
+    ("bytes", CellKind::Number),
+    ("mean_ns", CellKind::Maybe),
+    ("p99_ns", CellKind::Maybe),
 ];
 
 impl Series {
@@ -123,16 +123,16 @@ impl Series {
             return Err(Error::usage("--window 0ns: a window must have a length").help("for example --window 100ms"));
         }
         let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
-        let causes = causes.map(|name| (name, Kind::Maybe));
+        let causes = causes.map(|name| (name, CellKind::Maybe));
         // Paper B's sums of causes (its Fig. 3).
-        let terms = Terms::default().columns().map(|(name, _)| (name, Kind::Maybe));
+        let terms = Terms::default().columns().map(|(name, _)| (name, CellKind::Maybe));
         // Work of optional features.
         let caches = extras.contains(&Extra::Cache);
-        let work = [("flash_reads_cache", Kind::Number), ("flash_programs_cache", Kind::Number)];
+        let work = [("flash_reads_cache", CellKind::Number), ("flash_programs_cache", CellKind::Number)];
         let work = work.into_iter().filter(|_| caches);
         let of = |name: &String| OF_TENANT.map(|(column, kind)| (format!("tenants.{name}.{column}"), kind));
-        let own: Vec<(String, Kind)> = tenants.iter().flat_map(of).collect();
-        let mut columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
+        let own: Vec<(String, CellKind)> = tenants.iter().flat_map(of).collect();
+        let mut columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
         columns.extend(own.iter().map(|(name, kind)| (name.as_str(), *kind)));
         Ok(Series {
             sheet: Sheet::begin(WindowRows::NAME, place, &columns)?,

@@ -101,7 +101,7 @@ impl Product for Activity {
 }
 
 /// A complete timeline.
-pub enum Ended {
+pub enum Drawn {
     /// A file, not visible yet.
     File(Finished),
     /// The records.
@@ -174,8 +174,8 @@ impl Timeline {
     pub fn finish_pair([one, two]: [Timeline; 2]) -> Result<Finished> {
         drop(one);
         match two.finish()? {
-            Ended::File(file) => Ok(file),
-            Ended::Chart(_) => unreachable!("a pair is in a file"),
+            Drawn::File(file) => Ok(file),
+            Drawn::Chart(_) => unreachable!("a pair is in a file"),
         }
     }
 
@@ -256,13 +256,13 @@ impl Timeline {
     ///
     /// # Errors
     /// The file system takes no more.
-    pub fn finish(self) -> Result<Ended> {
+    pub fn finish(self) -> Result<Drawn> {
         match self.form {
             Form::File(file) => {
                 let output = Arc::into_inner(file.output).expect("the only timeline that is left of the file");
-                Ok(Ended::File(output.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?))
+                Ok(Drawn::File(output.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?))
             }
-            Form::Chart(chart) => Ok(Ended::Chart(chart)),
+            Form::Chart(chart) => Ok(Drawn::Chart(chart)),
         }
     }
 }
@@ -286,8 +286,8 @@ impl Recorder for Timeline {
 
     fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
         match Timeline::finish(*self)? {
-            Ended::File(file) => end.put(Activity::NAME, file),
-            Ended::Chart(chart) => end.give(chart),
+            Drawn::File(file) => end.put(Activity::NAME, file),
+            Drawn::Chart(chart) => end.give(chart),
         }
         Ok(())
     }

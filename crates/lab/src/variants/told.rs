@@ -1,7 +1,7 @@
 //! Figures of variants as text, for tables and pages.
 
 use crate::text::{count, duration, plural, rate};
-use crate::variants::figures::{Figure, Unit, Verdict};
+use crate::variants::figures::{Effect, Figure, Unit};
 use crate::variants::student::half_width;
 
 /// A value of a measure.
@@ -35,8 +35,8 @@ pub fn beside(figure: &Figure) -> String {
     let interval = figure.interval.map_or(String::new(), |(low, high)| format!(" ({}..{})", factor(low), factor(high)));
     let ratio = format!("{}x", factor(ratio));
     match figure.verdict() {
-        Verdict::Same => "1x".into(),
-        Verdict::NotShown => format!("~{ratio}{interval}"),
+        Effect::Same => "1x".into(),
+        Effect::NotShown => format!("~{ratio}{interval}"),
         _ => format!("{ratio}{interval}{}", if figure.stands() { "*" } else { "" }),
     }
 }
@@ -50,7 +50,7 @@ pub fn own_interval(figure: &Figure, unit: Unit) -> String {
 pub fn legend<'f>(figures: impl Iterator<Item = &'f Figure>) -> String {
     let mut text = "± half the 95 % confidence interval (Student's t) of the first variant's own mean; the others have ratios to it, the geometric mean of the ratios seed by seed with its 95 % interval (Student's t of the logarithms); ~ no difference shown: the interval includes 1".to_string();
     let without =
-        |figure: &Figure| figure.chance.is_some() && figure.interval.is_none() && figure.verdict() != Verdict::Same;
+        |figure: &Figure| figure.chance.is_some() && figure.interval.is_none() && figure.verdict() != Effect::Same;
     if { figures }.any(without) {
         text.push_str("; a ratio without interval is one of means: a seed has the value 0, which has no logarithm, so the difference was tested");
     }
@@ -62,7 +62,7 @@ pub fn tests<'f>(figures: impl Iterator<Item = &'f Figure>) -> Option<String> {
     let (mut all, mut shown, mut stand) = (0u64, 0u64, 0u64);
     for figure in figures.filter(|figure| figure.discovery.is_some()) {
         all += 1;
-        shown += u64::from(matches!(figure.verdict(), Verdict::Lower | Verdict::Higher));
+        shown += u64::from(matches!(figure.verdict(), Effect::Lower | Effect::Higher));
         stand += u64::from(figure.stands());
     }
     (all > 0).then(|| {

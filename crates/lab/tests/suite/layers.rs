@@ -1,5 +1,5 @@
 //! Crates that share this one import each other as their manifests say, which Cargo checks. Within a crate no files import each other
-//! in a circle.
+//! in a circle, and a name has one meaning.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,15 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The paths that a source names as `crate::path` or `super::path`, but in its tests and comments.
-fn named(text: &str) -> impl Iterator<Item = &str> {
+/// A source without its tests and comments, which stand in lines of their own.
+fn code(text: &str) -> impl Iterator<Item = &str> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    lines.flat_map(|line| {
+    code.lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+/// The paths that a source names as `crate::path` or `super::path`.
+fn named(text: &str) -> impl Iterator<Item = &str> {
+    code(text).flat_map(|line| {
         let starts = line.match_indices("crate::").chain(line.match_indices("super::"));
         starts.map(|(start, _)| {
             let rest = &line[start..];
@@ -104,4 +108,36 @@ fn a_circle_is_found() {
     };
     assert_eq!(circle(&imports(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &["c"])])), None);
     assert_eq!(circle(&imports(&[("a", &["b"]), ("b", &["c"]), ("c", &["d", "b"]), ("d", &[])])), Some(vec!["b", "c"]));
+}
+
+/// The type that a line defines.
+fn defined(line: &str) -> Option<&str> {
+    let mut words = line.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    let first = words.find(|word| !matches!(*word, "pub" | "crate" | "super" | "in"))?;
+    if matches!(first, "struct" | "enum") { words.next() } else { None }
+}
+
+#[test]
+fn a_type_has_a_name_of_its_own_in_its_crate() {
+    assert_eq!(
+        ["pub struct A;", "    pub(super) enum B<T> {", "let structure = C { };", "struct D(u8);"].map(defined),
+        [Some("A"), Some("B"), None, Some("D")]
+    );
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in CRATES.into_iter().chain(["disk", "memory", "python"]) {
+        let mut known: BTreeMap<String, PathBuf> = BTreeMap::new();
+        for file in sources(&crates.join(name).join("src")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            for own in code(&text).filter_map(defined) {
+                let before = known.insert(own.to_string(), file.clone()).filter(|other| *other != file);
+                assert_eq!(
+                    before,
+                    None,
+                    "{own} is also in {}: one of them needs a name that says more",
+                    file.display()
+                );
+            }
+        }
+        assert!(!known.is_empty(), "{name}: no types are found");
+    }
 }

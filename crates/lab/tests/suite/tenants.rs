@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::Value;
-use ssdlab_lab::input::{Origin, Place, Requests, Tenant};
+use ssdlab_lab::input::{Origin, Region, Requests, Tenant};
 use ssdlab_lab::results::requests::{RequestRows, SlowestRows};
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::run::{How, Outputs};
@@ -191,7 +191,7 @@ fn a_text_reads_back_and_a_wrong_one_says_what_is_wrong() {
         assert_eq!(Tenant::parse(text).unwrap().text(), text);
     }
     let tenant = Tenant::parse(texts[1]).unwrap();
-    assert_eq!(tenant.place, Place::Range(4096, Some(8192)));
+    assert_eq!(tenant.place, Region::Range(4096, Some(8192)));
     assert_eq!(tenant.requests.reading.format, "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes");
     for (text, what) in [
         ("db", "no `=`"),

@@ -6,7 +6,7 @@ use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Sou
 use crate::charts::parts::Wanted;
 use crate::inputs::Inputs;
 use ssdlab_lab::text::plural;
-use ssdlab_lab::variants::figures::{Figure as Measured, METRICS, Metric, Verdict, best, of_json};
+use ssdlab_lab::variants::figures::{Effect, Figure as Measured, METRICS, Metric, best, of_json};
 use ssdlab_lab::variants::told::{beside, cell, factor, legend, own_interval, tests};
 
 /// Points of a series.
@@ -36,15 +36,15 @@ fn printed() -> Vec<usize> {
 }
 
 /// Verdicts in the order of the legend: their styles, and their names there.
-const VERDICTS: [(Verdict, &str, &str); 4] = [
-    (Verdict::Lower, "lower", "lower"),
-    (Verdict::Higher, "higher", "higher"),
-    (Verdict::NotShown, "open", "~ no difference shown: the interval includes 1"),
-    (Verdict::Same, "same", "the same"),
+const VERDICTS: [(Effect, &str, &str); 4] = [
+    (Effect::Lower, "lower", "lower"),
+    (Effect::Higher, "higher", "higher"),
+    (Effect::NotShown, "open", "~ no difference shown: the interval includes 1"),
+    (Effect::Same, "same", "the same"),
 ];
 
 /// A verdict as files have it.
-fn word(verdict: Verdict) -> Cell {
+fn word(verdict: Effect) -> Cell {
     serde_json::to_value(verdict).ok().and_then(|word| word.as_str().map(Cell::from)).unwrap_or(Cell::Null)
 }
 
@@ -74,7 +74,7 @@ fn panel(name: String, measured: &[(&Metric, &Measured)]) -> Panel {
         }
         labels.points.push(vec![figure.interval.map_or(ratio, |(_, high)| high.max(ratio)), row]);
         let mark = if figure.stands() { "*" } else { "" };
-        let open = if verdict == Verdict::NotShown { "~" } else { "" };
+        let open = if verdict == Effect::NotShown { "~" } else { "" };
         labels.labels.push(format!("{open}{}x{mark}", factor(ratio)));
     }
     let one = Series {
@@ -230,7 +230,7 @@ pub fn comparison_notes(compare: &Value) -> Vec<String> {
 fn column(place: usize, by_variant: &[Vec<Option<Measured>>]) -> Vec<String> {
     let unit = METRICS[place].unit;
     let figures: Vec<Option<&Measured>> = by_variant.iter().map(|figures| figures[place].as_ref()).collect();
-    let means: Vec<Option<(f64, Verdict)>> =
+    let means: Vec<Option<(f64, Effect)>> =
         figures.iter().map(|figure| figure.map(|figure| (figure.mean, figure.verdict()))).collect();
     let best = best(unit, &means);
     let told = |(i, figure): (usize, &Option<&Measured>)| {

@@ -365,7 +365,8 @@ fn an_explanation_and_a_what_if_belong_to_the_run_beside_them() {
         let why =
             explain::explain(&settings, &requests, How::default(), &wish, &mut (), &mut |_| Box::new(())).unwrap();
         let rows = explain::explain_rows(&path(name).join("requests.csv"), wish.at).unwrap();
-        let future = what_if(&settings, &requests, How::default(), &whatif::Wish::default(), None, &mut ()).unwrap();
+        let future =
+            what_if(&settings, &requests, How::default(), &whatif::Question::default(), None, &mut ()).unwrap();
         let [why, rows, future] = [("why", why.json()), ("rows", rows.json()), ("future", future.json())]
             .map(|(kind, text)| save(&format!("{name}-{kind}"), text));
         all.push([files[0].clone(), files[1].clone(), why, rows, future]);

@@ -77,7 +77,7 @@ pub enum By {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct FleetFile {
     #[serde(rename = "schema")]
     _schema: String,
     name: String,
@@ -196,7 +196,7 @@ impl Fleet {
 
     fn of(text: Text, table: Table, scans: Arc<Scans>) -> Result<Fleet> {
         check_schema(&text, &table, SCHEMA)?;
-        let file: File = text.read(table)?;
+        let file: FleetFile = text.read(table)?;
         check_name(&text, &file.name)?;
         let axes = axes(&text, &file.axes)?;
         if let Some(axis) = axes.iter().find(|axis| [VOLUME, "trace", "workload"].contains(&&*axis.key)) {

@@ -29,7 +29,7 @@ pub const QUANTILES: [(&str, Quantile); 5] = [
 
 /// A share of some volumes with its 95 % interval (Wilson).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
+pub struct Proportion {
     /// The share.
     pub share: f64,
     /// The lower end.
@@ -40,9 +40,9 @@ pub struct Share {
     pub of: u64,
 }
 
-impl Share {
+impl Proportion {
     /// `part` of `of`; none of nothing.
-    pub fn new(part: u64, of: u64) -> Option<Share> {
+    pub fn new(part: u64, of: u64) -> Option<Proportion> {
         if of == 0 {
             return None;
         }
@@ -54,7 +54,7 @@ impl Share {
         let (low, high) = ((middle - half).max(0.0), (middle + half).min(1.0));
         // The ends are exact where all volumes agree.
         let (low, high) = (if part == 0 { 0.0 } else { low }, if part == of { 1.0 } else { high });
-        Some(Share { share, low, high, of })
+        Some(Proportion { share, low, high, of })
     }
 }
 
@@ -106,7 +106,7 @@ pub struct Group {
     /// By measure: its quantiles over volumes.
     pub quantiles: Vec<Vec<Option<f64>>>,
     /// By measure: the share of volumes for which this variant is better than the reference; none for the reference itself.
-    pub better: Vec<Option<Share>>,
+    pub better: Vec<Option<Proportion>>,
     /// The slowest requests; none if they are not wanted.
     pub slowest: Vec<Slow>,
 }
@@ -367,7 +367,7 @@ fn compare(fleet: &Fleet, points: &Points, book: &Book<'_>, groups: &mut [Group]
                 true => own > other,
                 false => own < other,
             });
-            group.better[measure] = Share::new(wins.count() as u64, own.len() as u64);
+            group.better[measure] = Proportion::new(wins.count() as u64, own.len() as u64);
         }
     }
 }
@@ -384,11 +384,11 @@ mod tests {
 
     #[test]
     fn shares_have_wilson_intervals() {
-        let share = Share::new(8, 10).unwrap();
+        let share = Proportion::new(8, 10).unwrap();
         assert!((share.low - 0.490_162).abs() < 1e-5 && (share.high - 0.943_318).abs() < 1e-5, "{share:?}");
-        let none = Share::new(0, 10).unwrap();
+        let none = Proportion::new(0, 10).unwrap();
         assert!(none.low == 0.0 && (none.high - 0.277_533).abs() < 1e-5, "{none:?}");
-        assert_eq!(Share::new(10, 10).unwrap().high, 1.0);
-        assert_eq!(Share::new(0, 0), None);
+        assert_eq!(Proportion::new(10, 10).unwrap().high, 1.0);
+        assert_eq!(Proportion::new(0, 0), None);
     }
 }

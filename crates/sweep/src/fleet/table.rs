@@ -2,13 +2,13 @@
 
 use serde_json::Value as Json;
 
-use crate::fleet::reduce::{Group, Name, QUANTILES, Share};
+use crate::fleet::reduce::{Group, Name, Proportion, QUANTILES};
 use crate::fleet::{By, Fleet};
 use crate::merge::slowest::causes;
 use crate::plan::words_of;
 use crate::points::Points;
 use ssdlab_lab::error::Result;
-use ssdlab_lab::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use ssdlab_lab::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 
 /// Figures of a distribution, as in summaries.
 const FIGURES: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"];
@@ -23,16 +23,16 @@ const SUMS: [(&str, &str); 4] = [
 const RESOURCES: [&str; 2] = ["die", "channel"];
 
 /// The columns that name a group: what it is grouped by, and the axes of its variant.
-fn named(fleet: &Fleet, points: &Points) -> Vec<(String, Kind)> {
+fn named(fleet: &Fleet, points: &Points) -> Vec<(String, CellKind)> {
     let mut columns = Vec::new();
     for by in &fleet.reduce.by {
         match by {
             By::Variant => {
-                columns.push(("variant".into(), Kind::Text));
-                columns.extend(points.study.axes[1..].iter().map(|axis| (axis.label.clone(), Kind::Text)));
+                columns.push(("variant".into(), CellKind::Text));
+                columns.extend(points.study.axes[1..].iter().map(|axis| (axis.label.clone(), CellKind::Text)));
             }
-            By::Class => columns.push(("class".into(), Kind::MaybeText)),
-            By::Volume => columns.push(("volume".into(), Kind::Text)),
+            By::Class => columns.push(("class".into(), CellKind::MaybeText)),
+            By::Volume => columns.push(("volume".into(), CellKind::Text)),
         }
     }
     columns
@@ -55,9 +55,9 @@ fn names(fleet: &Fleet, points: &Points, group: &Group) -> Vec<Option<String>> {
     names
 }
 
-fn cells<'n>(columns: &[(String, Kind)], names: &'n [Option<String>]) -> Vec<Cell<'n>> {
-    let cell = |((_, kind), name): (&(String, Kind), &'n Option<String>)| match kind {
-        Kind::MaybeText => Cell::MaybeText(name.as_deref()),
+fn cells<'n>(columns: &[(String, CellKind)], names: &'n [Option<String>]) -> Vec<Cell<'n>> {
+    let cell = |((_, kind), name): (&(String, CellKind), &'n Option<String>)| match kind {
+        CellKind::MaybeText => Cell::MaybeText(name.as_deref()),
         _ => Cell::Text(name.as_deref().unwrap_or_default()),
     };
     columns.iter().zip(names).map(cell).collect()
@@ -71,23 +71,23 @@ pub fn write(fleet: &Fleet, points: &Points, groups: &[Group], place: &Place) ->
     let named = named(fleet, points);
     let mut columns = named.clone();
     let counts = ["volumes", "runs", "done", "refused", "failed", "left"];
-    columns.extend(counts.map(|name| (name.into(), Kind::Number)));
-    columns.extend(SUMS.map(|(name, _)| (name.into(), Kind::Maybe)));
+    columns.extend(counts.map(|name| (name.into(), CellKind::Number)));
+    columns.extend(SUMS.map(|(name, _)| (name.into(), CellKind::Maybe)));
     for op in OPS {
-        let kind = |figure: &str| if figure == "mean" { Kind::Real } else { Kind::Maybe };
+        let kind = |figure: &str| if figure == "mean" { CellKind::Real } else { CellKind::Maybe };
         columns.extend(FIGURES.map(|figure| (format!("latency_ns.{op}.{figure}"), kind(figure))));
     }
-    columns.extend(OPS.map(|op| (format!("waiting_ns.{op}.mean"), Kind::Real)));
-    columns.extend(["write_amplification", "write_amplification_bytes"].map(|name| (name.into(), Kind::Real)));
-    columns.extend(RESOURCES.map(|name| (format!("utilisation.{name}"), Kind::Real)));
+    columns.extend(OPS.map(|op| (format!("waiting_ns.{op}.mean"), CellKind::Real)));
+    columns.extend(["write_amplification", "write_amplification_bytes"].map(|name| (name.into(), CellKind::Real)));
+    columns.extend(RESOURCES.map(|name| (format!("utilisation.{name}"), CellKind::Real)));
     for measure in &fleet.reduce.measures {
-        columns.extend(QUANTILES.map(|(quantile, _)| (format!("volumes.{measure}.{quantile}"), Kind::Real)));
+        columns.extend(QUANTILES.map(|(quantile, _)| (format!("volumes.{measure}.{quantile}"), CellKind::Real)));
     }
     for measure in &fleet.reduce.measures {
-        columns.extend(["", ".low", ".high"].map(|end| (format!("better.{measure}{end}"), Kind::Real)));
-        columns.push((format!("better.{measure}.volumes"), Kind::Maybe));
+        columns.extend(["", ".low", ".high"].map(|end| (format!("better.{measure}{end}"), CellKind::Real)));
+        columns.push((format!("better.{measure}.volumes"), CellKind::Maybe));
     }
-    let list: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+    let list: Vec<(&str, CellKind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
     let mut sheet = Sheet::begin("-o", place, &list)?;
     for group in groups {
         let names = names(fleet, points, group);
@@ -118,7 +118,7 @@ fn figures(group: &Group) -> Vec<Cell<'_>> {
     cells.extend(RESOURCES.map(|name| Cell::Real(group.utilisation.get(name).copied())));
     cells.extend(group.quantiles.iter().flatten().map(|value| Cell::Real(*value)));
     for better in &group.better {
-        let of = |part: fn(&Share) -> f64| Cell::Real(better.as_ref().map(part));
+        let of = |part: fn(&Proportion) -> f64| Cell::Real(better.as_ref().map(part));
         cells.extend([of(|share| share.share), of(|share| share.low), of(|share| share.high)]);
         cells.push(Cell::Maybe(better.map(|share| share.of)));
     }
@@ -136,18 +136,18 @@ pub fn slowest(fleet: &Fleet, points: &Points, groups: &[Group], place: &Place) 
     own.iter().for_each(|at| drop(named.remove(*at)));
     let mut columns = named.clone();
     let fixed = [
-        ("rank", Kind::Number),
-        ("volume", Kind::Text),
-        ("request", Kind::Number),
-        ("op", Kind::Text),
-        ("arrival_ns", Kind::Number),
-        ("offset", Kind::Number),
-        ("bytes", Kind::Number),
-        ("latency_ns", Kind::Number),
+        ("rank", CellKind::Number),
+        ("volume", CellKind::Text),
+        ("request", CellKind::Number),
+        ("op", CellKind::Text),
+        ("arrival_ns", CellKind::Number),
+        ("offset", CellKind::Number),
+        ("bytes", CellKind::Number),
+        ("latency_ns", CellKind::Number),
     ];
     columns.extend(fixed.map(|(name, kind)| (name.into(), kind)));
-    columns.extend(causes().map(|name| (name.into(), Kind::Number)));
-    let list: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+    columns.extend(causes().map(|name| (name.into(), CellKind::Number)));
+    let list: Vec<(&str, CellKind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
     let mut sheet = Sheet::begin("--slowest", place, &list)?;
     for group in groups {
         let mut names = names(fleet, points, group);

@@ -10,7 +10,7 @@ use toml::Value;
 use crate::fleet::fit::{MILLION, Need, touched_bytes, with_headroom};
 use crate::fleet::scan::{Look, PAGE_BYTES, Scanned, Scans};
 use crate::parallel;
-use crate::study::{Input, found};
+use crate::study::{InputSection, found};
 use crate::text::Text;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::{directory, read_text};
@@ -84,8 +84,8 @@ pub struct LeftOut {
 
 impl VolumesFile {
     /// The options of the readers and of replay.
-    pub(super) fn input(&self) -> Input {
-        Input {
+    pub(super) fn input(&self) -> InputSection {
+        InputSection {
             limit: self.limit,
             loops: self.loops,
             time_scale: self.time_scale.clone(),
@@ -98,7 +98,7 @@ impl VolumesFile {
             within_second: self.within_second.clone(),
             max_request: self.max_request,
             count_only: self.count_only,
-            ..Input::default()
+            ..InputSection::default()
         }
     }
 

@@ -35,7 +35,7 @@ pub(crate) enum Several {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Input {
+pub(crate) struct InputSection {
     pub workload: Option<String>,
     pub workloads: Option<Vec<String>>,
     pub tenants: Option<Vec<String>>,
@@ -85,7 +85,7 @@ impl Base {
     }
 }
 
-impl Input {
+impl InputSection {
     /// The requests; several workloads or traces become the first axis.
     pub(super) fn requests(self, text: &Text, axes: &mut Vec<Axis>) -> Result<(Requests, bool)> {
         let several = matches!(self.traces, Several::One(_) | Several::Many(_));

@@ -26,7 +26,7 @@ pub use chosen::flat;
 pub(crate) use design::DesignFile;
 use design::{Kind, listed_axes};
 use input::whole;
-pub(crate) use input::{Base, Input, found, origin};
+pub(crate) use input::{Base, InputSection, found, origin};
 pub use repeat::{Limits, Repeat, Until, duration_ns};
 pub(crate) use repeat::{LimitsFile, RepeatFile};
 
@@ -36,14 +36,14 @@ pub const SCHEMA: &str = "ssdlab.study/1";
 pub const FLEET: &str = "ssdlab.fleet/1";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct StudyFile {
     #[serde(rename = "schema")]
     _schema: String,
     name: String,
     #[serde(default)]
     base: Base,
     #[serde(default)]
-    input: Input,
+    input: InputSection,
     #[serde(default)]
     axes: Table,
     #[serde(default)]
@@ -111,7 +111,7 @@ impl Study {
         if let Some(Value::Table(input)) = table.get("input") {
             whole(&text, input)?;
         }
-        let file: File = text.read(table)?;
+        let file: StudyFile = text.read(table)?;
         check_name(&text, &file.name)?;
         let base = file.base.sources(&text, "base");
         let mut axes = axes(&text, &file.axes)?;
@@ -120,7 +120,7 @@ impl Study {
         if axes.is_empty() && matches!(file.design.kind, Kind::List) {
             axes = listed_axes(&text, &file.design)?;
         }
-        let File { design, repeat, limits, baseline, .. } = file;
+        let StudyFile { design, repeat, limits, baseline, .. } = file;
         Study::assemble(file.name, text, base, requests, count_only, axes, Space { design, repeat, limits, baseline })
     }
 
