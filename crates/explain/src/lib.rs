@@ -12,7 +12,7 @@
 //! | What if something had not happened? | [`whatif`] |
 
 pub mod at;
-mod explained;
+mod explanation;
 pub mod json;
 pub mod method;
 pub mod patterns;
@@ -41,7 +41,7 @@ use ssdlab_sim::report::Summary;
 use ssdlab_trace::LbaPolicy;
 
 use at::At;
-pub use explained::Explained;
+pub use explanation::Explained;
 use method::find;
 use records::Records;
 use tries::{Candidate, Refused, Tried, Tries};

@@ -5,7 +5,7 @@ use ssdlab_lab::text::{clock, count, duration, percent};
 use ssdlab_sim::blame::Cause;
 
 use crate::at::At;
-use crate::explained::Explained;
+use crate::explanation::Explained;
 use crate::method::Findings;
 use crate::patterns::Pattern;
 use crate::records::{Reason, Record};

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
 
-use crate::told::{Told, by_cause, stacked};
+use crate::analysis::{Analysis, by_cause, stacked};
 use ssdlab_lab::readers::json::{self, number, text};
 use ssdlab_lab::text::{clock, count, duration, percent};
 
@@ -32,10 +32,10 @@ pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
 }
 
 /// What the page says of it.
-pub fn told(value: &Value) -> Told {
+pub fn told(value: &Value) -> Analysis {
     let of = |place: &str| number(value, place).unwrap_or(0.0);
     let (at, tail) = (text(value, "/at"), of("/count"));
-    let mut told = Told { said: vec![text(value, "/verdict").into()], ..Told::default() };
+    let mut told = Analysis { said: vec![text(value, "/verdict").into()], ..Analysis::default() };
     let from = number(value, "/threshold_ns").map_or(String::new(), |ns| format!(", from {} on", duration(ns)));
     told.said.push(format!(
         "{at}: {}; {} of {} requests{from}. The middle of all takes {}.",

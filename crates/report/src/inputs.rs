@@ -8,8 +8,8 @@ use serde_json::Value;
 use ssdlab_figures::escape;
 use ssdlab_figures::figure::{Source, Table};
 
+use crate::die_work::DieWork;
 use crate::sweep::{self, Sweep};
-use crate::worked::Worked;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files;
 use ssdlab_lab::readers::causes::{self, Sums};
@@ -338,7 +338,7 @@ impl Run {
 /// Checks that what dies did is what the summary counts of it.
 fn dies_fit(dies: &Table, summary: &Value, refuse: &dyn Fn(&str, &str, &str) -> Result<()>) -> Result<()> {
     let planes = sound::device(summary).map_or(0, |[planes, ..]| planes as u64);
-    let Worked { reads, programs, erases } = Worked::of(summary, planes).unwrap_or(Worked::NONE);
+    let DieWork { reads, programs, erases } = DieWork::of(summary, planes).unwrap_or(DieWork::NONE);
     for (name, expected) in [("reads", reads), ("programs", programs), ("erases", erases)] {
         let own = Columns(dies).total(name).unwrap_or(0);
         if !u64::try_from(own).is_ok_and(|own| expected.contains(&own)) {

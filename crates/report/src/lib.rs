@@ -5,14 +5,14 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 
+pub mod analysis;
 pub mod charts;
 pub mod design;
+pub mod die_work;
 pub mod explain;
 pub mod inputs;
 pub mod page;
 pub mod product;
 pub mod rank;
 pub mod sweep;
-pub mod told;
 pub mod whatif;
-pub mod worked;

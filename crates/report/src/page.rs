@@ -14,11 +14,11 @@ use ssdlab_figures::figure::{Cell, Figure, Table};
 use ssdlab_figures::palette::{self, DARK, LIGHT, Pattern};
 use ssdlab_figures::svg::{Look, draw};
 
+use crate::analysis::Analysis;
 use crate::charts::{self, Shown};
 use crate::explain;
 use crate::inputs::Inputs;
 use crate::sweep::{State, Sweep};
-use crate::told::Told;
 use crate::whatif;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::{clip, nearest};
@@ -624,7 +624,7 @@ fn verdict(out: &mut String, inputs: &Inputs) -> Option<()> {
 }
 
 /// The sentences and tables of an analysis; its figures follow.
-fn told(out: &mut String, told: Told) -> Vec<Figure> {
+fn told(out: &mut String, told: Analysis) -> Vec<Figure> {
     for (i, said) in told.said.iter().enumerate() {
         let class = if i == 0 { " class=\"lead\"" } else { "" };
         let _ = write!(out, "<p{class}>{}</p>", html(&long(said)));

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
 
-use crate::told::{Told, by_cause, stacked};
+use crate::analysis::{Analysis, by_cause, stacked};
 use ssdlab_lab::readers::json::{self, number, text};
 use ssdlab_lab::readers::words::postponed;
 use ssdlab_lab::text::{clock, count, duration};
@@ -43,7 +43,7 @@ pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
 }
 
 /// What the page says of it.
-pub fn told(value: &Value) -> Told {
+pub fn told(value: &Value) -> Analysis {
     let names = |field: &str, lead: &str| {
         list(value, field).iter().filter_map(Value::as_str).map(|one| format!("{lead}{one}")).collect::<Vec<_>>()
     };
@@ -51,7 +51,7 @@ pub fn told(value: &Value) -> Told {
     change.extend(names("without", "without "));
     let change = if change.is_empty() { "nothing".into() } else { change.join(", ") };
     let of = |place: &str| number(value, place).unwrap_or(0.0);
-    let mut told = Told::default();
+    let mut told = Analysis::default();
     told.said.push(format!(
         "The device was copied at {}, and both copies served the same requests: {} arrived until {}. Changed in the second one: \
          {change}.",

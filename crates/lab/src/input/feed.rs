@@ -7,7 +7,7 @@ use ssdlab_trace::{Extent, Op, Record, Replay};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::ahead::Ahead;
-use crate::input::generated::Generated;
+use crate::input::generator::Generated;
 use crate::input::requests::Closed;
 use crate::input::source::{Merged, RecordSource};
 use crate::names::clip;

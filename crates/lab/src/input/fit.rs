@@ -8,7 +8,7 @@ use ssdlab_trace::workload::Spec;
 use ssdlab_trace::{Fit, Options, Replay, Trace};
 
 use crate::error::{Error, Result};
-use crate::input::generated::Generated;
+use crate::input::generator::Generated;
 use crate::input::requests::{Closed, Provenance, Requests, Target, When};
 use crate::input::source::RecordSource;
 use crate::input::workloads::refuse;

@@ -3,7 +3,7 @@
 mod ahead;
 mod feed;
 mod fit;
-mod generated;
+mod generator;
 mod reading;
 mod recordings;
 mod requests;

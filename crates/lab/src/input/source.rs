@@ -5,7 +5,7 @@ use std::ops::Range;
 use ssdlab_trace::{Digest, Extent, Note, Op, Record, Replay};
 
 use crate::error::Result;
-use crate::input::generated::Generated;
+use crate::input::generator::Generated;
 use crate::input::requests::Closed;
 
 /// Where records come from.

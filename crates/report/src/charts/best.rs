@@ -4,7 +4,7 @@ use ssdlab_figures::figure::{Cell, Table};
 
 use crate::charts::sweep::{said, shown};
 use crate::sweep::{Point, Sweep};
-use ssdlab_lab::variants::told::factor;
+use ssdlab_lab::variants::text::factor;
 
 /// Workloads with rows of their own.
 const MOST_WORKLOADS: usize = 20;

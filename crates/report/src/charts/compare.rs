@@ -7,7 +7,7 @@ use crate::charts::parts::Wanted;
 use crate::inputs::Inputs;
 use ssdlab_lab::text::plural;
 use ssdlab_lab::variants::figures::{Effect, Figure as Measured, METRICS, Metric, best, of_json};
-use ssdlab_lab::variants::told::{beside, cell, factor, legend, own_interval, tests};
+use ssdlab_lab::variants::text::{beside, cell, factor, legend, own_interval, tests};
 
 /// Points of a series.
 type Points = Vec<Vec<f64>>;

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use crate::axis::{self, Axis, Item, OTHERS, Values};
 use crate::draw::{Design, SOBOL_AXES, shares};
 use crate::study::axes::{MOST_RUNS, known};
-use crate::study::chosen::{Study, flat};
+use crate::study::choices::{Study, flat};
 use crate::text::Text;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::clip;

@@ -1,7 +1,7 @@
 //! The study file: a base configuration, requests, axes, and how points and seeds are chosen.
 
 mod axes;
-mod chosen;
+mod choices;
 mod design;
 mod input;
 mod repeat;
@@ -21,8 +21,8 @@ use ssdlab_lab::settings::Sources;
 
 pub use axes::MOST_RUNS;
 pub(crate) use axes::axes;
-pub use chosen::Study;
-pub use chosen::flat;
+pub use choices::Study;
+pub use choices::flat;
 pub(crate) use design::DesignFile;
 use design::{Kind, listed_axes};
 use input::whole;

@@ -18,7 +18,7 @@ use ssdlab_lab::readers::json::text;
 
 /// What dies did: between these.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Worked {
+pub struct DieWork {
     /// Pages read.
     pub reads: RangeInclusive<u64>,
     /// Pages programmed.
@@ -27,12 +27,12 @@ pub struct Worked {
     pub erases: RangeInclusive<u64>,
 }
 
-impl Worked {
+impl DieWork {
     /// Nothing: of a summary that lacks a count.
-    pub const NONE: Worked = Worked { reads: 0..=0, programs: 0..=0, erases: 0..=0 };
+    pub const NONE: DieWork = DieWork { reads: 0..=0, programs: 0..=0, erases: 0..=0 };
 
     /// That of a summary, on a device of so many planes; none if it lacks a count.
-    pub fn of(summary: &Value, planes: u64) -> Option<Worked> {
+    pub fn of(summary: &Value, planes: u64) -> Option<DieWork> {
         let count = |place: &str| summary.pointer(place).and_then(Value::as_u64);
         // Causes that are 0 may be absent.
         let some = |place: &str| count(place).unwrap_or(0);
@@ -56,7 +56,7 @@ impl Worked {
         let in_no_time = some("/pages/preloaded") > 0 || text(summary, "/config/gc/time") == "none" || !cuts.is_empty();
         let metadata = if in_no_time { some("/flash/programs/metadata") } else { 0 };
         let from = |most: u64, less: u64| most.saturating_sub(less)..=most;
-        Some(Worked {
+        Some(DieWork {
             reads: from(reads, stopped.saturating_mul(at_once)),
             programs: from(programs, stopped.saturating_mul(2).saturating_add(metadata)),
             erases: from(erases, torn.saturating_mul(each)),
@@ -86,22 +86,22 @@ mod tests {
 
     #[test]
     fn dies_do_what_takes_time_and_ends() {
-        let of = |time: &str, cuts: Value| Worked::of(&summary(time, &cuts), 4).unwrap();
-        let exact = Worked { reads: 153..=153, programs: 125..=125, erases: 6..=6 };
+        let of = |time: &str, cuts: Value| DieWork::of(&summary(time, &cuts), 4).unwrap();
+        let exact = DieWork { reads: 153..=153, programs: 125..=125, erases: 6..=6 };
         assert_eq!(of("real", Value::Null), exact);
-        assert_eq!(of("none", Value::Null), Worked { reads: 100..=100, programs: 70..=75, erases: 0..=0 });
+        assert_eq!(of("none", Value::Null), DieWork { reads: 100..=100, programs: 70..=75, erases: 0..=0 });
         // Two cuts stop at most a read and two programs of each of four planes; metadata may be that of recovery.
         let cuts = json!([{ "torn_erases": 1 }, { "torn_erases": 0 }]);
-        assert_eq!(of("real", cuts.clone()), Worked { reads: 145..=153, programs: 104..=125, erases: 5..=6 });
+        assert_eq!(of("real", cuts.clone()), DieWork { reads: 145..=153, programs: 104..=125, erases: 5..=6 });
         let mut suspending = summary("real", &json!([{ "torn_erases": 1 }, { "torn_erases": 0 }]));
         suspending["config"]["timing"]["suspendable"] = "program+erase".into();
-        assert_eq!(Worked::of(&suspending, 4).unwrap(), Worked { reads: 137..=153, ..of("real", cuts) });
+        assert_eq!(DieWork::of(&suspending, 4).unwrap(), DieWork { reads: 137..=153, ..of("real", cuts) });
         let mut paired = summary("real", &json!([{ "torn_erases": 1 }]));
         paired["config"]["device"]["mapping_unit"] = "super-page".into();
-        assert_eq!(Worked::of(&paired, 4).unwrap().erases, 4..=6);
+        assert_eq!(DieWork::of(&paired, 4).unwrap().erases, 4..=6);
         let mut preloaded = summary("real", &Value::Null);
         preloaded["pages"]["preloaded"] = 9.into();
-        assert_eq!(Worked::of(&preloaded, 4).unwrap(), Worked { programs: 120..=125, ..exact });
-        assert_eq!(Worked::of(&json!({}), 4), None);
+        assert_eq!(DieWork::of(&preloaded, 4).unwrap(), DieWork { programs: 120..=125, ..exact });
+        assert_eq!(DieWork::of(&json!({}), 4), None);
     }
 }

@@ -7,7 +7,7 @@ use ssdlab_lab::readers::words;
 
 /// A section's content.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct Analysis {
     /// What it says, a paragraph each.
     pub said: Vec<String>,
     /// Tables with their headings.
