@@ -17,11 +17,11 @@ use ssdlab_sim::report::power::PowerCut;
 
 use crate::args::{CompareArgs, needed};
 use crate::import;
-use crate::layout;
 use crate::output;
 use crate::progress::Board;
 use crate::report::Begun;
 use crate::table;
+use ssdlab_lab::layout;
 
 /// Compares and prints.
 pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {

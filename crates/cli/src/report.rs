@@ -183,6 +183,6 @@ fn listed(inputs: &Inputs, bare: bool) -> String {
         rows.push(vec![name, about.into(), state]);
     }
     let mut out = String::new();
-    crate::layout::left(&mut out, &rows);
+    ssdlab_lab::layout::left(&mut out, &rows);
     out
 }

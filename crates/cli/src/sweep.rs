@@ -40,10 +40,10 @@ use crate::args::sweep::{
     CleanArgs, KeepArg, PlanArgs, RetryArg, StatusArgs, SubmitArgs, SweepCommand, SweepRunArgs, SweepTableArgs,
     VerifyArgs,
 };
-use crate::layout::{facts, grid};
 use crate::output;
 use crate::report::Begun;
 use crate::volumes;
+use ssdlab_lab::layout::{facts, grid};
 
 /// Runs one of them; the exit status.
 ///

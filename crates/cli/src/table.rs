@@ -9,7 +9,7 @@ use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::tenants::{Interference, Tenants};
 use ssdlab_sim::report::{Breakdown, ByOp, Latencies, Summary};
 
-use crate::layout::{facts, grid};
+use ssdlab_lab::layout::{facts, grid};
 
 /// What the table shows besides the summary.
 #[derive(Clone, Debug)]

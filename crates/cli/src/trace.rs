@@ -14,8 +14,8 @@ use ssdlab_trace::workload::{Generator, Spec, SpecError};
 use ssdlab_trace::{Format, Info, Losses, Names, Op, Options, Reader, Severity, Writer, check};
 
 use crate::args::{ByArg, ReadingArgs, TraceCommand, given};
-use crate::layout::{facts, grid};
 use crate::output;
+use ssdlab_lab::layout::{facts, grid};
 
 /// Runs one of them.
 pub fn trace(command: &TraceCommand) -> Result<()> {

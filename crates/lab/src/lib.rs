@@ -40,6 +40,7 @@ pub mod error;
 pub mod files;
 pub mod foreign;
 pub mod input;
+pub mod layout;
 pub mod live;
 pub mod memory;
 pub mod names;

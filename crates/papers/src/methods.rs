@@ -4,10 +4,10 @@ use ssdlab_lab::error::Result;
 use ssdlab_lab::presets;
 use ssdlab_lab::text::count;
 
-use super::chapter::{limit, seeds};
-use super::paper::Paper;
-use crate::args::ReproduceArgs;
-use crate::layout::{WIDTH, wrap};
+use crate::Wanted;
+use crate::chapter::{limit, seeds};
+use crate::paper::Paper;
+use ssdlab_lab::layout::{WIDTH, wrap};
 
 /// A key of a preset that the paper does not state, with its value and the reason.
 struct Chosen {
@@ -41,14 +41,14 @@ fn open(paper: &Paper) -> Result<String> {
     Ok(chosen.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
-fn paragraph(paper: &Paper, args: &ReproduceArgs) -> Result<String> {
+fn paragraph(paper: &Paper, wanted: &Wanted) -> Result<String> {
     let schemes: Vec<String> =
         paper.schemes.iter().map(|scheme| format!("{} ({})", scheme.name, scheme.sets.join(", "))).collect();
-    let requests = match &args.traces {
+    let requests = match &wanted.traces {
         Some(_) => "recordings where there are some, else models of the published characteristics of the traces",
         None => "models of the published characteristics of the traces, not recordings",
     };
-    let scaled = match args.quick {
+    let scaled = match wanted.quick {
         true if !paper.quick.is_empty() => format!(" with {}", paper.quick.join(", ")),
         _ => String::new(),
     };
@@ -57,7 +57,7 @@ fn paragraph(paper: &Paper, args: &ReproduceArgs) -> Result<String> {
         .collect();
     let under = if under.is_empty() { String::new() } else { format!(" Other settings: {}.", under.join("; ")) };
     let load = match &paper.load {
-        Ok(load) if args.load => format!(
+        Ok(load) if wanted.load => format!(
             " The arrival times of each workload are multiplied by the factor with which {} has {}.",
             load.scheme, load.source
         ),
@@ -70,10 +70,10 @@ fn paragraph(paper: &Paper, args: &ReproduceArgs) -> Result<String> {
         paper.name,
         schemes.join("; "),
         paper.workloads.join(", "),
-        count(limit(paper, args)),
-        match seeds(args) {
-            1 => format!("is of seed {}", args.how.seed),
-            n => format!("is the mean over {n} seeds from {} on, with the 95 % interval of Student's t", args.how.seed),
+        count(limit(paper, wanted)),
+        match seeds(wanted) {
+            1 => format!("is of seed {}", wanted.seed),
+            n => format!("is the mean over {n} seeds from {} on, with the 95 % interval of Student's t", wanted.seed),
         },
         open(paper)?,
         paper.letter,
@@ -82,9 +82,9 @@ fn paragraph(paper: &Paper, args: &ReproduceArgs) -> Result<String> {
 }
 
 /// A paragraph a paper.
-pub(super) fn text(papers: &[&Paper], args: &ReproduceArgs) -> Result<String> {
+pub(crate) fn text(papers: &[&Paper], wanted: &Wanted) -> Result<String> {
     let paragraphs: Result<Vec<String>> =
-        papers.iter().map(|paper| Ok(wrap(&paragraph(paper, args)?, WIDTH).join("\n") + "\n")).collect();
+        papers.iter().map(|paper| Ok(wrap(&paragraph(paper, wanted)?, WIDTH).join("\n") + "\n")).collect();
     Ok(paragraphs?.join("\n"))
 }
 

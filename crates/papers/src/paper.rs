@@ -4,77 +4,77 @@
 //! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
 //! ([`rows`]).
 
-use super::assumption::Assumption;
-use super::load::Load;
-use super::results::{Figure, Keys, Results, Run};
-use super::row::Row;
+use crate::assumption::Assumption;
+use crate::load::Load;
+use crate::results::{Figure, Keys, Results, Run};
+use crate::row::Row;
 
 /// A paper.
-pub(super) struct Paper {
+pub(crate) struct Paper {
     /// `a` to `e`.
-    pub(super) letter: &'static str,
+    pub(crate) letter: &'static str,
     /// The name of the paper on the command line and of the preset of its device.
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
     /// What it compares, the baseline first.
-    pub(super) schemes: &'static [Scheme],
+    pub(crate) schemes: &'static [Scheme],
     /// What it compares them on.
-    pub(super) workloads: &'static [&'static str],
+    pub(crate) workloads: &'static [&'static str],
     /// How `--quick` shrinks the device.
-    pub(super) quick: &'static [&'static str],
+    pub(crate) quick: &'static [&'static str],
     /// Requests of each workload with `--quick`, and without.
-    pub(super) limits: [u64; 2],
-    pub(super) items: &'static [Item],
+    pub(crate) limits: [u64; 2],
+    pub(crate) items: &'static [Item],
     /// Tables and figures that need something besides the preset, and what.
-    pub(super) under: &'static [(&'static [&'static str], &'static Assumption)],
+    pub(crate) under: &'static [(&'static [&'static str], &'static Assumption)],
     /// The load that `--load` calibrates arrivals to, or why there is none.
-    pub(super) load: Result<Load, &'static str>,
+    pub(crate) load: Result<Load, &'static str>,
     /// What the paper leaves open, with the values to try.
-    pub(super) assumptions: &'static [Assumption],
+    pub(crate) assumptions: &'static [Assumption],
 }
 
 impl Paper {
     /// The load that the paper prints for a workload.
-    pub(super) fn printed_load(&self, load: &Load, workload: &str) -> Option<f64> {
+    pub(crate) fn printed_load(&self, load: &Load, workload: &str) -> Option<f64> {
         let at = self.workloads.iter().position(|one| *one == workload)?;
         load.printed.get(at).copied()
     }
 
     /// Whether some of the items run only under this assumption.
-    pub(super) fn is_under(&self, assumption: &Assumption) -> bool {
+    pub(crate) fn is_under(&self, assumption: &Assumption) -> bool {
         self.under.iter().any(|(_, own)| std::ptr::eq(*own, assumption))
     }
 
     /// What an item assumes besides the preset.
-    pub(super) fn under(&self, item: &Item) -> Option<&'static Assumption> {
+    pub(crate) fn under(&self, item: &Item) -> Option<&'static Assumption> {
         self.under.iter().find(|(ids, _)| ids.contains(&item.id)).map(|(_, assumption)| *assumption)
     }
 }
 
 /// What a paper measures: a name of ours and the keys over the preset.
-pub(super) struct Scheme {
-    pub(super) name: &'static str,
-    pub(super) sets: &'static [&'static str],
+pub(crate) struct Scheme {
+    pub(crate) name: &'static str,
+    pub(crate) sets: &'static [&'static str],
 }
 
 /// A table or figure.
-pub(super) struct Item {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
+pub(crate) struct Item {
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
     /// The long runs that its lines look at.
-    pub(super) runs: &'static [Grid],
-    pub(super) lines: &'static [Line],
+    pub(crate) runs: &'static [Grid],
+    pub(crate) lines: &'static [Line],
 }
 
 impl Item {
-    pub(super) fn runs(&self) -> impl Iterator<Item = Run> {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
         self.runs.iter().flat_map(|grid| grid.runs())
     }
 }
 
 /// Runs of each workload under each scheme, with each of some sets of keys over the scheme's, and with each of some seeds.
 #[derive(Clone, Copy)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     workloads: &'static [&'static str],
     schemes: &'static [&'static str],
     more: &'static [Keys],
@@ -82,22 +82,22 @@ pub(super) struct Grid {
 }
 
 /// Runs of each workload under each scheme.
-pub(super) const fn grid(workloads: &'static [&'static str], schemes: &'static [&'static str]) -> Grid {
+pub(crate) const fn grid(workloads: &'static [&'static str], schemes: &'static [&'static str]) -> Grid {
     Grid { workloads, schemes, more: &[&[]], trials: 1 }
 }
 
 impl Grid {
     /// With each of these sets of keys instead of none.
-    pub(super) const fn with(self, more: &'static [Keys]) -> Grid {
+    pub(crate) const fn with(self, more: &'static [Keys]) -> Grid {
         Grid { more, ..self }
     }
 
     /// With as many seeds instead of one.
-    pub(super) const fn trials(self, trials: u64) -> Grid {
+    pub(crate) const fn trials(self, trials: u64) -> Grid {
         Grid { trials, ..self }
     }
 
-    pub(super) fn runs(self) -> impl Iterator<Item = Run> {
+    pub(crate) fn runs(self) -> impl Iterator<Item = Run> {
         self.workloads.iter().flat_map(move |workload| {
             self.schemes.iter().flat_map(move |scheme| {
                 let run = |more: Keys, trial| Run { workload, scheme, more, trial };
@@ -109,7 +109,7 @@ impl Grid {
 
 /// A line of a table.
 #[derive(Clone, Copy)]
-pub(super) struct Line {
+pub(crate) struct Line {
     /// What is compared.
     what: &'static str,
     rule: Rule,
@@ -145,7 +145,7 @@ enum Rule {
 
 /// A number of ours: figures of what was run. None where a run is missing.
 #[derive(Clone, Copy)]
-pub(super) enum Ours {
+pub(crate) enum Ours {
     /// Mean over all workloads: scheme, figure.
     Mean(&'static str, Figure),
     /// Workload, scheme, figure.
@@ -178,52 +178,52 @@ impl Ours {
 
 /// The unit in which a paper prints a level.
 #[derive(Clone, Copy)]
-pub(super) struct Unit {
+pub(crate) struct Unit {
     /// Our figure times this is in the unit of the paper's number.
     scale: f64,
     text: fn(f64) -> String,
 }
 
 /// Shares, printed in percent.
-pub(super) const PERCENT: Unit = Unit { scale: 100.0, text: |share| format!("{share:.1} %") };
+pub(crate) const PERCENT: Unit = Unit { scale: 100.0, text: |share| format!("{share:.1} %") };
 /// Counts with one decimal.
-pub(super) const TENTHS: Unit = Unit { scale: 1.0, text: |count| format!("{count:.1}") };
+pub(crate) const TENTHS: Unit = Unit { scale: 1.0, text: |count| format!("{count:.1}") };
 /// Nanoseconds, printed as milliseconds.
-pub(super) const MILLISECONDS: Unit = Unit { scale: 1.0, text: |ns| format!("{:.3} ms", ns / 1e6) };
+pub(crate) const MILLISECONDS: Unit = Unit { scale: 1.0, text: |ns| format!("{:.3} ms", ns / 1e6) };
 /// Millions of bytes a second.
-pub(super) const MB_PER_SECOND: Unit = Unit { scale: 1.0, text: |rate| format!("{rate:.1} MB/s") };
+pub(crate) const MB_PER_SECOND: Unit = Unit { scale: 1.0, text: |rate| format!("{rate:.1} MB/s") };
 
 const fn line(what: &'static str, rule: Rule) -> Line {
     Line { what, rule, note: "", derived: "", special: Special::No }
 }
 
 /// An input of the paper, as the preset or a scheme has it.
-pub(super) const fn parameter(what: &'static str, paper: &'static str, ours: fn(&Results) -> String) -> Line {
+pub(crate) const fn parameter(what: &'static str, paper: &'static str, ours: fn(&Results) -> String) -> Line {
     line(what, Rule::Parameter(paper, ours))
 }
 
 /// A number that has to match to the printed digits; none of ours: the run was refused.
-pub(super) const fn exact(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
+pub(crate) const fn exact(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
     line(what, Rule::Exact(paper, ours))
 }
 
 /// A number of the paper's own arithmetic, done again.
-pub(super) const fn formula(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
+pub(crate) const fn formula(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
     line(what, Rule::Formula(paper, ours))
 }
 
 /// A factor over a baseline.
-pub(super) const fn factor(what: &'static str, paper: f64, ours: Ours) -> Line {
+pub(crate) const fn factor(what: &'static str, paper: f64, ours: Ours) -> Line {
     line(what, Rule::Factor(paper, ours))
 }
 
 /// A figure whose size is compared.
-pub(super) const fn level(what: &'static str, paper: f64, ours: Ours, unit: Unit) -> Line {
+pub(crate) const fn level(what: &'static str, paper: f64, ours: Ours, unit: Unit) -> Line {
     line(what, Rule::Level(paper, ours, unit))
 }
 
 /// A statement without a number: ours, and whether it holds.
-pub(super) const fn claim(
+pub(crate) const fn claim(
     what: &'static str,
     paper: &'static str,
     ours: fn(&Results) -> Option<(String, bool)>,
@@ -232,37 +232,37 @@ pub(super) const fn claim(
 }
 
 /// An order, as a list and its rank correlation with the paper's.
-pub(super) const fn rank(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<(String, f64)>) -> Line {
+pub(crate) const fn rank(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<(String, f64)>) -> Line {
     line(what, Rule::Rank(paper, ours))
 }
 
 /// Rows that repeat for each workload, or that depend on what could be run.
-pub(super) const fn rows(rows: fn(&Results) -> Vec<Row>) -> Line {
+pub(crate) const fn rows(rows: fn(&Results) -> Vec<Row>) -> Line {
     line("", Rule::Rows(rows))
 }
 
 impl Line {
-    pub(super) const fn note(self, note: &'static str) -> Line {
+    pub(crate) const fn note(self, note: &'static str) -> Line {
         Line { note, ..self }
     }
 
     /// The paper does not print its figure: the arithmetic by which it follows from what it prints.
-    pub(super) const fn derived(self, derived: &'static str) -> Line {
+    pub(crate) const fn derived(self, derived: &'static str) -> Line {
         Line { derived, ..self }
     }
 
     /// The figure that `--load` fits arrival times to.
-    pub(super) const fn of_load(self) -> Line {
+    pub(crate) const fn of_load(self) -> Line {
         Line { special: Special::Load, ..self }
     }
 
     /// The paper contradicts itself.
-    pub(super) const fn unattainable(self) -> Line {
+    pub(crate) const fn unattainable(self) -> Line {
         Line { special: Special::Unattainable, ..self }
     }
 
     /// The rows with our numbers filled in.
-    pub(super) fn rows(&self, results: &Results) -> Vec<Row> {
+    pub(crate) fn rows(&self, results: &Results) -> Vec<Row> {
         let row = match self.rule {
             Rule::Parameter(paper, ours) => Row::parameter(self.what, paper, ours(results)),
             Rule::Exact(paper, ours) => Row::exact(self.what, paper, ours(results).unwrap_or("-".into())),

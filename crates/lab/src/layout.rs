@@ -16,7 +16,7 @@ fn tame(text: &str) -> Cow<'_, str> {
 }
 
 /// Lines of a label and a text; an empty label continues the one above.
-pub(crate) fn facts(out: &mut String, lines: &[(&str, String)]) {
+pub fn facts(out: &mut String, lines: &[(&str, String)]) {
     for (label, text) in lines {
         let mut label = *label;
         for line in wrap(&tame(text), WIDTH - INDENT) {
@@ -28,12 +28,12 @@ pub(crate) fn facts(out: &mut String, lines: &[(&str, String)]) {
 }
 
 /// Columns of the table as a whole.
-pub(crate) const WIDTH: usize = 100;
+pub const WIDTH: usize = 100;
 /// Columns of the labels of facts.
 const INDENT: usize = 21;
 
 /// Breaks a text between words.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("never empty");
@@ -50,7 +50,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
 }
 
 /// Columns, the first one to the left and the others to the right; the last one to the left if it is text.
-pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
+pub fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     for row in rows {
@@ -69,7 +69,7 @@ pub(crate) fn grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
 }
 
 /// Columns, all to the left.
-pub(crate) fn left(out: &mut String, rows: &[Vec<String>]) {
+pub fn left(out: &mut String, rows: &[Vec<String>]) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     rows.iter().for_each(|row| _ = table.add_row(row.iter().map(|cell| tame(cell))));

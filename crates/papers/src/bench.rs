@@ -27,7 +27,7 @@ fn die_of(config: &Config, planes: u32) -> Config {
 
 /// Time of one collection in plane 0, by kind. The first block of plane `p` has valid pages at the offsets `kept[p]`. None: the
 /// configuration is refused.
-pub(super) fn collect(config: &Config, kept: &[&[u64]]) -> Option<GcTimes> {
+pub(crate) fn collect(config: &Config, kept: &[&[u64]]) -> Option<GcTimes> {
     let config = die_of(config, kept.len() as u32);
     let (planes, pages) = (kept.len() as u64, u64::from(config.geometry.pages_per_block));
     let mut ssd = Ssd::new(&config, 1, Check::Full).ok()?;
@@ -54,18 +54,18 @@ pub(super) fn collect(config: &Config, kept: &[&[u64]]) -> Option<GcTimes> {
 }
 
 /// The same for one plane whose victim has its first `valid` pages valid.
-pub(super) fn victim(config: &Config, valid: u64) -> Option<GcTimes> {
+pub(crate) fn victim(config: &Config, valid: u64) -> Option<GcTimes> {
     let kept: Vec<u64> = (0..valid).collect();
     collect(config, &[&kept])
 }
 
 /// The sum.
-pub(super) fn total(times: &GcTimes) -> u64 {
+pub(crate) fn total(times: &GcTimes) -> u64 {
     times.read + times.transfer + times.program + times.erase
 }
 
 /// Times between two whole numbers of valid pages, in which they are linear.
-pub(super) fn between(config: &Config, valid: f64) -> Option<[f64; 4]> {
+pub(crate) fn between(config: &Config, valid: f64) -> Option<[f64; 4]> {
     let (low, share) = (valid.floor(), valid.fract());
     let times =
         |valid: u64| victim(config, valid).map(|t| [t.read, t.transfer, t.program, t.erase].map(|ns| ns as f64));

@@ -5,13 +5,13 @@ use ssdlab_lab::text::size;
 use ssdlab_lab::variants::student;
 use ssdlab_sim::report::Summary;
 
-use super::assumption::{Assumption, assume};
-use super::over_time;
-use super::paper::{Item, Paper, Scheme, claim, formula, grid, parameter, rank, rows};
-use super::results::{Figure, Results, Run, delayed_by_gc, figures_of, read_mean, write_mean};
-use super::row::{Row, rank_correlation};
+use crate::assumption::{Assumption, assume};
+use crate::over_time;
+use crate::paper::{Item, Paper, Scheme, claim, formula, grid, parameter, rank, rows};
+use crate::results::{Figure, Results, Run, delayed_by_gc, figures_of, read_mean, write_mean};
+use crate::row::{Row, rank_correlation};
 
-pub(super) static PAPER: Paper = Paper {
+pub(crate) static PAPER: Paper = Paper {
     letter: "e",
     name: "noc",
     title: "Ahn et al., High-Performance Garbage Collection Scheme with Low Data Transfer Overhead for NoC-Based SSDC",

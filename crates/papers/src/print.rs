@@ -4,11 +4,11 @@ use serde_json::json;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::results::sheet::{Cell, CellKind as Cells, Frame, Place, Sheet, quoted};
 
-use super::chapter::{Chapter, seeds};
-use super::row::{Kind, Row, Verdict};
-use super::searches;
-use crate::args::ReproduceArgs;
-use crate::layout::{WIDTH, facts, grid, wrap};
+use crate::Wanted;
+use crate::chapter::{Chapter, seeds};
+use crate::row::{Kind, Row, Verdict};
+use crate::searches;
+use ssdlab_lab::layout::{WIDTH, facts, grid, wrap};
 
 const KINDS: [(Kind, &str); 6] = [
     (Kind::Measured, "measured"),
@@ -24,7 +24,7 @@ fn kind(row: &Row) -> &'static str {
 }
 
 /// By kind: how many rows have which verdict.
-pub(super) fn verdicts<'c>(
+pub(crate) fn verdicts<'c>(
     chapters: impl Iterator<Item = &'c Chapter> + Clone,
 ) -> Vec<(&'static str, Vec<(&'static str, usize)>)> {
     let rows = || chapters.clone().flat_map(|chapter| &chapter.items).flat_map(|(_, rows)| rows);
@@ -47,7 +47,7 @@ fn tally(chapter: &Chapter) -> String {
 }
 
 /// One row per value, as a table in memory.
-pub(super) fn rows(chapters: &[Chapter]) -> Result<Frame> {
+pub(crate) fn rows(chapters: &[Chapter]) -> Result<Frame> {
     let text = |name| (name, Cells::Text);
     let columns = ["paper", "id", "kind", "what", "stated", "ours"].map(text);
     let columns: Vec<(&str, Cells)> =
@@ -68,9 +68,9 @@ pub(super) fn rows(chapters: &[Chapter]) -> Result<Frame> {
 const QUICK: &str = "smaller devices and short runs, as the list under each paper says";
 
 /// As text for a terminal.
-pub(super) fn text(chapters: &[Chapter], args: &ReproduceArgs) -> String {
+pub(crate) fn text(chapters: &[Chapter], wanted: &Wanted) -> String {
     let mut out = String::new();
-    if args.quick {
+    if wanted.quick {
         out.push_str(&format!("Quick: {QUICK}.\n\n"));
     }
     for (i, chapter) in chapters.iter().enumerate() {
@@ -138,12 +138,12 @@ const HEAD: &str = "Parameters come from the preset. Exact values come from smal
     traces unless a paper's facts say that recordings ran. Labels such as A2 are readings of a paper; its page in `papers/` explains them.\n\n";
 
 /// As Markdown.
-pub(super) fn markdown(chapters: &[Chapter], args: &ReproduceArgs) -> String {
+pub(crate) fn markdown(chapters: &[Chapter], wanted: &Wanted) -> String {
     let escape = |text: &str| text.replace('|', "\\|");
     let mut out =
-        String::from(if args.quick { "# Papers and our results, quick\n\n" } else { "# Papers and our results\n\n" });
+        String::from(if wanted.quick { "# Papers and our results, quick\n\n" } else { "# Papers and our results\n\n" });
     out.push_str("Written by `ssdlab reproduce`. ");
-    if args.quick {
+    if wanted.quick {
         out.push_str(&format!("**Quick**: {QUICK}. "));
     }
     out.push_str(HEAD);
@@ -175,7 +175,7 @@ pub(super) fn markdown(chapters: &[Chapter], args: &ReproduceArgs) -> String {
 }
 
 /// As CSV, one row per line.
-pub(super) fn csv(chapters: &[Chapter]) -> String {
+pub(crate) fn csv(chapters: &[Chapter]) -> String {
     let mut out = String::from("paper,id,kind,what,stated,ours,ratio,verdict,note\n");
     for chapter in chapters {
         for (item, row) in chapter.items.iter().flat_map(|(item, rows)| rows.iter().map(move |row| (item, row))) {
@@ -198,7 +198,7 @@ pub(super) fn csv(chapters: &[Chapter]) -> String {
 }
 
 /// As JSON.
-pub(super) fn json(chapters: &[Chapter], args: &ReproduceArgs) -> String {
+pub(crate) fn json(chapters: &[Chapter], wanted: &Wanted) -> String {
     let row = |row: &Row| {
         json!({ "what": row.what, "kind": kind(row), "paper": row.paper, "ours": row.ours, "ratio": row.ratio,
             "verdict": row.verdict.word(), "unjudged": row.unjudged.map(Verdict::word), "note": row.note })
@@ -221,8 +221,8 @@ pub(super) fn json(chapters: &[Chapter], args: &ReproduceArgs) -> String {
                 "assumptions": searches::json(&chapter.searches) })
         })
         .collect();
-    let whole = json!({ "schema": "ssdlab.reproduce/1", "version": env!("CARGO_PKG_VERSION"), "quick": args.quick,
-        "seed": args.how.seed, "seeds": seeds(args), "rule": FOOT, "papers": papers });
+    let whole = json!({ "schema": "ssdlab.reproduce/1", "version": env!("CARGO_PKG_VERSION"), "quick": wanted.quick,
+        "seed": wanted.seed, "seeds": seeds(wanted), "rule": FOOT, "papers": papers });
     let mut text = serde_json::to_string_pretty(&whole).expect("figures are plain data");
     text.push('\n');
     text

@@ -3,17 +3,17 @@
 use ssdlab_lab::text::{percent_exact, size};
 use ssdlab_sim::report::Summary;
 
-use super::assumption::{Assumption, assume};
-use super::load::Load;
-use super::paper::Ours::{From, Mean, MeanOver, Over};
-use super::paper::{Item, PERCENT, Paper, Scheme, claim, factor, formula, grid, level, parameter, rows};
-use super::results::{Keys, Results, close, figures_of};
-use super::row::Row;
+use crate::assumption::{Assumption, assume};
+use crate::load::Load;
+use crate::paper::Ours::{From, Mean, MeanOver, Over};
+use crate::paper::{Item, PERCENT, Paper, Scheme, claim, factor, formula, grid, level, parameter, rows};
+use crate::results::{Keys, Results, close, figures_of};
+use crate::row::Row;
 
 const LCI: &str = "raid.layout=lci";
 const CHIP_QUEUE: &str = "order.chip_queue=8";
 
-pub(super) static PAPER: Paper = Paper {
+pub(crate) static PAPER: Paper = Paper {
     letter: "c",
     name: "brr",
     title: "Liang et al., Improving Read Performance of SSDs via Balanced Redirected Read",

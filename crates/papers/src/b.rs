@@ -5,12 +5,12 @@ use ssdlab_lab::variants::student;
 use ssdlab_sim::report::{GcTimes, Summary};
 use ssdlab_sim::units::Ppm;
 
-use super::assumption::{Assumption, assume};
-use super::bench;
-use super::paper::Ours::{From, MeanOver, Over};
-use super::paper::{Item, Line, PERCENT, Paper, Scheme, claim, exact, factor, formula, grid, level, parameter, rows};
-use super::results::{Keys, Results, all_mean, delayed_by_gc, gc_threshold, reported};
-use super::row::Row;
+use crate::assumption::{Assumption, assume};
+use crate::bench;
+use crate::paper::Ours::{From, MeanOver, Over};
+use crate::paper::{Item, Line, PERCENT, Paper, Scheme, claim, exact, factor, formula, grid, level, parameter, rows};
+use crate::results::{Keys, Results, all_mean, delayed_by_gc, gc_threshold, reported};
+use crate::row::Row;
 
 const COPYBACK: &str = "schemes.path=copyback";
 const SERIAL: &str = "schemes.collector=serial";
@@ -18,7 +18,7 @@ const BLIND: &str = "schemes.collector={ pagc = { when = \"always\" } }";
 const THRESHOLD: &str = "schemes.collector={ pagc = { threshold = 0.12 } }";
 const CACHED: &str = "schemes.collector={ pagc = { threshold = 0.12, cache = true } }";
 
-pub(super) static PAPER: Paper = Paper {
+pub(crate) static PAPER: Paper = Paper {
     letter: "b",
     name: "pagc",
     title: "Shahidi et al., Exploring the Potentials of Parallel Garbage Collection in SSDs for Enterprise Storage Systems",

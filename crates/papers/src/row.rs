@@ -6,7 +6,7 @@ use ssdlab_lab::variants::student::{half_width, mean, ratio};
 
 /// What a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// An input of the paper: printed from the preset.
     Parameter,
     /// Found by a small run: has to match to the printed digits.
@@ -23,7 +23,7 @@ pub(super) enum Kind {
 
 /// How ours compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// Equal to the printed digits.
     Same,
     /// Not equal; the note says why.
@@ -54,7 +54,7 @@ pub(super) enum Verdict {
 
 impl Verdict {
     /// All, the best first.
-    pub(super) const ALL: [Verdict; 13] = [
+    pub(crate) const ALL: [Verdict; 13] = [
         Verdict::Same,
         Verdict::Agrees,
         Verdict::Stronger,
@@ -70,7 +70,7 @@ impl Verdict {
         Verdict::Stated,
     ];
 
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Verdict::Same => "same",
             Verdict::Differs => "differs",
@@ -91,7 +91,7 @@ impl Verdict {
 
 /// An effect of the paper below this says that nothing changes. Ours agrees below `NO_CHANGE`, however large other effects are.
 const UNCHANGED: f64 = 0.005;
-pub(super) const NO_CHANGE: f64 = 0.01;
+pub(crate) const NO_CHANGE: f64 = 0.01;
 /// Effects of ours below this are none.
 const NO_EFFECT: f64 = 0.002;
 /// An effect agrees from this share of the paper's on, and up to this.
@@ -172,7 +172,7 @@ fn interval(number: Number, values: &[f64]) -> (f64, f64) {
 }
 
 /// Rank correlation (Spearman's) of two lists, from 1 (the same order) to -1 (reversed). Equal values share their ranks.
-pub(super) fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn rank_correlation(a: &[f64], b: &[f64]) -> f64 {
     let ranks = |values: &[f64]| -> Vec<f64> {
         let above = |value: &f64| values.iter().filter(|other| *other > value).count() as f64;
         let equal = |value: &f64| values.iter().filter(|other| *other == value).count() as f64;
@@ -189,18 +189,18 @@ fn factor_text(factor: f64) -> String {
 
 /// What is known of the runs that a row looked at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Steadiness {
-    pub(super) runs: usize,
+pub(crate) struct Steadiness {
+    pub(crate) runs: usize,
     /// Of which the write amplification is not steady.
-    pub(super) unsteady: usize,
+    pub(crate) unsteady: usize,
     /// Workloads of all these runs, and of those that are not steady.
-    pub(super) workloads: BTreeSet<&'static str>,
-    pub(super) aside: BTreeSet<&'static str>,
+    pub(crate) workloads: BTreeSet<&'static str>,
+    pub(crate) aside: BTreeSet<&'static str>,
 }
 
 impl Steadiness {
     /// Of a row with several seeds.
-    pub(super) fn of_seeds(rows: &[Row]) -> Steadiness {
+    pub(crate) fn of_seeds(rows: &[Row]) -> Steadiness {
         rows.iter().map(|row| &row.steadiness).fold(Steadiness::default(), |all, one| Steadiness {
             runs: all.runs + one.runs,
             unsteady: all.unsteady + one.unsteady,
@@ -210,31 +210,31 @@ impl Steadiness {
     }
 
     /// Whether at least half of the workloads remain without those whose runs are not steady.
-    pub(super) fn can_set_aside(&self) -> bool {
+    pub(crate) fn can_set_aside(&self) -> bool {
         !self.aside.is_empty() && 2 * self.aside.len() <= self.workloads.len()
     }
 }
 
 /// A row of the comparison.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) kind: Kind,
-    pub(super) what: String,
-    pub(super) paper: String,
-    pub(super) ours: String,
+pub(crate) struct Row {
+    pub(crate) kind: Kind,
+    pub(crate) what: String,
+    pub(crate) paper: String,
+    pub(crate) ours: String,
     /// Our effect over the paper's, for measured rows.
-    pub(super) ratio: Option<f64>,
-    pub(super) verdict: Verdict,
-    pub(super) note: String,
+    pub(crate) ratio: Option<f64>,
+    pub(crate) verdict: Verdict,
+    pub(crate) note: String,
     /// What the verdict would be if the runs had been steady.
-    pub(super) unjudged: Option<Verdict>,
+    pub(crate) unjudged: Option<Verdict>,
     steadiness: Steadiness,
     number: Option<Number>,
 }
 
 impl Row {
     /// A number that has to match to the printed digits.
-    pub(super) fn exact(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
+    pub(crate) fn exact(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
         let (what, paper, ours) = (what.into(), paper.into(), ours.into());
         let verdict = if paper == ours { Verdict::Same } else { Verdict::Differs };
         let (note, unjudged, steadiness, number) = Default::default();
@@ -242,36 +242,36 @@ impl Row {
     }
 
     /// A number of the paper's own arithmetic.
-    pub(super) fn formula(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
+    pub(crate) fn formula(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
         Row { kind: Kind::Formula, ..Row::exact(what, paper, ours) }
     }
 
     /// An input, as the preset has it.
-    pub(super) fn parameter(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
+    pub(crate) fn parameter(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
         Row { kind: Kind::Parameter, ..Row::exact(what, paper, ours) }
     }
 
     /// A factor over a baseline (0.595: 40.5 % less).
-    pub(super) fn factor(what: impl Into<String>, paper: f64, ours: Option<f64>) -> Row {
+    pub(crate) fn factor(what: impl Into<String>, paper: f64, ours: Option<f64>) -> Row {
         let Some(ours) = ours else { return Row::missing(what, factor_text(paper)) };
         Row::judged(what, factor_text(paper), factor_text(ours), Number::Factor { paper, ours, median: None })
     }
 
     /// The median over the workloads, beside a factor that is a mean over them.
-    pub(super) fn median(self, of_workloads: f64) -> Row {
+    pub(crate) fn median(self, of_workloads: f64) -> Row {
         let Some(Number::Factor { paper, ours, .. }) = self.number else { return self };
         let text = format!("{}, median {of_workloads:.3}x", self.ours);
         Row { ours: text, number: Some(Number::Factor { paper, ours, median: Some(of_workloads) }), ..self }
     }
 
     /// A figure whose size is compared, with its text in the paper's unit.
-    pub(super) fn level(what: impl Into<String>, paper: f64, ours: Option<f64>, text: fn(f64) -> String) -> Row {
+    pub(crate) fn level(what: impl Into<String>, paper: f64, ours: Option<f64>, text: fn(f64) -> String) -> Row {
         let Some(ours) = ours else { return Row::missing(what, text(paper)) };
         Row::judged(what, text(paper), text(ours), Number::Level { paper, ours, text })
     }
 
     /// An order: ours, and its rank correlation with the paper's.
-    pub(super) fn rank(what: impl Into<String>, paper: impl Into<String>, ours: Option<(String, f64)>) -> Row {
+    pub(crate) fn rank(what: impl Into<String>, paper: impl Into<String>, ours: Option<(String, f64)>) -> Row {
         match ours {
             None => Row::missing(what, paper),
             Some((ours, rank)) => {
@@ -281,7 +281,7 @@ impl Row {
     }
 
     /// A statement of the paper without a number, and whether it holds of ours.
-    pub(super) fn claim(what: impl Into<String>, paper: impl Into<String>, ours: Option<(String, bool)>) -> Row {
+    pub(crate) fn claim(what: impl Into<String>, paper: impl Into<String>, ours: Option<(String, bool)>) -> Row {
         match ours {
             None => Row::missing(what, paper),
             Some((ours, holds)) => Row::judged(what, paper, ours, Number::Holds(holds)),
@@ -289,17 +289,17 @@ impl Row {
     }
 
     /// A figure of ours for which the paper prints no number.
-    pub(super) fn stated(what: impl Into<String>, ours: impl Into<String>) -> Row {
+    pub(crate) fn stated(what: impl Into<String>, ours: impl Into<String>) -> Row {
         Row::measured(what, "-", ours, Verdict::Stated)
     }
 
     /// A figure of the paper for which there is no run here.
-    pub(super) fn missing(what: impl Into<String>, paper: impl Into<String>) -> Row {
+    pub(crate) fn missing(what: impl Into<String>, paper: impl Into<String>) -> Row {
         Row::incomparable(what, paper, "-")
     }
 
     /// What can't be done here as the paper did it.
-    pub(super) fn incomparable(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
+    pub(crate) fn incomparable(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
         Row::measured(what, paper, ours, Verdict::Not)
     }
 
@@ -340,7 +340,7 @@ impl Row {
     }
 
     /// One row of those of several seeds: the mean, its interval of 95 % and the verdict on them.
-    pub(super) fn over_seeds(rows: &[Row]) -> Option<Row> {
+    pub(crate) fn over_seeds(rows: &[Row]) -> Option<Row> {
         let first = rows.first()?.clone();
         let numbers: Vec<Number> = rows.iter().filter_map(|row| row.number).collect();
         if numbers.len() < 2 {
@@ -370,7 +370,7 @@ impl Row {
     }
 
     /// The row with what is known of the runs that it looked at.
-    pub(super) fn steadiness(self, steadiness: Steadiness) -> Row {
+    pub(crate) fn steadiness(self, steadiness: Steadiness) -> Row {
         let Steadiness { runs, unsteady, .. } = steadiness;
         if unsteady == 0 || self.number.is_none() || self.kind != Kind::Measured {
             return self;
@@ -385,54 +385,54 @@ impl Row {
     }
 
     /// The row of these that compares the same.
-    pub(super) fn same_in(&self, rows: &[Row]) -> Option<Row> {
+    pub(crate) fn same_in(&self, rows: &[Row]) -> Option<Row> {
         rows.iter().find(|row| row.what == self.what && row.paper == self.paper).cloned()
     }
 
     /// The row is a mean without these workloads, because their runs are not steady.
-    pub(super) fn without(self, aside: &BTreeSet<&'static str>) -> Row {
+    pub(crate) fn without(self, aside: &BTreeSet<&'static str>) -> Row {
         let names: Vec<&str> = aside.iter().map(|name| name.split_once('.').map_or(*name, |(_, name)| name)).collect();
         self.noting(format!("without {}: write amplification is not steady", names.join(", ")))
     }
 
     /// The verdict in words, and in brackets what it would be if the runs had been steady.
-    pub(super) fn verdict(&self) -> String {
+    pub(crate) fn verdict(&self) -> String {
         let word = self.verdict.word();
         self.unjudged.map_or(word.to_string(), |verdict| format!("{word} ({})", verdict.word()))
     }
 
     /// Whether the row can come out or not.
-    pub(super) fn is_claim(&self) -> bool {
+    pub(crate) fn is_claim(&self) -> bool {
         self.number.is_some() && self.kind == Kind::Measured && self.verdict != Verdict::NotAttainable
     }
 
     /// A figure that the workload was fitted to.
-    pub(super) fn input(self) -> Row {
+    pub(crate) fn input(self) -> Row {
         Row { kind: Kind::Input, ..self }
     }
 
     /// A figure that follows from the definition of the scheme.
-    pub(super) fn constructed(self) -> Row {
+    pub(crate) fn constructed(self) -> Row {
         Row { kind: Kind::Construction, ..self }
     }
 
     /// The paper contradicts itself here.
-    pub(super) fn unattainable(self) -> Row {
+    pub(crate) fn unattainable(self) -> Row {
         Row { verdict: Verdict::NotAttainable, ..self }
     }
 
     /// Why they differ, or where ours comes from.
-    pub(super) fn note(self, note: impl Into<String>) -> Row {
+    pub(crate) fn note(self, note: impl Into<String>) -> Row {
         Row { note: note.into(), ..self }
     }
 
     /// The paper's figure, where ours is not judged by it.
-    pub(super) fn said(self, paper: impl Into<String>) -> Row {
+    pub(crate) fn said(self, paper: impl Into<String>) -> Row {
         Row { paper: paper.into(), ..self }
     }
 
     /// The paper does not print its figure: the arithmetic by which it follows from what it prints.
-    pub(super) fn derived(self, arithmetic: &str) -> Row {
+    pub(crate) fn derived(self, arithmetic: &str) -> Row {
         match arithmetic {
             "" => self,
             _ => Row { paper: format!("{} (derived: {arithmetic})", self.paper), ..self },

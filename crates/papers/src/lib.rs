@@ -1,8 +1,10 @@
-//! `ssdlab reproduce`: a paper's tables and figures, its numbers next to ours.
+//! Papers' tables and figures, its numbers next to ours.
 //!
 //! One file per paper holds its schemes, tables, printed numbers and runs as data ([`paper`]). A [`chapter`] runs what the tables need, in
 //! one sweep, and fills in our numbers: parameters come from the preset, exact values from arithmetic or small runs, measured
 //! ones from runs of the workload models (or of recordings, with `--traces`). Rules judge them ([`row`]).
+
+#![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 
 mod a;
 mod assumption;
@@ -22,85 +24,82 @@ mod row;
 mod searches;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::files::Files;
-use ssdlab_lab::input::{find_workload, read_recordings};
+use ssdlab_lab::input::find_workload;
 use ssdlab_lab::names::{clip, nearest};
 use ssdlab_lab::results::sheet::Frame;
 use ssdlab_lab::variants::points;
-use ssdlab_report::inputs::Inputs;
 
-use self::chapter::{Chapter, chapter};
-use self::paper::{Item, Paper};
-use crate::args::ReproduceArgs;
-use crate::output;
-use crate::progress::Board;
-use crate::report::Begun;
+use crate::chapter::{Chapter, chapter};
+use crate::paper::{Item, Paper};
 
 fn papers() -> [&'static Paper; 5] {
     [&a::PAPER, &b::PAPER, &c::PAPER, &d::PAPER, &e::PAPER]
 }
 
-/// Reproduces and prints.
-pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
-    if args.methods {
-        let chosen = choose(&args.paper)?;
-        has_load(&chosen, args)?;
-        return output::print(&methods::text(&chosen, args)?);
-    }
-    let mut files = Files::new();
-    args.traces.iter().for_each(|directory| read_recordings(directory, &mut files));
-    files.write_all(&[("--json", args.table.json_file()), ("--report", args.report.report.as_deref())])?;
-    let (to_stdout, json) = args.table.json_output()?;
-    let page = Begun::create(&args.report, line)?;
-    let done = Reproduction::run(args, &|runs| Box::new(Board::new(runs, args.how.quiet)))?;
-    if !args.how.quiet {
-        done.remarks().for_each(output::remark);
-    }
-    if let Some(page) = page {
-        let inputs = Inputs { reproduce: serde_json::from_str(&done.json()).ok(), ..Inputs::default() };
-        page.finish(&inputs, args.how.quiet)?.publish()?;
-    }
-    if let Some(mut file) = json {
-        file.put(done.json().as_bytes())?;
-        file.finish()?.publish()?;
-    }
-    if to_stdout {
-        output::print(&done.json())
-    } else if args.table.csv {
-        output::print(&if args.assumptions { searches::csv(&done.chapters) } else { print::csv(&done.chapters) })
-    } else if args.table.markdown {
-        output::print(&done.markdown())
-    } else {
-        output::print(&print::text(&done.chapters, args))
-    }
+/// What is reproduced, and how.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// A paper by letter or name, or `all`.
+    pub paper: String,
+    /// Its tables and figures; all of them if none is named.
+    pub ids: Vec<String>,
+    /// Whether on a smaller device and with fewer requests.
+    pub quick: bool,
+    /// Directory of recordings to run in place of their models.
+    pub traces: Option<PathBuf>,
+    /// Formats of the recordings, or `NAME=FMT` for one of them.
+    pub format: Vec<String>,
+    /// Most requests of each workload.
+    pub limit: Option<u64>,
+    /// Whether everything also runs under each of the paper's open assumptions.
+    pub assumptions: bool,
+    /// Whether arrivals are calibrated to the load that the paper prints.
+    pub load: bool,
+    /// Seeds of each run; by default 5, or 1 if quick or under assumptions.
+    pub seeds: Option<u64>,
+    /// The first seed.
+    pub seed: u64,
+    /// How runs are simulated.
+    pub plan: points::Plan,
+}
+
+/// How it is run, as text for the appendix of a paper.
+///
+/// # Errors
+/// A paper is unknown, or has no load though one is wanted.
+pub fn methods(wanted: &Wanted) -> Result<String> {
+    let chosen = choose(&wanted.paper)?;
+    has_load(&chosen, wanted)?;
+    methods::text(&chosen, wanted)
 }
 
 /// Makes the board for a number of runs.
 pub type Boards<'b> = dyn Fn(usize) -> Box<dyn points::Board + 'b> + 'b;
 
 /// Papers with our numbers.
-pub struct Reproduction<'a> {
-    args: &'a ReproduceArgs,
+pub struct Reproduction {
+    wanted: Wanted,
     chapters: Vec<Chapter>,
 }
 
-impl<'a> Reproduction<'a> {
+impl Reproduction {
     /// Runs what the tables and figures need.
     ///
     /// # Errors
     /// A paper, a figure or a recording is unknown, or a run fails.
-    pub fn run(args: &'a ReproduceArgs, boards: &Boards) -> Result<Reproduction<'a>> {
-        known_recordings(&args.format)?;
-        let chosen = choose(&args.paper)?;
-        has_load(&chosen, args)?;
+    pub fn run(wanted: &Wanted, boards: &Boards) -> Result<Reproduction> {
+        known_recordings(&wanted.format)?;
+        let chosen = choose(&wanted.paper)?;
+        has_load(&chosen, wanted)?;
         let mut chapters = Vec::new();
         for paper in chosen {
-            let items = pick(paper, &args.ids)?;
-            chapters.push(chapter(paper, items, args, boards)?);
+            let items = pick(paper, &wanted.ids)?;
+            chapters.push(chapter(paper, items, wanted, boards)?);
         }
-        Ok(Reproduction { args, chapters })
+        Ok(Reproduction { wanted: wanted.clone(), chapters })
     }
 
     /// Remarks on the runs.
@@ -110,12 +109,22 @@ impl<'a> Reproduction<'a> {
 
     /// As JSON.
     pub fn json(&self) -> String {
-        print::json(&self.chapters, self.args)
+        print::json(&self.chapters, &self.wanted)
     }
 
     /// As Markdown.
     pub fn markdown(&self) -> String {
-        print::markdown(&self.chapters, self.args)
+        print::markdown(&self.chapters, &self.wanted)
+    }
+
+    /// As CSV; under assumptions, the claims under each.
+    pub fn csv(&self) -> String {
+        if self.wanted.assumptions { searches::csv(&self.chapters) } else { print::csv(&self.chapters) }
+    }
+
+    /// As text.
+    pub fn text(&self) -> String {
+        print::text(&self.chapters, &self.wanted)
     }
 
     /// One row per value of the papers.
@@ -150,9 +159,9 @@ fn choose(name: &str) -> Result<Vec<&'static Paper>> {
 }
 
 /// `--load` for a paper alone would do nothing if that prints no load.
-fn has_load(chosen: &[&'static Paper], args: &ReproduceArgs) -> Result<()> {
+fn has_load(chosen: &[&'static Paper], wanted: &Wanted) -> Result<()> {
     match chosen {
-        [Paper { load: Err(why), letter, .. }] if args.load => Err(Error::usage(format!(
+        [Paper { load: Err(why), letter, .. }] if wanted.load => Err(Error::usage(format!(
             "--load: paper {} has nothing to calibrate arrivals to: {why}",
             letter.to_uppercase()
         ))

@@ -12,13 +12,13 @@ use ssdlab_sim::config::Config;
 use ssdlab_sim::units::Warmup;
 use ssdlab_trace::LbaPolicy;
 
-use super::assumption::{Assumption, Search};
-use super::load::{Found, calibrate};
-use super::paper::{Item, Line, Paper, Scheme};
-use super::results::{Keys, Results, Run};
-use super::row::{Row, Steadiness, Verdict};
-use super::{Boards, format_of};
-use crate::args::ReproduceArgs;
+use crate::Wanted;
+use crate::assumption::{Assumption, Search};
+use crate::load::{Found, calibrate};
+use crate::paper::{Item, Line, Paper, Scheme};
+use crate::results::{Keys, Results, Run};
+use crate::row::{Row, Steadiness, Verdict};
+use crate::{Boards, format_of};
 
 /// Requests of a workload that is no model of a trace.
 const PLAIN_REQUESTS: u64 = 60_000;
@@ -28,31 +28,31 @@ const SEEDS: u64 = 5;
 const TRIALS: u64 = 1000;
 
 /// A paper with the items asked for.
-pub(super) struct Chapter {
-    pub(super) paper: &'static Paper,
+pub(crate) struct Chapter {
+    pub(crate) paper: &'static Paper,
     /// How it was run.
-    pub(super) facts: Vec<(&'static str, String)>,
-    pub(super) items: Vec<(&'static Item, Vec<Row>)>,
+    pub(crate) facts: Vec<(&'static str, String)>,
+    pub(crate) items: Vec<(&'static Item, Vec<Row>)>,
     /// With `--assumptions`: the claims under each.
-    pub(super) searches: Vec<Search>,
-    pub(super) remarks: Vec<String>,
+    pub(crate) searches: Vec<Search>,
+    pub(crate) remarks: Vec<String>,
 }
 
 /// What is assumed besides the preset, in the order in which it applies.
 type Assumed = Vec<&'static Assumption>;
 
 /// Runs what the items need and fills in their rows.
-pub(super) fn chapter(
+pub(crate) fn chapter(
     paper: &'static Paper,
     items: Vec<&'static Item>,
-    args: &ReproduceArgs,
+    wanted: &Wanted,
     boards: &Boards,
 ) -> Result<Chapter> {
-    let mut plan = Plan::new(paper, args);
+    let mut plan = Plan::new(paper, wanted);
     plan.calibrate(&items, boards)?;
     for item in &items {
-        for tried in std::iter::once(None).chain(tries(paper, args).map(Some)) {
-            for seed in 0..seeds(args) {
+        for tried in std::iter::once(None).chain(tries(paper, wanted).map(Some)) {
+            for seed in 0..seeds(wanted) {
                 plan.add(item, tried, seed)?;
             }
         }
@@ -60,17 +60,17 @@ pub(super) fn chapter(
     let sources = plan.run(boards)?;
     plan.case(None, None, 0)?;
     let usual =
-        |case: &&Case| case.seed == 0 && case.assumed.len() <= 1 && !tries(paper, args).any(|one| case.has(one));
+        |case: &&Case| case.seed == 0 && case.assumed.len() <= 1 && !tries(paper, wanted).any(|one| case.has(one));
     let results: Vec<&Results> = plan.cases.iter().filter(usual).map(|case| &case.results).collect();
-    let facts = facts(paper, args, &results, &sources, plan.load_text());
+    let facts = facts(paper, wanted, &results, &sources, plan.load_text());
     let mut chapter = Chapter { paper, facts, items: Vec::new(), searches: Vec::new(), remarks: Vec::new() };
     for item in items {
         let rows = plan.rows(item, None)?;
-        for usual in rows.iter().filter(|row| args.assumptions && row.is_claim()) {
+        for usual in rows.iter().filter(|row| wanted.assumptions && row.is_claim()) {
             let usual = usual.clone();
             chapter.searches.push(Search { id: item.id, usual, tried: Vec::new() });
         }
-        for tried in tries(paper, args) {
+        for tried in tries(paper, wanted) {
             let rows = plan.rows(item, Some(tried))?;
             for search in chapter.searches.iter_mut().filter(|search| search.id == item.id) {
                 let row = rows.iter().find(|row| row.what == search.usual.what && row.is_claim());
@@ -84,16 +84,16 @@ pub(super) fn chapter(
 }
 
 /// The assumptions to try.
-fn tries(paper: &'static Paper, args: &ReproduceArgs) -> impl Iterator<Item = &'static Assumption> + use<> {
+fn tries(paper: &'static Paper, wanted: &Wanted) -> impl Iterator<Item = &'static Assumption> + use<> {
     paper.assumptions.iter().filter({
-        let assumptions = args.assumptions;
+        let assumptions = wanted.assumptions;
         move |_| assumptions
     })
 }
 
 /// Seeds of each run. One is enough to look for an assumption.
-pub(super) fn seeds(args: &ReproduceArgs) -> u64 {
-    args.seeds.unwrap_or(if args.quick || args.assumptions { 1 } else { SEEDS })
+pub(crate) fn seeds(wanted: &Wanted) -> u64 {
+    wanted.seeds.unwrap_or(if wanted.quick || wanted.assumptions { 1 } else { SEEDS })
 }
 
 /// A remark that several runs make appears once.
@@ -131,8 +131,8 @@ fn holds(config: &Config, workload: &str) -> bool {
 }
 
 /// Requests of each workload.
-pub(super) fn limit(paper: &Paper, args: &ReproduceArgs) -> u64 {
-    args.limit.unwrap_or(paper.limits[usize::from(!args.quick)])
+pub(crate) fn limit(paper: &Paper, wanted: &Wanted) -> u64 {
+    wanted.limit.unwrap_or(paper.limits[usize::from(!wanted.quick)])
 }
 
 /// Runs under one set of assumptions with one seed, as the tables look at them.
@@ -151,7 +151,7 @@ impl Case {
 /// The runs of a paper.
 struct Plan<'a> {
     paper: &'static Paper,
-    args: &'a ReproduceArgs,
+    wanted: &'a Wanted,
     cases: Vec<Case>,
     points: Vec<Point>,
     /// The cases and runs of these points, in their order.
@@ -162,16 +162,16 @@ struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    fn new(paper: &'static Paper, args: &'a ReproduceArgs) -> Self {
+    fn new(paper: &'static Paper, wanted: &'a Wanted) -> Self {
         let (cases, points, planned, remarks) = Default::default();
-        Plan { paper, args, cases, points, planned, remarks, found: BTreeMap::new() }
+        Plan { paper, wanted, cases, points, planned, remarks, found: BTreeMap::new() }
     }
 
     /// With `--load`: finds the factors on the arrival times of all workloads of the items for which the paper prints a load.
     fn calibrate(&mut self, items: &[&'static Item], boards: &Boards) -> Result<()> {
-        let (paper, args) = (self.paper, self.args);
+        let (paper, wanted) = (self.paper, self.wanted);
         let Ok(load) = paper.load.as_ref().map_err(|_| ()) else { return Ok(()) };
-        if !args.load {
+        if !wanted.load {
             return Ok(());
         }
         let runs = items.iter().flat_map(|item| item.runs).flat_map(|grid| grid.runs());
@@ -179,7 +179,7 @@ impl<'a> Plan<'a> {
         let printed: Vec<(&'static str, f64)> =
             used.iter().filter_map(|workload| Some((*workload, paper.printed_load(load, workload)?))).collect();
         let scheme = paper.schemes.iter().find(|scheme| scheme.name == load.scheme).expect("a scheme of the paper");
-        let config = config_of(paper, Some(scheme), &Vec::new(), ("", &[]), args.quick)?;
+        let config = config_of(paper, Some(scheme), &Vec::new(), ("", &[]), wanted.quick)?;
         let mut remarks = Vec::new();
         let point = |workload: &'static str| {
             let traces = self.recordings(workload, &mut remarks)?;
@@ -188,9 +188,9 @@ impl<'a> Plan<'a> {
             }
             let requests = self.requests((workload, workload), &Vec::new(), traces)?;
             let name = format!("the load of {workload}");
-            Ok(Some(Point { name, config: config.clone(), requests, seed: args.how.seed }))
+            Ok(Some(Point { name, config: config.clone(), requests, seed: wanted.seed }))
         };
-        let found = calibrate(load, &printed, point, &args.how.plan(), boards)?;
+        let found = calibrate(load, &printed, point, &wanted.plan, boards)?;
         self.found = found;
         self.remarks = remarks;
         Ok(())
@@ -199,7 +199,7 @@ impl<'a> Plan<'a> {
     /// What `--load` found.
     fn load_text(&self) -> Option<String> {
         let load = match &self.paper.load {
-            _ if !self.args.load => return None,
+            _ if !self.wanted.load => return None,
             Err(why) => return Some(format!("not calibrated: {why}")),
             Ok(load) => load,
         };
@@ -220,7 +220,7 @@ impl<'a> Plan<'a> {
 
     /// The directory of recordings, if it has this workload's.
     fn recordings(&self, workload: &str, remarks: &mut Vec<String>) -> Result<Option<std::path::PathBuf>> {
-        let Some(directory) = &self.args.traces else { return Ok(None) };
+        let Some(directory) = &self.wanted.traces else { return Ok(None) };
         if has_recording(directory, workload)? {
             return Ok(Some(directory.clone()));
         }
@@ -243,7 +243,7 @@ impl<'a> Plan<'a> {
         if let Some(at) = self.cases.iter().position(|case| case.seed == seed && same(&case.assumed)) {
             return Ok(at);
         }
-        let (paper, quick) = (self.paper, self.args.quick);
+        let (paper, quick) = (self.paper, self.wanted.quick);
         let config = |scheme: &Scheme| {
             config_of(paper, Some(scheme), &assumed, ("", &[]), quick).map_err(|error: Error| error.message)
         };
@@ -281,7 +281,7 @@ impl<'a> Plan<'a> {
         let traces = traces?;
         let scheme = self.paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
         let Case { assumed, seed, results } = &mut self.cases[case];
-        match config_of(self.paper, Some(scheme), assumed, (run.workload, run.more), self.args.quick) {
+        match config_of(self.paper, Some(scheme), assumed, (run.workload, run.more), self.wanted.quick) {
             Ok(config) if traces.is_none() && !holds(&config, workload) => {
                 // A run on a smaller array leaves out only itself.
                 if run.more.is_empty() && !results.left_out.contains(&run.workload) {
@@ -291,7 +291,7 @@ impl<'a> Plan<'a> {
             Ok(config) => {
                 let values: Vec<&str> = assumed.iter().map(|one| one.value).collect();
                 let name = format!("{} on {workload} {} {}", run.scheme, values.join(", "), run.more.join(" "));
-                let seed = self.args.how.seed.wrapping_add(*seed * TRIALS).wrapping_add(run.trial);
+                let seed = self.wanted.seed.wrapping_add(*seed * TRIALS).wrapping_add(run.trial);
                 let requests = self.requests((run.workload, workload), &self.cases[case].assumed, traces)?;
                 let config = self.warmed_up(config, run.workload, &requests)?;
                 self.points.push(Point { name, config, requests, seed });
@@ -328,16 +328,16 @@ impl<'a> Plan<'a> {
     ) -> Result<Requests> {
         let recorded = traces.is_some();
         let origin = Origin::Workload { name: workload.into(), recordings: traces };
-        let own = assumed.iter().rev().find_map(|one| one.quick_limit).filter(|_| self.args.quick);
+        let own = assumed.iter().rev().find_map(|one| one.quick_limit).filter(|_| self.wanted.quick);
         // The plain workloads fill a device in a short time, and are to meet an empty one.
         let modelled = self.paper.workloads.contains(&usual);
-        let usually = if modelled { limit(self.paper, self.args) } else { PLAIN_REQUESTS };
-        let limit = self.args.limit.or(own).unwrap_or(usually);
+        let usually = if modelled { limit(self.paper, self.wanted) } else { PLAIN_REQUESTS };
+        let limit = self.wanted.limit.or(own).unwrap_or(usually);
         let time_scale = self.found.get(usual).map(Found::scale);
         let mut requests = Requests { limit: Some(limit), time_scale, ..Requests::new(origin) };
         if recorded {
             requests.lba_policy = LbaPolicy::Wrap;
-            if let Some(format) = format_of(&self.args.format, &find_workload(workload)?.1.trace) {
+            if let Some(format) = format_of(&self.wanted.format, &find_workload(workload)?.1.trace) {
                 requests.reading.format = format.into();
             }
         }
@@ -356,7 +356,7 @@ impl<'a> Plan<'a> {
     /// Runs all, and says what the requests came from.
     fn run(&mut self, boards: &Boards) -> Result<Sourced> {
         let board = boards(self.points.len());
-        let outcomes = sweep(&self.points, &self.args.how.plan(), &*board)?;
+        let outcomes = sweep(&self.points, &self.wanted.plan, &*board)?;
         drop(board);
         let mut sources = Sourced { runs: self.points.len(), models: 0, generated: 0 };
         for ((case, run), outcome) in self.planned.iter().zip(outcomes) {
@@ -372,7 +372,7 @@ impl<'a> Plan<'a> {
     /// The rows of an item over all seeds.
     fn rows(&mut self, item: &'static Item, tried: Option<&'static Assumption>) -> Result<Vec<Row>> {
         let mut cases = Vec::new();
-        for seed in 0..seeds(self.args) {
+        for seed in 0..seeds(self.wanted) {
             cases.push(self.case(self.paper.under(item), tried, seed)?);
         }
         let results: Vec<&Results> = cases.iter().map(|case| &self.cases[*case].results).collect();
@@ -408,7 +408,7 @@ struct Sourced {
 /// How a chapter was run.
 fn facts(
     paper: &Paper,
-    args: &ReproduceArgs,
+    wanted: &Wanted,
     results: &[&Results],
     sources: &Sourced,
     load: Option<String>,
@@ -418,12 +418,12 @@ fn facts(
     if runs > 0 {
         let recordings = runs - models - generated;
         let plain = if generated > 0 { format!(", {generated} of plain workloads") } else { String::new() };
-        let most = count(limit(paper, args));
+        let most = count(limit(paper, wanted));
         let text = format!(
             "{runs} of at most {most} requests each: {models} of models of the traces, {recordings} of recordings{plain}"
         );
         facts.push(("runs", text));
-        if args.quick {
+        if wanted.quick {
             let scaled =
                 if paper.quick.is_empty() { "the geometry of the preset".into() } else { paper.quick.join(", ") };
             facts.push(("quick", format!("device with {scaled}")));
@@ -432,9 +432,9 @@ fn facts(
             facts
                 .push(("warm-up", "the first half of a model's requests; figures are those of the second half".into()));
         }
-        let text = match seeds(args) {
-            1 => args.how.seed.to_string(),
-            n => format!("{n} from {} on; ± is half of the 95 % interval of a mean over them", args.how.seed),
+        let text = match seeds(wanted) {
+            1 => wanted.seed.to_string(),
+            n => format!("{n} from {} on; ± is half of the 95 % interval of a mean over them", wanted.seed),
         };
         facts.push(("seeds", text));
     }
@@ -473,8 +473,8 @@ fn facts(
 
 #[cfg(test)]
 mod tests {
-    use super::super::papers;
     use super::*;
+    use crate::papers;
 
     #[test]
     fn every_assumption_is_a_device_that_can_be_built() {

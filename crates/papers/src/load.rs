@@ -7,24 +7,24 @@ use ssdlab_lab::input::Requests;
 use ssdlab_lab::variants::points::{Plan, Point, sweep};
 use ssdlab_trace::Scale;
 
-use super::Boards;
-use super::results::Figure;
+use crate::Boards;
+use crate::results::Figure;
 
 /// A load that a paper prints.
-pub(super) struct Load {
+pub(crate) struct Load {
     /// What is printed, and where.
-    pub(super) source: &'static str,
+    pub(crate) source: &'static str,
     /// The scheme that it is measured with.
-    pub(super) scheme: &'static str,
-    pub(super) figure: Figure,
+    pub(crate) scheme: &'static str,
+    pub(crate) figure: Figure,
     /// In the order of the paper's workloads.
-    pub(super) printed: &'static [f64],
-    pub(super) unit: fn(f64) -> String,
+    pub(crate) printed: &'static [f64],
+    pub(crate) unit: fn(f64) -> String,
 }
 
 /// The factor that brings a workload's load nearest to the paper's.
 #[derive(Clone, Copy)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// In billionths.
     factor: u64,
     ours: f64,
@@ -36,12 +36,12 @@ const WHOLE: u64 = 1_000_000_000;
 const NEAR: f64 = 0.01;
 
 impl Found {
-    pub(super) fn scale(&self) -> Scale {
+    pub(crate) fn scale(&self) -> Scale {
         Scale::new(self.factor, WHOLE).expect("neither is 0")
     }
 
     /// The factor, as `--time-scale` takes it, and the load with it.
-    pub(super) fn text(&self, load: &Load, printed: f64) -> String {
+    pub(crate) fn text(&self, load: &Load, printed: f64) -> String {
         let decimal = format!("{}.{:09}", self.factor / WHOLE, self.factor % WHOLE);
         let decimal = decimal.trim_end_matches('0').trim_end_matches('.');
         format!("{decimal} ({}, paper {})", (load.unit)(self.ours), (load.unit)(printed))
@@ -91,7 +91,7 @@ impl Sought {
 ///
 /// # Errors
 /// A run fails.
-pub(super) fn calibrate(
+pub(crate) fn calibrate(
     load: &Load,
     workloads: &[(&'static str, f64)],
     mut point: impl FnMut(&'static str) -> Result<Option<Point>>,

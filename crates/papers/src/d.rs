@@ -7,13 +7,13 @@ use ssdlab_sim::config::Config;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::schemes::AnyPath;
 
-use super::assumption::{Assumption, assume};
-use super::paper::{Item, Line, Paper, Scheme, claim, exact, formula, grid, parameter, rows};
-use super::results::{Figure, Keys, Results, read_mean, write_mean};
-use super::row::{NO_CHANGE, Row, rank_correlation};
-use super::{bench, over_time};
+use crate::assumption::{Assumption, assume};
+use crate::paper::{Item, Line, Paper, Scheme, claim, exact, formula, grid, parameter, rows};
+use crate::results::{Figure, Keys, Results, read_mean, write_mean};
+use crate::row::{NO_CHANGE, Row, rank_correlation};
+use crate::{bench, over_time};
 
-pub(super) static PAPER: Paper = Paper {
+pub(crate) static PAPER: Paper = Paper {
     letter: "d",
     name: "fastgc",
     title: "Wu et al., FastGC: Accelerate Garbage Collection via an Efficient Copyback-based Data Migration in SSDs",

@@ -2,20 +2,20 @@
 //!
 //! `--assumptions` runs a paper's claims under each of them, one at a time, and marks those under which a claim comes out.
 
-use super::results::Keys;
-use super::row::{Row, Verdict};
+use crate::results::Keys;
+use crate::row::{Row, Verdict};
 
 /// A value for something that a paper does not state.
 #[derive(Debug)]
-pub(super) struct Assumption {
+pub(crate) struct Assumption {
     /// What is left open.
-    pub(super) knob: &'static str,
+    pub(crate) knob: &'static str,
     /// The value, in words.
-    pub(super) value: &'static str,
-    pub(super) sets: Keys,
+    pub(crate) value: &'static str,
+    pub(crate) sets: Keys,
     /// More keys, and a number of requests, with `--quick`.
-    pub(super) quick: Keys,
-    pub(super) quick_limit: Option<u64>,
+    pub(crate) quick: Keys,
+    pub(crate) quick_limit: Option<u64>,
     /// More keys, for some schemes only.
     own: &'static [(&'static str, Keys)],
     /// More keys, for some workloads only.
@@ -25,13 +25,13 @@ pub(super) struct Assumption {
     /// Those of some workloads by something else.
     scaled: &'static [(&'static str, &'static str)],
     /// The next request comes when one completes.
-    pub(super) closed: bool,
+    pub(crate) closed: bool,
     /// Workloads in place of others.
     workloads: &'static [(&'static str, &'static str)],
 }
 
 /// A value for what a paper leaves open.
-pub(super) const fn assume(knob: &'static str, value: &'static str, sets: Keys) -> Assumption {
+pub(crate) const fn assume(knob: &'static str, value: &'static str, sets: Keys) -> Assumption {
     Assumption {
         knob,
         value,
@@ -49,42 +49,42 @@ pub(super) const fn assume(knob: &'static str, value: &'static str, sets: Keys) 
 
 impl Assumption {
     /// With more keys for some schemes.
-    pub(super) const fn own(self, own: &'static [(&'static str, Keys)]) -> Assumption {
+    pub(crate) const fn own(self, own: &'static [(&'static str, Keys)]) -> Assumption {
         Assumption { own, ..self }
     }
 
     /// With more keys for some workloads.
-    pub(super) const fn tuned(self, tuned: &'static [(&'static str, Keys)]) -> Assumption {
+    pub(crate) const fn tuned(self, tuned: &'static [(&'static str, Keys)]) -> Assumption {
         Assumption { tuned, ..self }
     }
 
     /// With the arrival times of some workloads multiplied by something else.
-    pub(super) const fn but(self, scaled: &'static [(&'static str, &'static str)]) -> Assumption {
+    pub(crate) const fn but(self, scaled: &'static [(&'static str, &'static str)]) -> Assumption {
         Assumption { scaled, ..self }
     }
 
     /// With `--quick`: these keys too, and this many requests.
-    pub(super) const fn quick(self, quick: Keys, limit: u64) -> Assumption {
+    pub(crate) const fn quick(self, quick: Keys, limit: u64) -> Assumption {
         Assumption { quick, quick_limit: Some(limit), ..self }
     }
 
     /// With arrival times multiplied by this.
-    pub(super) const fn times(self, time_scale: &'static str) -> Assumption {
+    pub(crate) const fn times(self, time_scale: &'static str) -> Assumption {
         Assumption { time_scale: Some(time_scale), ..self }
     }
 
     /// With as many outstanding requests as the device takes, at all times.
-    pub(super) const fn closed(self) -> Assumption {
+    pub(crate) const fn closed(self) -> Assumption {
         Assumption { closed: true, ..self }
     }
 
     /// With these workloads in place of others.
-    pub(super) const fn on(self, workloads: &'static [(&'static str, &'static str)]) -> Assumption {
+    pub(crate) const fn on(self, workloads: &'static [(&'static str, &'static str)]) -> Assumption {
         Assumption { workloads, ..self }
     }
 
     /// The keys for a scheme on a workload.
-    pub(super) fn keys(&self, scheme: &str, workload: &str) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn keys(&self, scheme: &str, workload: &str) -> impl Iterator<Item = &'static str> {
         let of = |list: &'static [(&'static str, Keys)], name: &str| {
             list.iter().filter(|(own, _)| *own == name).flat_map(|(_, keys)| keys.iter()).collect::<Vec<_>>()
         };
@@ -92,18 +92,18 @@ impl Assumption {
     }
 
     /// What a workload's arrival times are multiplied by.
-    pub(super) fn time_scale(&self, workload: &str) -> Option<&'static str> {
+    pub(crate) fn time_scale(&self, workload: &str) -> Option<&'static str> {
         let own = self.scaled.iter().find(|(name, _)| *name == workload);
         own.map(|(_, factor)| *factor).or(self.time_scale)
     }
 
     /// The workload that runs in place of another.
-    pub(super) fn workload(&self, name: &'static str) -> &'static str {
+    pub(crate) fn workload(&self, name: &'static str) -> &'static str {
         self.workloads.iter().find(|(usual, _)| *usual == name).map_or(name, |(_, other)| other)
     }
 
     /// All that it changes, as the command line takes it.
-    pub(super) fn settings(&self) -> String {
+    pub(crate) fn settings(&self) -> String {
         let mut parts: Vec<String> = self.sets.iter().map(|key| format!("--set {key}")).collect();
         for (scheme, keys) in self.own {
             let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
@@ -127,13 +127,13 @@ impl Assumption {
 }
 
 /// A claim under a paper's assumptions.
-pub(super) struct Search {
+pub(crate) struct Search {
     /// The table or figure, and what is compared.
-    pub(super) id: &'static str,
+    pub(crate) id: &'static str,
     /// As it runs without any of them.
-    pub(super) usual: Row,
+    pub(crate) usual: Row,
     /// Under each; none where it could not be run.
-    pub(super) tried: Vec<(&'static Assumption, Option<Row>)>,
+    pub(crate) tried: Vec<(&'static Assumption, Option<Row>)>,
 }
 
 impl Search {
@@ -147,7 +147,7 @@ impl Search {
     }
 
     /// In a sentence, under what the claim comes out.
-    pub(super) fn finding(&self) -> String {
+    pub(crate) fn finding(&self) -> String {
         let found = self.those(|row| row.verdict == Verdict::Agrees);
         let nearly = self.those(|row| row.unjudged == Some(Verdict::Agrees));
         let all = self.tried.len();
@@ -166,7 +166,7 @@ impl Search {
 }
 
 /// By assumption, how many of the claims come out in steady runs, and how many in others; as it is, first.
-pub(super) fn tally(searches: &[Search]) -> Vec<(Option<&'static Assumption>, usize, usize)> {
+pub(crate) fn tally(searches: &[Search]) -> Vec<(Option<&'static Assumption>, usize, usize)> {
     let count = |rows: Vec<&Row>| {
         let steady = rows.iter().filter(|row| row.verdict == Verdict::Agrees).count();
         (steady, rows.iter().filter(|row| row.unjudged == Some(Verdict::Agrees)).count())

@@ -5,20 +5,20 @@ use ssdlab_lab::variants::student;
 use ssdlab_sim::report::Summary;
 use ssdlab_trace::Info;
 
-use super::assumption::{Assumption, assume};
-use super::bench;
-use super::load::Load;
-use super::paper::Ours::{From, Mean, MeanOver, On, Over};
-use super::paper::{
+use crate::assumption::{Assumption, assume};
+use crate::bench;
+use crate::load::Load;
+use crate::paper::Ours::{From, Mean, MeanOver, On, Over};
+use crate::paper::{
     Item, Line, MB_PER_SECOND, MILLISECONDS, PERCENT, Paper, Scheme, TENTHS, claim, exact, factor, formula, grid,
     level, parameter, rows,
 };
-use super::results::{
+use crate::results::{
     Figure, Keys, Results, all_mean, close, figures_of, gc_threshold, read_mean, reported, write_mean,
 };
-use super::row::Row;
+use crate::row::Row;
 
-pub(super) static PAPER: Paper = Paper {
+pub(crate) static PAPER: Paper = Paper {
     letter: "a",
     name: "idle-chip",
     title: "Gao et al., Exploiting Chip Idleness for Minimizing Garbage Collection Induced Chip Access Conflict on SSDs",

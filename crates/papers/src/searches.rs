@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use ssdlab_lab::results::sheet::quoted;
 
-use super::assumption::{Assumption, Search, tally};
-use super::chapter::Chapter;
-use super::row::{Row, Verdict};
-use crate::layout::{WIDTH, grid, wrap};
+use crate::assumption::{Assumption, Search, tally};
+use crate::chapter::Chapter;
+use crate::row::{Row, Verdict};
+use ssdlab_lab::layout::{WIDTH, grid, wrap};
 
 /// What marks the rows under which a claim comes out.
 const MARK: &str = "<";
@@ -35,7 +35,7 @@ fn tallies(searches: &[Search]) -> Vec<Vec<String>> {
 }
 
 /// As text for a terminal.
-pub(super) fn text(searches: &[Search]) -> String {
+pub(crate) fn text(searches: &[Search]) -> String {
     let mut out = String::new();
     if !searches.is_empty() {
         grid(&mut out, &tallies(searches), true);
@@ -50,7 +50,7 @@ pub(super) fn text(searches: &[Search]) -> String {
 }
 
 /// As Markdown.
-pub(super) fn markdown(searches: &[Search]) -> String {
+pub(crate) fn markdown(searches: &[Search]) -> String {
     let escape = |text: String| text.replace('|', "\\|");
     let mut out = String::new();
     if !searches.is_empty() {
@@ -72,7 +72,7 @@ pub(super) fn markdown(searches: &[Search]) -> String {
 }
 
 /// As CSV, one row a claim and assumption.
-pub(super) fn csv(chapters: &[Chapter]) -> String {
+pub(crate) fn csv(chapters: &[Chapter]) -> String {
     let mut out = String::from("paper,id,what,stated,knob,value,settings,ours,ratio,verdict\n");
     for (chapter, search) in chapters.iter().flat_map(|chapter| chapter.searches.iter().map(move |s| (chapter, s))) {
         let mut line = |knob: &str, value: &str, settings: &str, row: Option<&Row>| {
@@ -91,7 +91,7 @@ pub(super) fn csv(chapters: &[Chapter]) -> String {
 }
 
 /// As JSON.
-pub(super) fn json(searches: &[Search]) -> Value {
+pub(crate) fn json(searches: &[Search]) -> Value {
     let row = |row: &Row| {
         json!({ "ours": row.ours, "ratio": row.ratio, "verdict": row.verdict.word(),
         "unjudged": row.unjudged.map(Verdict::word), "note": row.note })

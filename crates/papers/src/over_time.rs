@@ -18,7 +18,7 @@ fn records(workload: &str, capacity: u64, page: u64, limit: u64) -> Option<Vec<R
 
 /// Variation of the number of requests per window: standard deviation over mean in 100 equal windows, for all requests, for
 /// reads and for writes. Requests at random times would have 1 / sqrt(mean).
-pub(super) fn variation(workload: &str) -> Option<[f64; 3]> {
+pub(crate) fn variation(workload: &str) -> Option<[f64; 3]> {
     const WINDOWS: usize = 100;
     let records = records(workload, 1 << 40, 4096, REQUESTS)?;
     let end = records.last()?.time_ns + 1;
@@ -51,15 +51,15 @@ impl Observer for Log {
 }
 
 /// A part of a run.
-pub(super) struct Window {
+pub(crate) struct Window {
     /// Completed requests per second.
-    pub(super) iops: f64,
+    pub(crate) iops: f64,
     /// Share of its requests' latency spent waiting for GC.
-    pub(super) gc: f64,
+    pub(crate) gc: f64,
 }
 
 /// A workload as fast as the device takes it, in windows of `each` requests.
-pub(super) fn iops(config: &Config, workload: &str, limit: u64, each: usize) -> Option<Vec<Window>> {
+pub(crate) fn iops(config: &Config, workload: &str, limit: u64, each: usize) -> Option<Vec<Window>> {
     let mut ssd = Ssd::new(config, 1, Check::Sampled).ok()?;
     let log = Log::default();
     ssd.observe(Box::new(log.clone()));
