@@ -17,72 +17,20 @@ pub(crate) struct Assumption {
     pub(crate) quick: Keys,
     pub(crate) quick_limit: Option<u64>,
     /// More keys, for some schemes only.
-    own: &'static [(&'static str, Keys)],
+    pub(crate) own: &'static [(&'static str, Keys)],
     /// More keys, for some workloads only.
-    tuned: &'static [(&'static str, Keys)],
+    pub(crate) tuned: &'static [(&'static str, Keys)],
     /// Arrival times are multiplied by this, as by `--time-scale`.
-    time_scale: Option<&'static str>,
+    pub(crate) time_scale: Option<&'static str>,
     /// Those of some workloads by something else.
-    scaled: &'static [(&'static str, &'static str)],
+    pub(crate) scaled: &'static [(&'static str, &'static str)],
     /// The next request comes when one completes.
     pub(crate) closed: bool,
     /// Workloads in place of others.
-    workloads: &'static [(&'static str, &'static str)],
-}
-
-/// A value for what a paper leaves open.
-pub(crate) const fn assume(knob: &'static str, value: &'static str, sets: Keys) -> Assumption {
-    Assumption {
-        knob,
-        value,
-        sets,
-        quick: &[],
-        quick_limit: None,
-        own: &[],
-        tuned: &[],
-        time_scale: None,
-        scaled: &[],
-        closed: false,
-        workloads: &[],
-    }
+    pub(crate) workloads: &'static [(&'static str, &'static str)],
 }
 
 impl Assumption {
-    /// With more keys for some schemes.
-    pub(crate) const fn own(self, own: &'static [(&'static str, Keys)]) -> Assumption {
-        Assumption { own, ..self }
-    }
-
-    /// With more keys for some workloads.
-    pub(crate) const fn tuned(self, tuned: &'static [(&'static str, Keys)]) -> Assumption {
-        Assumption { tuned, ..self }
-    }
-
-    /// With the arrival times of some workloads multiplied by something else.
-    pub(crate) const fn but(self, scaled: &'static [(&'static str, &'static str)]) -> Assumption {
-        Assumption { scaled, ..self }
-    }
-
-    /// With `--quick`: these keys too, and this many requests.
-    pub(crate) const fn quick(self, quick: Keys, limit: u64) -> Assumption {
-        Assumption { quick, quick_limit: Some(limit), ..self }
-    }
-
-    /// With arrival times multiplied by this.
-    pub(crate) const fn times(self, time_scale: &'static str) -> Assumption {
-        Assumption { time_scale: Some(time_scale), ..self }
-    }
-
-    /// With as many outstanding requests as the device takes, at all times.
-    pub(crate) const fn closed(self) -> Assumption {
-        Assumption { closed: true, ..self }
-    }
-
-    /// With these workloads in place of others.
-    pub(crate) const fn on(self, workloads: &'static [(&'static str, &'static str)]) -> Assumption {
-        Assumption { workloads, ..self }
-    }
-
     /// The keys for a scheme on a workload.
     pub(crate) fn keys(&self, scheme: &str, workload: &str) -> impl Iterator<Item = &'static str> {
         let of = |list: &'static [(&'static str, Keys)], name: &str| {

@@ -1,77 +1,112 @@
 //! Paper B, PaGC: Figures 3 to 17, Tables I and II. `docs/papers/pagc.md` has the readings B1 to B4.
 
+use serde::Deserialize;
 use ssdlab_lab::text::{percent_exact, size};
 use ssdlab_lab::variants::student;
 use ssdlab_sim::report::{GcTimes, Summary};
 use ssdlab_sim::units::Ppm;
 
-use crate::assumption::{Assumption, assume};
 use crate::bench;
-use crate::paper::Ours::{From, MeanOver, Over};
-use crate::paper::{Item, Line, PERCENT, Paper, Scheme, claim, exact, factor, formula, grid, level, parameter, rows};
-use crate::results::{Keys, Results, all_mean, delayed_by_gc, gc_threshold, reported};
+use crate::file::Code;
+use crate::results::{Results, all_mean, delayed_by_gc, gc_threshold, reported};
 use crate::row::Row;
 
-const COPYBACK: &str = "schemes.path=copyback";
-const SERIAL: &str = "schemes.collector=serial";
-const BLIND: &str = "schemes.collector={ pagc = { when = \"always\" } }";
-const THRESHOLD: &str = "schemes.collector={ pagc = { threshold = 0.12 } }";
-const CACHED: &str = "schemes.collector={ pagc = { threshold = 0.12, cache = true } }";
-
-pub(crate) static PAPER: Paper = Paper {
-    letter: "b",
-    name: "pagc",
-    title: "Shahidi et al., Exploring the Potentials of Parallel Garbage Collection in SSDs for Enterprise Storage Systems",
-    schemes: &[
-        Scheme { name: "baseline", sets: &[COPYBACK, SERIAL] },
-        Scheme { name: "B-PaGC", sets: &[COPYBACK, BLIND] },
-        Scheme { name: "T-PaGC", sets: &[COPYBACK, THRESHOLD] },
-        Scheme { name: "TC-PaGC", sets: &[COPYBACK, CACHED] },
-        Scheme { name: "superblock", sets: &[COPYBACK, SERIAL, "device.mapping_unit=super-page"] },
-        Scheme { name: "zero-GC", sets: &[COPYBACK, SERIAL, "gc.time=none"] },
-        Scheme { name: "baseline, RGA", sets: &[COPYBACK, SERIAL, "schemes.victim=rga"] },
-        Scheme { name: "B-PaGC, RGA", sets: &[COPYBACK, "schemes.victim=rga", BLIND] },
-        Scheme { name: "TC-PaGC, RGA", sets: &[COPYBACK, "schemes.victim=rga", CACHED] },
-        Scheme { name: "baseline, RANDOM", sets: &[COPYBACK, SERIAL, "schemes.victim=random"] },
-        Scheme { name: "B-PaGC, RANDOM", sets: &[COPYBACK, "schemes.victim=random", BLIND] },
-        Scheme { name: "TC-PaGC, RANDOM", sets: &[COPYBACK, "schemes.victim=random", CACHED] },
-        Scheme { name: "baseline, PCWD", sets: &[COPYBACK, SERIAL, "schemes.place=PCWD"] },
-        Scheme { name: "B-PaGC, PCWD", sets: &[COPYBACK, "schemes.place=PCWD", BLIND] },
-        Scheme { name: "T-PaGC, PCWD", sets: &[COPYBACK, "schemes.place=PCWD", THRESHOLD] },
-        Scheme { name: "TC-PaGC, PCWD", sets: &[COPYBACK, "schemes.place=PCWD", CACHED] },
+pub(crate) const CODE: Code = Code {
+    text: include_str!("../../../papers/b.toml"),
+    figures: &[("all_mean", all_mean)],
+    parameters: &[
+        ("table_i_channels_x_chips", |r| {
+            format!("{} x {}", r.preset.geometry.channels, r.preset.geometry.chips_per_channel)
+        }),
+        ("table_i_dies_x_planes", |r| {
+            format!("{} x {}", r.preset.geometry.dies_per_chip, r.preset.geometry.planes_per_die)
+        }),
+        ("table_i_page", |r| r.preset.geometry.page_size.to_string()),
+        ("table_i_block", |r| size(u64::from(r.preset.geometry.pages_per_block) * r.preset.geometry.page_size.0)),
+        ("table_i_read", |r| r.preset.timing.read.types()[0].to_string()),
+        ("table_i_program", |r| us(r.preset.timing.program.types()[0].0)),
+        ("table_i_erase", |r| us(r.preset.timing.erase.0)),
+        ("table_i_bus", |r| r.preset.timing.transfer.to_string()),
+        ("user_space", user_space),
+        ("table_i_spare", |r| percent_exact(r.preset.device.over_provisioning.as_f64())),
+        ("table_i_gc_threshold", |r| gc_threshold(&r.preset)),
+        ("table_i_pagc_th", |r| {
+            let threshold = r.key("T-PaGC", "/schemes/collector/pagc/threshold").and_then(|value| value.as_f64());
+            threshold.map_or("-".into(), percent_exact)
+        }),
+        ("table_i_allocation", |r| r.preset.schemes.place.to_string()),
+        ("table_i_victim", |r| r.preset.schemes.victim.name().to_string()),
     ],
-    workloads: &TRACES,
-    quick: &["geometry.channels=4", "geometry.chips_per_channel=4", "geometry.blocks_per_plane=256"],
-    limits: [40_000, 3_000_000],
-    items: ITEMS,
-    under: &[(&["Fig 9"], &SEQUENTIAL)],
-    load: Err("it prints neither rates nor utilisation"),
-    assumptions: ASSUMPTIONS,
+    texts: &[
+        ("fig_6_ka_kb_kc", |_| Some(pairs(FIG_6))),
+        ("fig_6_both_planes_aligned_write_points", |r| moves(r, "B-PaGC", &FIG_6)),
+        ("fig_6_a_alone_serial", |r| moves(r, "baseline", &FIG_6[..1])),
+        ("fig_6_both_planes_write_points_3_and_5", |r| Some(serial_moves(r, 5))),
+        ("cost_formula_k_100_l_80_ka_40", |r| joint_cost(r, 100, 80, 40)),
+        ("cost_formula_k_50_l_120_ka_20", |r| joint_cost(r, 50, 120, 20)),
+        ("cost_formula_k_4_serial", |r| serial_cost(r, 4)),
+    ],
+    numbers: &[
+        ("abstract_best_trace", |r| best_of_each(r)?.into_iter().reduce(f64::min)),
+        ("abstract_mean_of_15_traces_the_best_pagc_each", |r| best_of_each(r).map(|ratios| student::mean(&ratios))),
+        ("most_delayed", most_delayed),
+        ("most_added", most_added),
+        ("fig_14_the_others_mean_b_pagc", |r| mean_of(r, r.data.group("others"), "B-PaGC", "baseline")),
+        ("fig_15_rga_tc_pagc_mean_of_the_11_others", |r| mean_of(r, &eleven(r), "TC-PaGC, RGA", "baseline, RGA")),
+        ("fig_15_rga_tc_pagc_mean_of_the_four_bad_ones", |r| {
+            mean_of(r, r.data.group("slowed"), "TC-PaGC, RGA", "baseline, RGA")
+        }),
+    ],
+    claims: &[
+        ("late_conflicts", late_conflicts),
+        ("no_gc", no_gc),
+        ("outside_groups", outside_groups),
+        ("few_parallel", few_parallel),
+        ("fig_7_b_pagc_in_src20_stg0_ts0_usr0", |r| many_alone(r, r.data.group("slowed"), low(r))),
+        ("fig_8_b_pagc_largest_gc_part", |r| largest_gc_part(r, "B-PaGC")),
+        ("fig_8_t_pagc_largest_gc_part", |r| largest_gc_part(r, "T-PaGC")),
+        ("fig_8_tc_pagc_largest_gc_part", |r| largest_gc_part(r, "TC-PaGC")),
+        ("fig_10_b_pagc_in_src20_stg0_usr0", |r| busier(r, &["b.src20", "b.stg0", "b.usr0"])),
+        ("mostly_pairs", mostly_pairs),
+        ("fig_11_b_pagc_in_hm0_prn0", |r| many_alone(r, &["b.hm0", "b.prn0"], high(r))),
+        ("fig_11_b_pagc_in_proj2", |r| {
+            let share = share_of(r, "b.proj2", &["pard_pawr"])?;
+            Some((format!("{:.1} %", share * 100.0), share > 0.5))
+        }),
+        ("fig_13_b_pagc_in_hm0_msnfs1", |r| busier(r, &["b.hm0", "b.msnfs1"])),
+        ("worse_with_rga", worse_with_rga),
+        ("worse_with_random", worse_with_random),
+        ("fig_16_b_pagc", |r| better_with_pcwd(r, "B-PaGC, PCWD")),
+        ("fig_16_t_pagc", |r| better_with_pcwd(r, "T-PaGC, PCWD")),
+        ("fig_16_tc_pagc", |r| better_with_pcwd(r, "TC-PaGC, PCWD")),
+        ("fig_17_b_msnfs0_superblock", |r| superblock(r, "b.msnfs0")),
+        ("fig_17_b_proj0_superblock", |r| superblock(r, "b.proj0")),
+        ("fig_17_b_hm0_superblock", |r| superblock(r, "b.hm0")),
+    ],
+    ranks: &[],
+    rows: &[
+        ("servers", servers),
+        ("zero_gc", zero_gc),
+        ("fig_7_rows", |r| categories(r, low(r))),
+        ("fig_8_rows", |r| breakdown(r, low(r))),
+        ("slowed_by_blind", slowed_by_blind),
+        ("fig_9_rows", |r| r.by_workload(low(r), OVER_BASELINE, "baseline", all_mean)),
+        ("fig_10_rows", |r| planes(r, low(r))),
+        ("fig_11_rows", |r| categories(r, high(r))),
+        ("fig_12_rows", |r| breakdown(r, high(r))),
+        ("fig_13_rows", |r| planes(r, high(r))),
+        ("fig_14_rows", |r| r.by_workload(high(r), OVER_BASELINE, "baseline", all_mean)),
+        ("fig_15_rows", |r| r.by_workload(r.workloads, &["B-PaGC, RGA", "TC-PaGC, RGA"], "baseline, RGA", all_mean)),
+        ("fig_15_rows_2", |r| {
+            r.by_workload(r.workloads, &["B-PaGC, RANDOM", "TC-PaGC, RANDOM"], "baseline, RANDOM", all_mean)
+        }),
+        ("fig_17_rows", |r| r.by_workload(r.workloads, &["TC-PaGC", "superblock"], "baseline", all_mean)),
+    ],
 };
 
-const TRACES: [&str; 15] = [
-    "b.fin1", "b.proj0", "b.prxy0", "b.src20", "b.stg0", "b.ts0", "b.usr0", "b.usr1", "b.hm0", "b.msnfs0", "b.msnfs1",
-    "b.msnfs4", "b.msnfs5", "b.prn0", "b.proj2",
-];
-const LOW: &[&str] = &["b.fin1", "b.proj0", "b.prxy0", "b.src20", "b.stg0", "b.ts0", "b.usr0", "b.usr1"];
-const HIGH: &[&str] = &["b.hm0", "b.msnfs0", "b.msnfs1", "b.msnfs4", "b.msnfs5", "b.prn0", "b.proj2"];
-/// Traces that B-PaGC slows down.
-const FOUR: &[&str] = &["b.src20", "b.stg0", "b.ts0", "b.usr0"];
-/// Fig. 14: those of the high group without a number of their own.
-const OTHERS: &[&str] = &["b.msnfs0", "b.msnfs1", "b.msnfs4", "b.msnfs5", "b.proj2"];
-
-const ZERO_TOO: &[&str] = &["baseline", "zero-GC"];
 const PAGC: &[&str] = &["B-PaGC", "T-PaGC", "TC-PaGC"];
 const MEASURED: &[&str] = &["baseline", "B-PaGC", "T-PaGC", "TC-PaGC"];
 const OVER_BASELINE: &[&str] = &["B-PaGC", "T-PaGC", "TC-PaGC", "zero-GC"];
-const ALL: &[&str] = &["baseline", "B-PaGC", "T-PaGC", "TC-PaGC", "zero-GC"];
-
-/// Table II: zero-GC response as % of the baseline's.
-const ZERO: [f64; 15] =
-    [70.65, 47.0, 78.13, 90.62, 92.24, 90.71, 85.43, 75.44, 41.04, 37.30, 25.01, 14.91, 11.33, 40.52, 3.98];
-/// Fig. 3: its server workloads were never published; those of the paper's own traces that come from such servers stand in.
-const STAND_INS: [(&str, &str); 4] =
-    [("streaming", "b.proj2"), ("fileserver", "b.msnfs1"), ("workstation", "b.usr0"), ("database", "b.fin1")];
 /// The terms of its response time, as the report of the scheme names them.
 const TERMS: [&str; 5] = ["st", "cngc", "csgc", "cogc", "lc"];
 /// Ways of a page: parallel or serial read, parallel or serial write, to another or to no other die.
@@ -79,310 +114,20 @@ const CATEGORIES: [&str; 4] = ["pard_pawr", "srrd_pawr", "srrd_srwr_d", "srrd_sr
 /// Fig. 6: the valid pages of both planes' victims, of 8 pages a block.
 const FIG_6: [&[u64]; 2] = [&[0, 1, 2, 3], &[0, 3, 4]];
 
-/// Fig. 9: after random overwrites all planes are at the trigger, so that a partner is always short of free pages too.
-static SEQUENTIAL: Assumption =
-    assume("fill", "in sequence", &["precondition.mode=sequential"]).quick(&["geometry.blocks_per_plane=64"], 250_000);
-/// The models of hm0, msnfs0 and proj0 with requests of 16 KiB and more, at multiples of 16 KiB.
-const SUPER_PAGES: &[(&str, &str)] =
-    &[("b.hm0", "b.hm0-16k"), ("b.msnfs0", "b.msnfs0-16k"), ("b.proj0", "b.proj0-16k")];
-/// B2: the other reading of "5 % larger than the original threshold".
-const RELATIVE: &[(&str, Keys)] = &[
-    ("T-PaGC", &["schemes.collector={ pagc = { threshold = 0.0735 } }"]),
-    ("TC-PaGC", &["schemes.collector={ pagc = { threshold = 0.0735, cache = true } }"]),
-];
-/// What the paper leaves open.
-const ASSUMPTIONS: &[Assumption] = &[
-    assume("fill", "in sequence", &["precondition.mode=sequential"]).quick(&["geometry.blocks_per_plane=64"], 250_000),
-    assume("fill", "random overwrites", &["precondition.mode=random"]),
-    assume("write points", "shared", &["ftl.write_points=shared"]),
-    assume("request sizes", "super-pages", &[]).on(SUPER_PAGES),
-    assume("when the other plane joins", "below 7.35 %, a twentieth more than GC's threshold", &[]).own(RELATIVE),
-    assume("when the other plane joins", "below 7.35 %, from a fill in sequence", &["precondition.mode=sequential"])
-        .own(RELATIVE)
-        .quick(&["geometry.blocks_per_plane=64"], 250_000),
-    assume("reads of a superblock", "whole super-pages", &[])
-        .own(&[("superblock", &["device.partial_read=whole-page"])]),
-    assume("reads of a superblock", "whole super-pages, 10 times the rate", &[])
-        .own(&[("superblock", &["device.partial_read=whole-page"])])
-        .times("0.1"),
-    assume("arrival rate", "10 times", &[]).times("0.1"),
-    assume("arrival rate", "30 times", &[]).times("0.033"),
-    assume("arrival rate", "a quarter", &[]).times("4"),
-    assume("over-provisioning", "12 %", &["device.over_provisioning=0.12"]),
-    assume("queue depth", "5", &["device.queue_depth=5"]),
-    assume("queue depth", "256", &["device.queue_depth=256"]),
-    assume("placement of writes", "dynamic", &["schemes.place=dynamic"]),
-    assume("placement of writes", "round robin, bound at admission", &["schemes.place=round-robin"]),
-    assume("where free pages count", "device", &["gc.scope=device"]),
-    assume("unit of exclusion", "channel", &["device.exclusion=channel"]),
-    assume("acknowledgement", "after the transfer", &["device.write_ack=after_transfer"]),
-    assume(
-        "its simulator's ways",
-        "bus held in GC, shared write point, depth 5",
-        &["device.exclusion=channel", "ftl.write_points=shared", "device.queue_depth=5"],
-    ),
-];
+/// What all of some rows are compared with.
+#[derive(Deserialize)]
+struct Middle {
+    paper: f64,
+    note: String,
+}
 
-const ALONE_NOTE: &str =
-    "agrees: a larger share of the moved pages, in each, than in the mean of the group's other traces";
-const SERVERS_NOTE: &str = "stand-ins from the paper's traces: proj2 for streaming, msnfs1 for a file server, usr0 for a workstation, fin1 for a database; means over the run, where the figure shows time";
-const MOVES_NOTE: &str =
-    "a run of one collection; array time of the moves, without the erase and the transfer of odd pages";
-const COST_NOTE: &str = "a run of one joint collection: moves + erase";
-const DELAYED_NOTE: &str =
-    "ours: requests that waited for any collection; the paper's text does not say what it counts";
-const COST_OF_GC_NOTE: &str =
-    "ours: the baseline's response time over that without GC, less 1, in the trace where it is largest";
-const GROUPS_NOTE: &str =
-    "B3: the table's groups, zero-GC response above and below 50 %; proj0 is in the low group in spite of its 47.0";
-const NEEDS_REPORT: &str = "needs the report of the scheme";
+fn low(r: &Results) -> &'static [&'static str] {
+    r.data.group("low")
+}
 
-const ITEMS: &[Item] = &[
-    Item {
-        id: "abstract",
-        title: "response time",
-        runs: &[grid(&TRACES, MEASURED)],
-        lines: &[
-            factor("best trace", 0.55, From(|r| best_of_each(r)?.into_iter().reduce(f64::min))),
-            factor(
-                "mean of 15 traces, the best PaGC each",
-                0.68,
-                From(|r| best_of_each(r).map(|ratios| student::mean(&ratios))),
-            ),
-        ],
-    },
-    Item {
-        id: "text",
-        title: "conflicts of GC with requests to other planes; what GC costs",
-        runs: &[grid(&TRACES, ZERO_TOO)],
-        lines: &[
-            level("requests delayed by GC, most", 40.0, From(most_delayed), PERCENT).note(DELAYED_NOTE),
-            level("response time that GC adds, most", 400.0, From(most_added), PERCENT).note(COST_OF_GC_NOTE),
-        ],
-    },
-    Item {
-        id: "Fig 3",
-        title: "response breakdown of four server workloads",
-        runs: &[grid(&[STAND_INS[0].1, STAND_INS[1].1, STAND_INS[2].1, STAND_INS[3].1], ZERO_TOO)],
-        lines: &[
-            ideal("ideal GC, streaming", 0.60, "b.proj2"),
-            ideal("ideal GC, fileserver", 0.30, "b.msnfs1"),
-            ideal("ideal GC, workstation", 0.80, "b.usr0"),
-            claim("fileserver", "high CoGC and CsGC, low LC", late_conflicts).note(SERVERS_NOTE),
-            claim("workstation", "mostly CnGC", no_gc).note(SERVERS_NOTE),
-            rows(servers),
-        ],
-    },
-    Item {
-        id: "Fig 6",
-        title: "data movement of one collection",
-        runs: &[],
-        lines: &[
-            formula("Ka, Kb, Kc", "2, 1, 1", |_| Some(pairs(FIG_6))),
-            exact("both planes, aligned write points", "6375 us", |r| moves(r, "B-PaGC", &FIG_6))
-                .derived("2 x 1575 + 1650 + 1575 us")
-                .note(MOVES_NOTE),
-            exact("A alone, serial", "6300 us", |r| moves(r, "baseline", &FIG_6[..1]))
-                .derived("4 x 1575 us")
-                .note(MOVES_NOTE),
-            formula("both planes, write points 3 and 5", "7875 us", |r| Some(serial_moves(r, 5)))
-                .derived("5 x 1575 us")
-                .note("5 (R + W): the rule of the text; as a run it is a test of the scheme"),
-        ],
-    },
-    Item {
-        id: "cost formula",
-        title: "Ka (R + W) + Kb (2R + W) + Kc (R + W)",
-        runs: &[],
-        lines: &[
-            exact("K 100, L 80, Ka 40", "160500 us + 3800 us", |r| joint_cost(r, 100, 80, 40))
-                .derived("40 x 1575 + 40 x 1650 + 20 x 1575 us, and the erase")
-                .note(COST_NOTE),
-            exact("K 50, L 120, Ka 20", "191250 us + 3800 us", |r| joint_cost(r, 50, 120, 20))
-                .derived("20 x 1575 + 30 x 1650 + 70 x 1575 us, and the erase")
-                .note(COST_NOTE),
-            exact("K 4, serial", "6300 us + 3800 us", |r| serial_cost(r, 4))
-                .derived("4 x 1575 us, and the erase")
-                .note(COST_NOTE),
-        ],
-    },
-    Item {
-        id: "Table I",
-        title: "device",
-        runs: &[],
-        lines: &[
-            parameter("channels x chips", "16 x 8", |r| {
-                format!("{} x {}", r.preset.geometry.channels, r.preset.geometry.chips_per_channel)
-            }),
-            parameter("dies x planes", "1 x 2", |r| {
-                format!("{} x {}", r.preset.geometry.dies_per_chip, r.preset.geometry.planes_per_die)
-            }),
-            parameter("page", "8KiB", |r| r.preset.geometry.page_size.to_string()),
-            parameter("block", "2 MiB", |r| {
-                size(u64::from(r.preset.geometry.pages_per_block) * r.preset.geometry.page_size.0)
-            }),
-            parameter("read", "75us", |r| r.preset.timing.read.types()[0].to_string()),
-            parameter("program", "1500us", |r| us(r.preset.timing.program.types()[0].0)),
-            parameter("erase", "3800us", |r| us(r.preset.timing.erase.0)),
-            parameter("bus", "333MB/s", |r| r.preset.timing.transfer.to_string()),
-            parameter("capacity", "800 GiB", user_space),
-            parameter("spare", "25 %", |r| percent_exact(r.preset.device.over_provisioning.as_f64()))
-                .note("B1: 1,024 GiB raw for 800 GiB are 28 % of the user's or 21.875 % of the raw space"),
-            parameter("GC threshold", "7 %", |r| gc_threshold(&r.preset)),
-            parameter("PaGC_TH", "12 %", |r| {
-                let threshold = r.key("T-PaGC", "/schemes/collector/pagc/threshold").and_then(|value| value.as_f64());
-                threshold.map_or("-".into(), percent_exact)
-            })
-            .note("B2: \"5 % larger\" read as five points; 7.35 % would almost never join"),
-            parameter("allocation", "CWDP", |r| r.preset.schemes.place.to_string()),
-            parameter("victim", "greedy", |r| r.preset.schemes.victim.name().to_string()),
-        ],
-    },
-    Item {
-        id: "Table II",
-        title: "zero-GC response over the baseline's",
-        runs: &[grid(&TRACES, ZERO_TOO)],
-        lines: &[claim("traces outside their group", "none", outside_groups).note(GROUPS_NOTE), rows(zero_gc)],
-    },
-    Item {
-        id: "Fig 7",
-        title: "pages moved a collection by category, low group",
-        runs: &[grid(LOW, PAGC)],
-        lines: &[
-            claim("B-PaGC", "few PaRD-PaWR, many SrRD-PaWR", few_parallel).note("agrees: fewer in the mean"),
-            claim("B-PaGC in src20, stg0, ts0, usr0", "large SrRD-SrWR(ND)", |r| many_alone(r, FOUR, LOW))
-                .note(ALONE_NOTE),
-            rows(|r| categories(r, LOW)),
-        ],
-    },
-    Item {
-        id: "Fig 8",
-        title: "response breakdown, low group",
-        runs: &[grid(LOW, ALL)],
-        lines: &[
-            below_10("B-PaGC: largest GC part", |r| largest_gc_part(r, "B-PaGC")),
-            below_10("T-PaGC: largest GC part", |r| largest_gc_part(r, "T-PaGC")),
-            below_10("TC-PaGC: largest GC part", |r| largest_gc_part(r, "TC-PaGC")),
-            rows(|r| breakdown(r, LOW)),
-        ],
-    },
-    Item {
-        id: "Fig 9",
-        title: "response normalised to the baseline, low group",
-        runs: &[grid(LOW, ALL)],
-        lines: &[
-            rows(slowed_by_blind),
-            factor("b.usr1: TC-PaGC", 0.90, Over("b.usr1", "TC-PaGC", "baseline", all_mean)),
-            factor("b.proj0: TC-PaGC", 0.60, Over("b.proj0", "TC-PaGC", "baseline", all_mean)),
-            rows(|r| r.by_workload(LOW, OVER_BASELINE, "baseline", all_mean)),
-        ],
-    },
-    Item {
-        id: "Fig 10",
-        title: "plane utilisation, low group",
-        runs: &[grid(LOW, MEASURED)],
-        lines: &[
-            claim("B-PaGC in src20, stg0, usr0", "collects more than the baseline", |r| {
-                busier(r, &["b.src20", "b.stg0", "b.usr0"])
-            }),
-            rows(|r| planes(r, LOW)),
-        ],
-    },
-    Item {
-        id: "Fig 11",
-        title: "pages moved a collection by category, high group",
-        runs: &[grid(HIGH, PAGC)],
-        lines: &[
-            claim("B-PaGC", "most PaRD-PaWR and SrRD-PaWR", mostly_pairs).note("agrees: more than half in all traces"),
-            claim("B-PaGC in hm0, prn0", "many SrRD-SrWR(ND)", |r| many_alone(r, &["b.hm0", "b.prn0"], HIGH))
-                .note(ALONE_NOTE),
-            claim("B-PaGC in proj2", "mostly PaRD-PaWR", |r| {
-                let share = share_of(r, "b.proj2", &["pard_pawr"])?;
-                Some((format!("{:.1} %", share * 100.0), share > 0.5))
-            }),
-            rows(|r| categories(r, HIGH)),
-        ],
-    },
-    Item {
-        id: "Fig 12",
-        title: "response breakdown, high group",
-        runs: &[grid(HIGH, ALL)],
-        lines: &[rows(|r| breakdown(r, HIGH))],
-    },
-    Item {
-        id: "Fig 13",
-        title: "plane utilisation, high group",
-        runs: &[grid(HIGH, MEASURED)],
-        lines: &[
-            claim("B-PaGC in hm0, msnfs1", "collects more than the baseline", |r| busier(r, &["b.hm0", "b.msnfs1"])),
-            rows(|r| planes(r, HIGH)),
-        ],
-    },
-    Item {
-        id: "Fig 14",
-        title: "response normalised to the baseline, high group",
-        runs: &[grid(HIGH, ALL)],
-        lines: &[
-            factor("b.hm0: B-PaGC", 0.85, Over("b.hm0", "B-PaGC", "baseline", all_mean)),
-            factor("b.prn0: B-PaGC", 0.81, Over("b.prn0", "B-PaGC", "baseline", all_mean)),
-            factor("the others, mean: B-PaGC", 0.575, From(|r| mean_of(r, OTHERS, "B-PaGC", "baseline")))
-                .derived("the middle of 40 and 45 % less"),
-            rows(|r| r.by_workload(HIGH, OVER_BASELINE, "baseline", all_mean)),
-        ],
-    },
-    Item {
-        id: "Fig 15",
-        title: "victims by RGA and RANDOM",
-        runs: &[grid(
-            &TRACES,
-            &["baseline, RGA", "B-PaGC, RGA", "TC-PaGC, RGA", "baseline, RANDOM", "B-PaGC, RANDOM", "TC-PaGC, RANDOM"],
-        )],
-        lines: &[
-            claim("RGA: B-PaGC in src20, stg0, ts0, usr0", "worse than the baseline", worse_with_rga),
-            factor(
-                "RGA: TC-PaGC, mean of the 11 others",
-                0.795,
-                From(|r| mean_of(r, &eleven(), "TC-PaGC, RGA", "baseline, RGA")),
-            )
-            .derived("the middle of 6 and 35 % less"),
-            factor(
-                "RGA: TC-PaGC, mean of the four bad ones",
-                0.965,
-                From(|r| mean_of(r, FOUR, "TC-PaGC, RGA", "baseline, RGA")),
-            )
-            .derived("the middle of 0 and 7 % less"),
-            claim("RANDOM: TC-PaGC", "all but fin1 better", worse_with_random),
-            factor("RANDOM: TC-PaGC, prxy0", 0.20, Over("b.prxy0", "TC-PaGC, RANDOM", "baseline, RANDOM", all_mean)),
-            factor("RANDOM: TC-PaGC, mean", 0.60, MeanOver("TC-PaGC, RANDOM", "baseline, RANDOM", all_mean))
-                .note("the text: \"irrespective of the GCselect algorithm chosen\", 40 % on average"),
-            rows(|r| r.by_workload(&TRACES, &["B-PaGC, RGA", "TC-PaGC, RGA"], "baseline, RGA", all_mean)),
-            rows(|r| r.by_workload(&TRACES, &["B-PaGC, RANDOM", "TC-PaGC, RANDOM"], "baseline, RANDOM", all_mean)),
-        ],
-    },
-    Item {
-        id: "Fig 16",
-        title: "PCWD allocation",
-        runs: &[grid(&TRACES, &["baseline, PCWD", "B-PaGC, PCWD", "T-PaGC, PCWD", "TC-PaGC, PCWD"])],
-        lines: &[
-            claim("B-PaGC", "better than the baseline in all", |r| better_with_pcwd(r, "B-PaGC, PCWD")),
-            claim("T-PaGC", "better than the baseline in all", |r| better_with_pcwd(r, "T-PaGC, PCWD")),
-            claim("TC-PaGC", "better than the baseline in all", |r| better_with_pcwd(r, "TC-PaGC, PCWD")),
-        ],
-    },
-    Item {
-        id: "Fig 17",
-        title: "plane-level superblock",
-        runs: &[grid(&TRACES, &["baseline", "TC-PaGC", "superblock"])],
-        lines: &[
-            factor("b.msnfs4: superblock", 2.5, Over("b.msnfs4", "superblock", "baseline", all_mean)),
-            factor("b.msnfs5: superblock", 2.2, Over("b.msnfs5", "superblock", "baseline", all_mean)),
-            claim("b.msnfs0: superblock", "better than TC-PaGC", |r| superblock(r, "b.msnfs0")),
-            claim("b.proj0: superblock", "better than TC-PaGC", |r| superblock(r, "b.proj0")),
-            claim("b.hm0: superblock", "better than TC-PaGC", |r| superblock(r, "b.hm0")),
-            rows(|r| r.by_workload(&TRACES, &["TC-PaGC", "superblock"], "baseline", all_mean)),
-        ],
-    },
-];
+fn high(r: &Results) -> &'static [&'static str] {
+    r.data.group("high")
+}
 
 fn us(ns: u64) -> String {
     format!("{}us", ns / 1000)
@@ -396,8 +141,8 @@ fn mean_of(r: &Results, workloads: &[&str], scheme: &str, base: &str) -> Option<
 }
 
 /// Traces that B-PaGC does not make slower.
-fn eleven() -> Vec<&'static str> {
-    TRACES.into_iter().filter(|workload| !FOUR.contains(workload)).collect()
+fn eleven(r: &Results) -> Vec<&'static str> {
+    r.workloads.iter().copied().filter(|workload| !r.data.group("slowed").contains(workload)).collect()
 }
 
 /// By trace, the response of the PaGC that is best on it, over the baseline's.
@@ -408,7 +153,7 @@ fn best_of_each(r: &Results) -> Option<Vec<f64>> {
 }
 
 fn most_delayed(r: &Results) -> Option<f64> {
-    TRACES.iter().filter_map(|workload| delayed_by_gc(r.summary(workload, "baseline")?)).reduce(f64::max)
+    r.workloads.iter().filter_map(|workload| delayed_by_gc(r.summary(workload, "baseline")?)).reduce(f64::max)
 }
 
 /// How much longer responses are with GC than without it.
@@ -421,8 +166,8 @@ fn most_added(r: &Results) -> Option<f64> {
 fn outside_groups(r: &Results) -> Option<(String, bool)> {
     let mut outside = Vec::new();
     for workload in r.present().filter(|workload| *workload != "b.proj0") {
-        let low = r.ratio(workload, "zero-GC", "baseline", all_mean)? > 0.5;
-        if low != LOW.contains(&workload) {
+        let is_low = r.ratio(workload, "zero-GC", "baseline", all_mean)? > 0.5;
+        if is_low != low(r).contains(&workload) {
             outside.push(&workload[2..]);
         }
     }
@@ -450,7 +195,7 @@ fn mean_share(r: &Results, group: &[&str], ways: &[&str]) -> Option<f64> {
 
 /// Fig. 7.
 fn few_parallel(r: &Results) -> Option<(String, bool)> {
-    let [parallel, serial] = ["pard_pawr", "srrd_pawr"].map(|way| mean_share(r, LOW, &[way]));
+    let [parallel, serial] = ["pard_pawr", "srrd_pawr"].map(|way| mean_share(r, low(r), &[way]));
     let (parallel, serial) = (parallel?, serial?);
     let text = format!("PaRD-PaWR {:.1} %, SrRD-PaWR {:.1} %", parallel * 100.0, serial * 100.0);
     Some((text, parallel < serial))
@@ -471,7 +216,7 @@ fn many_alone(r: &Results, traces: &[&str], group: &[&str]) -> Option<(String, b
 /// Fig. 11.
 fn mostly_pairs(r: &Results) -> Option<(String, bool)> {
     let shares: Option<Vec<f64>> =
-        HIGH.iter().map(|workload| share_of(r, workload, &["pard_pawr", "srrd_pawr"])).collect();
+        high(r).iter().map(|workload| share_of(r, workload, &["pard_pawr", "srrd_pawr"])).collect();
     let least = shares?.into_iter().reduce(f64::min)?;
     Some((format!("at least {:.1} %", least * 100.0), least > 0.5))
 }
@@ -488,8 +233,12 @@ fn busier(r: &Results, traces: &[&str]) -> Option<(String, bool)> {
 
 /// Fig. 15.
 fn worse_with_rga(r: &Results) -> Option<(String, bool)> {
-    let ratios: Option<Vec<f64>> =
-        FOUR.iter().map(|workload| r.ratio(workload, "B-PaGC, RGA", "baseline, RGA", all_mean)).collect();
+    let ratios: Option<Vec<f64>> = r
+        .data
+        .group("slowed")
+        .iter()
+        .map(|workload| r.ratio(workload, "B-PaGC, RGA", "baseline, RGA", all_mean))
+        .collect();
     let ratios = ratios?;
     let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.3}x")).collect();
     Some((texts.join(", "), ratios.iter().all(|ratio| *ratio > 1.0)))
@@ -502,7 +251,7 @@ fn gc_part(s: &Summary) -> f64 {
 }
 
 fn largest_gc_part(r: &Results, scheme: &str) -> Option<(String, bool)> {
-    let worst = LOW.iter().filter_map(|workload| r.summary(workload, scheme).map(gc_part)).reduce(f64::max)?;
+    let worst = low(r).iter().filter_map(|workload| r.summary(workload, scheme).map(gc_part)).reduce(f64::max)?;
     Some((format!("{:.1} %", worst * 100.0), worst < 0.10))
 }
 
@@ -516,18 +265,6 @@ fn breakdown(r: &Results, workloads: &[&'static str]) -> Vec<Row> {
         (!texts.is_empty()).then(|| Row::stated(format!("{workload}, CsGC + CoGC + LC"), texts.join(", ")))
     };
     workloads.iter().filter_map(row).collect()
-}
-
-/// A line of Fig. 8.
-const fn below_10(what: &'static str, ours: fn(&Results) -> Option<(String, bool)>) -> Line {
-    claim(what, "below 10 %", ours).unattainable().note(
-        "B5: the paper's Table II and Fig 9 leave GC 16 % of the response of usr1 (1 - .754 / .90) and 22 % of that of proj0 (1 - .47 / .60)",
-    )
-}
-
-/// A line of Fig. 3.
-const fn ideal(what: &'static str, paper: f64, workload: &'static str) -> Line {
-    factor(what, paper, Over(workload, "zero-GC", "baseline", all_mean)).note(SERVERS_NOTE)
 }
 
 /// Fig. 3: a term of the baseline's response time.
@@ -552,15 +289,15 @@ fn no_gc(r: &Results) -> Option<(String, bool)> {
 
 /// Fig. 3: all terms of the baseline.
 fn servers(r: &Results) -> Vec<Row> {
-    let row = |(name, workload): &(&str, &str)| {
+    let row = |[name, workload]: &[String; 2]| {
         let terms: Option<Vec<f64>> = TERMS.iter().map(|name| term(r, workload, name)).collect();
         let terms = terms?;
         let all = terms.iter().sum::<f64>().max(1.0);
         let part = |(name, ns): (&&str, &f64)| format!("{} {:.1} %", name.to_uppercase(), ns / all * 100.0);
         let parts: Vec<String> = TERMS.iter().zip(&terms).map(part).collect();
-        Some(Row::stated(format!("{name}, baseline"), parts.join(", ")).note(SERVERS_NOTE))
+        Some(Row::stated(format!("{name}, baseline"), parts.join(", ")).note(r.data.note("servers")))
     };
-    STAND_INS.iter().filter_map(row).collect()
+    r.data.table::<Vec<[String; 2]>>("stand_ins").iter().filter_map(row).collect()
 }
 
 /// Pairs of pages at one offset, pairs at different offsets, pages without a partner.
@@ -610,19 +347,21 @@ fn zero_gc(r: &Results) -> Vec<Row> {
     let row = |(workload, stated): (&&'static str, f64)| {
         r.seal(Row::factor(*workload, stated / 100.0, r.ratio(workload, "zero-GC", "baseline", all_mean)))
     };
-    TRACES.iter().zip(ZERO).map(row).collect()
+    let stated: Vec<f64> = r.data.table("zero_gc");
+    r.workloads.iter().zip(stated).map(row).collect()
 }
 
 /// Fig. 9: the traces that B-PaGC makes slower, and the other two do not.
 fn slowed_by_blind(r: &Results) -> Vec<Row> {
     let mut rows = Vec::new();
-    for workload in FOUR {
+    let middle: Middle = r.data.table("slowed");
+    for workload in r.data.group("slowed") {
         let over = |scheme| r.ratio(workload, scheme, "baseline", all_mean);
         let blind = over("B-PaGC").map(|ratio| (format!("{ratio:.3}x"), ratio > 1.0));
         rows.push(r.seal(Row::claim(format!("{workload}: B-PaGC"), "worse than the baseline", blind)));
         for scheme in ["T-PaGC", "TC-PaGC"] {
-            let row = Row::factor(format!("{workload}: {scheme}"), 0.92, over(scheme));
-            rows.push(r.seal(row.note("4 ... 12 % better; compared with their middle")));
+            let row = Row::factor(format!("{workload}: {scheme}"), middle.paper, over(scheme));
+            rows.push(r.seal(row.note(middle.note.as_str())));
         }
     }
     rows
@@ -636,7 +375,7 @@ fn categories(r: &Results, workloads: &[&'static str]) -> Vec<Row> {
         texts.map(|texts| Row::stated(format!("{workload}, {scheme}, pages a collection"), texts.join(", ")))
     };
     let runs = workloads.iter().flat_map(|workload| PAGC.iter().map(move |scheme| (*workload, *scheme)));
-    or_missing("categories", runs.filter_map(row).collect())
+    or_missing(r, "categories", runs.filter_map(row).collect())
 }
 
 /// Figures 10 and 13: time in which planes collect, and in which they idle because the other plane of the die does.
@@ -648,11 +387,11 @@ fn planes(r: &Results, workloads: &[&'static str]) -> Vec<Row> {
         Some(Row::stated(format!("{workload}, {scheme}"), text))
     };
     let runs = workloads.iter().flat_map(|workload| MEASURED.iter().map(move |scheme| (*workload, *scheme)));
-    or_missing("plane time", runs.filter_map(row).collect())
+    or_missing(r, "plane time", runs.filter_map(row).collect())
 }
 
-fn or_missing(what: &str, rows: Vec<Row>) -> Vec<Row> {
-    if rows.is_empty() { vec![Row::missing(what, "as figured").note(NEEDS_REPORT)] } else { rows }
+fn or_missing(r: &Results, what: &str, rows: Vec<Row>) -> Vec<Row> {
+    if rows.is_empty() { vec![Row::missing(what, "as figured").note(r.data.note("needs_report"))] } else { rows }
 }
 
 /// Fig. 15: traces on which TC-PaGC does not improve on random victims.

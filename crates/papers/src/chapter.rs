@@ -252,6 +252,7 @@ impl<'a> Plan<'a> {
             schemes: paper.schemes.iter().map(|scheme| (scheme.name, config(scheme))).collect(),
             runs: BTreeMap::new(),
             workloads: paper.workloads,
+            data: &paper.data,
             loaded: !self.found.is_empty(),
             left_out: Vec::new(),
             aside: Default::default(),

@@ -1,6 +1,6 @@
-//! Papers' tables and figures, its numbers next to ours.
+//! Papers' tables and figures, their numbers next to ours.
 //!
-//! One file per paper holds its schemes, tables, printed numbers and runs as data ([`paper`]). A [`chapter`] runs what the tables need, in
+//! A paper is data ([`file`]): its schemes, tables, printed numbers and runs ([`paper`]). A source a paper finds our numbers. A [`chapter`] runs what the tables need, in
 //! one sweep, and fills in our numbers: parameters come from the preset, exact values from arithmetic or small runs, measured
 //! ones from runs of the workload models (or of recordings, with `--traces`). Rules judge them ([`row`]).
 
@@ -13,7 +13,9 @@ mod bench;
 mod c;
 mod chapter;
 mod d;
+mod data;
 mod e;
+mod file;
 mod load;
 mod methods;
 mod over_time;
@@ -25,6 +27,7 @@ mod searches;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::find_workload;
@@ -36,7 +39,8 @@ use crate::chapter::{Chapter, chapter};
 use crate::paper::{Item, Paper};
 
 fn papers() -> [&'static Paper; 5] {
-    [&a::PAPER, &b::PAPER, &c::PAPER, &d::PAPER, &e::PAPER]
+    static PAPERS: OnceLock<[Paper; 5]> = OnceLock::new();
+    PAPERS.get_or_init(|| [&a::CODE, &b::CODE, &c::CODE, &d::CODE, &e::CODE].map(file::paper)).each_ref()
 }
 
 /// What is reproduced, and how.

@@ -1,10 +1,11 @@
 //! What a paper is: its schemes, its tables and figures, the numbers that it prints, and the runs that ours come from.
 //!
-//! All of it is data. A table is an [`Item`] with its lines; a line names what is compared, the paper's number, the source of ours and the
+//! All of it is data (`papers/*.toml`, read by [`file`](crate::file)). A table is an [`Item`] with its lines; a line names what is compared, the paper's number, the source of ours and the
 //! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
 //! ([`rows`]).
 
 use crate::assumption::Assumption;
+use crate::data::Data;
 use crate::load::Load;
 use crate::results::{Figure, Keys, Results, Run};
 use crate::row::Row;
@@ -31,6 +32,8 @@ pub(crate) struct Paper {
     pub(crate) load: Result<Load, &'static str>,
     /// What the paper leaves open, with the values to try.
     pub(crate) assumptions: &'static [Assumption],
+    /// What its source asks for.
+    pub(crate) data: Data,
 }
 
 impl Paper {

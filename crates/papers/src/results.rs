@@ -11,10 +11,9 @@ use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Threshold;
 use ssdlab_trace::{Collector, Info};
 
+use crate::data::Data;
+pub(crate) use crate::data::Keys;
 use crate::row::{Row, Steadiness};
-
-/// Keys over a scheme's own, as `--set` takes them.
-pub(crate) type Keys = &'static [&'static str];
 
 /// A run that lines look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +36,8 @@ pub(crate) struct Results {
     pub(crate) schemes: BTreeMap<&'static str, Result<Config, String>>,
     pub(crate) runs: BTreeMap<Run, Summary>,
     pub(crate) workloads: &'static [&'static str],
+    /// The paper's data.
+    pub(crate) data: &'static Data,
     /// Whether `--load` has fitted the arrival times of the workloads to the load that the paper prints.
     pub(crate) loaded: bool,
     /// Workloads that the device does not hold.
