@@ -21,7 +21,7 @@
 //!
 //! | question | module |
 //! | --- | --- |
-//! | What is configured, and by which text? | [`settings`] over [`presets`] and [`schema`]; [`needs`], [`theory`] and [`memory`] derive the consequences |
+//! | What is configured, and by which text? | [`settings`] over [`presets`], [`schema`] and [`document`]; [`needs`], [`theory`] and [`memory`] derive the consequences |
 //! | What have files of other simulators become? | [`foreign`]; `ssdlab-import` reads them |
 //! | Which requests? | [`input`] |
 //! | How are they fed to a device and observed? | [`drive`] |
@@ -35,6 +35,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 
 pub mod decisions;
+pub mod document;
 pub mod drive;
 pub mod error;
 pub mod files;

@@ -14,5 +14,6 @@ pub mod inputs;
 pub mod page;
 pub mod product;
 pub mod rank;
+mod style;
 pub mod sweep;
 pub mod whatif;

@@ -5,19 +5,16 @@
 
 use std::fmt::Write;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
+use serde_json::{Value, json};
 use ssdlab_figures::escape::{html, json_in_script, name};
 use ssdlab_figures::figure::{Cell, Figure, Table};
-use ssdlab_figures::palette::{self, DARK, LIGHT, Pattern};
 use ssdlab_figures::svg::{Look, draw};
 
 use crate::analysis::Analysis;
 use crate::charts::{self, Shown};
 use crate::explain;
 use crate::inputs::Inputs;
+use crate::style::{MOST_COLUMNS, PRINTED_ROWS, VERDICTS, colours, digest, style};
 use crate::sweep::{State, Sweep};
 use crate::whatif;
 use ssdlab_lab::error::{Error, Result};
@@ -27,20 +24,14 @@ use ssdlab_lab::readers::words;
 use ssdlab_lab::text::{count, percent, plural};
 use ssdlab_sweep::store::unchecked_note;
 
-const STYLE: &str = include_str!("../assets/page.css");
 const SCRIPT: &str = include_str!("../assets/page.js");
 /// ECharts, as it was published.
 const ECHARTS: &str = include_str!("../assets/echarts/echarts.min.js");
 
-/// Rows of a table that the page shows, and rows that it prints.
+/// Rows of a table that the page shows.
 const MOST_ROWS: usize = 500;
-const PRINTED_ROWS: usize = 40;
 /// Values of a key that the page lists.
 const MOST_VALUES: usize = 24;
-/// Figures of which one is shown at a time.
-const MOST_VIEWS: usize = 8;
-/// Columns of numbers up to this one are aligned to the right.
-const MOST_COLUMNS: usize = 24;
 
 /// The sections in their order: name, heading, and the options that make their results.
 pub const SECTIONS: [(&str, &str, &str); 14] = [
@@ -317,48 +308,6 @@ fn subtitle(inputs: &Inputs) -> String {
     [about, names, seed, version].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// The style sheet: colours of both themes as variables, and the colours of figures mapped to those of the dark theme.
-fn style() -> String {
-    let pairs = palette::pairs();
-    let own = |ground: &palette::Ground, dark: bool| {
-        let rest = if dark {
-            "--link:#6cb6ff;--soft:#232a32;--line:#303842;--edge:#78818b;--card:#14181d"
-        } else {
-            "--link:#0b5cad;--soft:#eef1f4;--line:#dde2e7;--edge:#767e87;--card:#ffffff"
-        };
-        let page = if dark { "#0c0f12" } else { "#f6f7f9" };
-        let mut out = format!("--page:{page};--ink:{};--muted:{};{rest}", ground.ink, ground.muted);
-        for (i, (light, night)) in pairs.iter().enumerate() {
-            let _ = write!(out, ";--c{i}:{}", if dark { night } else { light });
-        }
-        out
-    };
-    let (light, dark) = (own(&LIGHT, false), own(&DARK, true));
-    let mut out = format!(
-        ":root{{{light}}}@media screen{{:root:has(#theme-dark:checked){{{dark}}}}}@media screen and (prefers-color-scheme:dark){{:root:not(:has(#theme-light:checked)){{{dark}}}}}"
-    );
-    for (i, (light, _)) in pairs.iter().enumerate() {
-        let _ = write!(
-            out,
-            "svg[fill=\"{light}\"],svg [fill=\"{light}\"]{{fill:var(--c{i})}}svg [stroke=\"{light}\"]{{stroke:var(--c{i})}}"
-        );
-    }
-    out.push_str(STYLE);
-    let views = (1..=MOST_VIEWS).map(|i| format!(".views>input:nth-of-type({i}):checked~figure:nth-of-type({i})"));
-    let _ = write!(out, "{}{{display:block}}", views.collect::<Vec<_>>().join(","));
-    for (id, ..) in VERDICTS {
-        let _ = write!(out, "@media screen{{#paper:has(#verdict-{id}:checked) .item:not(.has-{id}){{display:none}}}}");
-    }
-    let columns = |cell: &str| (1..=MOST_COLUMNS).map(|i| format!(".n{i} {cell}:nth-child({i})")).collect::<Vec<_>>();
-    let _ = write!(out, "{},{}{{text-align:right}}", columns("td").join(","), columns("th").join(","));
-    let _ = write!(out, "@media print{{tr:nth-child(n+{}){{display:none}}}}", PRINTED_ROWS + 1);
-    out
-}
-
-fn digest(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
-}
-
 /// The contract `ssdlab.report/1`, and the colours for the script.
 fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &Shown) -> Value {
     let figures: Vec<Value> = figures
@@ -403,21 +352,6 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &S
         all["colours"] = colours();
     }
     all
-}
-
-/// Colours and patterns for the script.
-fn colours() -> Value {
-    let pattern = |pattern: Pattern| format!("{pattern:?}").to_lowercase();
-    let style = |style: palette::Style| json!([style.light, style.dark, pattern(style.pattern), style.dashes]);
-    let styles: Map<String, Value> = palette::STYLES.iter().map(|(key, of)| (key.to_string(), style(*of))).collect();
-    let order: Vec<Value> = (0..5).map(|place| style(palette::of("", place))).collect();
-    let ramp = |key: &str| {
-        let steps = |dark| (0..palette::STEPS).map(|step| palette::ramp(key).colour(step, dark)).collect::<Vec<_>>();
-        json!([steps(false), steps(true)])
-    };
-    let ground = |of: palette::Ground| json!([of.page, of.ink, of.muted, of.axis, of.grid]);
-    json!({ "styles": styles, "order": order, "ground": [ground(LIGHT), ground(DARK)],
-        "ramps": { "host": ramp("host"), "gc": ramp("gc"), "wear": ramp("wear") } })
 }
 
 fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page, detail: &Detail) -> Option<Section> {
@@ -729,10 +663,6 @@ fn paper(out: &mut String, inputs: &Inputs) -> Option<Vec<Figure>> {
     }
     Some(figures)
 }
-
-/// Kinds of verdicts: name, sign, and what a reader chooses.
-const VERDICTS: [(&str, &str, &str); 4] =
-    [("same", "=", "agree"), ("weaker", "~", "weaker"), ("other", "!", "other"), ("none", "?", "nothing to compare")];
 
 /// Whether a figure of a paper has a row with a verdict of this kind.
 fn has(item: &Value, kind: &str) -> bool {

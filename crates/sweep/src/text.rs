@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::DeTable;
 
+use ssdlab_lab::document::{join, plain_types, quoted, syntax, walk};
 use ssdlab_lab::error::{Error, KeyError, Kind, Result, Spot};
 use ssdlab_lab::files::{directory, read_text};
 use ssdlab_lab::names::{clip, nearest};
-use ssdlab_lab::settings::{join, plain_types, quoted, syntax, walk};
 
 /// A file as read.
 #[derive(Clone, Debug)]
@@ -109,7 +109,7 @@ impl Text {
             let help = match meant {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None if expected.is_empty() => String::new(),
-                None => format!("the keys here are {}", ssdlab_lab::settings::names(&expected)),
+                None => format!("the keys here are {}", ssdlab_lab::document::names(&expected)),
             };
             let known = expected.iter().map(ToString::to_string).collect();
             let known = KeyError { key: path.into(), nearest: meant.map(String::from), expected: known };

@@ -141,3 +141,14 @@ fn a_type_has_a_name_of_its_own_in_its_crate() {
         assert!(!known.is_empty(), "{name}: no types are found");
     }
 }
+
+#[test]
+fn no_file_is_longer_than_800_lines() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in CRATES {
+        for file in sources(&crates.join(name).join("src")) {
+            let lines = std::fs::read_to_string(&file).unwrap().lines().count();
+            assert!(lines <= 800, "{}: {lines} lines", file.display());
+        }
+    }
+}

@@ -76,7 +76,7 @@ fn range(text: &Text, at: &str, key: &str, table: &Table) -> Result<Axis> {
     let read: std::result::Result<RangeFile, _> = serde_path_to_error::deserialize(Value::Table(table.clone()));
     let file = read.map_err(|error| {
         let path = error.path().to_string();
-        wrong(if path == "." { "" } else { &path }, ssdlab_lab::settings::plain_types(error.inner().message().trim()))
+        wrong(if path == "." { "" } else { &path }, ssdlab_lab::document::plain_types(error.inner().message().trim()))
             .help("a range is { from = 0.07, to = 0.28, steps = 4 }, or { from = 1, to = 256, scale = \"log2\" }")
     })?;
     let Some(grain) = grain(key, &file.from, &file.to) else {
@@ -211,7 +211,7 @@ pub(crate) fn axes(text: &Text, table: &Table) -> Result<Vec<Axis>> {
 fn collect(text: &Text, at: &str, prefix: &str, table: &Table, out: &mut Vec<(String, String, Value)>) {
     const OWN: [&str; 6] = ["from", "to", "steps", "scale", "values", "label"];
     for (key, value) in text.ordered(at, table) {
-        let (at, key) = (format!("{at}.{key}"), ssdlab_lab::settings::join(prefix, key));
+        let (at, key) = (format!("{at}.{key}"), ssdlab_lab::document::join(prefix, key));
         match value {
             Value::Table(inner) if !inner.is_empty() && !inner.keys().any(|key| OWN.contains(&key.as_str())) => {
                 collect(text, &at, &key, inner, out);
