@@ -11,24 +11,30 @@ pub use ssdlab_import::Simulator;
 use ssdlab_lab::error::{Class, Error};
 use ssdlab_lab::foreign::account::Verdict;
 use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::merge::slowest::Slowest;
-use ssdlab_lab::merge::{Member, Part};
 use ssdlab_lab::perf::Moment;
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::page::{self, Page};
-use ssdlab_lab::report::{charts, histogram};
+use ssdlab_lab::readers::histogram;
+use ssdlab_lab::results::blocks::BlockRows;
+use ssdlab_lab::results::histograms::BucketRows;
+use ssdlab_lab::results::requests::RequestRows;
+use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::results::timeline::To;
+use ssdlab_lab::results::summary::SummaryFile;
+use ssdlab_lab::results::timeline::{Activity, To};
 use ssdlab_lab::run::{self, Outputs};
 use ssdlab_lab::settings::{Document, Settings, Sources};
-use ssdlab_lab::sweep::fleet::Fleet;
-use ssdlab_lab::sweep::fleet::scan::Scans;
-use ssdlab_lab::sweep::key::Hashes;
-use ssdlab_lab::sweep::points::Points;
-use ssdlab_lab::sweep::store::{self, Checked};
-use ssdlab_lab::sweep::study::Study;
+use ssdlab_report::charts;
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::page::{self, Page};
 use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
+use ssdlab_sweep::fleet::Fleet;
+use ssdlab_sweep::fleet::scan::Scans;
+use ssdlab_sweep::key::Hashes;
+use ssdlab_sweep::merge::slowest::Slowest;
+use ssdlab_sweep::merge::{Member, Part};
+use ssdlab_sweep::points::Points;
+use ssdlab_sweep::store::{self, Checked};
+use ssdlab_sweep::study::Study;
 use ssdlab_trace::workload::{Spec, all};
 use ssdlab_trace::{
     Collector, EXCERPT_BYTES, Format, Names, OnBadLine, Op, OpCodes, Options, Reader, Record, Source, TimeOrder,
@@ -533,15 +539,16 @@ fn results(target: &str) -> Option<Vec<u8>> {
     let from = Origin::Workload { name: "quickstart".into(), recordings: None };
     let requests = Requests { limit: Some(20), ..Requests::new(from) };
     let run = |path: &Path| {
-        let mut outputs = Outputs::default();
-        match target {
-            "result_rows" => outputs.requests = Some(Place::File(path.into())),
-            "result_histograms" => outputs.histograms = Some(Place::File(path.into())),
-            "result_series" => outputs.series = Some((Place::File(path.into()), Nanos(5_000_000))),
-            "result_blocks" => outputs.blocks = Some(Place::File(path.into())),
-            "result_timeline" => outputs.timeline = Some((To::File(path.into()), None)),
-            _ => outputs.json = Some(path.into()),
-        }
+        let place = Place::File(path.into());
+        let outputs = Outputs::default();
+        let outputs = match target {
+            "result_rows" => outputs.with(RequestRows(place)),
+            "result_histograms" => outputs.with(BucketRows(place)),
+            "result_series" => outputs.with(WindowRows { place, window: Nanos(5_000_000) }),
+            "result_blocks" => outputs.with(BlockRows(place)),
+            "result_timeline" => outputs.with(Activity { to: To::File(path.into()), span: None }),
+            _ => outputs.with(SummaryFile(path.into())),
+        };
         let how = run::How { seed: 1, check: Check::Sampled, count_only: false, memory_limit: None };
         let mut done =
             run::Run::new(settings, how, Moment::now()).ok()?.open(&requests).ok()?.simulate(&outputs, &mut ()).ok()?;

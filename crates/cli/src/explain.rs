@@ -8,8 +8,8 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::report::inputs::{Inputs, Run};
 use ssdlab_lab::settings::{Document, Settings, Sources};
+use ssdlab_report::inputs::{Inputs, Run};
 
 use crate::args::{ExplainArgs, given};
 use crate::import;
@@ -120,7 +120,7 @@ fn inputs(explained: &Explained) -> Inputs {
     let run = match &explained.done {
         Some(done) => Run {
             summary: serde_json::from_str(&done.outcome.json()).ok(),
-            histograms: done.histograms.clone(),
+            histograms: done.value().cloned(),
             about: done.outcome.about.clone(),
             ..Run::default()
         },

@@ -40,7 +40,7 @@ fn to_stdout(args: &RunArgs) -> bool {
 
 /// Simulates and prints.
 pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
-    let mut done = simulate(args, line)?;
+    let done = simulate(args, line)?;
     if to_stdout(args) {
         output::print(&done.outcome.json())?;
     } else {
@@ -48,9 +48,9 @@ pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
             workload: done.outcome.about.clone(),
             preset: args.config.preset.clone(),
             capacity: done.outcome.capacity_bytes,
-            blocks: done.spread.as_ref().map_or(Vec::new(), blocks::table),
-            chart: done.chart.take().map_or(String::new(), chart::draw),
-            tail: done.histograms.as_ref().map_or(Vec::new(), table::tails),
+            blocks: done.value().map_or(Vec::new(), blocks::table),
+            chart: done.value().cloned().map_or(String::new(), chart::draw),
+            tail: done.value().map_or(Vec::new(), table::tails),
         };
         output::print(&table::render(&done.outcome.summary, &context))?;
     }

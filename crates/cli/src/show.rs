@@ -11,8 +11,8 @@ use ssdlab_sim::schemes::{self, SchemeInfo};
 use ssdlab_trace::workload;
 
 use crate::args::ConfigCommand;
-use crate::layout::{WIDTH, facts, wrap};
 use crate::output::print;
+use ssdlab_lab::layout::{WIDTH, facts, wrap};
 
 /// `ssdlab config`
 pub fn config(command: &ConfigCommand) -> Result<()> {

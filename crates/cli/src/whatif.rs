@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use ssdlab_explain::whatif::{Wish, rows, what_if};
+use ssdlab_explain::whatif::{Question, rows, what_if};
 use ssdlab_lab::error::Result;
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::{Finished, Output};
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Ended;
 use ssdlab_lab::run::How;
 use ssdlab_lab::settings::Settings;
+use ssdlab_report::inputs::Inputs;
 
 use crate::args::{WhatifArgs, given};
 use crate::import;
@@ -39,7 +39,7 @@ pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
     let page = Begun::create(&args.report, line)?;
     let how = How { seed: args.seed, check: args.check.into(), count_only: false, memory_limit: args.memory_limit };
     let (changes, without) = (args.changes.clone(), args.without.clone());
-    let wish = Wish { at: args.at, before: args.before, after: args.after, changes, without };
+    let wish = Question { at: args.at, before: args.before, after: args.after, changes, without };
     let mut progress = Progress::new(args.quiet);
     let mut found = what_if(&settings, &requests, how, &wish, args.timeline.as_deref(), &mut progress)?;
     drop(progress);

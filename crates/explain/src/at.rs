@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ssdlab_lab::names::{clip, nearest};
-use ssdlab_lab::report::histogram::Quantile;
+use ssdlab_lab::readers::histogram::Quantile;
 use ssdlab_lab::results::timeline::Span;
 use ssdlab_sim::report::{Figures, Summary};
 
@@ -137,15 +137,15 @@ impl fmt::Display for At {
         match self {
             At::Tail(kind, rank) => write!(f, "{}.{}", kind.name(), rank.name()),
             At::Request(number) => write!(f, "request:{number}"),
-            At::Time(span) => write!(f, "time:{}..{}", span.from, Open(span)),
+            At::Time(span) => write!(f, "time:{}..{}", span.from, OpenSpan(span)),
         }
     }
 }
 
 /// The end of a span; nothing if it is open.
-struct Open<'s>(&'s Span);
+struct OpenSpan<'s>(&'s Span);
 
-impl fmt::Display for Open<'_> {
+impl fmt::Display for OpenSpan<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.to == ssdlab_sim::units::Nanos::NEVER { Ok(()) } else { write!(f, "{}", self.0.to) }
     }

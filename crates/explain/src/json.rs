@@ -1,6 +1,6 @@
 //! The findings as JSON: the contract `ssdlab.explain/1`.
 
-use crate::explained::Explained;
+use crate::explanation::Explained;
 use crate::records::{Reason, Record};
 use crate::watch::Known;
 use serde_json::{Map, Value as Json, json};

@@ -12,7 +12,7 @@
 //! | What if something had not happened? | [`whatif`] |
 
 pub mod at;
-mod explained;
+mod explanation;
 pub mod json;
 pub mod method;
 pub mod patterns;
@@ -31,6 +31,7 @@ use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::perf::Moment;
+use ssdlab_lab::results::histograms::Tail;
 use ssdlab_lab::run::{How, Outputs, Progress, Run, RunOutcome};
 use ssdlab_lab::settings::Settings;
 use ssdlab_lab::variants::comparison::can_be_read_again;
@@ -40,7 +41,7 @@ use ssdlab_sim::report::Summary;
 use ssdlab_trace::LbaPolicy;
 
 use at::At;
-pub use explained::Explained;
+pub use explanation::Explained;
 use method::find;
 use records::Records;
 use tries::{Candidate, Refused, Tried, Tries};
@@ -115,7 +116,7 @@ pub fn explain(
     if wish.tries != Tries::None {
         can_be_read_again(requests)?;
     }
-    let outputs = Outputs { tail: true, ..Outputs::default() };
+    let outputs = Outputs::default().with(Tail);
     let (mut records, known, done) = watched(settings, requests, how, &outputs, progress)?;
     let findings = find(&mut records, wish.at, Some(&known))?;
     let (chosen, mut refused) = tries::choose(&wish.tries, &findings, settings)?;

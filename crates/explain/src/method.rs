@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::report::histogram::{Quantile, merged, percentile};
+use ssdlab_lab::readers::histogram::{Quantile, merged, percentile};
 use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_sim::blame::Extra;
 use ssdlab_sim::report::histogram::{Bucket, Histogram};

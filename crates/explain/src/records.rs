@@ -4,7 +4,7 @@ use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::Path;
 
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::report::words;
+use ssdlab_lab::readers::words;
 use ssdlab_sim::Completed;
 use ssdlab_sim::blame::{Blame, CAUSES, Cause, Extra, ExtraBlame};
 

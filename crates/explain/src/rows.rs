@@ -6,8 +6,8 @@ use std::path::Path;
 use ssdlab_figures::figure::Cell;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files;
-use ssdlab_lab::report::histogram::sums_to;
-use ssdlab_lab::report::table::{self, data, integer};
+use ssdlab_lab::readers::histogram::sums_to;
+use ssdlab_lab::readers::table::{self, data, integer};
 use ssdlab_sim::blame::{Blame, CAUSES, Extra, ExtraBlame};
 use ssdlab_trace::CLOCK_MAX_NS;
 

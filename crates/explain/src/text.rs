@@ -1,11 +1,11 @@
 //! The findings as lines of text.
 
-use ssdlab_lab::report::words;
+use ssdlab_lab::readers::words;
 use ssdlab_lab::text::{clock, count, duration, percent};
 use ssdlab_sim::blame::Cause;
 
 use crate::at::At;
-use crate::explained::Explained;
+use crate::explanation::Explained;
 use crate::method::Findings;
 use crate::patterns::Pattern;
 use crate::records::{Reason, Record};

@@ -5,7 +5,7 @@ use ssdlab_lab::names::clip;
 use ssdlab_lab::text::percent;
 use toml::Value as Toml;
 
-use crate::given::Decimal;
+use crate::keys::Decimal;
 use crate::table::{Desk, Drive, fraction, size, text, time};
 
 /// The victim policy d-choices with `d` candidates.

@@ -7,7 +7,7 @@ use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 use toml::Value as Toml;
 
 use crate::common::threshold;
-use crate::given::{Given, Key};
+use crate::keys::{Given, Key};
 use crate::pairs::{MOST_KEYS, too_many};
 use crate::table::{Desk, Drive, Rule, To, missing, near, same, size, text};
 

@@ -5,7 +5,7 @@ use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 use toml::Value as Toml;
 
 use crate::common::{d_choices, flash_pages, full_first, low_below, no_link, no_suspension, page_time, threshold};
-use crate::given::{Decimal, Given, Key};
+use crate::keys::{Decimal, Given, Key};
 use crate::pairs::{self, Form, MOST_KEYS, too_many};
 use crate::shell::{self, Word};
 use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused};

@@ -8,7 +8,7 @@ use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Pause, Source, Stream};
 use toml::Value as Toml;
 
-use crate::given::{Given, Key, Value};
+use crate::keys::{Given, Key, Value};
 use crate::pairs::{MOST_KEYS, too_many};
 use crate::table::{Desk, Drive, Rule, To, missing, near, same};
 

@@ -5,7 +5,7 @@ use ssdlab_lab::foreign::account::Verdict::{NotModelled, Same};
 use toml::Value as Toml;
 
 use crate::common::page_time;
-use crate::given::Given;
+use crate::keys::Given;
 use crate::pairs::{self, Form};
 use crate::table::{Desk, Drive, Rule, To, missing, near, same, text};
 

@@ -9,7 +9,7 @@ mod disksim;
 mod femu;
 mod fio;
 mod flashsim;
-mod given;
+mod keys;
 mod mqsim;
 mod mqsim_flows;
 mod nvmevirt;
@@ -33,7 +33,7 @@ use ssdlab_lab::theory::{Outlook, expected};
 use ssdlab_sim::config::Config;
 
 use fio::Jobs;
-use given::Given;
+use keys::Given;
 use mqsim_flows::Workload;
 use table::Drive;
 

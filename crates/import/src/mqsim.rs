@@ -5,7 +5,7 @@ use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same, Unused};
 use toml::Value as Toml;
 
 use crate::common::{by_type, d_choices, full_first, lines, no_suspension, rounding, threshold};
-use crate::given::Given;
+use crate::keys::Given;
 use crate::table::{Desk, Drive, Rule, To, missing, near, same, text, time, unused};
 use crate::xml;
 

@@ -10,7 +10,7 @@ use ssdlab_sim::units::{Bytes, Nanos, Rate};
 use ssdlab_trace::LbaPolicy;
 use toml::Value as Toml;
 
-use crate::given::Given;
+use crate::keys::Given;
 use crate::mqsim::{NAME, is_container};
 use crate::pairs::MOST_KEYS;
 use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused, word};

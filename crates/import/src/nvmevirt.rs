@@ -8,7 +8,7 @@ use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 use toml::Value as Toml;
 
 use crate::common::{by_type, full_first, lines, no_suspension};
-use crate::given::{Given, Key};
+use crate::keys::{Given, Key};
 use crate::pairs::{MOST_KEYS, too_many};
 use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, time, unused};
 

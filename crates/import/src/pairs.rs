@@ -2,7 +2,7 @@
 
 use ssdlab_lab::error::{Error, Result};
 
-use crate::given::{Given, Key};
+use crate::keys::{Given, Key};
 
 /// How a line divides into key and value.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ssdlab_lab::error::Result;
 
-use crate::given::Given;
+use crate::keys::Given;
 
 /// Most characters that variables may add. Scripts need thousands.
 const MOST_EXPANDED: usize = 1 << 20;

@@ -7,7 +7,7 @@ use ssdlab_lab::names::clip;
 use toml::Value as Toml;
 
 use crate::common::{by_type, d_choices, full_first, lines, threshold};
-use crate::given::{Given, Value};
+use crate::keys::{Given, Value};
 use crate::pairs::{self, Form};
 use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text};
 

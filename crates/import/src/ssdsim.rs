@@ -8,7 +8,7 @@ use ssdlab_sim::units::Rate;
 use toml::Value as Toml;
 
 use crate::common::{full_first, lines, rounding, threshold};
-use crate::given::Given;
+use crate::keys::Given;
 use crate::pairs::{self, Form};
 use crate::table::{Desk, Drive, Rule, To, missing, near, same, text, unused};
 
@@ -227,7 +227,7 @@ fn chips(desk: &mut Desk, given: &Given) -> Result<()> {
             return Err(given.refuse(&name, 0..0, "not in the file").help(help));
         };
         let key = &given.keys[*place];
-        let value = crate::given::Value { given, name: &key.name, text: &key.value, key: Some(key) };
+        let value = crate::keys::Value { given, name: &key.name, text: &key.value, key: Some(key) };
         let chips = value.count()?;
         let first = *first.get_or_insert(chips);
         if first != chips {

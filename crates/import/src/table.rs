@@ -10,7 +10,7 @@ use ssdlab_lab::names::{clip, nearest};
 use ssdlab_sim::units::{Bytes, Nanos};
 use toml::Value as Toml;
 
-use crate::given::{Given, Key, Value};
+use crate::keys::{Given, Key, Value};
 
 /// What becomes of one key of a simulator.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use roxmltree::{Document, Node, ParsingOptions};
 use ssdlab_lab::error::{Error, Result};
 
-use crate::given::{Given, Key};
+use crate::keys::{Given, Key};
 use crate::pairs::{MOST_KEYS, too_many};
 
 /// Most elements, texts and attributes of a file.

@@ -80,12 +80,12 @@ pub enum Event {
     /// A decision to take.
     Decide(Box<Decision>),
     /// The last request has completed.
-    Done(Box<End>),
+    Done(Box<EpisodeEnd>),
 }
 
 /// The end of an episode.
 #[derive(Debug)]
-pub struct End {
+pub struct EpisodeEnd {
     /// What happened.
     pub summary: Summary,
     /// Simulated time.
@@ -542,13 +542,13 @@ fn play(
     writes: u64,
     (own, seed): (u64, u64),
     given_up: &AtomicBool,
-) -> Result<End> {
+) -> Result<EpisodeEnd> {
     let mut device = Device::from_filled(config, filled).map_err(crate::live::refused)?;
     let target = device.target(config.device.queue_depth, seed);
     let mut input = input::open(&Requests { loops: u32::MAX, ..requests.clone() })?.fit(&target)?;
     input.set_writes(writes);
     device.prepare(&input)?;
-    let (_, input) = replay(&mut device, input, None, &mut Until(given_up))?;
+    let (_, input) = replay(&mut device, input, &mut (), &mut Until(given_up))?;
     let summary = Outcome::new(&device, &input, config, own).summary;
-    Ok(End { summary, now: device.now().0, load: device.load() })
+    Ok(EpisodeEnd { summary, now: device.now().0, load: device.load() })
 }

@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use ssdlab_lab::error::Result as LabResult;
 use ssdlab_lab::names::nearest;
-use ssdlab_lab::results::sheet::{Cell, Frame, Kind, Sheet, Values};
+use ssdlab_lab::results::sheet::{Cell, CellKind, Frame, Sheet, Values};
 
 use crate::arrow::{self, Column};
 use crate::errors::{engine, raised, usage};
@@ -27,7 +27,7 @@ use crate::errors::{engine, raised, usage};
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Table {
     schema: SchemaRef,
-    kinds: Vec<Kind>,
+    kinds: Vec<CellKind>,
     batches: Vec<RecordBatch>,
     rows: usize,
     /// By column: its cells in one piece, once they were asked for.
@@ -35,15 +35,15 @@ pub struct Table {
 }
 
 /// A type in Arrow, and whether cells may be empty.
-fn arrow_type(kind: Kind) -> (DataType, bool) {
+fn arrow_type(kind: CellKind) -> (DataType, bool) {
     match kind {
-        Kind::Number => (DataType::UInt64, false),
-        Kind::Maybe => (DataType::UInt64, true),
-        Kind::Decimal => (DataType::Float64, false),
-        Kind::Real => (DataType::Float64, true),
-        Kind::Word => (DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)), false),
-        Kind::Text => (DataType::Utf8, false),
-        Kind::MaybeText => (DataType::Utf8, true),
+        CellKind::Number => (DataType::UInt64, false),
+        CellKind::Maybe => (DataType::UInt64, true),
+        CellKind::Decimal => (DataType::Float64, false),
+        CellKind::Real => (DataType::Float64, true),
+        CellKind::Word => (DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)), false),
+        CellKind::Text => (DataType::Utf8, false),
+        CellKind::MaybeText => (DataType::Utf8, true),
     }
 }
 
@@ -75,7 +75,7 @@ impl Table {
     /// A table from the rows of a result.
     pub fn of(frame: Frame) -> Table {
         let Frame { columns, batches, words } = frame;
-        let field = |(name, kind): &(String, Kind)| {
+        let field = |(name, kind): &(String, CellKind)| {
             let (of, empty) = arrow_type(*kind);
             Field::new(name, of, empty)
         };
@@ -91,7 +91,7 @@ impl Table {
         Table::new(schema.clone(), columns.into_iter().map(|(_, kind)| kind).collect(), batches)
     }
 
-    fn new(schema: SchemaRef, kinds: Vec<Kind>, batches: Vec<RecordBatch>) -> Table {
+    fn new(schema: SchemaRef, kinds: Vec<CellKind>, batches: Vec<RecordBatch>) -> Table {
         let rows = batches.iter().map(RecordBatch::num_rows).sum();
         let whole = kinds.iter().map(|_| OnceLock::new()).collect();
         Table { schema, kinds, batches, rows, whole }
@@ -134,7 +134,7 @@ impl Table {
                 "the name decides the format",
             ));
         }
-        let columns: Vec<(&str, Kind)> =
+        let columns: Vec<(&str, CellKind)> =
             self.schema.fields().iter().map(|field| field.name().as_str()).zip(self.kinds.iter().copied()).collect();
         let mut sheet = Sheet::create("write", &path, &columns).map_err(|error| raised(py, &error))?;
         for batch in &self.batches {
@@ -167,19 +167,19 @@ impl Table {
 }
 
 /// A cell as a result has it.
-fn cell(array: &ArrayRef, kind: Kind, row: usize) -> Cell<'_> {
+fn cell(array: &ArrayRef, kind: CellKind, row: usize) -> Cell<'_> {
     let number = || array.as_primitive::<UInt64Type>().value(row);
     let real = || array.as_primitive::<Float64Type>().value(row);
     let some = array.is_valid(row);
     match kind {
-        Kind::Number => Cell::Number(number()),
-        Kind::Maybe => Cell::Maybe(some.then(number)),
+        CellKind::Number => Cell::Number(number()),
+        CellKind::Maybe => Cell::Maybe(some.then(number)),
         // Thousandths, which a double holds exactly as far as counts go.
-        Kind::Decimal => Cell::Decimal((real() * 1000.0).round() as u128),
-        Kind::Real => Cell::Real(some.then(real)),
-        Kind::Word => Cell::Word(arrow::text(array, row)),
-        Kind::Text => Cell::Text(arrow::text(array, row)),
-        Kind::MaybeText => Cell::MaybeText(some.then(|| arrow::text(array, row))),
+        CellKind::Decimal => Cell::Decimal((real() * 1000.0).round() as u128),
+        CellKind::Real => Cell::Real(some.then(real)),
+        CellKind::Word => Cell::Word(arrow::text(array, row)),
+        CellKind::Text => Cell::Text(arrow::text(array, row)),
+        CellKind::MaybeText => Cell::MaybeText(some.then(|| arrow::text(array, row))),
     }
 }
 
@@ -345,7 +345,7 @@ impl Table {
                     let codes = asarray(Arc::new(words.keys().clone()))?;
                     pandas.getattr("Categorical")?.call_method1("from_codes", (codes, names))?
                 }
-                (_, Kind::Maybe) => {
+                (_, CellKind::Maybe) => {
                     let numbers = array.as_primitive::<UInt64Type>();
                     let values = asarray(Arc::new(UInt64Array::new(numbers.values().clone(), None)))?;
                     let empty: Vec<bool> = (0..array.len()).map(|row| array.is_null(row)).collect();

@@ -85,7 +85,7 @@ impl LeftOut {
 
 /// What a device has shown since the recording began.
 #[derive(Default)]
-struct Seen {
+struct Sight {
     /// Requests that were left out, and by how much each of them came later than the ones left out before it.
     left_out: BTreeSet<u64>,
     shifts: Vec<u64>,
@@ -100,7 +100,7 @@ struct Seen {
     fault: Option<Error>,
 }
 
-impl Seen {
+impl Sight {
     /// The device does not get the next request.
     fn leave_out(&mut self, number: u64) {
         self.shifts.push(number - self.shifts.len() as u64);
@@ -121,9 +121,9 @@ impl Seen {
 }
 
 /// Shows what a device does, under the numbers that requests have in the input.
-struct Eye(Arc<Mutex<Seen>>);
+struct Eye(Arc<Mutex<Sight>>);
 
-fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+fn lock(seen: &Mutex<Sight>) -> MutexGuard<'_, Sight> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -172,7 +172,7 @@ impl Observer for Eye {
 pub struct Copy {
     /// The device.
     pub ssd: Ssd,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<Sight>>,
     closed: bool,
     /// The request that it takes next.
     pub next: u64,
@@ -184,7 +184,7 @@ pub struct Copy {
 impl Copy {
     /// A device before its first request.
     pub fn new(mut ssd: Ssd, closed: bool) -> Copy {
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(Sight::default()));
         ssd.set_closed(closed);
         ssd.observe(Box::new(Eye(seen.clone())));
         Copy { ssd, seen, closed, next: 0, from: Nanos::ZERO, without: LeftOut::default() }
@@ -192,7 +192,7 @@ impl Copy {
 
     /// A second device from this time on, which may do without some requests.
     pub fn second(&self, mut ssd: Ssd, without: LeftOut) -> Copy {
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(Sight::default()));
         ssd.observe_copy(&self.ssd, Box::new(Eye(seen.clone())));
         Copy { ssd, seen, closed: self.closed, next: self.next, from: self.ssd.now(), without }
     }

@@ -1,7 +1,7 @@
 //! Measures of both devices over the requests of the window.
 
-use ssdlab_lab::report::causes;
-use ssdlab_lab::report::histogram::{Quantile, merged, percentile};
+use ssdlab_lab::readers::causes;
+use ssdlab_lab::readers::histogram::{Quantile, merged, percentile};
 use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_sim::blame::Blame;
 use ssdlab_sim::report::histogram::Histogram;

@@ -43,7 +43,7 @@ use parting::{Parting, part, part_at_completion};
 
 /// What to compare.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct Question {
     /// The time.
     pub at: Moment,
     /// Both devices are the same up to this much before it.
@@ -56,11 +56,17 @@ pub struct Wish {
     pub without: Vec<Choice>,
 }
 
-impl Default for Wish {
+impl Default for Question {
     /// A second around the slowest request, without a change.
     fn default() -> Self {
         let second = Nanos(1_000_000_000);
-        Wish { at: Moment::Slowest(Kind::All), before: second, after: second, changes: Vec::new(), without: Vec::new() }
+        Question {
+            at: Moment::Slowest(Kind::All),
+            before: second,
+            after: second,
+            changes: Vec::new(),
+            without: Vec::new(),
+        }
     }
 }
 
@@ -75,7 +81,7 @@ pub fn what_if(
     settings: &Settings,
     requests: &Requests,
     how: How,
-    wish: &Wish,
+    wish: &Question,
     timeline: Option<&Path>,
     progress: &mut dyn Progress,
 ) -> Result<WhatIf> {
@@ -128,7 +134,7 @@ pub fn what_if(
 }
 
 /// The configuration of the second device.
-fn changed_config(settings: &Settings, wish: &Wish) -> Result<Config> {
+fn changed_config(settings: &Settings, wish: &Question) -> Result<Config> {
     let mut sources = settings.sources().clone();
     sources.varied.extend(wish.changes.iter().cloned());
     let merged = Settings::merge(&sources).map_err(|error| error.of_option("--change"))?;
@@ -147,7 +153,7 @@ fn changed_config(settings: &Settings, wish: &Wish) -> Result<Config> {
 }
 
 /// Refuses what this device can't do without.
-fn check_choices(wish: &Wish, config: &Config, ssd: &Ssd, closed: bool) -> Result<()> {
+fn check_choices(wish: &Question, config: &Config, ssd: &Ssd, closed: bool) -> Result<()> {
     for choice in &wish.without {
         let refuse = |why: &str, help: &str| Err(Error::usage(format!("--without {choice}: {why}")).help(help));
         let gc = matches!(choice, Choice::Gc | Choice::Plane(_) | Choice::Job(_));
@@ -186,7 +192,7 @@ fn moment_of(
     settings: &Settings,
     requests: &Requests,
     how: How,
-    wish: &Wish,
+    wish: &Question,
     progress: &mut dyn Progress,
 ) -> Result<(Nanos, Option<u64>)> {
     if let Moment::Time(time) = wish.at {
@@ -214,7 +220,7 @@ fn moment_of(
 
 /// Two devices in a window.
 struct Two<'w> {
-    wish: &'w Wish,
+    wish: &'w Question,
     closed: bool,
     moment: Nanos,
     from: Nanos,

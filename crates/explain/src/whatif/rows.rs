@@ -2,7 +2,7 @@
 
 use ssdlab_lab::error::Result;
 use ssdlab_lab::results::requests::{COLUMNS, op};
-use ssdlab_lab::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use ssdlab_lab::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 use ssdlab_sim::Completed;
 use ssdlab_sim::blame::{CAUSES, Extra};
 
@@ -13,14 +13,15 @@ use crate::whatif::outcome::{Pair, WhatIf};
 /// # Errors
 /// As [`Sheet::begin`].
 pub fn create(place: &Place, extras: &[Extra], tenants: bool) -> Result<Sheet> {
-    let own = COLUMNS.into_iter().map(|(name, kind)| (name, if kind == Kind::Word { kind } else { Kind::Maybe }));
+    let own =
+        COLUMNS.into_iter().map(|(name, kind)| (name, if kind == CellKind::Word { kind } else { CellKind::Maybe }));
     let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
-    let tenant = tenants.then_some(("tenant", Kind::MaybeText));
-    let names: Vec<(&str, Kind)> = own.chain(causes.map(|name| (name, Kind::Maybe))).chain(tenant).collect();
+    let tenant = tenants.then_some(("tenant", CellKind::MaybeText));
+    let names: Vec<(&str, CellKind)> = own.chain(causes.map(|name| (name, CellKind::Maybe))).chain(tenant).collect();
     let both = ["base_", "whatif_"].into_iter();
-    let columns: Vec<(String, Kind)> =
+    let columns: Vec<(String, CellKind)> =
         both.flat_map(|prefix| names.iter().map(move |(name, kind)| (format!("{prefix}{name}"), *kind))).collect();
-    let columns: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+    let columns: Vec<(&str, CellKind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
     Sheet::begin("--requests", place, &columns)
 }
 

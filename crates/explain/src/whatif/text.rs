@@ -1,6 +1,6 @@
 //! Two futures as lines of text.
 
-use ssdlab_lab::report::words::postponed;
+use ssdlab_lab::readers::words::postponed;
 use ssdlab_lab::settings::assignment;
 use ssdlab_lab::text::{clock, count, duration, plural};
 use ssdlab_sim::Completed;

@@ -10,11 +10,13 @@ use ssdlab_explain::tries::Tries;
 use ssdlab_explain::{Explained, Wish, explain, explain_rows};
 use ssdlab_lab::error::{Class, Result};
 use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::report::histogram::{Quantile, tail};
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::page::Page;
+use ssdlab_lab::readers::histogram::{Quantile, tail};
+use ssdlab_lab::results::histograms::Histograms;
+use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Settings, Sources};
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::page::Page;
 use ssdlab_sim::Check;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_trace::LbaPolicy;
@@ -87,7 +89,7 @@ fn the_example_of_the_manual_is_exact_to_the_digit() {
     let example = manual.split("--quiet\n").nth(1).unwrap().split("\nverdict").next().unwrap();
     assert!(done.text(5).starts_with(example), "{}", done.text(5));
     // The tail table of a run has the same requests, up to the rest of one bucket.
-    let histograms = done.done.as_ref().unwrap().histograms.as_ref().unwrap();
+    let histograms = done.done.as_ref().unwrap().value::<Histograms>().unwrap();
     let band = tail(&histograms.latency[0], Quantile::new(999, 1000)).unwrap();
     assert_eq!((band.count, band.sum), (280, 15_023_526_954));
 }
@@ -127,7 +129,7 @@ fn naive(rows: &[(u64, bool, u64, [u64; CAUSES.len()])], at: &str) -> (u64, Vec<
 fn rows_of(sources: &Sources, requests: &Requests) -> Vec<(u64, bool, u64, [u64; CAUSES.len()])> {
     let file = tempfile::tempdir().unwrap();
     let path = file.path().join("rows.csv");
-    let outputs = Outputs { requests: Some(path.clone().into()), ..Outputs::default() };
+    let outputs = Outputs::default().with(RequestRows(path.clone().into()));
     let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
     done.publish().unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
@@ -466,7 +468,7 @@ fn rows_of_a_finished_run_say_what_the_run_says_but_for_what_they_lack() {
     let names: &[&str] = if cfg!(feature = "parquet") { &["rows.csv", "rows.parquet"] } else { &["rows.csv"] };
     for name in names {
         let path = directory.path().join(name);
-        let outputs = Outputs { requests: Some(path.clone().into()), ..Outputs::default() };
+        let outputs = Outputs::default().with(RequestRows(path.clone().into()));
         run(&sources, How::default()).open(&requests).unwrap().simulate(&outputs, &mut ()).unwrap().publish().unwrap();
         let rows = explain_rows(&path, Some("write.p99".parse().unwrap())).unwrap();
         let (one, other) = (&rows.findings, &whole.findings);
@@ -558,7 +560,7 @@ fn a_page_shows_an_explanation_by_its_file() {
     std::fs::write(&path, done.json()).unwrap();
     let inputs = Inputs::read(&[path], None).unwrap();
     let page = Page { lite: true, ..Page::default() };
-    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    let html = ssdlab_report::page::write(&inputs, &page).unwrap().html;
     for shown in ["Why the slowest are slow", "two-collections", "data-figure=\"tail-excess\"", "bound, not a device"] {
         assert!(html.contains(shown), "{shown}");
     }
@@ -578,6 +580,6 @@ fn a_page_shows_an_explanation_by_its_file() {
     hostile["verdict"] = "<script>alert(1)</script>".into();
     hostile["tries"][0]["set"] = "</td><img src=x onerror=alert(1)>=1".into();
     let inputs = Inputs { explain: Some(hostile), ..Inputs::default() };
-    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    let html = ssdlab_report::page::write(&inputs, &page).unwrap().html;
     assert!(!html.contains("<script>alert") && !html.contains("<img src=x"));
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 use ssdlab_explain::watched;
-use ssdlab_explain::whatif::{Pair, WhatIf, Wish, rows, what_if};
+use ssdlab_explain::whatif::{Pair, Question, WhatIf, rows, what_if};
 use ssdlab_lab::error::{Class, Result};
 use ssdlab_lab::input::{Origin, Requests, Tenant};
 use ssdlab_lab::results::sheet::Place;
@@ -18,8 +18,8 @@ use crate::explain::trace;
 
 const HOW: How = How { seed: 1, check: Check::Full, count_only: false, memory_limit: None };
 
-fn wish(at: &str, before: &str, after: &str, changes: &[&str], without: &[&str]) -> Wish {
-    Wish {
+fn wish(at: &str, before: &str, after: &str, changes: &[&str], without: &[&str]) -> Question {
+    Question {
         at: at.parse().unwrap(),
         before: before.parse().unwrap(),
         after: after.parse().unwrap(),
@@ -28,7 +28,7 @@ fn wish(at: &str, before: &str, after: &str, changes: &[&str], without: &[&str])
     }
 }
 
-fn asked(sources: &Sources, requests: &Requests, wish: &Wish) -> Result<WhatIf> {
+fn asked(sources: &Sources, requests: &Requests, wish: &Question) -> Result<WhatIf> {
     what_if(&Settings::load(sources)?, requests, HOW, wish, None, &mut ())
 }
 
@@ -269,9 +269,9 @@ fn a_collection_runs_all_the_same_when_a_write_would_find_no_page() {
     );
     assert!(found.text().contains(&says), "{}", found.text());
     let whatif = serde_json::from_str(&found.json()).ok();
-    let inputs = ssdlab_lab::report::inputs::Inputs { whatif, ..Default::default() };
-    let page = ssdlab_lab::report::page::Page { lite: true, ..Default::default() };
-    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    let inputs = ssdlab_report::inputs::Inputs { whatif, ..Default::default() };
+    let page = ssdlab_report::page::Page { lite: true, ..Default::default() };
+    let html = ssdlab_report::page::write(&inputs, &page).unwrap().html;
     assert!(html.contains(&says), "{says}");
     assert!(found.pairs.len() > 1000 && found.pairs.iter().all(|pair| pair.whatif.is_some()));
 }
@@ -450,21 +450,22 @@ fn a_page_shows_two_futures_by_their_file_and_a_timeline_both_devices() {
     let wish = wish("request:1", "1s", "1s", &["timing.read=60us"], &["gc"]);
     let mut found = what_if(&settings, &requests, HOW, &wish, Some(&drawn), &mut ()).unwrap();
     found.timeline.take().unwrap().publish().unwrap();
-    let timeline = ssdlab_lab::report::timeline::read(&drawn, None).unwrap();
+    let timeline = ssdlab_lab::readers::timeline::read(&drawn, None).unwrap();
     for row in ["base: channel 0", "base: plane 0", "what-if: channel 0", "what-if: plane 0"] {
         assert!(timeline.rows.iter().any(|name| name == row), "{row}: {:?}", timeline.rows);
     }
     // A copy in the middle of a run: requests that arrived before it are not on the timeline.
     let (_more, many) = trace(&(0..9).map(|i| (i * 60_000_000, 'r', i * 4096, 4096)).collect::<Vec<_>>());
-    let late = Wish { at: "request:6".parse().unwrap(), before: Nanos(1_000), ..wish.clone() };
-    let later = what_if(&settings, &many, HOW, &Wish { after: Nanos(1_000), ..late }, Some(&drawn), &mut ()).unwrap();
+    let late = Question { at: "request:6".parse().unwrap(), before: Nanos(1_000), ..wish.clone() };
+    let later =
+        what_if(&settings, &many, HOW, &Question { after: Nanos(1_000), ..late }, Some(&drawn), &mut ()).unwrap();
     later.timeline.unwrap().publish().unwrap();
-    let timeline = ssdlab_lab::report::timeline::read(&drawn, None).unwrap();
+    let timeline = ssdlab_lab::readers::timeline::read(&drawn, None).unwrap();
     assert!(timeline.rows.iter().any(|name| name == "what-if: plane 0"), "{:?}", timeline.rows);
     std::fs::write(&path, found.json()).unwrap();
-    let inputs = ssdlab_lab::report::inputs::Inputs::read(&[path], None).unwrap();
-    let page = ssdlab_lab::report::page::Page { lite: true, ..Default::default() };
-    let html = ssdlab_lab::report::page::write(&inputs, &page).unwrap().html;
+    let inputs = ssdlab_report::inputs::Inputs::read(&[path], None).unwrap();
+    let page = ssdlab_report::page::Page { lite: true, ..Default::default() };
+    let html = ssdlab_report::page::write(&inputs, &page).unwrap().html;
     for shown in
         ["Had this not happened", "timing.read=60us, without gc", "They part at 0 ns on die 0", "read waiting on GC"]
     {

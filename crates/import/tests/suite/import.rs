@@ -722,7 +722,7 @@ fn traces_of_several_flows_have_parts_of_the_addresses() {
     let requests = Requests::imported(&with_drive(&two), Some("/recordings".as_ref())).unwrap().unwrap();
     let Origin::Tenants(tenants) = &requests.from else { panic!("tenants") };
     for tenant in tenants {
-        assert_eq!(tenant.place, ssdlab_lab::input::Place::Own);
+        assert_eq!(tenant.place, ssdlab_lab::input::Region::Own);
         let own = &tenant.requests;
         assert_eq!(
             (own.lba_policy, own.loops, own.reading.format.as_str()),

@@ -7,9 +7,9 @@ use ssdlab_trace::{Extent, Op, Record, Replay};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::ahead::Ahead;
-use crate::input::generated::Generated;
+use crate::input::generator::Generated;
 use crate::input::requests::Closed;
-use crate::input::source::{Merged, Source};
+use crate::input::source::{Merged, RecordSource};
 use crate::names::clip;
 
 /// The next item of a stream.
@@ -128,9 +128,9 @@ impl Feed<'_> {
                 let part = &merged.parts[usize::from(self.tenant)];
                 tenant = Some(part.name.as_str());
                 match &part.source {
-                    Source::Trace(own) => replay = Some(own),
-                    Source::Generated(own) => generated = Some(own),
-                    Source::Tenants(_) => {}
+                    RecordSource::Trace(own) => replay = Some(own),
+                    RecordSource::Generated(own) => generated = Some(own),
+                    RecordSource::Tenants(_) => {}
                 }
             }
             // With queues it is not read ahead.

@@ -4,18 +4,12 @@
 mod common;
 mod comparisons;
 mod decisions;
-mod fillings;
 mod layers;
 mod live;
 mod memory;
 mod outside;
 mod refusals;
-mod reports;
 mod runs;
-mod scale;
-mod stores;
-mod studies;
-mod sweeps;
 mod tenants;
 
 use common::{names, run, tiny, writes};
