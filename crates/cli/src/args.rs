@@ -69,6 +69,9 @@ pub enum Command {
     Explain(Box<ExplainArgs>),
     /// Copy the device just before an event, and serve the same future with one thing changed
     Whatif(Box<WhatifArgs>),
+    /// Serve the drive as a block device over NBD: programs and file systems use it, in real time or slow motion
+    #[cfg(unix)]
+    Serve(Box<crate::serve::ServeArgs>),
     /// Turn configurations and workloads of MQSim, SSDsim, SimpleSSD, FEMU, FlashSim or DiskSim into ours, and account for every key
     Import(Box<ImportArgs>),
     /// Write a page from the results of runs: what happened, why, and whether a difference is real
@@ -341,7 +344,7 @@ pub fn given(path: Option<&PathBuf>) -> Option<&Path> {
     path.map(PathBuf::as_path).filter(|path| path.as_os_str() != "-")
 }
 
-fn size(text: &str) -> std::result::Result<u64, String> {
+pub(crate) fn size(text: &str) -> std::result::Result<u64, String> {
     text.parse::<ssdlab_sim::units::Bytes>().map(|bytes| bytes.0)
 }
 
