@@ -1,7 +1,7 @@
 //! What the fuzz targets do with their bytes. The command's tests include this file and run every target for a moment on
 //! mutated seeds, so that what cargo-fuzz explores for hours and what every change is tested with are the same code.
 
-use std::io::{Cursor, Read};
+use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ use ssdlab_lab::settings::{Document, Settings, Sources};
 use ssdlab_report::charts;
 use ssdlab_report::inputs::Inputs;
 use ssdlab_report::page::{self, Page};
+use ssdlab_serve::handshake;
+use ssdlab_serve::wire::{Command, Export, Head, MOST_BYTES, reply};
 use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sweep::fleet::Fleet;
@@ -92,6 +94,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("fleet", |data| fleet(data)),
     ("import_nvmevirt", |data| import(Simulator::Nvmevirt, data)),
     ("import_fio", |data| import(Simulator::Fio, data)),
+    ("nbd", nbd),
 ];
 
 /// Requests that are read of one input: enough for every path, and no bomb takes long.
@@ -150,6 +153,65 @@ fn with_options(format: Option<Format>, data: &[u8]) {
 /// One format.
 pub fn reader(format: &str, data: &[u8]) {
     with_options(Some(format.parse().expect("a format")), data);
+}
+
+/// A client that sends these bytes whatever it is answered.
+struct Client<'d> {
+    sends: &'d [u8],
+    gets: Vec<u8>,
+}
+
+impl Read for Client<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        self.sends.read(into)
+    }
+}
+
+impl Write for Client<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.gets.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A client of the NBD server: its options, then its requests.
+pub fn nbd(data: &[u8]) {
+    let export = Export { name: "ssdlab".into(), bytes: 1 << 30 };
+    let mut client = Client { sends: data, gets: Vec::new() };
+    let chosen = handshake(&mut client, &export);
+    assert!(client.gets.starts_with(b"NBDMAGICIHAVEOPT") && client.gets.len() < 200 * (1 + data.len() / 16));
+    if !matches!(chosen, Ok(true)) {
+        return;
+    }
+    while let Ok(head) = Head::read(&mut client) {
+        let refusal = head.refusal(export.bytes);
+        if refusal.is_none() && head.command != Command::Disconnect && head.command != Command::Flush {
+            assert!(head.offset + u64::from(head.bytes) <= export.bytes && head.bytes > 0, "{head:?}");
+            assert!(head.bytes.is_multiple_of(512) && head.memory_bytes() <= MOST_BYTES, "{head:?}");
+        }
+        assert_eq!(reply(head.cookie, refusal)[8..], head.cookie.to_be_bytes());
+        let payload = (head.data_bytes() as usize).min(client.sends.len());
+        client.sends = &client.sends[payload..];
+    }
+}
+
+/// A handshake and requests.
+fn client(option: u32, option_data: &[u8], requests: &[(u16, u64, u32)]) -> Vec<u8> {
+    let mut all = [&[0, 0, 0, 3][..], b"IHAVEOPT", &option.to_be_bytes()].concat();
+    all.extend((option_data.len() as u32).to_be_bytes());
+    all.extend(option_data);
+    for (command, offset, bytes) in requests {
+        all.extend([0x25, 0x60, 0x95, 0x13, 0, 1]);
+        all.extend(command.to_be_bytes());
+        all.extend([7; 8]);
+        all.extend(offset.to_be_bytes());
+        all.extend(bytes.to_be_bytes());
+        all.extend(vec![1; if *command == 1 { *bytes as usize } else { 0 }]);
+    }
+    all
 }
 
 /// A Parquet file, which has to lie on disk. (Its library panics on some damage, and the reader turns that into a message;
@@ -468,6 +530,12 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "reader_oraclegeneral" => vec![behind(0, &[7; 48]), behind(2, &[0; 50])],
         "import_nvmevirt" => vec![include_bytes!("../../crates/import/tests/import/ssd_config.h").to_vec()],
         "import_fio" => vec![include_bytes!("../../crates/import/tests/import/load.fio").to_vec()],
+        "nbd" => {
+            let requests =
+                [(1, 0, 512), (0, 4096, 1 << 25), (4, 1 << 29, 1 << 30), (6, 512, 512), (3, 0, 0), (2, 0, 0)];
+            let go = b"\0\0\0\x06ssdlab\0\x02\0\0\0\x03";
+            vec![client(7, go, &requests), client(1, b"ssdlab", &requests[1..]), client(3, b"", &[])]
+        }
         "parquet" => vec![small_parquet().unwrap_or_else(|| b"PAR1PAR1".to_vec())],
         "decompress" => PACKED.iter().map(|packed| packed.to_vec()).collect(),
         "config" => ssdlab_lab::presets::ALL.iter().map(|preset| preset.text.as_bytes().to_vec()).collect(),

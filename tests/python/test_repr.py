@@ -94,6 +94,9 @@ def test_a_run_is_a_line_that_helps(small) -> None:
     Tables(reads._repr_html_())
     dev = sl.Device(small)
     assert repr(dev.snapshot()) == "<ssdlab.Snapshot of a device at 0 ns>"
+    disk = sl.Disk(check="off")
+    disk.read(0, 512)
+    assert repr(disk.run()) == "[<ssdlab.Completion of read 1: 0 to 55120 ns>]"
 
 
 @pytest.mark.parametrize("ns", [0, 1, 999, 999.4, 999.6, 1000, 55_120, 999_949, 999_951, 3_500_000, 999_949_999, 2.5e9, 14_403.9e9])

@@ -45,5 +45,10 @@ number: int | None = device.submit("write", 0, 4096, at=5)
 numbers: range = device.submit_many(sl.workload("quickstart", limit=10))
 snapshot: sl.Snapshot = device.snapshot()
 place = snapshot.device().fork({"gc.time": "none"}).lookup(0)
+with sl.Disk(check="full") as disk:
+    ticket: int = disk.write(0, memoryview(b"x" * 512), through=True)
+    done: list[sl.Completion] = disk.run()
+    data: bytes | None = done[0].data
+    lost: list[sl.Lost] = disk.power_cut().broken_promises()
 if isinstance(place, tuple):
     channel: int = place[0]

@@ -85,6 +85,9 @@ pub enum Command {
     Explain(Box<ExplainArgs>),
     /// Copy the device just before an event, and serve the same future with one thing changed
     Whatif(Box<WhatifArgs>),
+    /// Serve the drive as a block device over NBD: programs and file systems use it, in real time or slow motion
+    #[cfg(unix)]
+    Serve(Box<crate::serve::ServeArgs>),
     /// Turn configurations and workloads of MQSim, SSDsim, SimpleSSD, FEMU, FlashSim or DiskSim into ours, and account for every key
     Import(Box<ImportArgs>),
     /// Write a page from the results of runs: what happened, why, and whether a difference is real

@@ -18,6 +18,8 @@ pub mod report;
 mod reproduce;
 pub mod run;
 mod sections;
+#[cfg(unix)]
+pub mod serve;
 mod show;
 mod signals;
 pub mod sweep;
@@ -229,6 +231,8 @@ fn dispatch(command: Command, options: &[String], line: &str) -> Result<u8> {
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
         Command::Explain(args) => explain::explain(&args, options, line),
         Command::Whatif(args) => whatif::whatif(&args, line),
+        #[cfg(unix)]
+        Command::Serve(args) => serve::serve(&args, line),
         Command::Import(args) => import::import(&args),
         Command::Report(args) => report::report(&args),
         Command::Plot(args) => report::plot(&args),

@@ -1,10 +1,26 @@
 //! Signals that end a run: unfinished files are removed, and the exit status tells the signal.
 
+use std::sync::{Mutex, PoisonError};
+
 use ssdlab_lab::error::Result;
 use ssdlab_lab::output;
 
+/// What the next SIGINT or SIGTERM does in place of ending the process.
+static FIRST: Mutex<Option<Box<dyn FnOnce() -> bool + Send>>> = Mutex::new(None);
+
+/// The first SIGINT or SIGTERM from now on calls this, and ends the process only if it returns false.
+#[cfg_attr(not(unix), allow(dead_code))]
+pub fn at_first(stop: impl FnOnce() -> bool + Send + 'static) {
+    *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
+}
+
 /// Ends the process with the status of a signal, 128 and its number.
 fn end(signal: i32) {
+    const POLITE: [i32; 2] = [2, 15];
+    let first = FIRST.lock().unwrap_or_else(PoisonError::into_inner).take_if(|_| POLITE.contains(&signal));
+    if first.is_some_and(|stop| stop()) {
+        return;
+    }
     output::abandon();
     std::process::exit(128 + signal);
 }

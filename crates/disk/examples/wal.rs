@@ -3,8 +3,8 @@
 //! The log appends a record to a ring of blocks and then writes a pointer to its end; a record is committed when the pointer is
 //! flushed. Recovery reads the pointer and the records before it. The bugs:
 //!
-//! - `--bug flush`: the pointer is written without a flush of the record before it, so that it can reach flash first.
-//! - `--bug torn`: recovery accepts a record without looking at its checksum, so that half a record counts.
+//! - flush: the pointer is written without a flush of the record before it, so that it can reach flash first.
+//! - torn: recovery accepts a record without looking at its checksum, so that half a record counts.
 //!
 //! `cargo run --release --example wal -- --worlds 10000` runs the sound log in so many worlds, which must find nothing, then each bug
 //! until it is found, and prints the seed and the shortest schedule that shows it.
@@ -21,9 +21,12 @@ gc.reserve = 2
 
 /// What the log leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bug {
+pub enum Bug {
+    /// Nothing.
     None,
+    /// The flush between a record and its pointer.
     Flush,
+    /// The look at a record's checksum.
     Torn,
 }
 
@@ -148,6 +151,34 @@ fn world(disk: Disk, seed: u64, steps: u64, bug: Bug) -> Option<String> {
     }
 }
 
+/// The first world in which something goes wrong.
+#[derive(Debug)]
+pub struct Found {
+    /// The world's seed.
+    pub seed: u64,
+    /// What goes wrong.
+    pub what: String,
+    /// The fewest steps after which a power cut shows it, in this world.
+    pub shortest: u64,
+}
+
+/// Runs worlds of a log until one goes wrong.
+///
+/// # Errors
+/// The drive of the example is not one.
+pub fn search(worlds: u64, bug: Bug) -> Result<Option<Found>, Box<dyn std::error::Error>> {
+    let config: Config = DRIVE.parse()?;
+    let fresh = Disk::new(config, Seed(1))?;
+    // The cut comes after any number of steps of up to ten appends.
+    let steps = |seed: u64| (seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) % 160;
+    let failed = |seed: u64, steps: u64| world(fresh.clone(), seed, steps, bug);
+    let first = (0..worlds).find_map(|seed| failed(seed, steps(seed)).map(|what| (seed, what)));
+    Ok(first.map(|(seed, what)| {
+        let shortest = (0..=steps(seed)).find(|steps| failed(seed, *steps).is_some()).unwrap_or(steps(seed));
+        Found { seed, what, shortest }
+    }))
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let worlds = match arguments.as_slice() {
@@ -155,21 +186,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [name, number] if name == "--worlds" => number.parse()?,
         _ => return Err("usage: wal [--worlds N]".into()),
     };
-    let config: Config = DRIVE.parse()?;
-    let fresh = Disk::new(config, Seed(1))?;
-    // The cut comes after any number of steps of up to ten appends.
-    let steps = |seed: u64| seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     for bug in [Bug::None, Bug::Flush, Bug::Torn] {
-        let failed = |seed: u64, steps: u64| world(fresh.clone(), seed, steps, bug);
-        let first = (0..worlds).find_map(|seed| failed(seed, steps(seed) % 160).map(|what| (seed, what)));
-        match (bug, first) {
+        match (bug, search(worlds, bug)?) {
             (Bug::None, None) => println!("{worlds} worlds of the sound log: nothing is wrong"),
-            (Bug::None, Some((seed, what))) => return Err(format!("world {seed} of the sound log: {what}").into()),
+            (Bug::None, Some(found)) => return Err(format!("the sound log: {found:?}").into()),
             (_, None) => return Err(format!("{bug:?} was not found in {worlds} worlds").into()),
-            (_, Some((seed, what))) => {
-                let shortest = (0..=steps(seed) % 160).find(|steps| failed(seed, *steps).is_some());
-                let schedule = shortest.unwrap_or(steps(seed) % 160);
-                println!("{bug:?}: world {seed}: {what}; shortest schedule: power cut after {schedule} steps");
+            (_, Some(Found { seed, what, shortest })) => {
+                println!("{bug:?}: world {seed}: {what}; shortest schedule: power cut after {shortest} steps");
             }
         }
     }

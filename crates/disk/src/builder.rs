@@ -25,11 +25,12 @@ pub struct Builder {
     config: Config,
     seed: Seed,
     check: Check,
+    keeps_data: bool,
 }
 
 impl Default for Builder {
     fn default() -> Self {
-        Builder { config: Config::default(), seed: Seed(1), check: Check::Full }
+        Builder { config: Config::default(), seed: Seed(1), check: Check::Full, keeps_data: true }
     }
 }
 
@@ -56,6 +57,14 @@ impl Builder {
         self
     }
 
+    /// The disk keeps no data, only times: for a program that keeps the data itself. Reads return none. It cannot lose its power, so
+    /// its checks are less than [`Check::Full`].
+    #[must_use]
+    pub fn without_data(mut self) -> Self {
+        self.keeps_data = false;
+        self
+    }
+
     /// Faults, instead of those of the configuration.
     #[must_use]
     pub fn faults(mut self, faults: Faults) -> Self {
@@ -67,7 +76,7 @@ impl Builder {
     ///
     /// # Errors
     /// If the configuration cannot work ([`Config::check`]), has power cuts at fixed times (call [`Disk::power_cut`] instead), refuses
-    /// reads of unwritten pages, or cannot recover from power cuts although the checks are [`Check::Full`].
+    /// reads of unwritten pages, or, although the checks are [`Check::Full`], cannot recover from power cuts or keeps no data.
     pub fn build(mut self) -> Result<Disk, ConfigError> {
         self.config.check_io_errors()?;
         let read_errors = Errors::new(&std::mem::take(&mut self.config.faults.read_errors), "read_errors");
@@ -83,6 +92,10 @@ impl Builder {
             let help = "use \"preload\" or \"zero_cost\"";
             return refuse("device.unwritten_read", "reads of a disk may meet pages that were never written", help);
         }
+        if !self.keeps_data && self.check == Check::Full {
+            let help = "build it with Check::Sampled or Check::Off";
+            return refuse("check", "a disk without data cannot lose its power, which Check::Full is for", help);
+        }
         self.config.check()?;
         if self.check == Check::Full {
             let mut cut = self.config.clone();
@@ -96,6 +109,6 @@ impl Builder {
             })?;
         }
         let ssd = Ssd::new(&self.config, self.seed.0, self.check)?;
-        Ok(Disk::assemble(ssd, read_errors, write_errors))
+        Ok(Disk::assemble(ssd, self.keeps_data, read_errors, write_errors))
     }
 }

@@ -10,12 +10,12 @@ use ssdlab_sim::{Check, Completed, Config, ConfigError, Marks, Observer, Request
 
 use crate::cut::Survivors;
 use crate::faults::Errors;
-use crate::request::Flight;
+use crate::request::{End, Flight};
 use crate::store::{Data, SECTOR, Store, versions};
 use crate::{Builder, Causes, Completion, DiskError, Seed, Ticket};
 
 /// Requests that have completed and not been reported.
-type Ended = Arc<Mutex<Vec<Completed>>>;
+type Ended = Arc<Mutex<Vec<End>>>;
 
 /// Receives completions from the simulator.
 struct Ends(Ended);
@@ -26,7 +26,14 @@ impl Observer for Ends {
     }
 
     fn completed(&mut self, request: &Completed) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
+        let end = End {
+            request: request.request,
+            arrival: request.arrival,
+            completion: request.completion,
+            uncorrectable: request.uncorrectable > 0,
+            causes: Causes { common: request.blame, extra: request.extras },
+        };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(end);
     }
 }
 
@@ -65,7 +72,7 @@ pub struct Disk {
     done: Vec<Completion>,
     admitted: Vec<Admitted>,
     /// The data that would survive a power cut now, once asked for.
-    at_rest: OnceCell<Store>,
+    at_rest: OnceCell<Box<Store>>,
 }
 
 impl Disk {
@@ -83,11 +90,11 @@ impl Disk {
     }
 
     /// Precondition: `config` has no errors of single requests; they are in the other two.
-    pub(crate) fn assemble(mut ssd: Ssd, read_errors: Errors, write_errors: Errors) -> Self {
+    pub(crate) fn assemble(mut ssd: Ssd, keeps_data: bool, read_errors: Errors, write_errors: Errors) -> Self {
         if ssd.knows_pages() {
             ssd.note_versions();
         }
-        let store = Store::new(&ssd);
+        let store = Store::new(&ssd, keeps_data);
         let mut disk = Disk {
             ssd,
             store,
@@ -165,24 +172,22 @@ impl Disk {
             self.read_errors.heal(now, offset, bytes);
         }
         self.store.write(offset, if fails { Data::Lost(bytes) } else { data }, ticket);
-        let error = fails.then_some(DiskError::WriteFailed { offset, bytes });
-        self.submit(Flight { ticket, op: RequestOp::Write, offset, bytes, data: None, error }, fua);
+        self.submit(Flight { ticket, op: RequestOp::Write, offset, bytes, data: Vec::new(), fails }, fua);
         Ok(ticket)
     }
 
-    /// Reads whole sectors of 512 bytes. Sectors that were never written are zeros.
+    /// Reads whole sectors of 512 bytes. Sectors that were never written are zeros. A disk built without data gives none.
     ///
     /// # Errors
     /// Like [`Disk::write`].
     pub fn read(&mut self, offset: u64, bytes: u64) -> Result<Ticket, DiskError> {
         self.check(offset, bytes)?;
         let (now, ticket) = (self.now(), self.ticket());
-        let mut data = vec![0; bytes as usize];
-        let sound = self.store.read(offset, &mut data);
+        let keeps_data = self.store.keeps_data();
+        let mut data = Vec::with_capacity(if keeps_data { bytes as usize } else { 0 });
+        let sound = !keeps_data || self.store.read(offset, bytes, &mut data);
         let fails = self.read_errors.read_fails(now, offset, bytes) || !sound;
-        let error = fails.then_some(DiskError::Uncorrectable { offset, bytes });
-        let data = (!fails).then_some(data);
-        self.submit(Flight { ticket, op: RequestOp::Read, offset, bytes, data, error }, false);
+        self.submit(Flight { ticket, op: RequestOp::Read, offset, bytes, data, fails }, false);
         Ok(ticket)
     }
 
@@ -200,7 +205,7 @@ impl Disk {
                 self.read_errors.heal(now, offset, bytes);
             }
         }
-        self.submit(Flight { ticket, op: RequestOp::Trim, offset, bytes, data: None, error: None }, false);
+        self.submit(Flight { ticket, op: RequestOp::Trim, offset, bytes, data: Vec::new(), fails: false }, false);
         Ok(ticket)
     }
 
@@ -212,7 +217,8 @@ impl Disk {
         self.check_queue()?;
         let ticket = self.ticket();
         if self.ssd.flushes() {
-            self.submit(Flight { ticket, op: RequestOp::Flush, offset: 0, bytes: 0, data: None, error: None }, false);
+            let (op, data) = (RequestOp::Flush, Vec::new());
+            self.submit(Flight { ticket, op, offset: 0, bytes: 0, data, fails: false }, false);
         } else {
             self.ssd.skip();
             let (now, causes) = (self.now(), Causes::ZERO);
@@ -232,6 +238,16 @@ impl Disk {
     pub fn advance_to(&mut self, at: Nanos) {
         self.at_rest.take();
         self.ssd.run_until(at.max(self.now()));
+        self.take_admitted();
+        self.take_ended();
+        self.store.sweep(&self.ssd);
+    }
+
+    /// Moves the clock to `at`, and handles everything before it. What happens at `at` itself is left, so a request that is submitted
+    /// next arrives before it is handled, as in a run over recorded arrivals. A time in the past is the current time.
+    pub fn advance_before(&mut self, at: Nanos) {
+        self.at_rest.take();
+        self.ssd.run_before(at.max(self.now()));
         self.take_admitted();
         self.take_ended();
         self.store.sweep(&self.ssd);
@@ -272,9 +288,12 @@ impl Disk {
             ssd.discard_waiting();
             ssd.take_admitted(&mut Vec::new());
             cut(&mut ssd, &mut store);
-            store
+            Box::new(store)
         });
-        store.read(offset, into).then_some(()).ok_or(DiskError::Uncorrectable { offset, bytes })
+        let mut data = Vec::with_capacity(into.len());
+        let sound = store.read(offset, bytes, &mut data);
+        into.copy_from_slice(&data);
+        sound.then_some(()).ok_or(DiskError::Uncorrectable { offset, bytes })
     }
 
     fn ticket(&mut self) -> Ticket {
@@ -322,23 +341,25 @@ impl Disk {
     /// Reports requests that have completed.
     fn take_ended(&mut self) {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if ended.is_empty() {
+            return;
+        }
+        self.done.reserve_exact(ended.len());
         for end in ended.drain(..) {
             let place = end.request.checked_sub(self.first).and_then(|place| self.flight.get_mut(place as usize));
-            let Some(Flight { ticket, op, offset, bytes, data, error }) = place.and_then(Option::take) else {
-                continue;
-            };
-            while self.flight.front().is_some_and(Option::is_none) {
+            let Some(flight) = place.and_then(Option::take) else { continue };
+            while let Some(None) = self.flight.front() {
                 self.flight.pop_front();
                 self.first += 1;
             }
-            let lost = (end.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset, bytes });
-            let error = error.or(lost);
+            let error = flight.error(end.uncorrectable);
+            let Flight { ticket, op, offset, bytes, data, .. } = flight;
             if matches!(op, RequestOp::Write | RequestOp::Trim) && error.is_none() {
                 self.store.acknowledge(offset, bytes, op == RequestOp::Trim, ticket);
             }
-            let causes = Causes { common: end.blame, extra: end.extras };
-            let data = data.filter(|_| error.is_none());
-            let (submitted, completed) = (end.arrival, end.completion);
+            let is_read = op == RequestOp::Read && error.is_none() && self.store.keeps_data();
+            let data = if is_read { Some(data) } else { None };
+            let End { arrival: submitted, completion: completed, causes, .. } = end;
             self.done.push(Completion { ticket, op, submitted, completed, causes, data, error });
         }
     }

@@ -55,6 +55,30 @@ pub(crate) struct Flight {
     pub(crate) op: RequestOp,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    pub(crate) data: Option<Vec<u8>>,
-    pub(crate) error: Option<DiskError>,
+    /// A read's data; empty for other requests.
+    pub(crate) data: Vec<u8>,
+    /// Whether it will have failed.
+    pub(crate) fails: bool,
+}
+
+impl Flight {
+    /// Its error, if it fails, or the drive could not correct its data.
+    pub(crate) fn error(&self, uncorrectable: bool) -> Option<DiskError> {
+        let (offset, bytes) = (self.offset, self.bytes);
+        match self.op {
+            RequestOp::Write if self.fails => Some(DiskError::WriteFailed { offset, bytes }),
+            _ if self.fails || uncorrectable => Some(DiskError::Uncorrectable { offset, bytes }),
+            _ => None,
+        }
+    }
+}
+
+/// What the simulator reports of a request that has completed.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) request: u64,
+    pub(crate) arrival: Nanos,
+    pub(crate) completion: Nanos,
+    pub(crate) uncorrectable: bool,
+    pub(crate) causes: Causes,
 }

@@ -11,6 +11,7 @@
 //! | `_Study` and its runs, under `ssdlab.sweep` | `sweep.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
 //! | `Device`, `Snapshot` | `device.rs` |
+//! | `Disk` and what its calls return | `disk.rs` |
 //! | `VictimView`, `TriggerView` | `policy.rs` |
 //! | `_Game`, under `ssdlab.gym` | `game.rs` |
 //! | exceptions | `errors.rs` |
@@ -25,6 +26,7 @@ mod columns;
 mod compare;
 mod config;
 mod device;
+mod disk;
 mod errors;
 mod game;
 mod import;
@@ -57,6 +59,7 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     config::register(module)?;
     device::register(module)?;
+    disk::register(module)?;
     game::register(module)?;
     import::register(module)?;
     policy::register(module)?;

@@ -18,6 +18,7 @@ mod readme;
 mod reports;
 mod reproduce;
 mod run;
+mod serve;
 mod signals;
 #[cfg(unix)]
 mod slurm;

@@ -51,6 +51,43 @@ pub(super) enum Brings<'a> {
     Zeros,
 }
 
+/// Buffers of chunks that nobody needs any more. A clone has none: buffers of two disks are not shared.
+#[derive(Debug, Default)]
+pub(super) struct Spare(Vec<Arc<[u8]>>);
+
+impl Clone for Spare {
+    fn clone(&self) -> Self {
+        Spare::default()
+    }
+}
+
+impl Spare {
+    /// Buffers that are kept.
+    const MOST: usize = 256;
+
+    fn put(&mut self, data: Option<Arc<[u8]>>) {
+        if let Some(mut data) = data.filter(|_| self.0.len() < Self::MOST)
+            && Arc::get_mut(&mut data).is_some()
+        {
+            self.0.push(data);
+        }
+    }
+
+    /// A buffer with these bytes.
+    fn holding(&mut self, bytes: &[u8]) -> Arc<[u8]> {
+        match self.0.pop() {
+            Some(mut spare) => match Arc::get_mut(&mut spare).filter(|room| room.len() == bytes.len()) {
+                Some(room) => {
+                    room.copy_from_slice(bytes);
+                    spare
+                }
+                None => Arc::from(bytes),
+            },
+            None => Arc::from(bytes),
+        }
+    }
+}
+
 /// Sectors of a chunk as bits.
 pub(super) fn bits(first: usize, count: usize) -> u8 {
     (((1u16 << count) - 1) << first) as u8
@@ -66,21 +103,25 @@ impl Chunk {
         self.records.iter().filter_map(|record| record.data.as_ref()).map(|data| data.len() as u64).sum()
     }
 
+    /// Bytes of the newest record's data.
+    pub(super) fn newest_bytes(&self) -> u64 {
+        self.newest().and_then(|record| record.data.as_ref()).map_or(0, |data| data.len() as u64)
+    }
+
     pub(super) fn newest(&self) -> Option<&Record> {
         self.records.last()
     }
 
-    /// Copies sectors from `first` on. Returns whether all can be read.
-    pub(super) fn read(&self, first: usize, into: &mut [u8]) -> bool {
-        let from = first * SECTOR;
+    /// Appends `count` sectors from `first` on. Returns whether all can be read.
+    pub(super) fn read(&self, first: usize, count: usize, into: &mut Vec<u8>) -> bool {
         match self.newest().and_then(|record| record.data.as_ref()) {
-            Some(data) => into.copy_from_slice(&data[from..from + into.len()]),
-            None => into.fill(0),
+            Some(data) => into.extend_from_slice(&data[first * SECTOR..(first + count) * SECTOR]),
+            None => into.resize(into.len() + count * SECTOR, 0),
         }
-        self.newest().is_none_or(|record| record.bad & bits(first, into.len() / SECTOR) == 0)
+        self.newest().is_none_or(|record| record.bad & bits(first, count) == 0)
     }
 
-    /// A request replaces `count` sectors from `first` on, in a chunk of `size` bytes. `keep`: the record before it stays.
+    /// A request replaces `count` sectors from `first` on, in a chunk of `size` bytes. The record before it stays.
     pub(super) fn write(
         &mut self,
         ticket: u64,
@@ -88,35 +129,56 @@ impl Chunk {
         count: usize,
         brings: Brings<'_>,
         size: usize,
-        keep: bool,
+        spare: &mut Spare,
     ) {
         let before = self.newest();
         let whole = count * SECTOR == size;
+        let old = before.and_then(|record| record.data.as_ref());
+        let part = first * SECTOR..(first + count) * SECTOR;
         let data = match brings {
-            Brings::Bytes(bytes) if whole => Some(Arc::from(bytes)),
-            Brings::Zeros if whole => None,
+            Brings::Bytes(bytes) if whole => Some(spare.holding(bytes)),
+            Brings::Zeros if whole || old.is_none() => None,
             _ => {
-                let old = before.and_then(|record| record.data.as_ref());
-                let part = first * SECTOR..(first + count) * SECTOR;
-                match (old, brings) {
-                    (None, Brings::Zeros) => None,
-                    _ => {
-                        let mut data: Arc<[u8]> =
-                            old.map_or_else(|| Arc::from(vec![0; size]), |old| Arc::from(&old[..]));
-                        match brings {
-                            Brings::Bytes(bytes) => Arc::make_mut(&mut data)[part].copy_from_slice(bytes),
-                            Brings::Zeros => Arc::make_mut(&mut data)[part].fill(0),
-                        }
-                        Some(data)
-                    }
+                let mut data = old.map_or_else(|| Arc::from(vec![0; size]), |old| spare.holding(old));
+                match brings {
+                    Brings::Bytes(bytes) => Arc::make_mut(&mut data)[part].copy_from_slice(bytes),
+                    Brings::Zeros => Arc::make_mut(&mut data)[part].fill(0),
                 }
+                Some(data)
             }
         };
         let own = bits(first, count);
         let (bad, trimmed) = before.map_or((0, 0), |record| (record.bad & !own, record.trimmed & !own));
         let mut by = before.map_or([0; MOST], |record| record.by);
         by[first..first + count].fill(ticket);
-        self.push(Record { version: PENDING, ticket, trim: false, nothing: false, trimmed, bad, by, data }, keep);
+        self.records.push(Record { version: PENDING, ticket, trim: false, nothing: false, trimmed, bad, by, data });
+    }
+
+    /// The same where only the newest data is kept: nobody asks for versions and requests then.
+    pub(super) fn replace(&mut self, first: usize, count: usize, brings: Brings<'_>, size: usize) {
+        if self.records.is_empty() {
+            self.records.push(Record::default());
+        }
+        let record = &mut self.records[0];
+        record.bad &= !bits(first, count);
+        let whole = count * SECTOR == size;
+        let part = first * SECTOR..(first + count) * SECTOR;
+        match (brings, &mut record.data) {
+            (Brings::Zeros, data) if whole => *data = None,
+            (Brings::Zeros, None) => {}
+            (Brings::Zeros, Some(data)) => Arc::make_mut(data)[part].fill(0),
+            (Brings::Bytes(bytes), Some(data)) => match Arc::get_mut(data) {
+                Some(own) => own[part].copy_from_slice(bytes),
+                None if whole => *data = Arc::from(bytes),
+                None => Arc::make_mut(data)[part].copy_from_slice(bytes),
+            },
+            (Brings::Bytes(bytes), data) if whole => *data = Some(Arc::from(bytes)),
+            (Brings::Bytes(bytes), data) => {
+                let mut fresh = vec![0; size];
+                fresh[part].copy_from_slice(bytes);
+                *data = Some(Arc::from(fresh));
+            }
+        }
     }
 
     /// A write fails: the page gets a version, and keeps its data.
@@ -159,13 +221,16 @@ impl Chunk {
         self.records.len() - waiting
     }
 
-    /// A request gets its version, if it is of this chunk. Earlier trims get none: they found no data.
-    pub(super) fn admit(&mut self, ticket: u64, version: u32) -> usize {
+    /// A request gets its version, if it is of this chunk. Earlier trims get none: they found no data. Returns how many records that
+    /// drops, and the bytes of their data.
+    pub(super) fn admit(&mut self, ticket: u64, version: u32) -> (usize, u64) {
         let from = self.admitted();
-        let Some(skipped) = self.records[from..].iter().position(|record| record.ticket == ticket) else { return 0 };
-        self.records.drain(from..from + skipped);
+        let found = self.records[from..].iter().position(|record| record.ticket == ticket);
+        let Some(skipped) = found else { return (0, 0) };
+        let dropped = self.records.drain(from..from + skipped);
+        let bytes = dropped.filter_map(|record| record.data).map(|data| data.len() as u64).sum();
         self.records[from].version = version;
-        skipped
+        (skipped, bytes)
     }
 
     /// A request has completed.
@@ -191,7 +256,7 @@ impl Chunk {
     }
 
     /// Drops records that belong to none of these versions (ascending), and are not the newest. Returns how many.
-    pub(super) fn keep(&mut self, versions: impl Iterator<Item = u32>) -> usize {
+    pub(super) fn keep(&mut self, versions: impl Iterator<Item = u32>, spare: &mut Spare) -> usize {
         let admitted = self.admitted();
         let mut kept = vec![false; admitted];
         if let Some(last) = kept.last_mut() {
@@ -204,9 +269,13 @@ impl Chunk {
             kept[place] = true;
         }
         let (before, mut place) = (self.records.len(), 0);
-        self.records.retain(|_| {
+        self.records.retain_mut(|record| {
             place += 1;
-            kept.get(place - 1).is_none_or(|kept| *kept)
+            let stays = kept.get(place - 1).is_none_or(|kept| *kept);
+            if !stays {
+                spare.put(record.data.take());
+            }
+            stays
         });
         before - self.records.len()
     }

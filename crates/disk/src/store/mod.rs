@@ -11,7 +11,7 @@ use ssdlab_sim::versions::{Admitted, CutVersions, Held, Recovered};
 use ssdlab_sim::{Check, Ssd};
 
 use crate::{Lost, Reason, Ticket};
-use chunk::{Brings, Chunk};
+use chunk::{Brings, Chunk, Spare};
 use table::Table;
 
 /// Bytes of a sector.
@@ -59,13 +59,18 @@ pub(crate) struct Store {
     per_page: u64,
     /// Whether versions are kept for power cuts, or the newest data only.
     versions: bool,
+    /// Whether there is data at all.
+    keeps_data: bool,
+    /// Bytes of data in memory.
+    kept_bytes: u64,
+    spare: Spare,
     /// Records now, and the number from which on some may be dropped.
     records: u64,
     sweep_at: u64,
 }
 
 impl Store {
-    pub(crate) fn new(ssd: &Ssd) -> Self {
+    pub(crate) fn new(ssd: &Ssd, keeps_data: bool) -> Self {
         let page = ssd.mapped_bytes();
         let chunk_bytes = (1 << page.trailing_zeros()).min((chunk::MOST * SECTOR) as u64);
         Store {
@@ -73,6 +78,9 @@ impl Store {
             chunk_bytes,
             per_page: page / chunk_bytes,
             versions: ssd.knows_pages(),
+            keeps_data,
+            kept_bytes: 0,
+            spare: Spare::default(),
             records: 0,
             sweep_at: FEW,
         }
@@ -80,7 +88,11 @@ impl Store {
 
     /// Bytes of data in memory.
     pub(crate) fn kept_bytes(&self) -> u64 {
-        self.chunks.iter().map(Chunk::kept_bytes).sum()
+        self.kept_bytes
+    }
+
+    pub(crate) fn keeps_data(&self) -> bool {
+        self.keeps_data
     }
 
     /// The chunks of a range, in order.
@@ -100,14 +112,13 @@ impl Store {
         })
     }
 
-    /// Copies the newest data. Returns whether all of it can be read.
-    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> bool {
+    /// Appends the newest data. Returns whether all of it can be read.
+    pub(crate) fn read(&self, offset: u64, bytes: u64, into: &mut Vec<u8>) -> bool {
         let mut sound = true;
-        for part in self.parts(offset, into.len() as u64) {
-            let to = &mut into[part.from..part.from + part.count * SECTOR];
+        for part in self.parts(offset, bytes) {
             match self.chunks.get(part.chunk) {
-                Some(chunk) => sound &= chunk.read(part.first, to),
-                None => to.fill(0),
+                Some(chunk) => sound &= chunk.read(part.first, part.count, into),
+                None => into.resize(into.len() + part.count * SECTOR, 0),
             }
         }
         sound
@@ -115,19 +126,30 @@ impl Store {
 
     /// A write has been submitted.
     pub(crate) fn write(&mut self, offset: u64, data: Data<'_>, ticket: Ticket) {
+        if !self.keeps_data {
+            return;
+        }
         let keep = self.versions;
         for Part { chunk, first, count, from } in self.parts(offset, data.len()) {
             let chunk = self.chunks.get_mut(chunk);
+            let before = if keep { 0 } else { chunk.kept_bytes() };
             let brings = match data {
                 Data::Bytes(bytes) => Brings::Bytes(&bytes[from..from + count * SECTOR]),
                 Data::Zeros(_) => Brings::Zeros,
                 Data::Lost(_) => {
                     chunk.fail(ticket.0, keep);
+                    self.kept_bytes += if keep { chunk.newest_bytes() } else { 0 };
                     self.records += 1;
                     continue;
                 }
             };
-            chunk.write(ticket.0, first, count, brings, self.chunk_bytes as usize, keep);
+            let size = self.chunk_bytes as usize;
+            if keep {
+                chunk.write(ticket.0, first, count, brings, size, &mut self.spare);
+            } else {
+                chunk.replace(first, count, brings, size);
+            }
+            self.kept_bytes = self.kept_bytes + chunk.newest_bytes() - before;
             self.records += 1;
         }
     }
@@ -144,7 +166,9 @@ impl Store {
         let (offset, bytes) = self.whole_pages(offset, bytes);
         for part in self.parts(offset, bytes) {
             if self.chunks.get(part.chunk).is_some_and(|chunk| chunk.len() > 0) {
-                self.chunks.get_mut(part.chunk).trim(ticket.0, self.versions);
+                let chunk = self.chunks.get_mut(part.chunk);
+                self.kept_bytes -= if self.versions { 0 } else { chunk.kept_bytes() };
+                chunk.trim(ticket.0, self.versions);
                 self.records += 1;
             }
         }
@@ -160,7 +184,9 @@ impl Store {
             let Some(ticket) = waiting else { continue };
             for i in chunks {
                 if self.chunks.get(i).is_some_and(|chunk| chunk.len() > 0) {
-                    self.records -= self.chunks.get_mut(i).admit(ticket, one.version) as u64;
+                    let (skipped, bytes) = self.chunks.get_mut(i).admit(ticket, one.version);
+                    self.records -= skipped as u64;
+                    self.kept_bytes -= bytes;
                 }
             }
         }
@@ -191,17 +217,20 @@ impl Store {
             let first = u64::from(page.0) * per_page;
             (first..first + per_page).any(|i| self.chunks.get(i).is_some_and(|chunk| chunk.len() > 1))
         });
-        let mut dropped = 0;
+        let (mut dropped, mut bytes) = (0, 0);
         self.chunks.change(
             |chunk| chunk.len() > 1,
             |i, chunk| {
                 let page = (i / per_page) as u32;
                 let from = live.partition_point(|(_, other, _)| *other < page);
                 let of_page = live[from..].iter().take_while(|(_, other, _)| *other == page);
-                dropped += chunk.keep(of_page.map(|(_, _, version)| *version)) as u64;
+                let before = chunk.kept_bytes();
+                dropped += chunk.keep(of_page.map(|(_, _, version)| *version), &mut self.spare) as u64;
+                bytes += before - chunk.kept_bytes();
             },
         );
         self.records -= dropped;
+        self.kept_bytes -= bytes;
         // A look at all of the flash is paid for by as many writes as a share of it.
         self.sweep_at = (2 * self.records).max(self.records + written / 16).max(FEW);
     }
@@ -212,6 +241,7 @@ impl Store {
         torn.sort_unstable();
         let mut pages: Vec<&Recovered> = cut.recovered.iter().collect();
         pages.sort_unstable_by_key(|one| one.page);
+        debug_assert_eq!(self.kept_bytes, self.chunks.iter().map(Chunk::kept_bytes).sum::<u64>());
         let (mut lost, sectors) = (Vec::new(), self.chunk_bytes as usize / SECTOR);
         for one in pages {
             let torn = torn.binary_search(&one.page).is_ok();
@@ -235,6 +265,7 @@ impl Store {
                     note(&mut lost, loss(before, &after, sector, torn, offset, was_in_memory));
                 }
                 self.records = self.records + after.len() as u64 - before.len() as u64;
+                self.kept_bytes = self.kept_bytes + after.kept_bytes() - before.kept_bytes();
                 *self.chunks.get_mut(place) = after;
             }
         }

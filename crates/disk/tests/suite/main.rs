@@ -2,5 +2,6 @@
 
 mod api;
 mod differential;
+mod examples;
 mod model;
 mod world;

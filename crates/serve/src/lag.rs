@@ -1,0 +1,152 @@
+//! How late replies leave, and whether the server still keeps up with its clock.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Steps of a doubling: values are kept to 3 %.
+const STEPS: usize = 32;
+
+/// How late replies left, in nanoseconds of wall time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lag {
+    /// Replies.
+    pub replies: u64,
+    /// Half of them were at most so late.
+    pub p50_ns: u64,
+    /// 99 of a hundred were at most so late.
+    pub p99_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+    /// Seconds in which more than one reply in a hundred was later than allowed.
+    pub late_seconds: u64,
+}
+
+/// A second of wall time.
+#[derive(Default)]
+struct Second {
+    number: u64,
+    replies: u64,
+    late: u64,
+}
+
+struct Counts {
+    buckets: Vec<u64>,
+    max: u64,
+    replies: u64,
+    second: Second,
+    late_seconds: u64,
+}
+
+/// Collects lags from all clients.
+pub(crate) struct Lags {
+    counts: Mutex<Counts>,
+    most: Duration,
+    begun: Instant,
+}
+
+/// The bucket of a value.
+fn bucket(ns: u64) -> usize {
+    let shift = (64 - ns.leading_zeros() as usize).saturating_sub(6);
+    shift * STEPS + (ns >> shift) as usize
+}
+
+/// The largest value of a bucket.
+fn top(bucket: usize) -> u64 {
+    let shift = (bucket / STEPS).saturating_sub(1);
+    let next = ((bucket - shift * STEPS) as u128 + 1) << shift;
+    (next - 1) as u64
+}
+
+impl Lags {
+    /// `most`: what is still in time.
+    pub(crate) fn new(most: Duration) -> Lags {
+        let buckets = vec![0; bucket(u64::MAX) + 1];
+        let counts = Counts { buckets, max: 0, replies: 0, second: Second::default(), late_seconds: 0 };
+        Lags { counts: Mutex::new(counts), most, begun: Instant::now() }
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A reply has left that was due at this moment. True: the first second that was late as a whole has just ended.
+    pub(crate) fn note(&self, due: Instant) -> bool {
+        let now = Instant::now();
+        let lag = now.saturating_duration_since(due);
+        let ns = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX);
+        let mut counts = self.counts();
+        counts.buckets[bucket(ns)] += 1;
+        counts.max = counts.max.max(ns);
+        counts.replies += 1;
+        let second = now.saturating_duration_since(self.begun).as_secs();
+        let first = second != counts.second.number && counts.end_second(second) && counts.late_seconds == 1;
+        counts.second.replies += 1;
+        counts.second.late += u64::from(lag > self.most);
+        first
+    }
+
+    /// All replies so far; none if there were none.
+    pub(crate) fn summary(&self) -> Option<Lag> {
+        let mut counts = self.counts();
+        counts.end_second(u64::MAX);
+        let at = |share: u64| {
+            let rank = (counts.replies * share).div_ceil(100);
+            let mut below = 0;
+            let found = counts.buckets.iter().position(|count| {
+                below += count;
+                below >= rank
+            });
+            found.map_or(0, top).min(counts.max)
+        };
+        let (p50_ns, p99_ns, max_ns) = (at(50), at(99), counts.max);
+        let (replies, late_seconds) = (counts.replies, counts.late_seconds);
+        (replies > 0).then_some(Lag { replies, p50_ns, p99_ns, max_ns, late_seconds })
+    }
+}
+
+impl Counts {
+    /// Another second begins. True: the last one was late.
+    fn end_second(&mut self, next: u64) -> bool {
+        let ended = std::mem::replace(&mut self.second, Second { number: next, ..Second::default() });
+        let late = ended.late * 100 > ended.replies;
+        self.late_seconds += u64::from(late);
+        late
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_in_a_bucket_of_at_most_three_per_cent() {
+        let mut last = 0;
+        for value in
+            (0..100_000).chain((17..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + (1 << (bit - 3))]))
+        {
+            let place = bucket(value);
+            assert!(
+                place >= last && top(place) >= value && top(place) - value <= value / 32,
+                "{value}: {}",
+                top(place)
+            );
+            assert!(place == 0 || top(place - 1) < value, "{value}");
+            last = place;
+        }
+        assert_eq!(top(bucket(u64::MAX)), u64::MAX);
+    }
+
+    #[test]
+    fn a_second_is_late_if_more_than_one_in_a_hundred_is() {
+        let lags = Lags::new(Duration::from_millis(1));
+        let due = Instant::now() - Duration::from_millis(20);
+        for i in 0..200 {
+            lags.note(if i < 2 { due } else { Instant::now() + Duration::from_secs(1) });
+        }
+        let lag = lags.summary().unwrap();
+        assert_eq!((lag.replies, lag.p50_ns, lag.p99_ns, lag.late_seconds), (200, 0, 0, 0));
+        assert!(lag.max_ns >= 20_000_000);
+        lags.note(due);
+        assert_eq!(lags.summary().unwrap().late_seconds, 1);
+    }
+}

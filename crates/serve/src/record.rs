@@ -1,0 +1,142 @@
+//! The recording of a session: every request that the drive got, with its time of arrival, as a trace in the form of blkparse, which
+//! has nanoseconds, trims, flushes and forced unit access.
+
+use std::fs::File;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use ssdlab_disk::{Completion, RequestOp};
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::output::{Finished, Output};
+use ssdlab_sim::units::Nanos;
+use ssdlab_sim::{Completed, Observer, Watches};
+use ssdlab_trace::{Format, Names, Op, Record, Trace, Writer};
+
+/// Where it goes: a file of the user, or one that nobody sees.
+enum Target {
+    Named(Output),
+    Unnamed(BufWriter<File>),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Target::Named(output) => output.write(bytes),
+            Target::Unnamed(file) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Target::Named(output) => output.flush(),
+            Target::Unnamed(file) => file.flush(),
+        }
+    }
+}
+
+/// A recording being written.
+pub(crate) struct Recording {
+    writer: Writer<Target>,
+    name: String,
+}
+
+/// A complete recording: to be replayed, and the file of the user, not visible yet.
+pub(crate) struct Recorded {
+    pub(crate) trace: Trace,
+    pub(crate) file: Option<Finished>,
+}
+
+impl Recording {
+    /// Begins a recording.
+    ///
+    /// # Errors
+    /// The file can't be created.
+    pub(crate) fn create(path: Option<&Path>) -> Result<Recording> {
+        let target = match path {
+            Some(path) => Target::Named(Output::create(path)?),
+            None => {
+                let folder = std::env::temp_dir();
+                let file = tempfile::tempfile().map_err(|error| Error::file("write to", &folder, &error))?;
+                Target::Unnamed(BufWriter::with_capacity(1 << 16, file))
+            }
+        };
+        let base = path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let name = base.unwrap_or_else(|| "this session".into());
+        let format: Format = "blkparse".parse().map_err(|error| Error::usage(format!("blkparse: {error}")))?;
+        Ok(Recording { writer: Writer::new(target, &name, format)?, name })
+    }
+
+    /// Adds a request.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub(crate) fn add(&mut self, at: Nanos, op: RequestOp, offset: u64, bytes: u64, fua: bool) -> Result<()> {
+        let op = match op {
+            RequestOp::Read => Op::Read,
+            RequestOp::Write => Op::Write,
+            RequestOp::Trim => Op::Trim,
+            RequestOp::Flush => Op::Flush,
+        };
+        let record = Record { time_ns: at.0, offset, bytes, volume: 0, op, fua, stream: 0 };
+        Ok(self.writer.write(&record, Names::default())?)
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub(crate) fn finish(self) -> Result<Recorded> {
+        let (_, target) = self.writer.end()?;
+        let cannot = |error: std::io::Error| Error::file("write", Path::new(&self.name), &error);
+        let (file, content) = match target {
+            Target::Named(output) => {
+                let file = output.finish()?;
+                let content = File::open(file.content().unwrap_or(file.path())).map_err(cannot)?;
+                (Some(file), content)
+            }
+            Target::Unnamed(file) => {
+                let mut content = file.into_inner().map_err(|error| cannot(error.into_error()))?;
+                content.seek(SeekFrom::Start(0)).map_err(cannot)?;
+                (None, content)
+            }
+        };
+        Ok(Recorded { trace: Trace::stream(&self.name, content), file })
+    }
+}
+
+/// Times of requests, summed so that their order does not matter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub(crate) requests: u64,
+    /// Those of them that are no flushes.
+    pub(crate) of_data: u64,
+    sum: u64,
+}
+
+impl Times {
+    fn add(&mut self, op: RequestOp, arrival: Nanos, completion: Nanos) {
+        let mixed = (arrival.0 ^ (op as u64) << 62).wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ completion.0;
+        self.sum = self.sum.wrapping_add((mixed ^ mixed >> 31).wrapping_mul(0xBF58_476D_1CE4_E5B9));
+        self.requests += 1;
+        self.of_data += u64::from(op != RequestOp::Flush);
+    }
+
+    /// A request of the session has completed.
+    pub(crate) fn live(&mut self, done: &Completion) {
+        self.add(done.op, done.submitted, done.completed);
+    }
+}
+
+/// The times of a replay.
+pub(crate) struct Replayed(pub(crate) std::sync::Arc<std::sync::Mutex<Times>>);
+
+impl Observer for Replayed {
+    fn watches(&self) -> Watches {
+        Watches::COMPLETIONS
+    }
+
+    fn completed(&mut self, request: &Completed) {
+        let mut times = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        times.add(request.op, request.arrival, request.completion);
+    }
+}

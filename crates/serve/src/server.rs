@@ -1,0 +1,366 @@
+//! A server from its start to its results.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Shutdown;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ssdlab_disk::{Check, Disk, Seed};
+use ssdlab_lab::error::{Error, Kind, Result};
+use ssdlab_lab::files::Files;
+use ssdlab_lab::input::{Origin, Reading, Requests};
+use ssdlab_lab::memory;
+use ssdlab_lab::output::Output;
+use ssdlab_lab::perf::{self, Moment};
+use ssdlab_lab::run::{How, Outputs, Progress, Run, RunOutcome};
+use ssdlab_lab::settings;
+use ssdlab_lab::text::size;
+use ssdlab_lab::theory::Outlook;
+
+use crate::client::{self, Shared};
+use crate::clock::{Clock, Speed};
+use crate::data::Image;
+use crate::drive::{Bytes, Drive, Session};
+use crate::lag::{Lag, Lags};
+use crate::message::Message;
+use crate::record::{Recording, Replayed, Times};
+use crate::socket::{Address, Listener, Socket};
+use crate::wire::Export;
+
+/// Connections at a time. Further ones are closed at once.
+const MOST_CLIENTS: usize = 64;
+/// How long clients may take to read their last replies.
+const LAST_REPLIES: Duration = Duration::from_secs(5);
+
+/// Where the data is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In memory, as far as the limit of [`How`] allows. It is gone at the end.
+    Memory,
+    /// In a file, which is created if it is not there.
+    File(PathBuf),
+}
+
+/// What is served, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The drive.
+    pub drive: settings::Settings,
+    /// Seed, checks and limit of memory.
+    pub how: How,
+    /// Where the server listens.
+    pub at: Address,
+    /// Name of the export.
+    pub export: String,
+    /// Simulated time in wall time.
+    pub speed: Speed,
+    /// How late a reply may leave.
+    pub max_lag: Duration,
+    /// Where the data is.
+    pub data: Place,
+    /// The recording, as a trace.
+    pub record: Option<PathBuf>,
+    /// The results.
+    pub outputs: Outputs,
+}
+
+/// What a session has given.
+pub struct Served {
+    /// Results of all requests; none if there were none but flushes. Their files are complete and not visible yet ([`RunOutcome::publish`]).
+    pub outcome: Option<RunOutcome>,
+    /// How late replies left; none if they did not wait for their time.
+    pub lag: Option<Lag>,
+}
+
+/// Connections, by number.
+type Clients = Arc<Mutex<BTreeMap<u64, Socket>>>;
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends a server from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(Arc<Mutex<Option<Sender<Message>>>>);
+
+impl Stopper {
+    /// Asks the server to finish the requests that it has, and to end. False: it was asked before.
+    pub fn stop(&self) -> bool {
+        locked(&self.0).take().is_some_and(|to| to.send(Message::Stop).is_ok())
+    }
+}
+
+/// A server that takes requests.
+pub struct Server {
+    settings: Settings,
+    capacity_bytes: u64,
+    address: Address,
+    stopper: Stopper,
+    stops: Arc<AtomicBool>,
+    clients: Clients,
+    lags: Arc<Lags>,
+    drive: JoinHandle<Result<Session>>,
+    doorman: JoinHandle<()>,
+}
+
+impl Server {
+    /// Builds the drive, opens its data and listens. `tell` says things to the user, from any thread.
+    ///
+    /// # Errors
+    /// The configuration can't be served, the drive does not fit into memory, or a file or the address can't be used.
+    pub fn start(settings: Settings, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Server> {
+        let tell: Arc<dyn Fn(&str) + Send + Sync> = Arc::new(tell);
+        check_files(&settings)?;
+        let room_bytes = room(&settings)?;
+        let disk = disk(&settings)?;
+        let capacity_bytes = disk.capacity_bytes();
+        let bytes = match &settings.data {
+            Place::Memory => Bytes::Memory(room_bytes),
+            Place::File(path) => {
+                let (image, was_killed) = Image::open(path, capacity_bytes)?;
+                if was_killed {
+                    let name = path.display();
+                    tell(&format!(
+                        "{name}: the server that had it was killed; it holds what was flushed then, and perhaps later writes"
+                    ));
+                }
+                Bytes::File(image)
+            }
+        };
+        let file = match &bytes {
+            Bytes::Memory(_) => None,
+            Bytes::File(image) => Some(image.file()),
+        };
+        let recording = Recording::create(settings.record.as_deref())?;
+        let listener = Listener::bind(&settings.at)?;
+        let address = listener.address().clone();
+        if address.is_open() {
+            tell(
+                "other machines may reach this address, and anybody who does may read and write: there is no authentication",
+            );
+        }
+        let lags = Arc::new(Lags::new(settings.max_lag));
+        let export = Export { name: settings.export.clone(), bytes: capacity_bytes };
+        let shared = Arc::new(Shared { export, lags: Arc::clone(&lags), file, tell });
+        let (to_drive, inbox) = channel();
+        let (clients, stops) = (Clients::default(), Arc::new(AtomicBool::new(false)));
+        let drive = {
+            let drive = Drive::new(disk, bytes, Clock::new(settings.speed), recording);
+            let (clients, stops, address) = (Arc::clone(&clients), Arc::clone(&stops), address.clone());
+            let end = move |how| {
+                if !stops.swap(true, Ordering::SeqCst) {
+                    address.knock();
+                }
+                locked(&clients).values().for_each(|socket| socket.end(how));
+            };
+            spawn("drive", move || drive.run(&inbox, &end))?
+        };
+        let doorman = {
+            let (to_drive, clients, stops) = (to_drive.clone(), Arc::clone(&clients), Arc::clone(&stops));
+            spawn("doorman", move || welcome(&listener, &shared, &clients, &stops, &to_drive))?
+        };
+        let stopper = Stopper(Arc::new(Mutex::new(Some(to_drive))));
+        Ok(Server { settings, capacity_bytes, address, stopper, stops, clients, lags, drive, doorman })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Bytes of the drive.
+    pub fn capacity_bytes(&self) -> u64 {
+        self.capacity_bytes
+    }
+
+    /// What ends it.
+    pub fn stopper(&self) -> Stopper {
+        self.stopper.clone()
+    }
+
+    /// Waits until it is stopped ([`Stopper::stop`]) and all clients have their replies, then replays the recording for the results.
+    ///
+    /// # Errors
+    /// The drive failed, or a result can't be written.
+    pub fn finish(self, progress: &mut dyn Progress) -> Result<Served> {
+        let session = self.drive.join();
+        // A drive that fails takes no more requests.
+        if !self.stops.swap(true, Ordering::SeqCst) {
+            self.address.knock();
+        }
+        let _ = self.doorman.join();
+        let session = session.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if session.is_err() {
+            locked(&self.clients).values().for_each(|socket| socket.end(Shutdown::Both));
+        }
+        let since = Instant::now();
+        while !locked(&self.clients).is_empty() && since.elapsed() < LAST_REPLIES + Duration::from_secs(1) {
+            if since.elapsed() > LAST_REPLIES {
+                locked(&self.clients).values().for_each(|socket| socket.end(Shutdown::Both));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let Session { recorded, times, image } = session?;
+        if let (Some(image), Place::File(path)) = (image, &self.settings.data) {
+            image.close(path)?;
+        }
+        if let Some(file) = recorded.file {
+            file.publish()?;
+        }
+        let outcome =
+            (times.of_data > 0).then(|| replay(&self.settings, recorded.trace, times, progress)).transpose()?;
+        Ok(Served { outcome, lag: self.lags.summary() })
+    }
+}
+
+fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>> {
+    let begun = std::thread::Builder::new().name(name.into()).spawn(work);
+    begun.map_err(|error| {
+        Error::file("start", Path::new("a thread"), &error).help("raise the limit on processes (ulimit -u)")
+    })
+}
+
+/// Refuses files that are named twice or can't be written, before anything is served.
+fn check_files(settings: &Settings) -> Result<()> {
+    let mut files = Files::new();
+    settings.drive.sources().read_by(&mut files);
+    let outputs = &settings.outputs;
+    let data = match &settings.data {
+        Place::Memory => None,
+        Place::File(path) => Some(path.as_path()),
+    };
+    let series = outputs.series.as_ref().and_then(|(place, _)| place.path());
+    let requests = outputs.requests.as_ref().and_then(|place| place.path());
+    let report = outputs.report.as_ref().map(|report| report.path.as_path());
+    let json = outputs.json.as_deref();
+    let results = [("--json", json), ("--requests", requests), ("--series", series), ("--report", report)];
+    files.write_all(&[("--data", data), ("--record", settings.record.as_deref())])?;
+    files.write_all(&results)?;
+    // An output that is dropped leaves nothing.
+    results.iter().filter_map(|(_, path)| *path).try_for_each(|path| Output::create(path).map(drop))
+}
+
+/// Bytes of memory for data beside the drive.
+fn room(settings: &Settings) -> Result<u64> {
+    let limit = settings.how.memory_limit.or_else(perf::memory_limit);
+    let (config, check) = (&settings.drive.config, settings.how.check);
+    memory::fits(config, check, limit).map_err(|large| large.error(|refusal| settings.drive.refuse(refusal)))?;
+    let used = Outlook::new(config, check == Check::Full).memory.total();
+    Ok(limit.map_or(u64::MAX, |limit| limit - used))
+}
+
+/// The drive of a configuration.
+fn disk(settings: &Settings) -> Result<Disk> {
+    let config = &settings.drive.config;
+    if config.nvme.arbitrates() {
+        let message = "nvme.queues: a served drive has one queue";
+        return Err(Error::config("nvme.queues", message).help("leave the queues out"));
+    }
+    let mut builder = Disk::builder().config(config.clone()).seed(Seed(settings.how.seed)).check(settings.how.check);
+    if let Place::File(_) = settings.data {
+        if settings.how.check == Check::Full {
+            return Err(Error::usage("--check full looks at every page, but data in a file is not the drive's")
+                .help("use --check sampled, or leave --data out"));
+        }
+        builder = builder.without_data();
+    }
+    builder.build().map_err(|error| settings.drive.refuse(&error))
+}
+
+/// Lets clients in until the server stops.
+fn welcome(
+    listener: &Listener,
+    shared: &Arc<Shared>,
+    clients: &Clients,
+    stops: &AtomicBool,
+    to_drive: &Sender<Message>,
+) {
+    let mut number = 0;
+    while !stops.load(Ordering::SeqCst) {
+        let Ok(socket) = listener.accept() else {
+            // Too many files are open, as a rule.
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        number += 1;
+        if let Err(error) = let_in(number, socket, shared, clients, stops, to_drive) {
+            (shared.tell)(&format!("a client was not let in: {error}"));
+        }
+    }
+}
+
+fn let_in(
+    number: u64,
+    socket: Socket,
+    shared: &Arc<Shared>,
+    clients: &Clients,
+    stops: &AtomicBool,
+    to_drive: &Sender<Message>,
+) -> io::Result<()> {
+    let copy = socket.copy()?;
+    let mut all = locked(clients);
+    if stops.load(Ordering::SeqCst) {
+        return Ok(());
+    }
+    if all.len() >= MOST_CLIENTS {
+        return Err(io::Error::other(format!("there are {MOST_CLIENTS} already")));
+    }
+    let (shared, to_drive, others) = (Arc::clone(shared), to_drive.clone(), Arc::clone(clients));
+    let work = move || {
+        if let Err(error) = client::serve(socket, &shared, to_drive) {
+            (shared.tell)(&format!("client {number}: its connection was ended: {error}"));
+        }
+        locked(&others).remove(&number);
+    };
+    std::thread::Builder::new().name("requests".into()).spawn(work)?;
+    all.insert(number, copy);
+    Ok(())
+}
+
+/// Replays a session, and writes its results.
+fn replay(
+    settings: &Settings,
+    trace: ssdlab_trace::Trace,
+    times: Times,
+    progress: &mut dyn Progress,
+) -> Result<RunOutcome> {
+    let mut requests = Requests::new(Origin::Trace(trace));
+    requests.reading = Reading { format: "blkparse".into(), ..Reading::default() };
+    let run = Run::new(settings.drive.clone(), settings.how, Moment::now())?.open(&requests)?;
+    let replayed = Arc::new(Mutex::new(Times::default()));
+    let watch = Box::new(Replayed(Arc::clone(&replayed)));
+    let outcome = run.simulate_watched(&settings.outputs, progress, Some(watch))?;
+    let replayed = *locked(&replayed);
+    if replayed != times {
+        let message = format!(
+            "the recording of {} requests does not replay to the times of the session ({} requests)",
+            replayed.requests, times.requests
+        );
+        return Err(Error::new(Kind::Invariant, message).help(
+            "this is a defect of the simulator: please report it with the configuration and the file of --record",
+        ));
+    }
+    Ok(outcome)
+}
+
+impl Settings {
+    /// What is served, in a line.
+    pub fn about(&self, capacity_bytes: u64, at: &Address) -> String {
+        let speed = match self.speed {
+            Speed::Max => "no waiting".to_string(),
+            Speed::Ratio { numerator, denominator } => {
+                format!("speed {}", f64::from(numerator) / f64::from(denominator))
+            }
+        };
+        let data = match &self.data {
+            Place::Memory => "memory".to_string(),
+            Place::File(path) => path.display().to_string(),
+        };
+        format!("serving {} at {} (data in {data}, {speed})", size(capacity_bytes), at.uri())
+    }
+}

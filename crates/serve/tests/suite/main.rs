@@ -1,0 +1,10 @@
+//! Tests of the server, through its socket: this suite's own client, and real ones.
+#![allow(missing_docs)]
+
+mod bench;
+mod data;
+mod layers;
+mod nbd;
+mod protocol;
+mod real;
+mod times;
