@@ -10,6 +10,7 @@ use ssdlab_lab::import::{How as HowImported, Simulator};
 use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::report::page::Page;
+use ssdlab_lab::results::counted::Window;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::{Span, To};
 use ssdlab_lab::run::{How, Outputs, Report};
@@ -86,6 +87,11 @@ pub enum Command {
         /// Name of a preset
         name: Option<String>,
     },
+    /// List the drives of the book with their verdicts and errors, or print one
+    Drives(crate::drives::DrivesArgs),
+    /// Fit a model to measurements of a real drive, and name its GC policy
+    #[command(subcommand)]
+    Calibrate(Box<crate::drives::CalibrateCommand>),
     /// List the schemes by slot, or print the manual of one
     Schemes {
         /// Name of a scheme, or of a slot such as `victim`
@@ -358,6 +364,9 @@ pub struct RunArgs {
     /// Where the configuration comes from.
     #[command(flatten)]
     pub config: ConfigArgs,
+    /// A drive of the book.
+    #[command(flatten)]
+    pub drive: crate::drives::DriveArg,
     /// Where the requests come from.
     #[command(flatten)]
     pub input: InputArgs,
@@ -368,7 +377,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
     pub check: CheckLevel,
     /// Simulate without time: the same placement, map and GC, but no latencies
-    #[arg(long, conflicts_with_all = ["requests", "series", "timeline", "histograms"])]
+    #[arg(long, conflicts_with_all = ["requests", "series_dies", "timeline", "histograms"])]
     pub count_only: bool,
     /// Memory limit of the device [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
@@ -382,15 +391,17 @@ pub struct RunArgs {
     /// Write one row per request: times, latency and its causes
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub requests: Option<PathBuf>,
-    /// Write one row per window of simulated time: rates, latencies, flash work, GC, causes
+    /// Write one row per window of simulated time: rates, latencies, flash work, GC, causes; with --count-only one per window of
+    /// host writes: flash work
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub series: Option<PathBuf>,
     /// Write one row per window and die beside the series, as NAME.dies.csv beside NAME.csv: host, GC and write-back time
     #[arg(long, requires = "series", help_heading = "Results")]
     pub series_dies: bool,
-    /// Length of the windows of --series
-    #[arg(long, value_name = "TIME", default_value = "1s", requires = "series", help_heading = "Results")]
-    pub window: Nanos,
+    /// Length of the windows of --series: a time, or with --count-only host writes such as "0.05 drive writes" [default: 1s, or
+    /// 0.05 drive writes]
+    #[arg(long, value_name = "TIME|WRITES", requires = "series", help_heading = "Results")]
+    pub window: Option<Window>,
     /// Write the activity of every plane, channel and request over time, as a Perfetto trace for ui.perfetto.dev; `-`
     /// prints a chart of a tiny run
     #[arg(long, value_name = "FILE|-", help_heading = "Results")]
@@ -423,15 +434,39 @@ impl RunArgs {
     }
 
     /// Files to write; standard output is not one of them. `command`: what the user typed.
-    pub fn outputs(&self, command: &str) -> Outputs {
+    ///
+    /// # Errors
+    /// The windows of the series are times, and the run has none, or the other way round.
+    pub fn outputs(&self, command: &str) -> Result<Outputs> {
         let timeline = self.timeline.as_ref().map(|path| match given(Some(path)) {
             Some(path) => To::File(path.into()),
             None => To::Chart,
         });
-        Outputs {
+        let series = self.series.clone().map(Place::File);
+        let (series, counted) = match (self.window, self.count_only) {
+            (None | Some(Window::Time(_)), false) => {
+                let window = if let Some(Window::Time(time)) = self.window { time } else { Nanos(1_000_000_000) };
+                (series.map(|place| (place, window)), None)
+            }
+            (Some(Window::DriveWrites(_)), false) => {
+                return Err(Error::usage("--window of host writes: the windows of this run are of simulated time")
+                    .help("add --count-only, or give a time such as --window 100ms"));
+            }
+            (Some(Window::Time(_)), true) => {
+                return Err(Error::usage("--window of a time: a run with --count-only has none")
+                    .help("give host writes, such as --window \"0.05 drive writes\""));
+            }
+            (window, true) => {
+                let width = if let Some(Window::DriveWrites(width)) = window { width } else { Window::WRITES };
+                let wanted = series.is_some() || self.drive.drive.is_some();
+                (None, wanted.then_some((series, width)))
+            }
+        };
+        Ok(Outputs {
             json: given(self.json.as_ref()).map(Path::to_path_buf),
             requests: self.requests.clone().map(Place::File),
-            series: self.series.clone().map(|path| (Place::File(path), self.window)),
+            series,
+            counted,
             series_dies: self.series_dies,
             timeline: timeline.map(|to| (to, self.timeline_window)),
             blocks: self.blocks.clone().map(Place::File),
@@ -441,7 +476,7 @@ impl RunArgs {
             report: self.report.wanted(command),
             perf: self.perf.clone(),
             alone: self.alone,
-        }
+        })
     }
 }
 

@@ -18,14 +18,16 @@ use crate::{blocks, chart, output, table};
 /// The configuration or the requests are invalid, or a file can't be read or written.
 pub fn simulate(args: &RunArgs, line: &str) -> Result<RunOutcome> {
     let start = Moment::now();
-    let run = Run::new(Settings::load(&args.config.sources())?, args.how(), start)?;
+    let mut sources = args.config.sources();
+    args.drive.add_to(&mut sources, args.count_only)?;
+    let run = Run::new(Settings::load(&sources)?, args.how(), start)?;
     let requests = import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.quiet)?;
     let ready = run.open(&requests)?;
     if to_stdout(args) && args.timeline.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")
             .help("write one of them into a file"));
     }
-    let mut done = ready.simulate(&args.outputs(line), &mut Progress::new(args.quiet))?;
+    let mut done = ready.simulate(&args.outputs(line)?, &mut Progress::new(args.quiet))?;
     if !args.quiet {
         done.outcome.remarks.iter().chain(&done.remarks).for_each(output::remark);
     }
@@ -52,6 +54,7 @@ pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
             tail: done.histograms.as_ref().map_or(Vec::new(), table::tails),
         };
         output::print(&table::render(&done.outcome.summary, &context))?;
+        output::print(&args.drive.predicted(done.outcome.capacity_bytes, &done.counted)?)?;
     }
     if !args.quiet {
         output::remark(cost(&done.perf));

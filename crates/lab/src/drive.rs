@@ -17,6 +17,7 @@ use ssdlab_sim::{
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
+use crate::results::counted::Writes;
 use crate::results::dies::Dies;
 use crate::results::histograms::Histograms;
 use crate::results::requests::Rows;
@@ -28,6 +29,8 @@ pub struct Device {
     ssd: Ssd,
     /// Requests complete at once, in zero time.
     timeless: bool,
+    /// Rows by host writes of a run without time.
+    writes: Option<Writes>,
     watchers: Arc<Mutex<Watchers>>,
 }
 
@@ -159,7 +162,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn new(config: &Config, seed: u64, check: Check) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, watchers: Arc::default() })
+        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, writes: None, watchers: Arc::default() })
     }
 
     /// The same; none if `go_on` stopped the filling.
@@ -173,7 +176,7 @@ impl Device {
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> std::result::Result<Option<Device>, ConfigError> {
         let ssd = Ssd::new_while(config, seed, check, go_on)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false, watchers: Arc::default() }))
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None, watchers: Arc::default() }))
     }
 
     /// The same device, started from a filling made earlier for a configuration that fills alike.
@@ -181,7 +184,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn from_filled(config: &Config, filled: &Filled) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, watchers: Arc::default() })
+        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, writes: None, watchers: Arc::default() })
     }
 
     /// The state after filling, for other devices.
@@ -208,7 +211,7 @@ impl Device {
         input: &mut dyn Read,
     ) -> std::result::Result<io::Result<Device>, ConfigError> {
         let ssd = Ssd::read_filling(config, seed, check, input)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false, watchers: Arc::default() }))
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None, watchers: Arc::default() }))
     }
 
     /// Bytes that the host may address.
@@ -336,16 +339,41 @@ impl Device {
         let scattered = extents.len() > 1;
         let extents = extents.iter().map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
         if self.timeless {
-            return match scattered {
+            let written = if request.op == RequestOp::Write { request.bytes } else { 0 };
+            match scattered {
                 false => self.ssd.apply(request),
                 true => self.ssd.apply_scattered(request, extents),
-            };
+            }
+            if self.writes.as_mut().is_some_and(|writes| writes.applied(written)) {
+                self.end_window();
+            }
+            return;
         }
         match (self.ssd.fault(), scattered) {
             (Some(_), _) => {}
             (None, false) => self.ssd.submit_marked(request, marks, std::iter::empty()),
             (None, true) => self.ssd.submit_marked(request, marks, extents),
         }
+    }
+
+    /// Writes the row of a window of host writes.
+    #[inline(never)]
+    fn end_window(&mut self) {
+        self.ssd.apply_rest();
+        let sample = self.ssd.sample();
+        let done = self.writes.as_mut().map(|writes| writes.row(sample));
+        lock(&self.watchers).note(done);
+    }
+
+    /// Collects rows by host writes from now on. The device is one of a run without time.
+    pub fn count_writes(&mut self, mut writes: Writes) {
+        writes.start(self.ssd.capacity_bytes(), self.ssd.sample());
+        self.writes = Some(writes);
+    }
+
+    /// The rows by host writes with the state at the end of the run, if they were collected.
+    pub fn take_writes(&mut self) -> Option<(Writes, Sample)> {
+        self.writes.take().map(|writes| (writes, self.ssd.sample()))
     }
 
     /// Counts a command that is not simulated.

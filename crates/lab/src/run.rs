@@ -22,6 +22,7 @@ use crate::report::inputs::Inputs;
 use crate::report::page::Page;
 use crate::results;
 use crate::results::blocks::{self, Spread};
+use crate::results::counted::{Counted, Writes};
 use crate::results::dies::{self, Dies};
 use crate::results::histograms::Histograms;
 use crate::results::requests::Rows;
@@ -88,6 +89,8 @@ pub struct Outputs {
     pub requests: Option<Place>,
     /// One row per window of simulated time, and the length of the windows.
     pub series: Option<(Place, Nanos)>,
+    /// Rows by windows of host writes, in millionths of a drive write: for a run without time. They may have a place of their own.
+    pub counted: Option<(Option<Place>, u64)>,
     /// Whether a file beside that of the series has a row per window and die. The series is then a file.
     pub series_dies: bool,
     /// The timeline, and the part of simulated time that it covers; by default all of it.
@@ -184,6 +187,8 @@ pub struct RunOutcome {
     pub requests: Option<Frame>,
     /// One row per window of time, if they were wanted in memory.
     pub series: Option<Frame>,
+    /// What was counted by windows of host writes.
+    pub counted: Vec<Counted>,
     /// One row per block, if they were wanted in memory.
     pub blocks: Option<Frame>,
     /// One row per bucket of latencies and waits, if they were wanted in memory.
@@ -272,7 +277,7 @@ impl Ready {
         ];
         if how.count_only && timed.contains(&true) {
             return Err(Error::usage(
-                "--count-only has no times, so it gives neither requests nor series nor histograms nor a timeline",
+                "--count-only has no times, so it gives neither requests nor series by time nor histograms nor a timeline",
             )
             .help("leave it out, or the other options"));
         }
@@ -313,6 +318,7 @@ impl Ready {
             json: json_file,
             mut rows,
             series,
+            counted,
             dies,
             timeline,
             blocks: block_rows,
@@ -329,6 +335,9 @@ impl Ready {
         let mut watchers = Watchers::new(rows.is_some(), series, dies, timeline);
         watchers.also = also;
         device.watch(watchers);
+        if let Some(writes) = counted {
+            device.count_writes(writes);
+        }
 
         let simulated_from = Moment::now();
         let replayed =
@@ -362,7 +371,13 @@ impl Ready {
         if let (Some(Ok(Ended::File(file))), true) = (&series, report.is_some()) {
             inputs.run.series = again(file, name)?;
         }
-        let series = kept(&mut files, series)?;
+        let mut series = kept(&mut files, series)?;
+        let mut counted = Vec::new();
+        if let Some((writes, end)) = device.take_writes() {
+            let (sheet, rows) = writes.finish(end)?;
+            counted = rows;
+            series = kept(&mut files, sheet.map(Ok))?.or(series);
+        }
         if let Some(dies) = watchers.dies {
             let file = dies.finish(&end)?;
             if report.is_some() {
@@ -417,6 +432,7 @@ impl Ready {
             geometry,
             requests,
             series,
+            counted,
             blocks,
             buckets,
             files,
@@ -442,11 +458,12 @@ impl Outputs {
             To::Chart => None,
         });
         let series = self.series.as_ref().and_then(|(place, _)| place.path());
+        let counted = self.counted.as_ref().and_then(|(place, _)| place.as_ref()?.path());
         let dies = series.filter(|_| self.series_dies).map(dies::beside);
         files.write_all(&[
             ("--json", self.json.as_deref()),
             ("--requests", self.requests.as_ref().and_then(Place::path)),
-            ("--series", series),
+            ("--series", series.or(counted)),
             ("--series-dies", dies.as_deref()),
             ("--timeline", timeline),
             ("--blocks", self.blocks.as_ref().and_then(Place::path)),
@@ -463,6 +480,7 @@ struct Begun {
     json: Option<Output>,
     rows: Option<Rows>,
     series: Option<Series>,
+    counted: Option<Writes>,
     dies: Option<Dies>,
     timeline: Option<Timeline>,
     blocks: Option<Sheet>,
@@ -486,6 +504,11 @@ impl Begun {
                 .series
                 .as_ref()
                 .map(|(place, window)| Series::create(place, *window, &extras, tenants))
+                .transpose()?,
+            counted: outputs
+                .counted
+                .as_ref()
+                .map(|(place, window)| Writes::create(place.as_ref(), *window))
                 .transpose()?,
             dies: wanted.map(|(path, window)| Dies::create(path, window)).transpose()?,
             timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,

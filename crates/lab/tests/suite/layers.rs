@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 170] = [
+const LAYERS: [&str; 171] = [
     "outside",
     "text",
     "names",
@@ -53,6 +53,7 @@ const LAYERS: [&str; 170] = [
     "results/perfetto",
     "results/requests",
     "results/series",
+    "results/counted",
     "results/blocks",
     "results/timeline",
     "results",

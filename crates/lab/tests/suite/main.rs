@@ -2,6 +2,7 @@
 //! The tests of the command line compare the results themselves, byte by byte.
 
 mod comparisons;
+mod counted;
 mod decisions;
 mod explain;
 mod fillings;

@@ -19,6 +19,7 @@ fn outputs(directory: &Path) -> Outputs {
         json: file("summary.json"),
         requests: file("requests.csv").map(Place::File),
         series: Some((directory.join("series.csv").into(), Nanos(1_000_000))),
+        counted: None,
         series_dies: true,
         timeline: Some((ssdlab_lab::results::timeline::To::File(directory.join("run.pftrace")), None)),
         blocks: file("blocks.csv").map(Place::File),
