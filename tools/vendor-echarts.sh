@@ -2,7 +2,7 @@
 # Replaces the vendored ECharts: tools/vendor-echarts.sh VERSION. It needs npm and b3sum.
 set -eu
 version=${1:?usage: tools/vendor-echarts.sh VERSION}
-here=$(cd "$(dirname "$0")/../crates/lab/assets/echarts" && pwd)
+here=$(cd "$(dirname "$0")/../crates/report/assets/echarts" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"

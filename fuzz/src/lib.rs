@@ -5,30 +5,36 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use ssdlab_explain::explain_rows;
+use ssdlab_import::How;
+pub use ssdlab_import::Simulator;
 use ssdlab_lab::error::{Class, Error};
-use ssdlab_lab::explain::explain_rows;
-pub use ssdlab_lab::import::Simulator;
-use ssdlab_lab::import::account::Verdict;
-use ssdlab_lab::import::{How, Imported};
+use ssdlab_lab::foreign::account::Verdict;
 use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::merge::slowest::Slowest;
-use ssdlab_lab::merge::{Member, Part};
 use ssdlab_lab::perf::Moment;
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::page::{self, Page};
-use ssdlab_lab::report::{charts, histogram};
+use ssdlab_lab::readers::histogram;
+use ssdlab_lab::results::blocks::BlockRows;
+use ssdlab_lab::results::histograms::BucketRows;
+use ssdlab_lab::results::requests::RequestRows;
+use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::results::timeline::To;
+use ssdlab_lab::results::summary::SummaryFile;
+use ssdlab_lab::results::timeline::{Activity, To};
 use ssdlab_lab::run::{self, Outputs};
 use ssdlab_lab::settings::{Document, Settings, Sources};
-use ssdlab_lab::sweep::fleet::Fleet;
-use ssdlab_lab::sweep::fleet::scan::Scans;
-use ssdlab_lab::sweep::key::Hashes;
-use ssdlab_lab::sweep::points::Points;
-use ssdlab_lab::sweep::store::{self, Checked};
-use ssdlab_lab::sweep::study::Study;
+use ssdlab_report::charts;
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::page::{self, Page};
 use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
+use ssdlab_sweep::fleet::Fleet;
+use ssdlab_sweep::fleet::scan::Scans;
+use ssdlab_sweep::key::Hashes;
+use ssdlab_sweep::merge::slowest::Slowest;
+use ssdlab_sweep::merge::{Member, Part};
+use ssdlab_sweep::points::Points;
+use ssdlab_sweep::store::{self, Checked};
+use ssdlab_sweep::study::Study;
 use ssdlab_trace::workload::{Spec, all};
 use ssdlab_trace::{
     Collector, EXCERPT_BYTES, Format, Names, OnBadLine, Op, OpCodes, Options, Reader, Record, Source, TimeOrder,
@@ -369,7 +375,7 @@ pub fn workload(data: &[u8]) {
 pub fn import(simulator: Simulator, data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let document = Document::Text { name: "fuzz".into(), text: text.into() };
-    let imported = match Imported::read(&[document], How { from: Some(simulator), scenario: 1 }) {
+    let imported = match ssdlab_import::read(&[document], How { from: Some(simulator), scenario: 1 }) {
         Ok(imported) => imported,
         Err(fault) => return loaded(Err(fault)),
     };
@@ -460,8 +466,8 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
             [before, after].map(|records| behind(0, &[&head[..], &records].concat())).to_vec()
         }
         "reader_oraclegeneral" => vec![behind(0, &[7; 48]), behind(2, &[0; 50])],
-        "import_nvmevirt" => vec![include_bytes!("../../crates/lab/tests/import/ssd_config.h").to_vec()],
-        "import_fio" => vec![include_bytes!("../../crates/lab/tests/import/load.fio").to_vec()],
+        "import_nvmevirt" => vec![include_bytes!("../../crates/import/tests/import/ssd_config.h").to_vec()],
+        "import_fio" => vec![include_bytes!("../../crates/import/tests/import/load.fio").to_vec()],
         "parquet" => vec![small_parquet().unwrap_or_else(|| b"PAR1PAR1".to_vec())],
         "decompress" => PACKED.iter().map(|packed| packed.to_vec()).collect(),
         "config" => ssdlab_lab::presets::ALL.iter().map(|preset| preset.text.as_bytes().to_vec()).collect(),
@@ -473,20 +479,20 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         .map(|text| text.as_bytes().to_vec())
         .to_vec(),
         "import_mqsim" => vec![
-            include_bytes!("../../crates/lab/tests/import/mqsim-drive.xml").to_vec(),
-            include_bytes!("../../crates/lab/tests/import/mqsim-load.xml").to_vec(),
+            include_bytes!("../../crates/import/tests/import/mqsim-drive.xml").to_vec(),
+            include_bytes!("../../crates/import/tests/import/mqsim-load.xml").to_vec(),
         ],
-        "import_ssdsim" => vec![include_bytes!("../../crates/lab/tests/import/page.parameters").to_vec()],
+        "import_ssdsim" => vec![include_bytes!("../../crates/import/tests/import/page.parameters").to_vec()],
         "import_simplessd" => vec![
-            include_bytes!("../../crates/lab/tests/import/simplessd.cfg").to_vec(),
-            include_bytes!("../../crates/lab/tests/import/simplessd-load.cfg").to_vec(),
+            include_bytes!("../../crates/import/tests/import/simplessd.cfg").to_vec(),
+            include_bytes!("../../crates/import/tests/import/simplessd-load.cfg").to_vec(),
         ],
         "import_femu" => vec![
-            include_bytes!("../../crates/lab/tests/import/femu.sh").to_vec(),
-            include_bytes!("../../crates/lab/tests/import/femu.conf").to_vec(),
+            include_bytes!("../../crates/import/tests/import/femu.sh").to_vec(),
+            include_bytes!("../../crates/import/tests/import/femu.conf").to_vec(),
         ],
-        "import_flashsim" => vec![include_bytes!("../../crates/lab/tests/import/ssd.conf").to_vec()],
-        "import_disksim" => vec![include_bytes!("../../crates/lab/tests/import/ssd.parv").to_vec()],
+        "import_flashsim" => vec![include_bytes!("../../crates/import/tests/import/ssd.conf").to_vec()],
+        "import_disksim" => vec![include_bytes!("../../crates/import/tests/import/ssd.parv").to_vec()],
         "result_rows" | "result_histograms" | "result_series" | "result_blocks" | "result_timeline"
         | "result_summary" => results(target).into_iter().collect(),
         "record" => vec![RECORD.as_bytes().to_vec()],
@@ -533,15 +539,16 @@ fn results(target: &str) -> Option<Vec<u8>> {
     let from = Origin::Workload { name: "quickstart".into(), recordings: None };
     let requests = Requests { limit: Some(20), ..Requests::new(from) };
     let run = |path: &Path| {
-        let mut outputs = Outputs::default();
-        match target {
-            "result_rows" => outputs.requests = Some(Place::File(path.into())),
-            "result_histograms" => outputs.histograms = Some(Place::File(path.into())),
-            "result_series" => outputs.series = Some((Place::File(path.into()), Nanos(5_000_000))),
-            "result_blocks" => outputs.blocks = Some(Place::File(path.into())),
-            "result_timeline" => outputs.timeline = Some((To::File(path.into()), None)),
-            _ => outputs.json = Some(path.into()),
-        }
+        let place = Place::File(path.into());
+        let outputs = Outputs::default();
+        let outputs = match target {
+            "result_rows" => outputs.with(RequestRows(place)),
+            "result_histograms" => outputs.with(BucketRows(place)),
+            "result_series" => outputs.with(WindowRows { place, window: Nanos(5_000_000) }),
+            "result_blocks" => outputs.with(BlockRows(place)),
+            "result_timeline" => outputs.with(Activity { to: To::File(path.into()), span: None }),
+            _ => outputs.with(SummaryFile(path.into())),
+        };
         let how = run::How { seed: 1, check: Check::Sampled, count_only: false, memory_limit: None };
         let mut done =
             run::Run::new(settings, how, Moment::now()).ok()?.open(&requests).ok()?.simulate(&outputs, &mut ()).ok()?;

@@ -98,7 +98,7 @@ def percentiles(runs: Runs, op: str = "all") -> altair.Chart:
 def _tint(cause: str) -> str:
     """The colour of a cause; lighter where matplotlib has a pattern."""
     look = figures.CAUSES[cause]
-    toward = {"": 0.0, "////": 0.35, "\\\\\\\\": 0.35, "....": 0.6, "xxxx": 0.2, "||||": 0.4}[look.hatch]
+    toward = {"": 0.0, "xxxx": 0.15, "////": 0.3, "\\\\\\\\": 0.42, "----": 0.54, "....": 0.66}[look.hatch]
     parts = (int(look.color[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(part + (255 - part) * toward):02X}" for part in parts)
 

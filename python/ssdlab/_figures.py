@@ -43,32 +43,32 @@ class Look:
     hatch: str
 
 
-# Waits that GC causes are warm, other waits are blue or grey, service is green or purple. Where a colour comes twice, the pattern
-# differs.
+# The palette of pages and SVG (crates/figures/src/palette.rs, whose tests compare the two): GC is vermillion, other requests are sky
+# blue, queues and space are yellow, service is green. Where a colour comes twice, the pattern differs.
 CAUSES = {
-    "queue": Look("device queue full", GREY, ""),
-    "order": Look("in the dispatch window", GREY, "////"),
-    "space": Look("no free page for host data", VERMILLION, "xxxx"),
-    "staging": Look("no free buffer slot", GREY, "...."),
-    "die_host": Look("other requests on the die", BLUE, ""),
-    "die_late": Look("requests delayed by GC", YELLOW, "...."),
+    "queue": Look("device queue full", YELLOW, ""),
+    "order": Look("in the dispatch window", YELLOW, "////"),
+    "space": Look("no free page for host data", YELLOW, "----"),
+    "staging": Look("no free buffer slot", PURPLE, "////"),
+    "die_host": Look("other requests on the die", SKY, ""),
+    "die_late": Look("requests delayed by GC", ORANGE, "\\\\\\\\"),
     "die_gc_own": Look("GC of the same plane", VERMILLION, ""),
-    "die_gc_other": Look("GC of another plane", ORANGE, "////"),
-    "die_writeback": Look("write-backs on the die", BLUE, "xxxx"),
+    "die_gc_other": Look("GC of another plane", VERMILLION, "////"),
+    "die_writeback": Look("write-backs on the die", PURPLE, ""),
     "bus_host": Look("other requests on the bus", SKY, "////"),
-    "bus_gc": Look("GC on the bus", ORANGE, "...."),
+    "bus_gc": Look("GC on the bus", VERMILLION, "...."),
     "noc_host": Look("other requests on the NoC", SKY, "...."),
-    "noc_gc": Look("GC on the NoC", YELLOW, "||||"),
-    "held": Look("held back by a scheme", BLACK, ""),
+    "noc_gc": Look("GC on the NoC", VERMILLION, "xxxx"),
+    "held": Look("held back by a scheme", YELLOW, "...."),
     "array": Look("service: flash array", GREEN, ""),
-    "bus": Look("service: own transfers", GREEN, "\\\\\\\\"),
+    "bus": Look("service: own transfers", GREEN, "////"),
     "noc": Look("service: own NoC traffic", GREEN, "...."),
-    "decode": Look("service: error correction", PURPLE, ""),
-    "memory": Look("service: memory", PURPLE, "////"),
-    "arbitration": Look("slots went to other queues", GREY, "||||"),
-    "cache": Look("no free cache line, or a flush", GREY, "xxxx"),
-    "cache_gc": Look("no free cache line: GC", VERMILLION, "||||"),
-    "cache_host": Look("no free cache line: others", SKY, "xxxx"),
+    "decode": Look("service: error correction", GREEN, "xxxx"),
+    "memory": Look("service: memory", GREEN, "----"),
+    "arbitration": Look("slots went to other queues", YELLOW, "\\\\\\\\"),
+    "cache": Look("no free cache line, or a flush", PURPLE, "\\\\\\\\"),
+    "cache_gc": Look("no free cache line: GC", VERMILLION, "\\\\\\\\"),
+    "cache_host": Look("no free cache line: others", SKY, "\\\\\\\\"),
 }
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99}

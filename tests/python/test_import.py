@@ -6,7 +6,7 @@ import pytest
 
 import ssdlab as sl
 
-SAMPLES = Path(__file__).parents[2] / "crates" / "lab" / "tests" / "import"
+SAMPLES = Path(__file__).parents[2] / "crates" / "import" / "tests" / "import"
 
 
 def test_an_import_is_that_of_the_command(tmp_path, command) -> None:

@@ -201,6 +201,52 @@ def test_every_figure_is_drawn_and_nothing_else_happens(made, opened, name, them
     watched.is_silent(path.as_uri())
 
 
+# Where each bar is along the axis of names: the place of its name, the width of that place, and its own ends.
+BARS = """() => [...document.querySelectorAll('.chart')].flatMap(box => {
+  const chart = echarts.getInstanceByDom(box), bars = [];
+  if (chart) chart.getModel().eachSeriesByType('bar', series => {
+    const data = series.getData(), axis = series.coordinateSystem.getBaseAxis(), flat = axis.dim === 'x';
+    for (let i = 0; i < data.count(); i++) {
+      const shape = data.getItemLayout(i), ends = flat ? [shape.x, shape.x + shape.width] : [shape.y, shape.y + shape.height];
+      ends.sort((a, b) => a - b);
+      bars.push({ figure: box.closest('figure').id, axis: series.coordinateSystem.name + axis.index, stack: series.get('stack') || '',
+        place: data.get(axis.dim, i), middle: axis.toGlobalCoord(axis.dataToCoord(data.get(axis.dim, i))), band: axis.getBandWidth(), ends });
+    }
+  });
+  return bars;
+})"""
+
+
+@pytest.mark.parametrize("bars", [3, 2], ids=["three", "two"])
+def test_bars_of_a_group_stand_beside_each_other(opened, command, tmp_path, bars) -> None:
+    (tmp_path / "tiny.toml").write_text(TINY)
+    # A group is a value of the key with the most values, so both keys have as many as a group has bars.
+    workloads = ["mixed-70-30", "random-write", "zipf-write"][:bars]
+    inputs = ", ".join(f'{name} = {{ workload = "{name}" }}' for name in workloads)
+    study = STUDY[: STUDY.index("[input]")] + f"""
+[input]
+limit = 500
+[axes]
+input = {{ values = {{ {inputs} }} }}
+"schemes.victim" = {json.dumps(["greedy", "fifo", "random"][:bars])}
+"""
+    (tmp_path / "study.toml").write_text(study)
+    command(*"sweep run study.toml --store store --quiet --report sweep.html".split(), cwd=tmp_path)
+    page = opened(tmp_path / "sweep.html").page
+    all_in_view(page)
+    groups: dict[tuple, list] = {}
+    for bar in page.evaluate(BARS):
+        if not bar["stack"]:
+            groups.setdefault((bar["figure"], bar["axis"], bar["place"]), []).append(bar)
+    assert max(map(len, groups.values())) == bars, groups
+    for group in groups.values():
+        group.sort(key=lambda bar: bar["ends"])
+        for bar in group:
+            assert all(abs(end - bar["middle"]) <= bar["band"] / 2 + 0.5 for end in bar["ends"]), "within its own place"
+        for one, other in zip(group, group[1:], strict=False):
+            assert one["ends"][1] <= other["ends"][0] + 0.5, "beside the one before"
+
+
 def test_all_kinds_of_figures_of_a_run_are_on_its_page(made, command) -> None:
     page = (made / "run.html").read_text()
     data = json.loads(page.split('id="ssdlab-data">')[1].split("</script>")[0])

@@ -1,26 +1,42 @@
 //! The command line: its doc comments are the help and the man page.
 
+pub mod figure;
+pub mod fleet;
+pub mod shared;
+pub mod sweep;
+pub mod trace;
+
 use std::path::{Path, PathBuf};
 
-use crate::report::Length;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ssdlab_explain::at::At;
+use ssdlab_explain::whatif::moment::{Choice, Moment};
+use ssdlab_import::{How as HowImported, Simulator};
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::explain::at::At;
-use ssdlab_lab::import::{How as HowImported, Simulator};
-use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
+use ssdlab_lab::foreign::Imported;
+use ssdlab_lab::input::{Origin, Requests, Tenant, When};
 use ssdlab_lab::output::Output;
-use ssdlab_lab::report::page::Page;
-use ssdlab_lab::results::counted::Window;
+use ssdlab_lab::results::blocks::BlockRows;
+use ssdlab_lab::results::cost::CostFile;
+use ssdlab_lab::results::counted::{CountedRows, Window};
+use ssdlab_lab::results::dies::DieRows;
+use ssdlab_lab::results::histograms::{BucketRows, Tail};
+use ssdlab_lab::results::requests::RequestRows;
+use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::results::timeline::{Span, To};
-use ssdlab_lab::run::{How, Outputs, Report};
+use ssdlab_lab::results::summary::SummaryFile;
+use ssdlab_lab::results::timeline::{Activity, Span, To};
+use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::text::amount;
 use ssdlab_lab::variants::points::Plan;
-use ssdlab_lab::whatif::moment::{Choice, Moment};
-use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
-use ssdlab_trace::{Format, LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, WithinSecond};
+use ssdlab_trace::{LbaPolicy, Scale};
+
+pub use figure::{OpArg, PlotArgs, ReportArgs, ThemeArg};
+use shared::size;
+pub use shared::{CheckLevel, Length, ReadingArgs, ReportOptions, given};
+pub use trace::{ByArg, TraceCommand};
 
 /// Trace-driven, event-driven SSD simulation: where every nanosecond of every request went.
 #[derive(Debug, Parser)]
@@ -50,10 +66,10 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Run a study of many configurations, on one machine or many; it survives kills
     #[command(subcommand)]
-    Sweep(Box<crate::sweep::SweepCommand>),
+    Sweep(Box<sweep::SweepCommand>),
     /// Run many volumes on some variants of a configuration, and add up the results
     #[command(subcommand)]
-    Fleet(Box<crate::fleet::FleetCommand>),
+    Fleet(Box<fleet::FleetCommand>),
     /// Add up the results of disjoint requests: different volumes, or different seeds
     Merge {
         /// Records of a sweep that kept histograms (runs/54/54….json), or files of this command
@@ -139,11 +155,13 @@ pub struct ConfigArgs {
 
 impl ConfigArgs {
     /// The layers of a configuration.
-    pub fn sources(&self) -> Sources {
-        let documents = |paths: &[PathBuf]| paths.iter().cloned().map(Document::File).collect();
-        let (imports, files) = (documents(&self.imports), documents(&self.files));
+    ///
+    /// # Errors
+    /// A file of another simulator can't be read or carried over.
+    pub fn sources(&self) -> Result<Sources> {
+        let files = self.files.iter().cloned().map(Document::File).collect();
         let (preset, sets) = (self.preset.clone(), self.sets.clone());
-        Sources { preset, imports, imported: self.imported.how(), files, sets, ..Sources::default() }
+        Ok(Sources { preset, imported: self.imported.read(&self.imports)?, files, sets, ..Sources::default() })
     }
 }
 
@@ -160,9 +178,21 @@ pub struct ImportedAs {
 }
 
 impl ImportedAs {
-    /// As the library takes it.
-    pub fn how(self) -> HowImported {
-        HowImported { from: self.from.and_then(|from| from.0), scenario: self.scenario.unwrap_or(1) as usize }
+    /// What the files become; none without any.
+    ///
+    /// # Errors
+    /// A file can't be read, or a value of it carried over.
+    pub fn read(self, files: &[PathBuf]) -> Result<Option<Imported>> {
+        if files.is_empty() {
+            return Ok(None);
+        }
+        if files.iter().any(|path| path.as_os_str() == "-") {
+            return Err(Error::usage("--import -: standard input can be read only once").help("give a file"));
+        }
+        let documents: Vec<Document> = files.iter().cloned().map(Document::File).collect();
+        let how =
+            HowImported { from: self.from.and_then(|from| from.0), scenario: self.scenario.unwrap_or(1) as usize };
+        ssdlab_import::read(&documents, how).map(Some)
     }
 }
 
@@ -193,27 +223,6 @@ impl std::convert::From<WhenArg> for When {
         match when {
             WhenArg::Arrival => When::Arrival,
             WhenArg::Closed => When::Closed,
-        }
-    }
-}
-
-/// How much the oracle checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckLevel {
-    /// Only the invariants that are always checked
-    Off,
-    /// Also the data of one logical page in 64
-    Sampled,
-    /// Also the data of every page, and scans of all state
-    Full,
-}
-
-impl std::convert::From<CheckLevel> for Check {
-    fn from(level: CheckLevel) -> Check {
-        match level {
-            CheckLevel::Off => Check::Off,
-            CheckLevel::Sampled => Check::Sampled,
-            CheckLevel::Full => Check::Full,
         }
     }
 }
@@ -294,61 +303,6 @@ impl InputArgs {
 /// No requests were given.
 pub fn needed(requests: Option<Requests>) -> Result<Requests> {
     requests.ok_or_else(|| Error::usage("no requests").help("give --trace FILE, --workload NAME or --tenant NAME=..."))
-}
-
-/// How a recorded trace is read.
-#[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Reading a trace")]
-pub struct ReadingArgs {
-    /// Format: auto, msr, spc, ssdsim, mqsim, disksim, blkparse, fio, alibaba, tencent, systor, vscsi, diskmon, blkreplay,
-    /// ftrace, etw, biosnoop, iosnoop, io-tracer, lcs:id=UNIT, oraclegeneral:id=UNIT, parquet, or columns:<map> such as
-    /// columns:time=0:ns,op=4:0r1w,offset=2:sectors,size=3:sectors,sep=space
-    #[arg(long, value_name = "FMT", default_value = "auto")]
-    pub format: String,
-    /// Read only this device (disk, volume, unit) of the trace
-    #[arg(long, value_name = "ID")]
-    pub device: Option<String>,
-    /// How to treat malformed lines: error, or skip=N to skip at most N
-    #[arg(long, value_name = "error|skip=N", default_value = "error")]
-    pub on_bad_line: OnBadLine,
-    /// How to treat arrivals that go back in time: error (stop, unless the step is small), keep (a gap of zero), clamp (move
-    /// up to the latest arrival) or sort (within a bounded window)
-    #[arg(long, value_name = "error|keep|clamp|sort", default_value = "error")]
-    pub time_order: TimeOrder,
-    /// Which operation code means a read in SSDsim and MQSim traces
-    #[arg(long, value_name = "read-is-one|read-is-zero", default_value = "read-is-one")]
-    pub op_codes: OpCodes,
-    /// Arrivals of a trace whose clock counts whole seconds (tencent): once (all at the start of their second, as recorded)
-    /// or even (spread evenly over it)
-    #[arg(long, value_name = "once|even", default_value = "once")]
-    pub within_second: WithinSecond,
-    /// Largest read or write to accept
-    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = size)]
-    pub max_request: u64,
-}
-
-impl ReadingArgs {
-    /// The options of the readers.
-    pub fn reading(&self) -> Reading {
-        Reading {
-            format: self.format.clone(),
-            device: self.device.clone(),
-            on_bad_line: self.on_bad_line,
-            time_order: self.time_order,
-            op_codes: self.op_codes,
-            within_second: self.within_second,
-            max_request: self.max_request,
-        }
-    }
-}
-
-/// The file that an option names; none for `-`, which is a standard stream.
-pub fn given(path: Option<&PathBuf>) -> Option<&Path> {
-    path.map(PathBuf::as_path).filter(|path| path.as_os_str() != "-")
-}
-
-fn size(text: &str) -> std::result::Result<u64, String> {
-    text.parse::<ssdlab_sim::units::Bytes>().map(|bytes| bytes.0)
 }
 
 /// `ssdlab run`
@@ -438,45 +392,43 @@ impl RunArgs {
     /// # Errors
     /// The windows of the series are times, and the run has none, or the other way round.
     pub fn outputs(&self, command: &str) -> Result<Outputs> {
-        let timeline = self.timeline.as_ref().map(|path| match given(Some(path)) {
-            Some(path) => To::File(path.into()),
-            None => To::Chart,
-        });
-        let series = self.series.clone().map(Place::File);
-        let (series, counted) = match (self.window, self.count_only) {
-            (None | Some(Window::Time(_)), false) => {
-                let window = if let Some(Window::Time(time)) = self.window { time } else { Nanos(1_000_000_000) };
-                (series.map(|place| (place, window)), None)
+        let place = |path: &Option<PathBuf>| path.clone().map(Place::File);
+        let to = |path: &PathBuf| given(Some(path)).map_or(To::Chart, |path| To::File(path.into()));
+        let dies = self.series.clone().filter(|_| self.series_dies);
+        let tail = self.json.as_deref() != Some(Path::new("-")) && !self.count_only;
+        let (window, width) = self.windows()?;
+        let series = place(&self.series).filter(|_| !self.count_only);
+        let counted = self.count_only && (self.series.is_some() || self.drive.drive.is_some());
+        let counted = counted.then(|| CountedRows { place: place(&self.series), millionths: width });
+        Ok(Outputs::default()
+            .with_tenants_alone(self.alone)
+            .with_some(given(self.json.as_ref()).map(|path| SummaryFile(path.into())))
+            .with_some(place(&self.requests).map(RequestRows))
+            .with_some(series.map(|place| WindowRows { place, window }))
+            .with_some(counted)
+            .with_some(dies.map(|series| DieRows { series, window }))
+            .with_some(self.timeline.as_ref().map(|path| Activity { to: to(path), span: self.timeline_window }))
+            .with_some(place(&self.blocks).map(BlockRows))
+            .with_some(place(&self.histograms).map(BucketRows))
+            .with_some(tail.then_some(Tail))
+            .with_some(self.report.wanted(command))
+            .with_some(self.perf.clone().map(CostFile)))
+    }
+
+    /// The windows of a run with times, and of one without, in millionths of a drive write.
+    fn windows(&self) -> Result<(Nanos, u64)> {
+        let second = Nanos(1_000_000_000);
+        match self.window {
+            None => Ok((second, Window::WRITES)),
+            Some(Window::Time(time)) if !self.count_only => Ok((time, Window::WRITES)),
+            Some(Window::DriveWrites(width)) if self.count_only => Ok((second, width)),
+            Some(Window::DriveWrites(_)) => {
+                Err(Error::usage("--window of host writes: the windows of this run are of simulated time")
+                    .help("add --count-only, or give a time such as --window 100ms"))
             }
-            (Some(Window::DriveWrites(_)), false) => {
-                return Err(Error::usage("--window of host writes: the windows of this run are of simulated time")
-                    .help("add --count-only, or give a time such as --window 100ms"));
-            }
-            (Some(Window::Time(_)), true) => {
-                return Err(Error::usage("--window of a time: a run with --count-only has none")
-                    .help("give host writes, such as --window \"0.05 drive writes\""));
-            }
-            (window, true) => {
-                let width = if let Some(Window::DriveWrites(width)) = window { width } else { Window::WRITES };
-                let wanted = series.is_some() || self.drive.drive.is_some();
-                (None, wanted.then_some((series, width)))
-            }
-        };
-        Ok(Outputs {
-            json: given(self.json.as_ref()).map(Path::to_path_buf),
-            requests: self.requests.clone().map(Place::File),
-            series,
-            counted,
-            series_dies: self.series_dies,
-            timeline: timeline.map(|to| (to, self.timeline_window)),
-            blocks: self.blocks.clone().map(Place::File),
-            histograms: self.histograms.clone().map(Place::File),
-            slowest: None,
-            tail: self.json.as_deref() != Some(Path::new("-")) && !self.count_only,
-            report: self.report.wanted(command),
-            perf: self.perf.clone(),
-            alone: self.alone,
-        })
+            Some(Window::Time(_)) => Err(Error::usage("--window of a time: a run with --count-only has none")
+                .help("give host writes, such as --window \"0.05 drive writes\"")),
+        }
     }
 }
 
@@ -625,148 +577,6 @@ pub struct WhatifArgs {
     /// Suppress progress and remarks on standard error; errors are still printed
     #[arg(long, help_heading = "Results")]
     pub quiet: bool,
-}
-
-/// The report of a command.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Results")]
-pub struct ReportOptions {
-    /// Write a page that explains the results, for a browser; it needs no network
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
-    /// Leave the scripts out of the page: figures cannot be zoomed, and the file is a megabyte smaller
-    #[arg(long, requires = "report")]
-    pub report_lite: bool,
-    /// The page's title
-    #[arg(long, value_name = "TEXT", requires = "report")]
-    pub report_title: Option<String>,
-}
-
-impl ReportOptions {
-    /// The report to write, if one is.
-    pub fn wanted(&self, command: &str) -> Option<Report> {
-        let (lite, title) = (self.report_lite, self.report_title.clone());
-        let page = Page { lite, title, command: Some(command.into()), ..Page::default() };
-        self.report.clone().map(|path| Report { path, page })
-    }
-}
-
-/// `ssdlab report`
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  ssdlab report summary.json histograms.csv series.csv blocks.csv -o run.html
-  ssdlab report compare.json -o comparison.html --lite
-  ssdlab report summary.json run.pftrace -o slowest.html --sections verdict,timeline")]
-pub struct ReportArgs {
-    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare`,
-    /// `reproduce`, `explain` or `whatif`, a directory of summaries, or the store of a sweep; what a file is shows in its content
-    #[arg(value_name = "INPUT", required = true)]
-    pub inputs: Vec<PathBuf>,
-    /// Where to write; `-` is standard output
-    #[arg(short = 'o', long = "output", value_name = "FILE.html")]
-    pub output: PathBuf,
-    /// Leave the scripts out: figures cannot be zoomed, and the file is a megabyte smaller
-    #[arg(long)]
-    pub lite: bool,
-    /// The page's title
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
-    /// Sections to show, such as verdict,latency,causes [default: all that the inputs allow]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub sections: Option<Vec<String>>,
-    /// Show this part of a timeline, such as 10ms..12.5ms [default: around the slowest request]
-    #[arg(long, value_name = "FROM..TO")]
-    pub timeline_window: Option<Span>,
-    /// Most bytes of the page; what is left out to keep it is printed
-    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = size)]
-    pub max_size: u64,
-}
-
-/// Which requests a figure shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OpArg {
-    /// Reads
-    Read,
-    /// Writes
-    Write,
-    /// Both together
-    All,
-}
-
-/// Colours of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ThemeArg {
-    /// White, without a title, for print
-    Paper,
-    /// On white
-    Light,
-    /// On dark ground
-    Dark,
-}
-
-/// `ssdlab plot`
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  ssdlab plot --list                                            the figures, and what they are made of
-  ssdlab plot percentiles run.histograms.csv -o fig.svg --width 3.5in --height 2.2in
-  ssdlab plot series series.csv -o fig.svg --y read_p99_ns --theme light
-  ssdlab plot compare compare.json -o fig.csv                   the numbers behind it
-  ssdlab plot sweep-lines results -o fig.svg --x device.over_provisioning --hue schemes.victim")]
-pub struct PlotArgs {
-    /// The figure, see --list
-    #[arg(value_name = "FIGURE")]
-    pub figure: Option<String>,
-    /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare` or
-    /// `ssdlab reproduce`, or the store of a sweep; what a file is shows in its content
-    #[arg(value_name = "INPUT")]
-    pub inputs: Vec<PathBuf>,
-    /// Where to write: .svg, .pdf, .png, .csv (the numbers) or .json (the figure); `-` is SVG on standard output
-    #[arg(short = 'o', long = "output", value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// List the figures, and which of them the inputs allow
-    #[arg(long)]
-    pub list: bool,
-    /// Width
-    #[arg(long, value_name = "LENGTH", default_value = "3.5in", help_heading = "Size and looks")]
-    pub width: Length,
-    /// Height [default: what the figure needs]
-    #[arg(long, value_name = "LENGTH", help_heading = "Size and looks")]
-    pub height: Option<Length>,
-    /// Size of the text, at least 6pt
-    #[arg(long, value_name = "LENGTH", default_value = "8pt", help_heading = "Size and looks")]
-    pub font_size: Length,
-    /// Pixels of an inch, for .png
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=2400), help_heading = "Size and looks")]
-    #[cfg(feature = "figures")]
-    pub dpi: u32,
-    /// A font file for .pdf and .png [default: Liberation Sans]
-    #[arg(long, value_name = "FILE.ttf", help_heading = "Size and looks")]
-    #[cfg(feature = "figures")]
-    pub font: Option<PathBuf>,
-    /// Colours, and whether there is a title
-    #[arg(long, value_name = "THEME", value_enum, default_value_t = ThemeArg::Paper, help_heading = "Size and looks")]
-    pub theme: ThemeArg,
-    /// A title in place of the figure's own; it is drawn in every theme
-    #[arg(long, value_name = "TEXT", help_heading = "Size and looks")]
-    pub title: Option<String>,
-    /// Which requests: read, write or all [default: reads and writes beside each other]
-    #[arg(long, value_name = "OP", value_enum, help_heading = "Content")]
-    pub op: Option<OpArg>,
-    /// A column of --series, a measure of a comparison, or one of a sweep, such as latency_ns.read.p99
-    #[arg(long, value_name = "MEASURE", help_heading = "Content")]
-    pub y: Option<String>,
-    /// The key of a sweep that is level; for pareto, a measure
-    #[arg(long, value_name = "KEY", help_heading = "Content")]
-    pub x: Option<String>,
-    /// The key of a sweep with a line a value; for sweep-heatmap, the upright key
-    #[arg(long, value_name = "KEY", help_heading = "Content")]
-    pub hue: Option<String>,
-    /// Logarithmic axes: x, y or xy
-    #[arg(long, value_name = "AXES", value_parser = ["x", "y", "xy"], help_heading = "Content")]
-    pub log: Option<String>,
-    /// Show this part of a timeline, such as 10ms..12.5ms [default: around the slowest request]
-    #[arg(long, value_name = "FROM..TO", help_heading = "Content")]
-    pub timeline_window: Option<Span>,
 }
 
 /// `ssdlab compare`
@@ -941,103 +751,4 @@ impl HowArgs {
         let HowArgs { seed: _, check, count_only, jobs, memory_limit, quiet: _ } = *self;
         Plan { check: check.into(), count_only, jobs, memory_limit }
     }
-}
-
-/// What a file of a divided trace is made for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ByArg {
-    /// A device (disk, volume, unit) of the trace
-    Device,
-}
-
-/// `ssdlab trace`
-#[derive(Debug, Subcommand)]
-pub enum TraceCommand {
-    /// Print the figures of traces: mix, sizes, footprint, rates, and the device they need
-    Info {
-        /// Trace files, plain or compressed; `-` is standard input
-        #[arg(value_name = "FILE", required = true)]
-        files: Vec<PathBuf>,
-        /// How they are read.
-        #[command(flatten)]
-        reading: ReadingArgs,
-        /// Write the figures as JSON; `-` means standard output, in place of the table
-        #[arg(long, value_name = "FILE|-")]
-        json: Option<PathBuf>,
-    },
-    /// Read a trace to its end without simulating, and report anything suspicious
-    Check {
-        /// A trace file, plain or compressed; `-` is standard input
-        #[arg(value_name = "FILE")]
-        file: PathBuf,
-        /// How it is read.
-        #[command(flatten)]
-        reading: ReadingArgs,
-    },
-    /// Write a trace in another format
-    Convert {
-        /// A trace file, plain or compressed; `-` is standard input
-        #[arg(value_name = "FROM")]
-        from: PathBuf,
-        /// Where to write; `-` is standard output
-        #[arg(value_name = "TO")]
-        to: PathBuf,
-        /// Format to write: msr, spc, ssdsim, … or columns:<map>
-        #[arg(long, value_name = "FMT")]
-        into: Format,
-        /// At most this many requests
-        #[arg(long, value_name = "N", value_parser = amount)]
-        limit: Option<u64>,
-        /// How it is read.
-        #[command(flatten)]
-        reading: ReadingArgs,
-    },
-    /// Divide a trace of many volumes into a file a volume, with a list of them in volumes.csv
-    Split {
-        /// Trace files, plain or compressed; a volume is in one of them
-        #[arg(value_name = "FILE", required = true)]
-        files: Vec<PathBuf>,
-        /// What a file is made for
-        #[arg(long, value_name = "device", value_enum, default_value_t = ByArg::Device, hide_default_value = true)]
-        by: ByArg,
-        /// Where to write
-        #[arg(long, value_name = "DIR")]
-        into: PathBuf,
-        /// Write so many files, each with the volumes that hash there [default: a file a volume]
-        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=ssdlab_lab::split::MOST_PARTS))]
-        parts: Option<u64>,
-        /// Volumes with fewer requests go to one file, rest
-        #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
-        min_requests: u64,
-        /// Format to write: msr, spc, ssdsim, … or columns:<map> [default: parquet, or columns in builds without it]
-        #[arg(long = "as", value_name = "FMT")]
-        into_format: Option<Format>,
-        /// How it is read.
-        #[command(flatten)]
-        reading: ReadingArgs,
-    },
-    /// Write a generated workload as a trace
-    Generate {
-        /// One of `ssdlab workloads`, or a TOML file
-        #[arg(value_name = "NAME-or-FILE.toml")]
-        workload: String,
-        /// Where to write; `-` is standard output
-        #[arg(value_name = "TO")]
-        to: PathBuf,
-        /// Format to write: msr, spc, ssdsim, … or columns:<map>
-        #[arg(long, value_name = "FMT", default_value = "msr")]
-        into: Format,
-        /// At most this many requests
-        #[arg(long, value_name = "N", value_parser = amount)]
-        limit: Option<u64>,
-        /// Capacity of the device that the workload is fitted to
-        #[arg(long, value_name = "SIZE", default_value = "14GiB", value_parser = size)]
-        capacity: u64,
-        /// Page size of that device
-        #[arg(long, value_name = "SIZE", default_value = "4KiB", value_parser = size)]
-        page_size: u64,
-        /// Seed of every random choice
-        #[arg(long, value_name = "N", default_value_t = 1)]
-        seed: u64,
-    },
 }

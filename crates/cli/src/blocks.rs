@@ -1,6 +1,6 @@
 //! The distribution of valid pages and erases over blocks, as rows of a table.
 
-use ssdlab_lab::results::blocks::{Bar, Spread};
+use ssdlab_lab::results::blocks::{Bin, Spread};
 use ssdlab_lab::text::{count, percent};
 
 /// Closed blocks by valid pages next to all blocks by erases.
@@ -14,10 +14,10 @@ pub fn table(spread: &Spread) -> Vec<Vec<String>> {
 }
 
 /// One row per range: how many blocks fall into it, and their share.
-fn histogram(bars: &[Bar]) -> Vec<Vec<String>> {
+fn histogram(bars: &[Bin]) -> Vec<Vec<String>> {
     let all = bars.iter().map(|bar| bar.blocks).sum::<u64>().max(1);
-    let row = |bar: &Bar| {
-        let Bar { from, to, blocks } = *bar;
+    let row = |bar: &Bin| {
+        let Bin { from, to, blocks } = *bar;
         let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
         vec![range, count(blocks), percent(blocks as f64 / all as f64)]
     };

@@ -4,24 +4,24 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Finished;
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::{Ended, quoted};
 use ssdlab_lab::text::clip_to;
 use ssdlab_lab::variants::axes;
-use ssdlab_lab::variants::comparison::{Comparison, Entry, Planned, Row, Seeds, can_be_read_again};
+use ssdlab_lab::variants::comparison::{Comparison, Planned, Row, Seeds, TableCell, can_be_read_again};
 use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit};
 use ssdlab_lab::variants::tenants;
-use ssdlab_lab::variants::told::{self, beside, cell};
+use ssdlab_lab::variants::text::{self, beside, cell};
+use ssdlab_report::inputs::Inputs;
 use ssdlab_sim::report::failure::Failed;
 use ssdlab_sim::report::power::PowerCut;
 
 use crate::args::{CompareArgs, needed};
 use crate::import;
-use crate::layout;
 use crate::output;
 use crate::progress::Board;
 use crate::report::Begun;
 use crate::table;
+use ssdlab_lab::layout;
 
 /// Compares and prints.
 pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
@@ -30,11 +30,11 @@ pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
         return Err(Error::usage("nothing to compare")
             .help("give --vary KEY=V1,V2,..., or --repeat N for the spread over seeds of one configuration"));
     }
-    let sources = args.config.sources();
+    let sources = args.config.sources()?;
     axes::agree(&axes, &sources)?;
-    let requests = match args.config.imports.is_empty() {
-        true => args.input.requests()?,
-        false => Some(import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.how.quiet)?),
+    let requests = match &sources.imported {
+        None => args.input.requests()?,
+        imported => Some(import::requests(imported.as_ref(), &args.input, args.how.quiet)?),
     };
     requests.as_ref().map_or(Ok(()), can_be_read_again)?;
     let seeds = Seeds { first: args.how.seed, count: args.repeat };
@@ -113,9 +113,9 @@ fn significance(rows: &[Row]) -> Vec<(&'static str, String)> {
     let figures: Vec<Figure> = rows.iter().flat_map(shown).collect();
     let of_tenants =
         || rows.iter().flat_map(|row| &row.tenants).flat_map(|tenant| tenant.shown().filter_map(|(_, figure)| figure));
-    let mut lines = vec![("intervals", told::legend(figures.iter().chain(of_tenants())))];
-    lines.extend(told::tests(figures.iter()).map(|text| ("tests", text)));
-    lines.extend(told::tests(of_tenants()).map(|text| ("tests by tenant", text)));
+    let mut lines = vec![("intervals", text::legend(figures.iter().chain(of_tenants())))];
+    lines.extend(text::tests(figures.iter()).map(|text| ("tests", text)));
+    lines.extend(text::tests(of_tenants()).map(|text| ("tests by tenant", text)));
     lines
 }
 
@@ -265,7 +265,7 @@ fn by_tenant(rows: &[Row]) -> Vec<Vec<String>> {
 
 /// Half the interval of the first variant's own mean.
 fn own_interval(base: Option<&Figure>, metric: &Metric) -> String {
-    base.map_or(String::new(), |figure| told::own_interval(figure, metric.unit))
+    base.map_or(String::new(), |figure| text::own_interval(figure, metric.unit))
 }
 
 /// The variants with the best mean of a measure, by their places.
@@ -379,9 +379,9 @@ fn csv(done: &Comparison) -> String {
     let mut out = done.columns().join(",") + "\n";
     for number in 0..done.rows.len() {
         let cells = done.entries(number).into_iter().map(|entry| match entry {
-            Entry::Number(value) => value.to_string(),
-            Entry::Text(text) => quoted(&text),
-            Entry::Real(value) => value.map_or(String::new(), |value| value.to_string()),
+            TableCell::Number(value) => value.to_string(),
+            TableCell::Text(text) => quoted(&text),
+            TableCell::Real(value) => value.map_or(String::new(), |value| value.to_string()),
         });
         out.push_str(&(cells.collect::<Vec<_>>().join(",") + "\n"));
     }

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use ssdlab_explain::tries::Tries;
+use ssdlab_explain::{Explained, Wish, explain_rows};
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::explain::tries::Tries;
-use ssdlab_lab::explain::{Explained, Wish, explain_rows};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::report::inputs::{Inputs, Run};
 use ssdlab_lab::settings::{Document, Settings, Sources};
+use ssdlab_report::inputs::{Inputs, Run};
 
 use crate::args::{ExplainArgs, given};
 use crate::import;
@@ -28,13 +28,12 @@ pub fn explain(args: &ExplainArgs, options: &[String], line: &str) -> Result<()>
             None
         }
         None => {
-            let documents = |paths: &[PathBuf]| paths.iter().cloned().map(Document::File).collect();
-            let (imports, configs) = (documents(&args.imports), documents(&args.files));
+            let configs = args.files.iter().cloned().map(Document::File).collect();
             let (preset, sets) = (args.preset.clone(), args.sets.clone());
-            let imported = args.imported.how();
-            let sources = Sources { preset, imports, imported, files: configs, sets, ..Sources::default() };
+            let imported = args.imported.read(&args.imports)?;
+            let sources = Sources { preset, imported, files: configs, sets, ..Sources::default() };
             let settings = Settings::load(&sources)?;
-            let requests = import::requests(&args.imports, imported, &args.input, args.how.quiet)?;
+            let requests = import::requests(sources.imported.as_ref(), &args.input, args.how.quiet)?;
             settings.sources().read_by(&mut files);
             input::open(&requests)?.read_by(&mut files);
             Some((settings, requests))
@@ -50,8 +49,7 @@ pub fn explain(args: &ExplainArgs, options: &[String], line: &str) -> Result<()>
             let quiet = args.how.quiet;
             let mut board = |points| Box::new(Board::new(points, quiet)) as Box<_>;
             let mut progress = Progress::new(quiet);
-            let done =
-                ssdlab_lab::explain::explain(&settings, &requests, args.how.how(), &wish, &mut progress, &mut board)?;
+            let done = ssdlab_explain::explain(&settings, &requests, args.how.how(), &wish, &mut progress, &mut board)?;
             drop(progress);
             if let Some(run) = done.done.as_ref().filter(|_| !quiet) {
                 run.outcome.remarks.iter().for_each(output::remark);
@@ -122,7 +120,7 @@ fn inputs(explained: &Explained) -> Inputs {
     let run = match &explained.done {
         Some(done) => Run {
             summary: serde_json::from_str(&done.outcome.json()).ok(),
-            histograms: done.histograms.clone(),
+            histograms: done.value().cloned(),
             about: done.outcome.about.clone(),
             ..Run::default()
         },

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use ssdlab_import::How;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
-use ssdlab_lab::import::account::Verdict;
-use ssdlab_lab::import::flows::{Flow, Source};
-use ssdlab_lab::import::{How, Imported};
+use ssdlab_lab::foreign::Imported;
+use ssdlab_lab::foreign::account::Verdict;
+use ssdlab_lab::foreign::flows::{Flow, Source};
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::names::clip;
 use ssdlab_lab::output::{Finished, Output};
@@ -20,7 +21,7 @@ use crate::output;
 pub fn import(args: &ImportArgs) -> Result<()> {
     let notes = args.notes.as_deref().map(Notes::of).transpose()?;
     let documents: Vec<Document> = args.files.iter().cloned().map(Document::File).collect();
-    let imported = Imported::read(&documents, How { from: args.from.0, scenario: args.scenario as usize })?;
+    let imported = ssdlab_import::read(&documents, How { from: args.from.0, scenario: args.scenario as usize })?;
     if args.strict {
         refuse_unknown(&imported)?;
     }
@@ -152,31 +153,27 @@ fn written(mut requests: Requests, workloads: &[(PathBuf, String)]) -> Requests 
     requests
 }
 
-/// The requests of a command: of its own options, or those that its imports, read in this way, describe.
+/// The requests of a command: of its own options, or those that its imports describe.
 ///
 /// # Errors
 /// Both are given, or neither.
-pub fn requests(imports: &[PathBuf], how: How, input: &InputArgs, quiet: bool) -> Result<Requests> {
+pub fn requests(imported: Option<&Imported>, input: &InputArgs, quiet: bool) -> Result<Requests> {
     let own = input.requests()?;
-    if imports.is_empty() {
-        return needed(own);
-    }
-    let documents: Vec<Document> = imports.iter().cloned().map(Document::File).collect();
-    let imported = Imported::read(&documents, how)?;
+    let Some(imported) = imported else { return needed(own) };
     if !quiet {
         output::remark(format!("note: {}; `ssdlab import` lists them", imported.account.summary()));
         imported.account.remarks.iter().for_each(|remark| output::remark(format!("note: {remark}")));
     }
     match own {
-        Some(_) if !imported.flows().is_empty() && input.trace.is_none() => {
+        Some(_) if !imported.flows.is_empty() && input.trace.is_none() => {
             let option = if input.workload.is_some() { "--workload" } else { "--tenant" };
             Err(Error::usage(format!("{option}: the import describes requests, too")).help("leave one of them out"))
         }
         // A trace takes the place of the one that an imported flow names, and is replayed as that one would be.
-        Some(requests) if input.trace.is_some() => Ok(in_place_of(requests, imported.flows(), input, quiet)),
-        Some(requests) if imported.flows().is_empty() => Ok(requests),
+        Some(requests) if input.trace.is_some() => Ok(in_place_of(requests, &imported.flows, input, quiet)),
+        Some(requests) if imported.flows.is_empty() => Ok(requests),
         _ => {
-            let described = Requests::imported(&imported, input.follow_traces.as_deref())?;
+            let described = Requests::imported(imported, input.follow_traces.as_deref())?;
             needed(described.map(|requests| with_options(requests, input)))
         }
     }

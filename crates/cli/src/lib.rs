@@ -12,12 +12,11 @@ mod export;
 pub mod fault;
 pub mod fleet;
 mod import;
-mod layout;
 mod output;
 mod progress;
 mod reference;
 pub mod report;
-pub mod reproduce;
+mod reproduce;
 pub mod run;
 mod sections;
 mod show;
@@ -25,11 +24,12 @@ mod signals;
 pub mod sweep;
 mod table;
 mod trace;
+mod volumes;
 mod whatif;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -52,15 +52,16 @@ pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
 pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let parsed = Cli::command().try_get_matches_from(&arguments);
-    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, options(&matches))));
-    let (cli, options) = match parsed {
+    let parsed =
+        parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, options(&matches), innermost(&matches))));
+    let (cli, options, command) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(Status::Usage as u8);
         }
     };
-    let line = quoted(&shortened(&arguments));
+    let line = quoted(&shortened(&arguments, &command));
     ssdlab_lab::files::guard();
     if let Err(error) = signals::watch() {
         fault::print(&error);
@@ -91,46 +92,107 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
     Status::from(error.class()) as u8
 }
 
-/// The arguments with files by their base names, so that a report says nothing of the machine.
-fn shortened(arguments: &[OsString]) -> Vec<OsString> {
-    const FILES: [&str; 15] = [
-        "--trace",
-        "--traces",
-        "--workload",
-        "--json",
-        "--requests",
-        "--series",
-        "--timeline",
-        "--blocks",
-        "--histograms",
-        "--perf",
-        "--report",
-        "--rows",
-        "--import",
-        "--follow-traces",
-        "--store",
-    ];
-    let named_by_ending = |text: &str| {
-        let text = text.to_lowercase();
-        [".toml", ".csv", ".parquet"].iter().any(|ending| text.ends_with(ending))
-    };
-    let base = |path: &str| Path::new(path).file_name().map_or(OsString::from(path), OsString::from);
-    let mut out: Vec<OsString> = Vec::new();
-    for (i, argument) in arguments.iter().enumerate() {
-        let text = argument.to_string_lossy();
-        let named = |option: &str| FILES.contains(&option) || option == "--summaries";
-        let follows = i > 0 && named(&arguments[i - 1].to_string_lossy());
-        out.push(match text.split_once('=') {
-            Some((option, path)) if named(option) => {
-                let mut short = OsString::from(format!("{option}="));
+/// What the value of an option or an argument is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// A file or a directory, or a name.
+    Path,
+    /// `NAME=trace:FILE,...`, as `--tenant` takes it.
+    Tenant,
+    /// Neither names a file.
+    Other,
+}
+
+impl Content {
+    fn of(argument: &clap::Arg) -> Content {
+        // Names of workloads and files stand for each other.
+        let either = ["workload"];
+        match argument.get_id().as_str() {
+            "tenants" => Content::Tenant,
+            id if either.contains(&id) => Content::Path,
+            _ if argument.get_value_parser().type_id() == clap::value_parser!(PathBuf).type_id() => Content::Path,
+            _ => Content::Other,
+        }
+    }
+
+    /// A value with files by their base names.
+    fn short(self, text: &str) -> OsString {
+        let base = |path: &str| Path::new(path).file_name().map_or(OsString::from(path), OsString::from);
+        match self {
+            Content::Path => base(text),
+            Content::Tenant => {
+                let end = text.find(',').unwrap_or(text.len());
+                let (source, options) = text.split_at(end);
+                let Some((name, path)) = source.split_once(':') else { return text.into() };
+                let mut short = OsString::from(format!("{name}:"));
                 short.push(base(path));
+                short.push(options);
                 short
             }
-            _ if follows || (!text.starts_with('-') && named_by_ending(&text)) => base(&text),
-            _ => argument.clone(),
-        });
+            Content::Other => text.into(),
+        }
     }
-    out
+}
+
+/// The command that was given, such as `sweep run`.
+fn innermost(matches: &ArgMatches) -> clap::Command {
+    let (mut command, mut matches) = (Cli::command(), matches);
+    while let Some((name, inner)) = matches.subcommand() {
+        let Some(found) = command.find_subcommand(name) else { break };
+        (command, matches) = (found.clone(), inner);
+    }
+    command
+}
+
+/// The arguments with files by their base names, so that a report says nothing of the machine. The type of an option says whether its
+/// value is a file.
+fn shortened(arguments: &[OsString], command: &clap::Command) -> Vec<OsString> {
+    let valued = |argument: &&clap::Arg| argument.get_action().takes_values();
+    let long = |name: &str| {
+        let found = command.get_arguments().filter(valued).find(|argument| argument.get_long() == Some(name));
+        found.map(Content::of)
+    };
+    let short = |letter: char| {
+        let found = command.get_arguments().filter(valued).find(|argument| argument.get_short() == Some(letter));
+        found.map(Content::of)
+    };
+    let free = match command.get_positionals().any(|argument| Content::of(argument) == Content::Path) {
+        true => Content::Path,
+        false => Content::Other,
+    };
+    let (mut next, mut only_free) = (None, false);
+    let one = |argument: &OsString| {
+        let text = argument.to_string_lossy();
+        if let Some(content) = next.take() {
+            return Content::short(content, &text);
+        }
+        if only_free || text == "-" || !text.starts_with('-') {
+            return free.short(&text);
+        }
+        if let Some(option) = text.strip_prefix("--") {
+            only_free = option.is_empty();
+            let Some((name, value)) = option.split_once('=') else {
+                next = long(option);
+                return argument.clone();
+            };
+            let mut joined = OsString::from(format!("--{name}="));
+            joined.push(long(name).unwrap_or(Content::Other).short(value));
+            return joined;
+        }
+        let mut letters = text[1..].chars();
+        let Some((letter, content)) = letters.next().and_then(|letter| Some((letter, short(letter)?))) else {
+            return argument.clone();
+        };
+        let value = letters.as_str();
+        if value.is_empty() {
+            next = Some(content);
+            return argument.clone();
+        }
+        let mut joined = OsString::from(format!("-{letter}"));
+        joined.push(content.short(value));
+        joined
+    };
+    arguments.iter().map(one).collect()
 }
 
 /// The command line, quoted for a shell.
@@ -193,4 +255,48 @@ fn dispatch(command: Command, options: &[String], line: &str) -> Result<u8> {
         }
     }
     .map(|()| 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command with options or arguments of its own.
+    fn each(command: &clap::Command, found: &mut Vec<clap::Command>) {
+        found.push(command.clone());
+        command.get_subcommands().for_each(|inner| each(inner, found));
+    }
+
+    /// Whatever names a file says so in its help, and is shortened.
+    #[test]
+    fn no_option_keeps_the_directory_of_its_file() {
+        let (mut commands, mut seen) = (Vec::new(), 0);
+        each(&Cli::command(), &mut commands);
+        for command in &commands {
+            for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
+                let names = argument.get_value_names().unwrap_or_default().iter();
+                let of_file =
+                    |name: &str| ["FILE", "DIR", ".toml", ".csv", "STORE"].iter().any(|word| name.contains(word));
+                if !names.clone().any(|name| of_file(name)) {
+                    continue;
+                }
+                seen += 1;
+                let value =
+                    if Content::of(argument) == Content::Tenant { "a=trace:/secret/x,depth=2" } else { "/secret/x" };
+                let spelled = match (argument.get_long(), argument.get_short()) {
+                    (Some(long), _) => vec![vec![format!("--{long}={value}")], vec![format!("--{long}"), value.into()]],
+                    (None, Some(short)) => {
+                        vec![vec![format!("-{short}{value}")], vec![format!("-{short}"), value.into()]]
+                    }
+                    (None, None) => vec![vec![value.to_string()]],
+                };
+                for words in spelled {
+                    let words: Vec<OsString> = words.into_iter().map(OsString::from).collect();
+                    let line = quoted(&[vec!["ssdlab".into()], shortened(&words, command)].concat());
+                    assert!(line.ends_with(&value.replace("/secret/", "")), "{}: {line}", command.get_name());
+                }
+            }
+        }
+        assert!(seen > 40, "{seen} options and arguments name files");
+    }
 }

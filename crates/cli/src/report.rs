@@ -6,11 +6,13 @@ use ssdlab_figures::figure::Figure;
 use ssdlab_figures::svg::{self, Look, Theme};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::output::{Finished, Output};
-use ssdlab_lab::report::charts::{self, Op, Wanted};
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::page::{self, Page};
-use ssdlab_lab::sweep::store::unchecked_note;
+use ssdlab_report::charts::{self, Op, Wanted};
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::page::{self, Page};
+use ssdlab_sweep::store::unchecked_note;
 
+#[cfg(feature = "figures")]
+use crate::args::shared::INCH;
 use crate::args::{OpArg, PlotArgs, ReportArgs, ReportOptions, ThemeArg};
 use crate::output;
 
@@ -60,8 +62,6 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     file.finish()?.publish()
 }
 
-/// Points of an inch.
-const INCH: f64 = 72.0;
 /// Limit on font files.
 #[cfg(feature = "figures")]
 const MOST_FONT: u64 = 64 << 20;
@@ -171,29 +171,6 @@ fn look(args: &PlotArgs) -> Result<Look> {
     })
 }
 
-/// A length in points.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Length(pub f64);
-
-impl std::str::FromStr for Length {
-    type Err = String;
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let expected = || format!("`{text}` is no length: expected such as 3.5in, 89mm, 8pt or 640px");
-        let at = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?;
-        let value: f64 = text[..at].trim().parse().map_err(|_| expected())?;
-        let unit = match &text[at..] {
-            "in" => INCH,
-            "mm" => INCH / 25.4,
-            "cm" => INCH / 2.54,
-            "pt" => 1.0,
-            "px" => 0.75,
-            _ => return Err(expected()),
-        };
-        let points = value * unit;
-        if points.is_finite() && points > 0.0 && points <= 14_400.0 { Ok(Length(points)) } else { Err(expected()) }
-    }
-}
-
 /// All figures with what they need; with inputs, which of them can be drawn.
 fn listed(inputs: &Inputs, bare: bool) -> String {
     let mut rows = vec![["figure", "shows", if bare { "from" } else { "these inputs" }].map(String::from).to_vec()];
@@ -206,6 +183,6 @@ fn listed(inputs: &Inputs, bare: bool) -> String {
         rows.push(vec![name, about.into(), state]);
     }
     let mut out = String::new();
-    crate::layout::left(&mut out, &rows);
+    ssdlab_lab::layout::left(&mut out, &rows);
     out
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::perf::{Moment, Perf};
+use ssdlab_lab::results::counted::Rows;
 use ssdlab_lab::run::{Run, RunOutcome};
 use ssdlab_lab::settings::Settings;
 
@@ -18,10 +19,10 @@ use crate::{blocks, chart, output, table};
 /// The configuration or the requests are invalid, or a file can't be read or written.
 pub fn simulate(args: &RunArgs, line: &str) -> Result<RunOutcome> {
     let start = Moment::now();
-    let mut sources = args.config.sources();
+    let mut sources = args.config.sources()?;
     args.drive.add_to(&mut sources, args.count_only)?;
     let run = Run::new(Settings::load(&sources)?, args.how(), start)?;
-    let requests = import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.quiet)?;
+    let requests = import::requests(sources.imported.as_ref(), &args.input, args.quiet)?;
     let ready = run.open(&requests)?;
     if to_stdout(args) && args.timeline.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")
@@ -41,7 +42,7 @@ fn to_stdout(args: &RunArgs) -> bool {
 
 /// Simulates and prints.
 pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
-    let mut done = simulate(args, line)?;
+    let done = simulate(args, line)?;
     if to_stdout(args) {
         output::print(&done.outcome.json())?;
     } else {
@@ -49,12 +50,14 @@ pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
             workload: done.outcome.about.clone(),
             preset: args.config.preset.clone(),
             capacity: done.outcome.capacity_bytes,
-            blocks: done.spread.as_ref().map_or(Vec::new(), blocks::table),
-            chart: done.chart.take().map_or(String::new(), chart::draw),
-            tail: done.histograms.as_ref().map_or(Vec::new(), table::tails),
+            blocks: done.value().map_or(Vec::new(), blocks::table),
+            chart: done.value().cloned().map_or(String::new(), chart::draw),
+            tail: done.value().map_or(Vec::new(), table::tails),
         };
         output::print(&table::render(&done.outcome.summary, &context))?;
-        output::print(&args.drive.predicted(done.outcome.capacity_bytes, &done.counted)?)?;
+        output::print(
+            &args.drive.predicted(done.outcome.capacity_bytes, done.value().map_or(&[][..], |Rows(rows)| rows))?,
+        )?;
     }
     if !args.quiet {
         output::remark(cost(&done.perf));

@@ -7,7 +7,7 @@ use ssdlab_sim::report::page_types::PageTypes;
 use ssdlab_sim::report::{SCHEME_SECTIONS, Summary};
 use ssdlab_sim::schemes::AnyCollector;
 
-use crate::layout::facts;
+use ssdlab_lab::layout::facts;
 
 /// The sections of the schemes in use, each with its fields.
 pub(crate) fn render(summary: &Summary, out: &mut String) {

@@ -11,15 +11,15 @@ use ssdlab_sim::schemes::{self, SchemeInfo};
 use ssdlab_trace::workload;
 
 use crate::args::ConfigCommand;
-use crate::layout::{WIDTH, facts, wrap};
 use crate::output::print;
+use ssdlab_lab::layout::{WIDTH, facts, wrap};
 
 /// `ssdlab config`
 pub fn config(command: &ConfigCommand) -> Result<()> {
     match command {
-        ConfigCommand::Show(args) => print(&Settings::load(&args.sources())?.show()),
+        ConfigCommand::Show(args) => print(&Settings::load(&args.sources()?)?.show()),
         ConfigCommand::Check(args) => {
-            let settings = Settings::load(&args.sources())?;
+            let settings = Settings::load(&args.sources()?)?;
             print(&outlook(&settings))
         }
         ConfigCommand::Reference => print(&crate::reference::markdown()),

@@ -7,277 +7,43 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use clap::{Args, Subcommand, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::merge::Part;
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::sweep::Sweep;
 use ssdlab_lab::results::histograms;
-use ssdlab_lab::sweep::clean::{self, Which};
-use ssdlab_lab::sweep::disk::Disk;
-use ssdlab_lab::sweep::execute::{self, Options, Retry};
-use ssdlab_lab::sweep::fillings::Fillings;
-use ssdlab_lab::sweep::fleet::Fleet;
-use ssdlab_lab::sweep::job::{End, Keep};
-use ssdlab_lab::sweep::keep;
-use ssdlab_lab::sweep::key::Hashes;
-use ssdlab_lab::sweep::plan::{Plan, pilot, words};
-use ssdlab_lab::sweep::points::{Point, Points, Run};
-use ssdlab_lab::sweep::shards::Shard;
-use ssdlab_lab::sweep::status::{Standing, Status, Survey};
-use ssdlab_lab::sweep::store::{Checked, Store, unchecked_note};
-use ssdlab_lab::sweep::study::{Study, duration_ns};
-use ssdlab_lab::sweep::submit::{Ask, script};
-use ssdlab_lab::sweep::table::{Rows, Shape};
-use ssdlab_lab::sweep::verify;
 use ssdlab_lab::text::{count, plural, size};
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::sweep::Sweep;
 use ssdlab_sim::Check;
+use ssdlab_sweep::clean::{self, Which};
+use ssdlab_sweep::disk::Disk;
+use ssdlab_sweep::execute::{self, Options, Retry};
+use ssdlab_sweep::fillings::Fillings;
+use ssdlab_sweep::fleet::Fleet;
+use ssdlab_sweep::job::{End, Keep};
+use ssdlab_sweep::keep;
+use ssdlab_sweep::key::Hashes;
+use ssdlab_sweep::merge::Part;
+use ssdlab_sweep::plan::{Plan, pilot, words};
+use ssdlab_sweep::points::{Point, Points, Run};
+use ssdlab_sweep::shards::Shard;
+use ssdlab_sweep::status::{Standing, Survey, Tally};
+use ssdlab_sweep::store::{Checked, Store, unchecked_note};
+use ssdlab_sweep::study::Study;
+use ssdlab_sweep::submit::{Ask, script};
+use ssdlab_sweep::table::{Rows, Shape};
+use ssdlab_sweep::verify;
 
-use crate::args::{CheckLevel, ReportOptions};
-use crate::layout::{facts, grid};
+use crate::args::sweep::{
+    CleanArgs, KeepArg, PlanArgs, RetryArg, StatusArgs, SubmitArgs, SweepCommand, SweepRunArgs, SweepTableArgs,
+    VerifyArgs,
+};
 use crate::output;
 use crate::report::Begun;
-
-/// `ssdlab sweep`
-#[derive(Debug, Subcommand)]
-pub enum SweepCommand {
-    /// Print the points of a study, what is refused, what is done, and what the rest costs; nothing is simulated
-    Plan(PlanArgs),
-    /// Run what the store does not have
-    Run(Box<RunArgs>),
-    /// Print what is done, failed and left
-    Status(StatusArgs),
-    /// Gather the results into one table
-    Table(TableArgs),
-    /// Submit an array job that runs the study
-    Submit(SubmitArgs),
-    /// Run some of the records again and compare the bytes
-    Verify(VerifyArgs),
-    /// Remove records, and what killed processes left
-    Clean(CleanArgs),
-}
-
-/// A study and its store.
-#[derive(Args, Clone, Debug)]
-pub struct StudyArgs {
-    /// The study
-    #[arg(value_name = "STUDY.toml")]
-    pub study: PathBuf,
-    /// The folder of results; any number of machines may share it
-    #[arg(long, value_name = "DIR")]
-    pub store: PathBuf,
-    /// Compute the hashes of inputs again
-    #[arg(long)]
-    pub rehash: bool,
-}
-
-/// `ssdlab sweep plan`
-#[derive(Args, Clone, Debug)]
-pub struct PlanArgs {
-    /// The study
-    #[arg(value_name = "STUDY.toml")]
-    pub study: PathBuf,
-    /// The folder of results: what it has is counted as done, and what its runs cost is what is expected of others
-    #[arg(long, value_name = "DIR")]
-    pub store: Option<PathBuf>,
-    /// Also list the points
-    #[arg(long)]
-    pub list: bool,
-    /// Estimate from short runs of three points: the cheapest, the middle one and the most expensive
-    #[arg(long)]
-    pub pilot: bool,
-    /// Write the plan as JSON; `-` means standard output, in place of the text
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-    /// Compute the hashes of inputs again
-    #[arg(long)]
-    pub rehash: bool,
-}
-
-/// What is tried again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RetryArg {
-    /// What failed
-    Failed,
-    /// Everything without a result, however often it was tried
-    All,
-}
-
-/// What is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KeepArg {
-    /// One row per request
-    Requests,
-    /// One row per second of simulated time
-    Series,
-    /// Latencies and waits by bucket
-    Histograms,
-    /// The 1000 slowest requests
-    Slowest,
-}
-
-/// `ssdlab sweep run`
-#[derive(Args, Clone, Debug)]
-#[command(after_help = "Examples:
-  ssdlab sweep run study.toml --store results                      all of it, on all cores
-  ssdlab sweep run study.toml --store results --shard 3/8          the third of eight parts
-  ssdlab sweep run study.toml --store results --shard auto --time-limit 55m   in an array job
-
-Exit status: 0 all done, 1 a point failed for good, 5 an invariant failed, 4 the store cannot be
-written, 75 points are left (run it again), 130, 143 or 129 if a signal ended it.")]
-pub struct RunArgs {
-    /// The study and its store.
-    #[command(flatten)]
-    pub study: StudyArgs,
-    /// Run one part: I/N, or auto to take it from the variables of Slurm, PBS, Grid Engine, LSF, Kubernetes or AWS Batch
-    #[arg(long, value_name = "I/N|auto")]
-    pub shard: Option<String>,
-    /// Runs in parallel; results do not depend on it [default: one per core, as far as memory allows]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub jobs: Option<u64>,
-    /// Begin no unit (runs that share a filling, or all seeds of a point under `until`) that is not expected to end within this
-    /// time, such as 55m
-    #[arg(long, value_name = "T", value_parser = time)]
-    pub time_limit: Option<u64>,
-    /// Try failures again: failed, or all
-    #[arg(long, value_name = "failed|all", value_enum, hide_possible_values = true)]
-    pub retry: Option<RetryArg>,
-    /// Stop at the first failure
-    #[arg(long)]
-    pub fail_fast: bool,
-    /// Share the work with other processes that use this option, by claims in the store
-    #[arg(long, conflicts_with = "shard")]
-    pub claim: bool,
-    /// How much the oracle checks; results do not depend on it
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled)]
-    pub check: CheckLevel,
-    /// Memory limit of all devices together [default: 80 % of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    pub memory_limit: Option<u64>,
-    /// Also keep tables of each run, such as requests,series,histograms,slowest
-    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',', hide_possible_values = true)]
-    pub keep: Vec<KeepArg>,
-    /// Keep fillings that take longer than 5 s in this folder, for other processes; results do not depend on it
-    #[arg(long, value_name = "DIR")]
-    pub fill_cache: Option<PathBuf>,
-    /// The report.
-    #[command(flatten)]
-    pub report: ReportOptions,
-    /// Suppress progress on standard error; errors and the closing line are still printed
-    #[arg(long)]
-    pub quiet: bool,
-}
-
-/// `ssdlab sweep status`
-#[derive(Args, Clone, Debug)]
-pub struct StatusArgs {
-    /// The study and its store.
-    #[command(flatten)]
-    pub study: StudyArgs,
-    /// Write the counts as JSON; `-` means standard output, in place of the text
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-    /// Print them again every five seconds until nothing is left
-    #[arg(long)]
-    pub watch: bool,
-}
-
-/// `ssdlab sweep table`
-#[derive(Args, Clone, Debug)]
-pub struct TableArgs {
-    /// The study and its store.
-    #[command(flatten)]
-    pub study: StudyArgs,
-    /// The table
-    #[arg(short = 'o', long = "output", value_name = "FILE.parquet|.csv")]
-    pub output: PathBuf,
-    /// One row a run and measure
-    #[arg(long)]
-    pub tidy: bool,
-    /// Leave out what runs cost: the bytes are then the same on every machine
-    #[arg(long)]
-    pub no_perf: bool,
-}
-
-/// `ssdlab sweep submit`
-#[derive(Args, Clone, Debug)]
-pub struct SubmitArgs {
-    /// The study and its store.
-    #[command(flatten)]
-    pub study: StudyArgs,
-    /// Submit to Slurm with sbatch
-    #[arg(long, required = true)]
-    pub slurm: bool,
-    /// Tasks of the array [default: one for 20 runs, at most 1000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub array: Option<u64>,
-    /// Time of a task, as Slurm writes it [default: twice the expected time of the largest]
-    #[arg(long, value_name = "1:00:00")]
-    pub time: Option<String>,
-    /// Memory of a task
-    #[arg(long, value_name = "4G", default_value = "4G")]
-    pub mem: String,
-    /// Cores of a task
-    #[arg(long, value_name = "1", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub cpus: u64,
-    /// Further arguments of sbatch, such as "--partition=short --account=lab"
-    #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
-    pub sbatch: Option<String>,
-    /// Print the script and submit nothing
-    #[arg(long)]
-    pub print: bool,
-}
-
-/// `ssdlab sweep verify`
-#[derive(Args, Clone, Debug)]
-pub struct VerifyArgs {
-    /// The folder of results
-    #[arg(long, value_name = "DIR")]
-    pub store: PathBuf,
-    /// Share of the records, at least one
-    #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
-    pub sample: f64,
-    /// Seed of the choice
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-}
-
-/// `ssdlab sweep clean`
-#[derive(Args, Clone, Debug)]
-pub struct CleanArgs {
-    /// The folder of results
-    #[arg(long, value_name = "DIR")]
-    pub store: PathBuf,
-    /// Records that this version wrote; `other` is every version but the one that runs
-    #[arg(long, value_name = "VERSION", group = "which")]
-    pub version: Option<String>,
-    /// Records that none of these studies and fleets has
-    #[arg(long, value_name = "STUDY.toml", num_args = 1.., group = "which")]
-    pub not_in: Vec<PathBuf>,
-    /// Failures, so that they are tried again
-    #[arg(long, group = "which")]
-    pub failed: bool,
-    /// Remove them; without it they are only counted
-    #[arg(long)]
-    pub yes: bool,
-}
-
-fn time(text: &str) -> std::result::Result<u64, String> {
-    duration_ns(text)
-}
-
-fn bytes(text: &str) -> std::result::Result<u64, String> {
-    text.parse::<ssdlab_sim::units::Bytes>().map(|bytes| bytes.0)
-}
-
-fn share(text: &str) -> std::result::Result<f64, String> {
-    let share = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= 1.0);
-    share.ok_or_else(|| "expected a share above 0 and at most 1".into())
-}
+use crate::volumes;
+use ssdlab_lab::layout::{facts, grid};
 
 /// Runs one of them; the exit status.
 ///
@@ -324,7 +90,7 @@ pub fn plan(args: &PlanArgs, study: Study, fleet: Option<&Fleet>) -> Result<u8> 
     if let Some(path) = &args.json {
         let mut value = serde_json::to_value(&plan).expect("a plan is plain data");
         if let Some(fleet) = fleet {
-            value["fleet"] = crate::fleet::figures(fleet);
+            value["fleet"] = volumes::figures(fleet);
         }
         if args.list {
             let list = points.points.iter().map(|point| {
@@ -340,7 +106,7 @@ pub fn plan(args: &PlanArgs, study: Study, fleet: Option<&Fleet>) -> Result<u8> 
     }
     let mut out = String::new();
     let mut lines = vec![(if fleet.is_some() { "fleet" } else { "study" }, plan.study.clone())];
-    lines.extend(fleet.into_iter().flat_map(crate::fleet::lines));
+    lines.extend(fleet.into_iter().flat_map(volumes::lines));
     lines.extend([("points", taken(&plan)), ("runs", count(plan.runs))]);
     for refusals in &plan.refused {
         lines.push((
@@ -415,7 +181,7 @@ fn written(path: &Path, text: &str) -> Result<u8> {
 }
 
 /// Progress of a sweep: a bar on a terminal, otherwise a line a minute.
-struct Board<'b> {
+struct SweepBoard<'b> {
     points: &'b Points,
     quiet: bool,
     bar: ProgressBar,
@@ -437,15 +203,15 @@ struct State {
 /// Time between two lines.
 const LINE: Duration = Duration::from_secs(60);
 
-impl<'b> Board<'b> {
-    fn new(points: &'b Points, quiet: bool) -> Board<'b> {
+impl<'b> SweepBoard<'b> {
+    fn new(points: &'b Points, quiet: bool) -> SweepBoard<'b> {
         let bar = match quiet || !std::io::stderr().is_terminal() {
             true => ProgressBar::hidden(),
             false => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5)),
         };
         let template = "{wide_bar} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} left";
         bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
-        Board { points, quiet, bar, from: Instant::now(), state: Mutex::new(State::default()) }
+        SweepBoard { points, quiet, bar, from: Instant::now(), state: Mutex::new(State::default()) }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -480,8 +246,8 @@ impl<'b> Board<'b> {
     }
 }
 
-impl execute::Watch for Board<'_> {
-    fn planned(&self, left: u64, status: &Status) {
+impl execute::Watch for SweepBoard<'_> {
+    fn planned(&self, left: u64, status: &Tally) {
         let mut state = self.state();
         state.left = left;
         state.before = status.done;
@@ -499,7 +265,7 @@ impl execute::Watch for Board<'_> {
         let mut state = self.state();
         state.running.retain(|(other, _)| other.key != run.key);
         match end {
-            End::Record { status: ssdlab_lab::sweep::store::Status::Done, .. } => state.done += 1,
+            End::Record { status: ssdlab_sweep::store::Status::Done, .. } => state.done += 1,
             End::Record { .. } => state.refused += 1,
             End::Failure { status, message, .. } => {
                 state.failed += 1;
@@ -535,7 +301,7 @@ impl execute::Watch for Board<'_> {
     }
 }
 
-impl RunArgs {
+impl SweepRunArgs {
     /// How the sweep is run.
     fn options(&self) -> Result<Options> {
         let shard = self.shard.as_deref().map(|text| Shard::parse(text, &|name| std::env::var(name).ok()));
@@ -565,7 +331,7 @@ impl RunArgs {
 }
 
 /// `ssdlab sweep run`; `keep` is kept beside what is asked for.
-pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8> {
+pub fn run(args: &SweepRunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8> {
     let mut options = args.options()?;
     options.keep.extend(keep);
     options.keep.sort();
@@ -577,7 +343,7 @@ pub fn run(args: &RunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8
     let (_ends, note) = store.note_of_end()?;
     // Where the system refuses, a crash counts as a kill.
     let _ = ssdlab_memory::note_fatal_signals(note);
-    let board = Board::new(&points, args.quiet);
+    let board = SweepBoard::new(&points, args.quiet);
     let ended = execute::run(&points, &store, &options, &board)?;
     board.bar.finish_and_clear();
     if ended.broken > 0 {
@@ -639,7 +405,7 @@ fn failures(points: &Points, store: &Store, quiet: bool) -> Result<()> {
     Ok(())
 }
 
-fn counts(status: &Status) -> String {
+fn counts(status: &Tally) -> String {
     format!(
         "of {}: {} done, {} refused, {} failed, {} left",
         plural(status.runs, "run"),
@@ -700,7 +466,7 @@ pub fn status(args: &StatusArgs, study: Study) -> Result<u8> {
 }
 
 /// `ssdlab sweep table`
-fn table(args: &TableArgs) -> Result<u8> {
+fn table(args: &SweepTableArgs) -> Result<u8> {
     let store = Store::open(&args.study.store)?;
     let study = Study::open(&args.study.study)?;
     let (points, _) = points(study, Some(&args.study.store), args.study.rehash, Check::Sampled)?;
@@ -803,7 +569,7 @@ fn cleaned(args: &CleanArgs) -> Result<u8> {
             let mut wanted = std::collections::BTreeSet::new();
             for path in &args.not_in {
                 let study = match Fleet::is(path)? {
-                    true => crate::fleet::open(path, Some(&args.store), false)?.study,
+                    true => volumes::open(path, Some(&args.store), false)?.study,
                     false => Study::open(path)?,
                 };
                 let (points, _) = points(study, Some(&args.store), false, Check::Sampled)?;

@@ -1,7 +1,7 @@
 //! The table that a run prints: the device, the results, and where the time went.
 
-use ssdlab_lab::report::histogram::{Quantile, count as count_requests, tail};
-use ssdlab_lab::report::words;
+use ssdlab_lab::readers::histogram::{Quantile, count as count_requests, tail};
+use ssdlab_lab::readers::words;
 use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
 use ssdlab_sim::blame::CAUSES;
@@ -9,7 +9,7 @@ use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::tenants::{Interference, Tenants};
 use ssdlab_sim::report::{Breakdown, ByOp, Latencies, Summary};
 
-use crate::layout::{facts, grid};
+use ssdlab_lab::layout::{facts, grid};
 
 /// What the table shows besides the summary.
 #[derive(Clone, Debug)]

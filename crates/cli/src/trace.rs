@@ -8,14 +8,14 @@ use ssdlab_lab::files::Files;
 use ssdlab_lab::input::{find_workload, read_workload, refuse};
 use ssdlab_lab::names::{clip, clip_line};
 use ssdlab_lab::output::Output;
-use ssdlab_lab::split::{How, split};
 use ssdlab_lab::text::{count, duration, percent, plural, rate, size};
+use ssdlab_sweep::split::{How, split};
 use ssdlab_trace::workload::{Generator, Spec, SpecError};
 use ssdlab_trace::{Format, Info, Losses, Names, Op, Options, Reader, Severity, Writer, check};
 
 use crate::args::{ByArg, ReadingArgs, TraceCommand, given};
-use crate::layout::{facts, grid};
 use crate::output;
+use ssdlab_lab::layout::{facts, grid};
 
 /// Runs one of them.
 pub fn trace(command: &TraceCommand) -> Result<()> {

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
+use ssdlab_explain::whatif::{Question, rows, what_if};
 use ssdlab_lab::error::Result;
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::{Finished, Output};
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Ended;
 use ssdlab_lab::run::How;
 use ssdlab_lab::settings::Settings;
-use ssdlab_lab::whatif::{Wish, rows, what_if};
+use ssdlab_report::inputs::Inputs;
 
 use crate::args::{WhatifArgs, given};
 use crate::import;
@@ -20,8 +20,8 @@ use crate::report::Begun;
 
 /// Simulates both futures and prints.
 pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
-    let settings = Settings::load(&args.config.sources())?;
-    let requests = import::requests(&args.config.imports, args.config.imported.how(), &args.input, args.quiet)?;
+    let settings = Settings::load(&args.config.sources()?)?;
+    let requests = import::requests(settings.sources().imported.as_ref(), &args.input, args.quiet)?;
     let mut files = Files::new();
     settings.sources().read_by(&mut files);
     let opened = input::open(&requests)?;
@@ -39,7 +39,7 @@ pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
     let page = Begun::create(&args.report, line)?;
     let how = How { seed: args.seed, check: args.check.into(), count_only: false, memory_limit: args.memory_limit };
     let (changes, without) = (args.changes.clone(), args.without.clone());
-    let wish = Wish { at: args.at, before: args.before, after: args.after, changes, without };
+    let wish = Question { at: args.at, before: args.before, after: args.after, changes, without };
     let mut progress = Progress::new(args.quiet);
     let mut found = what_if(&settings, &requests, how, &wish, args.timeline.as_deref(), &mut progress)?;
     drop(progress);

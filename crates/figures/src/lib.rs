@@ -33,4 +33,5 @@ pub mod figure;
 pub mod font;
 pub mod palette;
 pub mod scale;
+mod shape;
 pub mod svg;

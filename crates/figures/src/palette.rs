@@ -235,6 +235,54 @@ mod tests {
         (a + 0.05) / (b + 0.05)
     }
 
+    /// The table of causes in the Python package has the colours and patterns of this palette.
+    #[test]
+    fn causes_look_the_same_in_python() {
+        let text = include_str!("../../../python/ssdlab/_figures.py");
+        let colours = [
+            ("ORANGE", ORANGE),
+            ("SKY", SKY),
+            ("GREEN", GREEN),
+            ("YELLOW", YELLOW),
+            ("VERMILLION", VERMILLION),
+            ("PURPLE", PURPLE),
+            ("BLUE", BLUE),
+        ];
+        let table = text.split("CAUSES = {").nth(1).unwrap().split("\n}").next().unwrap();
+        let mut seen = 0;
+        for line in table.lines().filter(|line| line.contains("Look(")) {
+            let cause = line.split('"').nth(1).unwrap();
+            let parts: Vec<&str> = line.rsplit(", ").collect();
+            let colour = colours.iter().find(|(name, _)| *name == parts[1]).unwrap_or_else(|| panic!("{line}")).1;
+            let pattern = match parts[0].trim_end_matches("),").trim_matches('"') {
+                "" => Pattern::Solid,
+                "////" => Pattern::Rising,
+                r"\\\\\\\\" => Pattern::Falling,
+                "----" => Pattern::Level,
+                "...." => Pattern::Dots,
+                "xxxx" => Pattern::Crossed,
+                other => panic!("{cause}: the pattern {other}"),
+            };
+            let (_, own) = STYLES.iter().find(|(key, _)| *key == cause).unwrap_or_else(|| panic!("{cause}"));
+            assert_eq!((colour[0], pattern), (own.light, own.pattern), "{cause}");
+            seen += 1;
+        }
+        assert_eq!(seen, 23, "causes of the table");
+        // The names stand for the same colours there.
+        let rgb = |name: &str| {
+            let (names, values): (Vec<&str>, Vec<&str>) = text
+                .lines()
+                .filter_map(|line| line.split_once(" = \"#"))
+                .filter(|(names, _)| names.split(", ").any(|own| own == name))
+                .unzip();
+            let place = names[0].split(", ").position(|own| own == name).unwrap();
+            values[0].split(", ").nth(place).unwrap().trim_matches(['"', '#']).to_lowercase()
+        };
+        for (name, colour) in colours {
+            assert_eq!(format!("#{}", rgb(name)), colour[0], "{name}");
+        }
+    }
+
     #[test]
     fn text_and_lines_stand_out() {
         for ground in [LIGHT, DARK] {

@@ -80,12 +80,12 @@ pub enum Event {
     /// A decision to take.
     Decide(Box<Decision>),
     /// The last request has completed.
-    Done(Box<End>),
+    Done(Box<EpisodeEnd>),
 }
 
 /// The end of an episode.
 #[derive(Debug)]
-pub struct End {
+pub struct EpisodeEnd {
     /// What happened.
     pub summary: Summary,
     /// Simulated time.
@@ -281,10 +281,6 @@ fn floor(threshold: ssdlab_sim::units::Threshold, view: &View) -> u32 {
 
 impl Victim for AskedVictim {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
-        self.greedy.pick(view, plane)
-    }
-
-    fn pick_under(&mut self, view: &View, plane: PlaneId, load: &dyn Fn() -> Load) -> Option<BlockId> {
         if !self.asker.linked() {
             return self.greedy.pick(view, plane);
         }
@@ -325,7 +321,7 @@ impl Victim for AskedVictim {
                 written: u64::from(closings - view.flash.closed_at(id)) * u64::from(view.geometry.pages_per_block),
             }
         };
-        let load = load();
+        let load = view.load();
         let decision = Decision {
             plane: plane.0,
             now,
@@ -365,7 +361,7 @@ impl Trigger for AskedTrigger {
         Some(self.after)
     }
 
-    fn due_under(&self, view: &View, plane: PlaneId, load: &dyn Fn() -> Load) -> bool {
+    fn due(&self, view: &View, plane: PlaneId) -> bool {
         let mut asker = self.asker.lock().unwrap_or_else(PoisonError::into_inner);
         // A plane without a victim would not be collected whatever the answer.
         let counts = &view.flash.valid_if_closed()[view.geometry.blocks(plane)];
@@ -373,7 +369,7 @@ impl Trigger for AskedTrigger {
         if !garbage || !asker.linked() {
             return false;
         }
-        let load = load();
+        let load = view.load();
         let threshold = floor(self.threshold, view);
         let decision = Decision {
             plane: plane.0,
@@ -546,13 +542,13 @@ fn play(
     writes: u64,
     (own, seed): (u64, u64),
     given_up: &AtomicBool,
-) -> Result<End> {
+) -> Result<EpisodeEnd> {
     let mut device = Device::from_filled(config, filled).map_err(crate::live::refused)?;
     let target = device.target(config.device.queue_depth, seed);
     let mut input = input::open(&Requests { loops: u32::MAX, ..requests.clone() })?.fit(&target)?;
     input.set_writes(writes);
     device.prepare(&input)?;
-    let (_, input) = replay(&mut device, input, None, &mut Until(given_up))?;
+    let (_, input) = replay(&mut device, input, &mut (), &mut Until(given_up))?;
     let summary = Outcome::new(&device, &input, config, own).summary;
-    Ok(End { summary, now: device.now().0, load: device.load() })
+    Ok(EpisodeEnd { summary, now: device.now().0, load: device.load() })
 }

@@ -2,27 +2,20 @@
 
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_sim::config::{Config, ConfigError};
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::policy::{Load, PolicyFault};
 use ssdlab_sim::report::Summary;
+use ssdlab_sim::report::histogram::Histogram;
 use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{
-    Check, Completed, Extent, Filled, LegRecord, Marks, Observer, Request, RequestOp, Sample, Shortcuts, Ssd, Watches,
-};
+use ssdlab_sim::{Check, Completed, Extent, Filled, Marks, Observer, Request, RequestOp, Sample, Shortcuts, Ssd};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
 use crate::results::counted::Writes;
-use crate::results::dies::Dies;
-use crate::results::histograms::Histograms;
-use crate::results::requests::Rows;
-use crate::results::series::Series;
-use crate::results::timeline::Timeline;
 
 /// A device under test, fed through its bounded ring.
 pub struct Device {
@@ -31,129 +24,6 @@ pub struct Device {
     timeless: bool,
     /// Rows by host writes of a run without time.
     writes: Option<Writes>,
-    watchers: Arc<Mutex<Watchers>>,
-}
-
-/// Results collected during the run.
-#[derive(Default)]
-pub struct Watchers {
-    keep: bool,
-    /// Numbers of the requests that have arrived, and of those that have completed, since they were last taken.
-    arrived: Vec<u64>,
-    completed: Vec<Completed>,
-    /// One row per window.
-    pub series: Option<Series>,
-    /// One row per window and die.
-    pub dies: Option<Dies>,
-    /// The timeline.
-    pub timeline: Option<Timeline>,
-    /// One more observer, which takes no samples.
-    pub also: Option<Box<dyn Observer>>,
-    /// The first error of one of them.
-    fault: Option<Error>,
-}
-
-impl Watchers {
-    /// Records completed reads and writes if `keep`, and feeds a series, with its dies, and a timeline.
-    pub fn new(keep: bool, series: Option<Series>, dies: Option<Dies>, timeline: Option<Timeline>) -> Watchers {
-        Watchers { keep, series, dies, timeline, ..Watchers::default() }
-    }
-
-    fn wanted(&self) -> bool {
-        self.keep || self.series.is_some() || self.timeline.is_some() || self.also.is_some()
-    }
-
-    fn note(&mut self, done: Option<Result<()>>) {
-        if let Some(Err(fault)) = done {
-            self.fault.get_or_insert(fault);
-        }
-    }
-}
-
-struct Watch(Arc<Mutex<Watchers>>);
-
-/// Nothing else uses the watchers meanwhile; after a panic of the engine they are whatever they are.
-fn lock(watchers: &Mutex<Watchers>) -> MutexGuard<'_, Watchers> {
-    watchers.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Observer for Watch {
-    fn watches(&self) -> Watches {
-        let watchers = lock(&self.0);
-        let requests = Watches::ARRIVALS | Watches::COMPLETIONS;
-        requests.when(watchers.keep)
-            | (Watches::COMPLETIONS | Watches::SAMPLES).when(watchers.series.is_some())
-            | Watches::LEGS.when(watchers.dies.is_some())
-            | (requests | Watches::LEGS).when(watchers.timeline.is_some())
-            | watchers.also.as_ref().map_or(Watches::NOTHING, |also| also.watches())
-    }
-
-    fn arrived(&mut self, number: u64, request: &Request) {
-        let mut watchers = lock(&self.0);
-        if let Some(also) = &mut watchers.also {
-            also.arrived(number, request);
-        }
-        if watchers.keep && request.op != RequestOp::Trim {
-            watchers.arrived.push(number);
-        }
-        let done = watchers.timeline.as_mut().map(|timeline| timeline.arrived(number, request));
-        watchers.note(done);
-    }
-
-    fn completed(&mut self, request: &Completed) {
-        let mut watchers = lock(&self.0);
-        if let Some(also) = &mut watchers.also {
-            also.completed(request);
-        }
-        if watchers.keep && request.op != RequestOp::Trim {
-            watchers.completed.push(request.clone());
-        }
-        if let Some(series) = &mut watchers.series {
-            series.completed(request);
-        }
-        let done = watchers.timeline.as_mut().map(|timeline| timeline.completed(request));
-        watchers.note(done);
-    }
-
-    fn leg(&mut self, leg: &LegRecord) {
-        let mut watchers = lock(&self.0);
-        if let Some(also) = &mut watchers.also {
-            also.leg(leg);
-        }
-        if let Some(dies) = &mut watchers.dies {
-            dies.leg(leg);
-        }
-        if watchers.fault.is_none() {
-            let done = watchers.timeline.as_mut().map(|timeline| timeline.leg(leg));
-            watchers.note(done);
-        }
-    }
-
-    fn sample_at(&self) -> Nanos {
-        let watchers = lock(&self.0);
-        match &watchers.series {
-            Some(series) if watchers.fault.is_none() => series.sample_at(),
-            _ => Nanos::NEVER,
-        }
-    }
-
-    fn samples_dies(&self) -> bool {
-        lock(&self.0).dies.is_some()
-    }
-
-    fn clock_moves(&mut self, to: Nanos) {
-        let mut watchers = lock(&self.0);
-        let done = watchers.series.as_mut().map(|series| series.reaches(to));
-        watchers.note(done);
-    }
-
-    fn sample(&mut self, sample: &Sample) {
-        let mut watchers = lock(&self.0);
-        let done = watchers.series.as_mut().map(|series| series.sample(sample));
-        watchers.note(done);
-        let done = watchers.dies.as_mut().map(|dies| dies.sample(sample));
-        watchers.note(done);
-    }
 }
 
 impl Device {
@@ -162,7 +32,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn new(config: &Config, seed: u64, check: Check) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, writes: None, watchers: Arc::default() })
+        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, writes: None })
     }
 
     /// The same; none if `go_on` stopped the filling.
@@ -176,7 +46,7 @@ impl Device {
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> std::result::Result<Option<Device>, ConfigError> {
         let ssd = Ssd::new_while(config, seed, check, go_on)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None, watchers: Arc::default() }))
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None }))
     }
 
     /// The same device, started from a filling made earlier for a configuration that fills alike.
@@ -184,7 +54,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn from_filled(config: &Config, filled: &Filled) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, writes: None, watchers: Arc::default() })
+        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, writes: None })
     }
 
     /// The state after filling, for other devices.
@@ -211,7 +81,7 @@ impl Device {
         input: &mut dyn Read,
     ) -> std::result::Result<io::Result<Device>, ConfigError> {
         let ssd = Ssd::read_filling(config, seed, check, input)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None, watchers: Arc::default() }))
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None }))
     }
 
     /// Bytes that the host may address.
@@ -254,23 +124,19 @@ impl Device {
         self.timeless = true;
     }
 
-    /// Attaches observers, if results are to be collected.
-    pub fn watch(&mut self, watchers: Watchers) {
-        let wanted = watchers.wanted();
-        let mut watchers = watchers;
-        if let Some(dies) = &mut watchers.dies {
-            dies.of(self.ssd.geometry());
-        }
-        self.watchers = Arc::new(Mutex::new(watchers));
-        if wanted {
-            self.ssd.observe(Box::new(Watch(self.watchers.clone())));
-        }
+    /// Attaches an observer.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.ssd.observe(observer);
     }
 
-    /// Detaches the observers, with the state at the end of the run.
-    pub fn unwatch(&mut self) -> (Watchers, Sample) {
+    /// Detaches the observer, if there is one.
+    pub fn take_observer(&mut self) {
         self.ssd.take_observer();
-        (std::mem::take(&mut *lock(&self.watchers)), self.ssd.sample())
+    }
+
+    /// The state now.
+    pub fn sample(&self) -> Sample {
+        self.ssd.sample()
     }
 
     /// Collects latencies by bucket with their causes, from now on.
@@ -288,24 +154,9 @@ impl Device {
         self.ssd.slowest().into_iter().flatten().flat_map(Slowest::requests).cloned().collect()
     }
 
-    /// Latencies and waits by bucket, if they were collected.
-    pub fn histograms(&self) -> Option<Histograms> {
-        self.ssd.histograms().map(Histograms::of)
-    }
-
-    /// Numbers of the reads, writes and flushes that arrived since the last call.
-    fn take_arrived(&mut self) -> Vec<u64> {
-        std::mem::take(&mut lock(&self.watchers).arrived)
-    }
-
-    /// Reads and writes that completed since the last call, in the order of completion.
-    pub fn take_completed(&mut self) -> Vec<Completed> {
-        std::mem::take(&mut lock(&self.watchers).completed)
-    }
-
-    /// The first error of an observer.
-    pub fn take_fault(&mut self) -> Option<Error> {
-        lock(&self.watchers).fault.take()
+    /// Latencies and waits of reads and of writes by bucket, if they were collected.
+    pub fn histograms(&self) -> Option<[&Histogram; 2]> {
+        self.ssd.histograms()
     }
 
     /// The state of pages and blocks.
@@ -361,8 +212,9 @@ impl Device {
     fn end_window(&mut self) {
         self.ssd.apply_rest();
         let sample = self.ssd.sample();
-        let done = self.writes.as_mut().map(|writes| writes.row(sample));
-        lock(&self.watchers).note(done);
+        if let Some(writes) = &mut self.writes {
+            writes.row(sample);
+        }
     }
 
     /// Collects rows by host writes from now on. The device is one of a run without time.
@@ -371,9 +223,9 @@ impl Device {
         self.writes = Some(writes);
     }
 
-    /// The rows by host writes with the state at the end of the run, if they were collected.
-    pub fn take_writes(&mut self) -> Option<(Writes, Sample)> {
-        self.writes.take().map(|writes| (writes, self.ssd.sample()))
+    /// The rows by host writes, if they were collected.
+    pub fn take_writes(&mut self) -> Option<Writes> {
+        self.writes.take()
     }
 
     /// Counts a command that is not simulated.
@@ -434,7 +286,7 @@ impl Device {
 ///
 /// # Errors
 /// The device can't have tenants.
-pub(crate) fn name_tenants(ssd: &mut Ssd, input: &Input) -> Result<()> {
+pub fn name_tenants(ssd: &mut Ssd, input: &Input) -> Result<()> {
     let tenants = input.tenants();
     if tenants.is_empty() {
         return Ok(());
@@ -484,6 +336,28 @@ pub trait Listener {
     fn go_on(&mut self) -> ControlFlow<()>;
 }
 
+/// Takes what observers noted, between two requests.
+pub trait Drain {
+    /// Writes what is complete.
+    ///
+    /// # Errors
+    /// It can't be written.
+    fn drain(&mut self) -> Result<()>;
+    /// The first error of an observer.
+    fn take_fault(&mut self) -> Option<Error>;
+}
+
+/// Nothing is noted.
+impl Drain for () {
+    fn drain(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn take_fault(&mut self) -> Option<Error> {
+        None
+    }
+}
+
 /// The error of a run that was stopped.
 pub fn interrupted() -> Error {
     Error::new(Kind::Stopped, "the run was stopped")
@@ -497,17 +371,17 @@ pub fn interrupted() -> Error {
 pub fn replay(
     device: &mut Device,
     mut input: Input,
-    mut rows: Option<&mut Rows>,
+    noted: &mut dyn Drain,
     listener: &mut dyn Listener,
 ) -> Result<(u64, Input)> {
     let submitted = input.feed(|feed| match feed.loops().iter().any(Option::is_some) {
-        false => submit_all(device, feed, &mut rows, listener),
-        true => submit_loops(device, feed, &mut rows, listener),
+        false => submit_all(device, feed, noted, listener),
+        true => submit_loops(device, feed, noted, listener),
     })?;
     (0..input.skipped()).for_each(|_| device.skip());
     go(device.run(&mut || listener.go_on()))?;
-    stopped(device)?;
-    drain(device, &mut rows)?;
+    stopped(device, noted)?;
+    noted.drain()?;
     Ok((submitted, input))
 }
 
@@ -515,11 +389,11 @@ pub fn replay(
 fn submit_all(
     device: &mut Device,
     feed: &mut Feed<'_>,
-    rows: &mut Option<&mut Rows>,
+    noted: &mut dyn Drain,
     listener: &mut dyn Listener,
 ) -> Result<u64> {
     let mut submitted = 0u64;
-    while let Some(next) = feed.pull().map_err(|error| error.unless(device.take_fault()))? {
+    while let Some(next) = feed.pull().map_err(|error| error.unless(noted.take_fault()))? {
         match next {
             Next::Skip => device.skip(),
             Next::Request(request, marks) => {
@@ -534,8 +408,8 @@ fn submit_all(
             go(listener.go_on())?;
         }
         if submitted.is_multiple_of(TICK) {
-            stopped(device)?;
-            drain(device, rows)?;
+            stopped(device, noted)?;
+            noted.drain()?;
             go(listener.tick(Tick { requests: submitted, share: feed.share(), total: feed.total, now: device.now() }))?;
         }
     }
@@ -546,7 +420,7 @@ fn submit_all(
 fn submit_loops(
     device: &mut Device,
     feed: &mut Feed<'_>,
-    rows: &mut Option<&mut Rows>,
+    noted: &mut dyn Drain,
     listener: &mut dyn Listener,
 ) -> Result<u64> {
     let (mut submitted, mut ticked) = (0u64, 0u64);
@@ -584,22 +458,15 @@ fn submit_loops(
         while device.ssd.run_towards_wants(EVENTS, !rest) {
             go(listener.go_on())?;
         }
-        stopped(device)?;
+        stopped(device, noted)?;
         go(listener.go_on())?;
         if submitted / TICK > ticked {
             ticked = submitted / TICK;
-            drain(device, rows)?;
+            noted.drain()?;
             let (share, total, now) = (feed.share(), feed.total, device.now());
             go(listener.tick(Tick { requests: submitted, share, total, now }))?;
         }
     }
-}
-
-/// Writes the rows of the requests that completed.
-fn drain(device: &mut Device, rows: &mut Option<&mut Rows>) -> Result<()> {
-    let Some(rows) = rows else { return Ok(()) };
-    device.take_arrived().into_iter().for_each(|number| rows.expect(number));
-    device.take_completed().into_iter().try_for_each(|row| rows.completed(row))
 }
 
 /// An error if the listener stopped the run.
@@ -608,8 +475,8 @@ fn go(flow: ControlFlow<()>) -> Result<()> {
 }
 
 /// The error that ended the run early, if any.
-fn stopped(device: &mut Device) -> Result<()> {
-    if let Some(error) = device.take_fault() {
+fn stopped(device: &Device, noted: &mut dyn Drain) -> Result<()> {
+    if let Some(error) = noted.take_fault() {
         return Err(error);
     }
     if let Some(fault) = device.policy_fault() {

@@ -168,7 +168,7 @@ impl Error {
     }
 
     /// The option that a varied value comes from, in place of the general one.
-    pub(crate) fn of_option(mut self, option: &str) -> Self {
+    pub fn of_option(mut self, option: &str) -> Self {
         if let Some(spot) = self.spot.as_mut().filter(|spot| spot.name == "--vary") {
             spot.name = option.into();
         }

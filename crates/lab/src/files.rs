@@ -272,7 +272,7 @@ const INPUT: Cow<'static, str> = Cow::Borrowed("the command");
 const OUTPUT: &str = "the output";
 
 /// Protects the files of a store, also those that are not read.
-pub(crate) fn protect(store: &Path) {
+pub fn protect(store: &Path) {
     if let (Some(ledger), Ok(path)) = (command().as_mut(), store.canonicalize())
         && !ledger.stores.contains(&path)
     {

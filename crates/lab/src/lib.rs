@@ -21,30 +21,29 @@
 //!
 //! | question | module |
 //! | --- | --- |
-//! | What is configured, and by which text? | [`settings`] over [`presets`] and [`schema`]; [`needs`], [`theory`] and [`memory`] derive the consequences |
-//! | What do files of other simulators become? | [`import`] |
+//! | What is configured, and by which text? | [`settings`] over [`presets`], [`schema`] and [`document`]; [`needs`], [`theory`] and [`memory`] derive the consequences |
+//! | What have files of other simulators become? | [`foreign`]; `ssdlab-import` reads them |
 //! | Which requests? | [`input`] |
 //! | How are they fed to a device and observed? | [`drive`] |
-//! | One run, with its files? | [`run`], which returns an [`outcome`] |
+//! | One run, with its files? | [`run`], which returns an [`outcome`]; each output is a [`product`] |
 //! | Many runs, side by side? | [`variants`]; [`policies`] from outside in each of them |
-//! | Why are some requests slow, and what would help? | [`explain`] |
-//! | What if something had not happened? | [`whatif`] |
-//! | Thousands of runs, on many machines? | [`sweep`]; [`split`] divides a trace by volume, [`merge`] adds results up |
-//! | Which figures and pages do the files of runs make? | [`report`] |
-//! | What is in the files of a run? | [`results`], written through [`output`]; [`files`] detects two names of one file |
+//! | Why are some requests slow, and what if something had not happened? | `ssdlab-explain` |
+//! | Thousands of runs, on many machines? | `ssdlab-sweep` |
+//! | Which figures and pages do the files of runs make? | `ssdlab-report` |
+//! | What is in the files of a run? | [`results`], written through [`output`] and read back by [`readers`]; [`files`] detects two names of one file |
 
 #![deny(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 
 pub mod decisions;
+pub mod document;
 pub mod drive;
 pub mod error;
-pub mod explain;
 pub mod files;
-pub mod import;
+pub mod foreign;
 pub mod input;
+pub mod layout;
 pub mod live;
 pub mod memory;
-pub mod merge;
 pub mod names;
 pub mod needs;
 pub mod outcome;
@@ -53,14 +52,12 @@ pub mod outside;
 pub mod perf;
 pub mod policies;
 pub mod presets;
-pub mod report;
+pub mod product;
+pub mod readers;
 pub mod results;
 pub mod run;
 pub mod schema;
 pub mod settings;
-pub mod split;
-pub mod sweep;
 pub mod text;
 pub mod theory;
 pub mod variants;
-pub mod whatif;

@@ -2,12 +2,12 @@
 //! time. It is a value: a clone is a snapshot.
 //!
 //! ```
-//! use ssdlab_lab::live::{Device, Op};
+//! use ssdlab_lab::live::{LiveDevice, Op};
 //! use ssdlab_sim::blame::CAUSES;
 //! use ssdlab_sim::units::Nanos;
 //! use ssdlab_sim::{Check, Config};
 //!
-//! let mut device = Device::new(&Config::default(), 1, Check::Full)?;
+//! let mut device = LiveDevice::new(&Config::default(), 1, Check::Full)?;
 //! device.submit(Op::Write, 0, 4096, Some(Nanos(0)))?;
 //! device.submit(Op::Read, 64 * 4096, 4096, Some(Nanos(300_000)))?;
 //! device.run()?;
@@ -39,7 +39,7 @@ use crate::error::{Error, Kind, Result};
 use crate::memory;
 use crate::perf;
 use crate::results::blocks;
-use crate::results::sheet::{self, Frame};
+use crate::results::sheet::Frame;
 use crate::settings;
 use crate::theory::Outlook;
 
@@ -88,7 +88,7 @@ pub struct Ask {
 
 /// Place of the newest version of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum PagePlace {
     /// A page of flash.
     Flash(Address),
     /// Controller memory, on its way to flash.
@@ -135,7 +135,7 @@ impl Observer for Log {
 }
 
 /// A live device.
-pub struct Device {
+pub struct LiveDevice {
     ssd: Ssd,
     seed: u64,
     now: Nanos,
@@ -151,7 +151,7 @@ pub struct Device {
     broken: Option<Error>,
 }
 
-impl Clone for Device {
+impl Clone for LiveDevice {
     /// A copy with the same future; the rows that were not polled yet are copied too.
     fn clone(&self) -> Self {
         self.with(self.ssd.clone())
@@ -164,15 +164,15 @@ fn beyond(what: &str, at: Nanos) -> Error {
     Error::usage(message).help(format!("use times of at most {CLOCK_MAX_NS} ns"))
 }
 
-impl Device {
+impl LiveDevice {
     /// A copy around a copy of its device.
-    fn with(&self, mut ssd: Ssd) -> Device {
+    fn with(&self, mut ssd: Ssd) -> LiveDevice {
         let log = self.log.as_ref().map(|log| {
             let copy = Log(Arc::new(Mutex::new(log.rows().clone())));
             ssd.observe(Box::new(Log(copy.0.clone())));
             copy
         });
-        Device {
+        LiveDevice {
             ssd,
             seed: self.seed,
             now: self.now,
@@ -190,7 +190,7 @@ impl Device {
     ///
     /// # Errors
     /// The rule that the configuration breaks, or a policy from outside failed while the device was filled.
-    pub fn new(config: &Config, seed: u64, check: Check) -> Result<Device> {
+    pub fn new(config: &Config, seed: u64, check: Check) -> Result<LiveDevice> {
         let mut device = Self::without_rows(config, seed, check)?;
         let log = Log::default();
         device.ssd.observe(Box::new(Log(log.0.clone())));
@@ -198,14 +198,14 @@ impl Device {
         Ok(device)
     }
 
-    /// The same device without rows for [`Device::poll`], which makes it faster.
+    /// The same device without rows for [`LiveDevice::poll`], which makes it faster.
     ///
     /// # Errors
-    /// Like [`Device::new`].
-    pub fn without_rows(config: &Config, seed: u64, check: Check) -> Result<Device> {
+    /// Like [`LiveDevice::new`].
+    pub fn without_rows(config: &Config, seed: u64, check: Check) -> Result<LiveDevice> {
         let built = guarded(|| Ssd::new(config, seed, check))?;
         let ssd = built.map_err(refused)?;
-        let device = Device {
+        let device = LiveDevice {
             ssd,
             seed,
             now: Nanos::ZERO,
@@ -225,7 +225,7 @@ impl Device {
     ///
     /// # Errors
     /// A policy from outside can't be copied, or the device is broken.
-    pub fn copied(&self) -> Result<Device> {
+    pub fn copied(&self) -> Result<LiveDevice> {
         self.usable()?;
         let copy = guarded(|| self.clone())?;
         copy.sound()?;
@@ -236,8 +236,8 @@ impl Device {
     /// change: see [`changeable`].
     ///
     /// # Errors
-    /// Another value differs, or the state of the device rules the change out; like [`Device::copied`].
-    pub fn forked(&self, config: &Config) -> Result<Device> {
+    /// Another value differs, or the state of the device rules the change out; like [`LiveDevice::copied`].
+    pub fn forked(&self, config: &Config) -> Result<LiveDevice> {
         self.usable()?;
         changeable(self.ssd.config(), config)?;
         if settings::digest(self.ssd.config()) == settings::digest(config) {
@@ -287,7 +287,7 @@ impl Device {
     /// Submits requests in order of arrival: all of them, or none if one is refused. Returns their numbers, without flushes.
     ///
     /// # Errors
-    /// Like [`Device::submit`], with the index of the request if there are several.
+    /// Like [`LiveDevice::submit`], with the index of the request if there are several.
     pub fn submit_many(&mut self, asks: &[Ask]) -> Result<std::ops::Range<u64>> {
         self.usable()?;
         let mut last = self.last_arrival;
@@ -391,10 +391,10 @@ impl Device {
         self.advance_while(until, &mut || ControlFlow::Continue(()))
     }
 
-    /// Like [`Device::advance`]. `go_on` is asked every few hundred events; once it breaks, the time stays that of the last event.
+    /// Like [`LiveDevice::advance`]. `go_on` is asked every few hundred events; once it breaks, the time stays that of the last event.
     ///
     /// # Errors
-    /// Like [`Device::advance`].
+    /// Like [`LiveDevice::advance`].
     pub fn advance_while(&mut self, until: Nanos, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64> {
         self.usable()?;
         if until < self.now {
@@ -434,15 +434,15 @@ impl Device {
     /// Simulates all requests and their consequences to the end. Returns how many requests completed.
     ///
     /// # Errors
-    /// Like [`Device::advance`].
+    /// Like [`LiveDevice::advance`].
     pub fn run(&mut self) -> Result<u64> {
         self.run_while(&mut || ControlFlow::Continue(()))
     }
 
-    /// Like [`Device::run`]. `go_on` is asked every few hundred events; once it breaks, the device stays as it is then.
+    /// Like [`LiveDevice::run`]. `go_on` is asked every few hundred events; once it breaks, the device stays as it is then.
     ///
     /// # Errors
-    /// Like [`Device::advance`].
+    /// Like [`LiveDevice::advance`].
     pub fn run_while(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> Result<u64> {
         self.usable()?;
         let before = self.ssd.completed();
@@ -516,9 +516,7 @@ impl Device {
     /// # Errors
     /// None that the caller can cause.
     pub fn blocks(&self) -> Result<Frame> {
-        let sheet = blocks::create(&sheet::Place::MEMORY)?;
-        let table = blocks::write(sheet, self.ssd.flash(), self.ssd.geometry())?;
-        Ok(table.parts().1.expect("a table in memory"))
+        blocks::frame(self.ssd.flash(), self.ssd.geometry())
     }
 
     /// Ids and places.
@@ -535,22 +533,22 @@ impl Device {
     ///
     /// # Errors
     /// The byte is beyond the device.
-    pub fn lookup(&self, offset: u64) -> Result<Place> {
+    pub fn lookup(&self, offset: u64) -> Result<PagePlace> {
         if offset >= self.ssd.capacity_bytes() {
             let message = format!("byte {offset} is beyond the device");
             return Err(Error::usage(message).help(format!("the device has {} bytes", self.ssd.capacity_bytes())));
         }
         let geometry = self.ssd.geometry();
         let page = match self.ssd.location(geometry.page_at(offset)) {
-            Location::Nowhere => return Ok(Place::Nowhere),
-            Location::Staged(_) => return Ok(Place::Memory),
+            Location::Nowhere => return Ok(PagePlace::Nowhere),
+            Location::Staged(_) => return Ok(PagePlace::Memory),
             Location::Flash(page) => page,
         };
         let (plane, block) = (geometry.plane_of(page), geometry.block_of(page));
         let (die, chip) = (geometry.die_of(plane), geometry.chip_of(plane));
         // A super page lies on two planes of its die, one half after the other.
         let half = (offset / self.ssd.page_bytes()) as u32 % geometry.pages_per_entry;
-        Ok(Place::Flash(Address {
+        Ok(PagePlace::Flash(Address {
             channel: geometry.channel_of(plane).0,
             chip: chip / geometry.channels,
             die: die / geometry.chips,
@@ -610,7 +608,7 @@ impl Device {
     }
 
     /// Runs the engine. After an error the device can't be used any more: its state is not one that the model defines.
-    fn simulate(&mut self, act: impl FnOnce(&mut Device)) -> Result<()> {
+    fn simulate(&mut self, act: impl FnOnce(&mut LiveDevice)) -> Result<()> {
         let done = guarded(|| act(self)).and_then(|()| self.sound());
         if let Err(error) = &done {
             self.broken = Some(error.clone());
@@ -725,7 +723,7 @@ pub(crate) fn refused(broken: ConfigError) -> Error {
 }
 
 /// A change that the state of a device rules out.
-pub(crate) fn ruled_out(broken: ConfigError) -> Error {
+pub fn ruled_out(broken: ConfigError) -> Error {
     let message = format!("{} can't change on this running device: {}", broken.key, broken.message);
     Error::config(broken.key, message).help(broken.help)
 }

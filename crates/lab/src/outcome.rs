@@ -1,19 +1,12 @@
 //! The results of a run.
 
-use std::path::Path;
-
 use serde::Serialize;
-use serde_json::Value;
 use ssdlab_sim::Config;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::tenants::compare_alone;
 
 use crate::drive::Device;
-use crate::error::{Error, Result};
-use crate::files::read_text;
 use crate::input::{Input, Provenance};
-use crate::names::clip;
-use crate::report::sound;
 use crate::settings;
 
 /// The results of a run.
@@ -75,27 +68,6 @@ fn idle_queues(summary: &Summary, config: &Config) -> Vec<String> {
         .map(|(name, _)| format!("no measured request came to the queue {name}: see its match in nvme.queues"))
         .collect()
 }
-
-/// The text of a summary that a run wrote.
-///
-/// # Errors
-/// The file can't be read, is not JSON, is of another schema, or has a number that no run has.
-pub fn load(path: &Path) -> Result<String> {
-    let text = read_text("summary", path)?;
-    let wrong = |message: String| Error::usage(format!("{}: {message}", path.display()));
-    let summary: Value = serde_json::from_str(&text).map_err(|error| {
-        wrong(format!("not a summary: {error}")).help("a summary is the file that --json of `ssdlab run` writes")
-    })?;
-    match summary["schema"].as_str() {
-        Some(SCHEMA) => sound::summary(path, &summary).map(|()| text),
-        Some(other) => Err(wrong(format!("its schema is `{}`", clip(other)))
-            .help(format!("this version reads {SCHEMA}: read the file with the version that wrote it"))),
-        None => Err(wrong("it has no schema".into()).help(format!("a summary begins with \"schema\": \"{SCHEMA}\""))),
-    }
-}
-
-/// The schema of summaries.
-const SCHEMA: &str = "ssdlab.summary/1";
 
 /// Plain data as the bytes of a JSON file.
 pub fn json(data: &impl Serialize) -> String {

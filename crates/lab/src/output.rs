@@ -61,7 +61,7 @@ impl Output {
     ///
     /// # Errors
     /// The file can't be created.
-    pub(crate) fn internal(path: &Path) -> Result<Output> {
+    pub fn internal(path: &Path) -> Result<Output> {
         Output::begin(path, Claim::default())
     }
 
@@ -168,11 +168,11 @@ impl Finished {
 
 /// A file that is removed if a signal ends the process, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Kept(PathBuf);
+pub struct Kept(PathBuf);
 
 impl Kept {
     /// Of a file that exists.
-    pub(crate) fn new(path: &Path) -> Kept {
+    pub fn new(path: &Path) -> Kept {
         temporary().files.push(path.to_path_buf());
         Kept(path.to_path_buf())
     }
@@ -185,7 +185,7 @@ impl Drop for Kept {
 }
 
 /// Locks a temporary file while it is open. False: another process holds it.
-pub(crate) fn lock(file: &File) -> bool {
+pub fn lock(file: &File) -> bool {
     claim(file)
 }
 
@@ -247,12 +247,12 @@ fn tidy(_directory: &Path) {}
 
 /// The permissions of an ordinary new file; the umask applies.
 #[cfg(unix)]
-pub(crate) fn ordinary() -> Option<Permissions> {
+pub fn ordinary() -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;
     Some(Permissions::from_mode(0o666))
 }
 
 #[cfg(not(unix))]
-pub(crate) fn ordinary() -> Option<Permissions> {
+pub fn ordinary() -> Option<Permissions> {
     None
 }

@@ -1,34 +1,24 @@
 //! One run, in three steps that each check as much as they can: [`Run::new`] (does the device fit into memory), [`Run::open`]
 //! (are there requests), [`Ready::simulate`] (can the results be written, do the requests fit the device; then the run).
 
+use std::any::Any;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Observer};
 
-use crate::drive::{Device, Listener, Tick, Watchers, interrupted, replay};
+use crate::drive::{Device, Listener, Tick, interrupted, replay};
 use crate::error::{Error, Result};
 use crate::files::Files;
-use crate::input::{self, Opened, Requests};
+use crate::input::{self, Input, Opened, Requests};
 use crate::memory;
-use crate::outcome::{Outcome, json};
-use crate::output::{Finished, Output};
+use crate::outcome::Outcome;
 use crate::perf::{self, Moment, Perf};
-use crate::report;
-use crate::report::inputs::Inputs;
-use crate::report::page::Page;
-use crate::results;
-use crate::results::blocks::{self, Spread};
-use crate::results::counted::{Counted, Writes};
-use crate::results::dies::{self, Dies};
-use crate::results::histograms::Histograms;
-use crate::results::requests::Rows;
-use crate::results::series::Series;
-use crate::results::sheet::{Ended, Frame, Most, Place, Sheet};
-use crate::results::timeline::{Chart, Ended as Drawn, Span, Timeline, To};
+use crate::product::{Made, Product, Recorder, Recorders, RunEnd, Subject, Work};
+use crate::results::sheet::{Frame, Most};
 use crate::settings::Settings;
 use crate::theory::Outlook;
 
@@ -71,44 +61,32 @@ pub fn arguments(settings: &Settings, requests: &Requests, how: How) -> Vec<Stri
     all
 }
 
-/// A report to write.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// The file.
-    pub path: PathBuf,
-    /// How it looks.
-    pub page: Page,
-}
-
 /// What a run gives in addition to its results. No file appears before [`RunOutcome::publish`].
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// The summary as JSON.
-    pub json: Option<PathBuf>,
-    /// One row per request.
-    pub requests: Option<Place>,
-    /// One row per window of simulated time, and the length of the windows.
-    pub series: Option<(Place, Nanos)>,
-    /// Rows by windows of host writes, in millionths of a drive write: for a run without time. They may have a place of their own.
-    pub counted: Option<(Option<Place>, u64)>,
-    /// Whether a file beside that of the series has a row per window and die. The series is then a file.
-    pub series_dies: bool,
-    /// The timeline, and the part of simulated time that it covers; by default all of it.
-    pub timeline: Option<(To, Option<Span>)>,
-    /// One row per block at the end of the run.
-    pub blocks: Option<Place>,
-    /// One row per bucket of latencies and waits, with sums of causes.
-    pub histograms: Option<Place>,
-    /// The slowest requests, at most [`SLOWEST`]: one row each, the slowest first.
-    pub slowest: Option<Place>,
-    /// Whether latencies by bucket are returned with the results.
-    pub tail: bool,
-    /// The report.
-    pub report: Option<Report>,
-    /// The cost of the simulation itself, as JSON.
-    pub perf: Option<PathBuf>,
-    /// Whether each tenant is also run with the device for itself, for its slowdown. The device is built once more for each.
-    pub alone: bool,
+    products: Vec<Arc<dyn Product>>,
+    alone: bool,
+}
+
+impl Outputs {
+    /// Each tenant is also run with the device for itself, for its slowdown, if `alone`. The device is built once more for each.
+    #[must_use]
+    pub fn with_tenants_alone(self, alone: bool) -> Outputs {
+        Outputs { alone, ..self }
+    }
+
+    /// These and one more output. They are finished in this order, and one may read the files of those before it.
+    #[must_use]
+    pub fn with(self, product: impl Product + 'static) -> Outputs {
+        self.with_some(Some(product))
+    }
+
+    /// These and one more output, or no more.
+    #[must_use]
+    pub fn with_some(mut self, product: Option<impl Product + 'static>) -> Outputs {
+        self.products.extend(product.map(|product| Arc::new(product) as Arc<dyn Product>));
+        self
+    }
 }
 
 /// Receives the progress of a run, in the thread that simulates.
@@ -148,9 +126,6 @@ impl Listener for Heard<'_> {
     }
 }
 
-/// Requests of [`Outputs::slowest`].
-pub const SLOWEST: usize = 1_000;
-
 /// Builds and fills the device of a run; asks the function given whether to go on.
 pub type Build<'b> = dyn FnMut(&mut dyn FnMut() -> ControlFlow<()>) -> Result<Device> + 'b;
 
@@ -171,29 +146,13 @@ pub struct Ready {
 pub struct RunOutcome {
     /// The results.
     pub outcome: Outcome,
-    /// The distribution of valid pages and erases, if blocks were requested.
-    pub spread: Option<Spread>,
-    /// The timeline, if a chart was requested.
-    pub chart: Option<Chart>,
-    /// Latencies and waits by bucket, if they were requested.
-    pub histograms: Option<Histograms>,
-    /// Remarks of the report: what was left out to keep it small.
+    /// Remarks of outputs: what was left out to keep them small.
     pub remarks: Vec<String>,
     /// The cost of the simulation itself.
     pub perf: Perf,
     /// Ids and places of the device.
     pub geometry: Geometry,
-    /// One row per request, if they were wanted in memory.
-    pub requests: Option<Frame>,
-    /// One row per window of time, if they were wanted in memory.
-    pub series: Option<Frame>,
-    /// What was counted by windows of host writes.
-    pub counted: Vec<Counted>,
-    /// One row per block, if they were wanted in memory.
-    pub blocks: Option<Frame>,
-    /// One row per bucket of latencies and waits, if they were wanted in memory.
-    pub buckets: Option<Frame>,
-    files: Vec<Finished>,
+    made: Made,
 }
 
 impl Run {
@@ -268,260 +227,110 @@ impl Ready {
         progress: &mut dyn Progress,
     ) -> Result<RunOutcome> {
         let Ready { run: Run { settings, how, start }, opened } = self;
-        let timed = [
-            outputs.requests.is_some(),
-            outputs.series.is_some(),
-            outputs.histograms.is_some(),
-            outputs.slowest.is_some(),
-            outputs.timeline.is_some(),
-        ];
-        if how.count_only && timed.contains(&true) {
-            return Err(Error::usage(
-                "--count-only has no times, so it gives neither requests nor series by time nor histograms nor a timeline",
-            )
-            .help("leave it out, or the other options"));
-        }
-        let mut files = Files::new();
-        settings.sources().read_by(&mut files);
-        opened.read_by(&mut files);
-        outputs.register(&mut files)?;
-        // Outputs are created before the run, so that a directory without write permission is reported at once.
-        let tenants = opened.tenants().unwrap_or_else(|| settings.config.tenants());
-        let begun = Begun::create(outputs, &settings, &tenants)?;
-        if let (Some(rows), Some(expected)) = (&begun.rows, opened.expected()) {
-            rows.expects(expected)?;
-        }
+        let (config, products) = (&settings.config, &outputs.products[..]);
+        let tenants = opened.tenants().unwrap_or_else(|| config.tenants());
+        let mut recorders = begin(products, &settings, &opened, how, &tenants)?;
 
         progress.building();
-        let config = &settings.config;
         if how.count_only {
             config.check_count_only().map_err(|error| settings.refuse(&error))?;
         }
         let alone = outputs.alone.then(|| alone(opened.requests(), &tenants, build, (config, how), progress));
         let alone = alone.transpose()?;
         let mut device = build(&mut || progress.go_on())?;
-        let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
-        if ahead {
-            input.set_ahead();
-        }
-        if how.count_only {
-            device.set_timeless();
-        }
-        device.prepare(&input)?;
-        if let (Some(series), Some(span)) = (&begun.series, input.span()) {
-            series.lasts(span)?;
-        }
+        let input = fit(opened, &mut device, (config, how), ahead)?;
+        recorders.iter_mut().try_for_each(|recorder| recorder.prepare(&mut device, &input))?;
         if let Some(chosen) = input.chosen() {
             progress.chosen(&chosen);
         }
-        let Begun {
-            json: json_file,
-            mut rows,
-            series,
-            counted,
-            dies,
-            timeline,
-            blocks: block_rows,
-            histograms: buckets,
-            report,
-            perf: perf_file,
-        } = begun;
-        if outputs.tail || buckets.is_some() || report.is_some() {
-            device.collect_histograms();
-        }
-        if outputs.slowest.is_some() {
-            device.collect_slowest(SLOWEST);
-        }
-        let mut watchers = Watchers::new(rows.is_some(), series, dies, timeline);
-        watchers.also = also;
-        device.watch(watchers);
-        if let Some(writes) = counted {
-            device.count_writes(writes);
-        }
 
+        let mut recorders = Recorders::observe(&mut device, recorders, also);
         let simulated_from = Moment::now();
-        let replayed =
-            catch_unwind(AssertUnwindSafe(|| replay(&mut device, input, rows.as_mut(), &mut Heard(progress))));
+        let heard = &mut Heard(progress);
+        let replayed = catch_unwind(AssertUnwindSafe(|| replay(&mut device, input, &mut recorders, heard)));
         let (submitted, input) = replayed.unwrap_or_else(|panic| {
             progress.broken(device.now());
             resume_unwind(panic)
         })?;
-        let simulated_to = Moment::now();
+        let work = Work { start, simulation: (simulated_from, Moment::now()), requests: submitted };
         progress.simulated();
-        let shortcuts = perf_file.is_some().then(|| device.shortcuts());
 
+        let recorders = recorders.end(&mut device);
         let mut outcome = Outcome::new(&device, &input, config, how.seed);
         if let Some(alone) = &alone {
             outcome.compare_alone(alone);
         }
-        let summary = if json_file.is_some() || report.is_some() { outcome.json() } else { String::new() };
-        let histograms = device.histograms();
-        let mut files = Vec::new();
-        let mut inputs = Inputs {
-            run: report::inputs::Run { about: outcome.about.clone(), ..Default::default() },
-            ..Inputs::default()
-        };
-        if let Some(file) = json_file {
-            files.push(written(file, &summary)?);
-        }
-        let requests = kept(&mut files, rows.map(Rows::finish))?;
-        let (watchers, end) = device.unwatch();
-        let name = outputs.series.as_ref().and_then(|(place, _)| place.path());
-        let series = watchers.series.map(|series| series.finish(&end));
-        if let (Some(Ok(Ended::File(file))), true) = (&series, report.is_some()) {
-            inputs.run.series = again(file, name)?;
-        }
-        let mut series = kept(&mut files, series)?;
-        let mut counted = Vec::new();
-        if let Some((writes, end)) = device.take_writes() {
-            let (sheet, rows) = writes.finish(end)?;
-            counted = rows;
-            series = kept(&mut files, sheet.map(Ok))?.or(series);
-        }
-        if let Some(dies) = watchers.dies {
-            let file = dies.finish(&end)?;
-            if report.is_some() {
-                inputs.run.dies = again(&file, name)?;
-            }
-            files.push(file);
-        }
-        let mut chart = None;
-        match watchers.timeline.map(Timeline::finish).transpose()? {
-            Some(Drawn::File(file)) => {
-                if report.is_some() {
-                    inputs.run.timeline = file.content().map(|path| report::timeline::read(path, None)).transpose()?;
-                }
-                files.push(file);
-            }
-            Some(Drawn::Chart(ended)) => chart = Some(ended),
-            None => {}
-        }
-        let spread = block_rows.is_some().then(|| Spread::of(device.flash(), device.geometry()));
-        let blocks = kept(&mut files, block_rows.map(|sheet| blocks::write(sheet, device.flash(), device.geometry())))?;
-        let extras = settings.config.extra_causes();
-        let buckets =
-            buckets.zip(histograms.as_ref()).map(|(sheet, own)| results::histograms::write(sheet, own, &extras));
-        let buckets = kept(&mut files, buckets)?;
-        let slowest = outputs
-            .slowest
-            .as_ref()
-            .map(|place| results::requests::slowest(place, device.slowest(), SLOWEST, &extras, &tenants));
-        kept(&mut files, slowest)?;
-        let mut remarks = Vec::new();
-        if let (Some(file), Some(wanted)) = (report, &outputs.report) {
-            inputs.run.summary = serde_json::from_str(&summary).ok();
-            inputs.run.histograms = histograms.clone();
-            inputs.run.blocks = Some(blocks::table(device.flash(), device.geometry()));
-            let page = report::page::write(&inputs, &wanted.page)?;
-            remarks = page.remarks;
-            files.push(written(file, &page.html)?);
-        }
-        let perf =
-            Perf::measure(start, (simulated_from, simulated_to), submitted, device.flash_operations(), shortcuts);
-        if let Some(file) = perf_file {
-            files.push(written(file, &json(&perf))?);
-        }
+        let state = device.sample();
+        let mut end = RunEnd::new(&device, &state, &outcome, products, &work);
+        recorders.into_iter().try_for_each(|recorder| recorder.finish(&mut end))?;
+        let perf = end.perf();
+        let mut made = end.made();
+        let remarks = std::mem::take(&mut made.remarks);
         let geometry = device.geometry().clone();
-        Ok(RunOutcome {
-            outcome,
-            spread,
-            chart,
-            histograms,
-            remarks,
-            perf,
-            geometry,
-            requests,
-            series,
-            counted,
-            blocks,
-            buckets,
-            files,
-        })
+        Ok(RunOutcome { outcome, remarks, perf, geometry, made })
     }
 }
 
 impl RunOutcome {
+    /// The table of an output that was wanted in memory, by the output's name.
+    pub fn take_frame(&mut self, name: &str) -> Option<Frame> {
+        self.made.take_frame(name)
+    }
+
+    /// What an output gave beside its file: the timeline as a [`Chart`](crate::results::timeline::Chart), the
+    /// [`Spread`](crate::results::blocks::Spread) of blocks, latencies by bucket as [`Histograms`](crate::results::histograms::Histograms).
+    pub fn value<T: Any>(&self) -> Option<&T> {
+        self.made.value()
+    }
+
     /// Makes the files visible, now that all of them are complete. Without this they are removed.
     ///
     /// # Errors
     /// A file can't be given its name.
     pub fn publish(&mut self) -> Result<()> {
-        std::mem::take(&mut self.files).into_iter().try_for_each(Finished::publish)
+        self.made.publish()
     }
 }
 
-impl Outputs {
-    /// Registers the files that are written.
-    fn register(&self, files: &mut Files) -> Result<()> {
-        let timeline = self.timeline.as_ref().and_then(|(to, _)| match to {
-            To::File(path) => Some(path.as_path()),
-            To::Chart => None,
-        });
-        let series = self.series.as_ref().and_then(|(place, _)| place.path());
-        let counted = self.counted.as_ref().and_then(|(place, _)| place.as_ref()?.path());
-        let dies = series.filter(|_| self.series_dies).map(dies::beside);
-        files.write_all(&[
-            ("--json", self.json.as_deref()),
-            ("--requests", self.requests.as_ref().and_then(Place::path)),
-            ("--series", series.or(counted)),
-            ("--series-dies", dies.as_deref()),
-            ("--timeline", timeline),
-            ("--blocks", self.blocks.as_ref().and_then(Place::path)),
-            ("--histograms", self.histograms.as_ref().and_then(Place::path)),
-            ("slowest", self.slowest.as_ref().and_then(Place::path)),
-            ("--report", self.report.as_ref().map(|report| report.path.as_path())),
-            ("--perf", self.perf.as_deref()),
-        ])
+/// Begins the outputs, after a check that no two of them, and no input, are one file.
+fn begin(
+    products: &[Arc<dyn Product>],
+    settings: &Settings,
+    opened: &Opened,
+    how: How,
+    tenants: &[String],
+) -> Result<Vec<Box<dyn Recorder>>> {
+    if how.count_only && products.iter().any(|product| product.timed()) {
+        return Err(Error::usage(
+            "--count-only has no times, so it gives neither requests nor series nor histograms nor a timeline",
+        )
+        .help("leave it out, or the other options"));
     }
+    let mut files = Files::new();
+    settings.sources().read_by(&mut files);
+    opened.read_by(&mut files);
+    for product in products {
+        files.write_all(&[(product.name(), product.path().as_deref())])?;
+    }
+    let subject = Subject { config: &settings.config, extras: settings.config.extra_causes(), tenants };
+    let recorders = products.iter().map(|product| product.begin(&subject)).collect::<Result<Vec<_>>>()?;
+    if let Some(expected) = opened.expected() {
+        recorders.iter().try_for_each(|recorder| recorder.expects(expected))?;
+    }
+    Ok(recorders)
 }
 
-/// Files being written.
-struct Begun {
-    json: Option<Output>,
-    rows: Option<Rows>,
-    series: Option<Series>,
-    counted: Option<Writes>,
-    dies: Option<Dies>,
-    timeline: Option<Timeline>,
-    blocks: Option<Sheet>,
-    histograms: Option<Sheet>,
-    report: Option<Output>,
-    perf: Option<Output>,
-}
-
-impl Begun {
-    fn create(outputs: &Outputs, settings: &Settings, tenants: &[String]) -> Result<Begun> {
-        fn begin<T>(path: &Option<PathBuf>, create: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
-            path.as_deref().map(create).transpose()
-        }
-        let (geometry, extras) = (&settings.config.geometry, settings.config.extra_causes());
-        let series = outputs.series.as_ref().filter(|_| outputs.series_dies);
-        let wanted = series.and_then(|(place, window)| Some((place.path()?, *window)));
-        Ok(Begun {
-            json: begin(&outputs.json, Output::create)?,
-            rows: outputs.requests.as_ref().map(|place| Rows::create(place, &extras, tenants)).transpose()?,
-            series: outputs
-                .series
-                .as_ref()
-                .map(|(place, window)| Series::create(place, *window, &extras, tenants))
-                .transpose()?,
-            counted: outputs
-                .counted
-                .as_ref()
-                .map(|(place, window)| Writes::create(place.as_ref(), *window))
-                .transpose()?,
-            dies: wanted.map(|(path, window)| Dies::create(path, window)).transpose()?,
-            timeline: outputs.timeline.as_ref().map(|(to, span)| Timeline::create(to, *span, geometry)).transpose()?,
-            blocks: outputs.blocks.as_ref().map(blocks::create).transpose()?,
-            histograms: outputs
-                .histograms
-                .as_ref()
-                .map(|place| results::histograms::create(place, &extras))
-                .transpose()?,
-            report: outputs.report.as_ref().map(|report| Output::create(&report.path)).transpose()?,
-            perf: begin(&outputs.perf, Output::create)?,
-        })
+/// Fits the requests to a device, and prepares it for them.
+fn fit(opened: Opened, device: &mut Device, (config, how): (&Config, How), ahead: bool) -> Result<Input> {
+    let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
+    if ahead {
+        input.set_ahead();
     }
+    if how.count_only {
+        device.set_timeless();
+    }
+    device.prepare(&input)?;
+    Ok(input)
 }
 
 /// Runs each tenant with the device for itself. Returns their mean latencies, none without any request.
@@ -547,27 +356,9 @@ fn alone(
         let mut input = input::open(requests)?.fit(&device.target(config.device.queue_depth, how.seed))?;
         input.set_only(tenant);
         device.prepare(&input)?;
-        let (_, input) = replay(&mut device, input, None, &mut Heard(progress))?;
+        let (_, input) = replay(&mut device, input, &mut (), &mut Heard(progress))?;
         let own = Outcome::new(&device, &input, config, how.seed).summary.tenants;
         Ok(own.and_then(|own| own.0[usize::from(tenant)].1.latency_ns.all.mean))
     };
     (0..tenants.len()).map(|tenant| one(tenant as u8)).collect()
-}
-
-/// The rows of a table that stay in memory; a file joins the others.
-fn kept(files: &mut Vec<Finished>, ended: Option<Result<Ended>>) -> Result<Option<Frame>> {
-    let (file, frame) = ended.transpose()?.map_or((None, None), Ended::parts);
-    files.extend(file);
-    Ok(frame)
-}
-
-/// A table of results read back before it is published.
-fn again(file: &Finished, name: Option<&Path>) -> Result<Option<ssdlab_figures::figure::Table>> {
-    let parquet = name.is_some_and(|name| name.extension().is_some_and(|ending| ending == "parquet"));
-    file.content().map(|path| report::table::whole(path, parquet)).transpose()
-}
-
-fn written(mut file: Output, text: &str) -> Result<Finished> {
-    file.put(text.as_bytes())?;
-    file.finish()
 }

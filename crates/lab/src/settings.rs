@@ -12,12 +12,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use ssdlab_sim::config::{Config, ConfigError};
 use toml::de::{DeTable, DeValue};
-use toml::{Spanned, Table, Value};
+use toml::{Table, Value};
 
+use crate::document::{join, names, plain_types, quoted, syntax, walk, walk_below};
 use crate::error::{Error, KeyError, Kind, Result, Spot};
 pub use crate::files::Document;
 use crate::files::{Files, read_text};
-use crate::import::{How, Imported, foreign_text};
+use crate::foreign::Imported;
 use crate::names::{clip, nearest};
 use crate::presets;
 
@@ -30,7 +31,7 @@ struct Layer {
 
 /// Where a value was set last.
 #[derive(Clone, Debug)]
-struct Place {
+struct KeyPlace {
     layer: usize,
     key: Range<usize>,
     value: Range<usize>,
@@ -50,10 +51,8 @@ pub enum Change {
 pub struct Sources {
     /// Name of a preset.
     pub preset: Option<String>,
-    /// Files of other simulators; they override the preset.
-    pub imports: Vec<Document>,
-    /// How these are read.
-    pub imported: How,
+    /// What files of other simulators became; it overrides the preset.
+    pub imported: Option<Imported>,
     /// Configuration files, in order.
     pub files: Vec<Document>,
     /// `KEY=VALUE` arguments, in order.
@@ -67,11 +66,10 @@ pub struct Sources {
 impl Sources {
     /// Registers the files that are read.
     pub fn read_by(&self, files: &mut Files) {
-        for (what, documents) in [("--import", &self.imports), ("the configuration", &self.files)] {
-            for document in documents {
-                if let Document::File(path) = document {
-                    files.reads(what, path);
-                }
+        self.imported.iter().flat_map(|imported| &imported.files).for_each(|path| files.reads("--import", path));
+        for document in &self.files {
+            if let Document::File(path) = document {
+                files.reads("the configuration", path);
             }
         }
     }
@@ -84,11 +82,6 @@ impl Sources {
         for document in &mut self.files {
             if let Document::File(path) = document {
                 *document = Document::Text { name: path.display().to_string(), text: read(path)? };
-            }
-        }
-        for document in &mut self.imports {
-            if let Document::File(path) = document {
-                *document = Document::Text { name: path.display().to_string(), text: foreign_text(path)? };
             }
         }
         Ok(self)
@@ -132,7 +125,7 @@ pub struct Settings {
     pub config: Config,
     sources: Sources,
     layers: Vec<Layer>,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, KeyPlace>,
 }
 
 impl Settings {
@@ -154,11 +147,8 @@ impl Settings {
             let preset = presets::find(name)?;
             merge.text(format!("preset {}", preset.name), preset.text.to_string())?;
         }
-        if sources.imports.iter().any(|document| matches!(document, Document::File(path) if path.as_os_str() == "-")) {
-            return Err(Error::usage("--import -: standard input can be read only once").help("give a file"));
-        }
-        if !sources.imports.is_empty() {
-            merge.import(Imported::read(&sources.imports, sources.imported)?);
+        if let Some(imported) = &sources.imported {
+            merge.import(imported.clone());
         }
         for document in &sources.files {
             match document {
@@ -379,7 +369,7 @@ fn toml_key(key: &str) -> String {
 }
 
 /// The place of a key, or of the innermost table or list around it that has one.
-fn place_of<'p>(places: &'p BTreeMap<String, Place>, key: &str) -> Option<&'p Place> {
+fn place_of<'p>(places: &'p BTreeMap<String, KeyPlace>, key: &str) -> Option<&'p KeyPlace> {
     let mut key = key;
     loop {
         if let Some(place) = places.get(key) {
@@ -394,7 +384,7 @@ fn place_of<'p>(places: &'p BTreeMap<String, Place>, key: &str) -> Option<&'p Pl
     }
 }
 
-fn spot(layers: &[Layer], place: &Place, at_key: bool) -> Spot {
+fn spot(layers: &[Layer], place: &KeyPlace, at_key: bool) -> Spot {
     let layer = &layers[place.layer];
     let span = if at_key { place.key.clone() } else { place.value.clone() };
     Spot { name: layer.name.clone(), text: layer.text.clone(), span, label: String::new() }
@@ -422,7 +412,7 @@ fn perhaps_a_trace(fault: Error, path: &Path) -> Error {
 #[derive(Default)]
 struct Merge {
     layers: Vec<Layer>,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, KeyPlace>,
     tree: Table,
 }
 
@@ -436,7 +426,7 @@ impl Merge {
         let spans = DeTable::parse(&text).map_err(|error| syntax(&name, &text, &error, 0))?;
         self.layers.push(Layer { name, text: text.clone() });
         let mut places = Vec::new();
-        walk(spans.get_ref(), "", &mut |path, key, value| places.push((path, Place { layer, key, value })));
+        walk(spans.get_ref(), "", &mut |path, key, value| places.push((path, KeyPlace { layer, key, value })));
         for (path, place) in places {
             self.forget_below(&path, &table);
             self.places.insert(path, place);
@@ -456,13 +446,13 @@ impl Merge {
         self.layers.extend(imported.texts.into_iter().map(|(name, text)| Layer { name, text }));
         for setting in imported.settings {
             let place = match setting.place {
-                Some((file, key, value)) => Place { layer: first + file, key, value },
+                Some((file, key, value)) => KeyPlace { layer: first + file, key, value },
                 None => {
                     let text = format!("{} = {}", setting.key, setting.value);
                     let (key, value) = (0..setting.key.len(), setting.key.len() + 3..text.len());
                     let name = format!("--import: the original's default of {}", setting.from);
                     self.layers.push(Layer { name, text });
-                    Place { layer: self.layers.len() - 1, key, value }
+                    KeyPlace { layer: self.layers.len() - 1, key, value }
                 }
             };
             self.forget(setting.key);
@@ -504,7 +494,7 @@ impl Merge {
         let layer = self.layers.len();
         self.layers.push(Layer { name: option.into(), text: argument.into() });
         let (dotted, key_span) = (path.join("."), 0..key.trim_end().len());
-        let place = |key: Range<usize>, value: Range<usize>| Place { layer, key, value };
+        let place = |key: Range<usize>, value: Range<usize>| KeyPlace { layer, key, value };
         let slots = path[0] == "schemes";
         if slots && path.len() > 2 && !self.slot_holds(&path[1], &path[2]) {
             let slot = path[..2].join(".");
@@ -636,7 +626,7 @@ impl Merge {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let wrong = self.value(path).map_or("no value".into(), |value| format!("`{value}`"));
             let fault = Error::config(path, format!("{path}: {} is not one of its values", clip(&wrong)));
-            return self.at(fault, path, false).help(format!("the values are {}", self::names(&names)));
+            return self.at(fault, path, false).help(format!("the values are {}", crate::document::names(&names)));
         }
         let message = if message.starts_with("data did not match any variant of untagged enum PageTimes") {
             page_times(self.value(path))
@@ -691,55 +681,10 @@ fn page_times(value: Option<&Value>) -> String {
     )
 }
 
-/// Replaces the names of Rust types by plain words.
-pub(crate) fn plain_types(message: &str) -> String {
-    let (said, expected) = message.split_once("expected ").unwrap_or((message, ""));
-    let expected = match expected.trim_end() {
-        "u32" | "u16" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number, not negative",
-        "f64" => "a number",
-        "a boolean" => "true or false",
-        "a sequence" => "a list",
-        other if other.starts_with("struct ") => "a table of keys",
-        other => return if other.is_empty() { message.trim_end().into() } else { format!("{said}expected {other}") },
-    };
-    format!("{said}expected {expected}")
-}
-
-/// The words between backticks.
-pub(crate) fn quoted(text: &str) -> Vec<&str> {
-    text.split('`').skip(1).step_by(2).collect()
-}
-
-pub(crate) fn names(list: &[&str]) -> String {
-    list.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-pub(crate) fn join(parent: &str, leaf: &str) -> String {
-    if parent.is_empty() { leaf.into() } else { format!("{parent}.{leaf}") }
-}
-
 /// Every dotted key of a configuration; a scheme slot is one key.
 pub fn known_keys() -> Vec<String> {
     let sections = crate::schema::keys().into_iter();
     sections.flat_map(|(section, keys)| keys.into_iter().map(move |(key, _)| format!("{section}.{key}"))).collect()
-}
-
-/// A TOML syntax error, shown where it is.
-pub(crate) fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Error {
-    let span = error.span().map_or(text.len()..text.len(), |span| span.start + shift..span.end + shift);
-    let message = match error.message() {
-        wide if wide.contains(" as i128") || wide.contains(" as u128") => {
-            format!("{} is beyond 64 bits", quoted(wide).first().copied().unwrap_or("the number"))
-        }
-        message => plain_types(message.trim()),
-    };
-    Error::config("", message.replace('\n', ", ")).at(Spot {
-        name: name.into(),
-        text: text.into(),
-        span,
-        label: String::new(),
-    })
 }
 
 /// The segments of a dotted key.
@@ -758,31 +703,6 @@ pub(crate) fn key_path(key: &str) -> Option<Vec<String>> {
             DeValue::Table(inner) => table = inner,
             _ => return Some(path),
         }
-    }
-}
-
-/// Calls `f(path, span of the key, span of the value)` for every key of a document, tables included, and for every entry of a list
-/// (`nvme.queues[0]`, whose key is the entry itself).
-pub(crate) fn walk(table: &DeTable<'_>, parent: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
-    for (key, value) in table.iter() {
-        let path = join(parent, key.get_ref());
-        f(path.clone(), key.span(), value.span());
-        walk_below(value, &path, f);
-    }
-}
-
-/// [`walk`] for what a value holds.
-fn walk_below(value: &Spanned<DeValue<'_>>, path: &str, f: &mut impl FnMut(String, Range<usize>, Range<usize>)) {
-    match value.get_ref() {
-        DeValue::Table(inner) => walk(inner, path, f),
-        DeValue::Array(items) => {
-            for (i, item) in items.iter().enumerate() {
-                let path = format!("{path}[{i}]");
-                f(path.clone(), item.span(), item.span());
-                walk_below(item, &path, f);
-            }
-        }
-        _ => {}
     }
 }
 

@@ -128,7 +128,7 @@ impl Outlook {
 }
 
 /// Write amplification of a victim policy at utilisation `rho` with `b` pages a block.
-pub(crate) fn expected(victim: &AnyVictim, rho: f64, b: u32) -> Option<f64> {
+pub fn expected(victim: &AnyVictim, rho: f64, b: u32) -> Option<f64> {
     match victim {
         AnyVictim::Greedy(_) => Some(greedy(rho, b)),
         AnyVictim::DChoices(policy) => Some(d_choices(rho, b, policy.d)),

@@ -6,16 +6,15 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use ssdlab_cli::args::{CheckLevel, HowArgs, ReportOptions, ReproduceArgs, TableArgs};
-use ssdlab_cli::reproduce::Reproduction as Done;
 use ssdlab_lab::error::Error;
-use ssdlab_lab::report::charts;
-use ssdlab_lab::report::inputs::Inputs;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::settings::argument;
 use ssdlab_lab::variants::axes::Axis;
 use ssdlab_lab::variants::comparison::{Planned, Row, Seeds, can_be_read_again};
 use ssdlab_lab::variants::points::Plan;
+use ssdlab_papers::{Reproduction as Done, Wanted};
+use ssdlab_report::charts;
+use ssdlab_report::inputs::Inputs;
 
 use crate::arguments::{bytes_of, check_of, counted, seed_of};
 use crate::config::Config;
@@ -125,7 +124,8 @@ impl Comparison {
         sections: Option<Vec<String>>,
         max_size: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let wanted = report::Given { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
+        let wanted =
+            report::PageArguments { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
         report_of(py, "compare.json", &self.json, &wanted)
     }
 }
@@ -335,7 +335,8 @@ impl Reproduction {
         sections: Option<Vec<String>>,
         max_size: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let wanted = report::Given { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
+        let wanted =
+            report::PageArguments { path, lite, title, sections, timeline_window: None, max_size }.wanted(py)?;
         report_of(py, "reproduce.json", &self.json, &wanted)
     }
 }
@@ -381,12 +382,7 @@ fn reproduce<'py>(
     memory_limit: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Reproduction> {
-    let check = match check_of(py, check)? {
-        ssdlab_sim::Check::Off => CheckLevel::Off,
-        ssdlab_sim::Check::Sampled => CheckLevel::Sampled,
-        ssdlab_sim::Check::Full => CheckLevel::Full,
-    };
-    let args = ReproduceArgs {
+    let wanted = Wanted {
         paper,
         ids: ids.unwrap_or_default(),
         quick,
@@ -395,22 +391,18 @@ fn reproduce<'py>(
         limit: counted(py, "limit", limit.as_ref())?,
         assumptions,
         load,
-        methods: false,
         seeds: counted(py, "seeds", seeds.as_ref())?,
-        how: HowArgs {
-            seed: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?,
-            check,
+        seed: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?,
+        plan: Plan {
+            check: check_of(py, check)?,
             count_only,
             jobs: counted(py, "jobs", jobs.as_ref())?,
             memory_limit: memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
-            quiet: true,
         },
-        table: TableArgs { markdown: false, csv: false, json: None },
-        report: ReportOptions { report: None, report_lite: false, report_title: None },
     };
     let board = Board::new(py, progress)?;
     let done = engine(py, || {
-        let done = Done::run(&args, &|runs| {
+        let done = Done::run(&wanted, &|runs| {
             board.expect_more(runs);
             Box::new(Follower(board.clone()))
         })?;

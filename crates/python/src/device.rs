@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_lab::error::Error;
-use ssdlab_lab::live::{self, Op, Place};
+use ssdlab_lab::live::{self, Op, PagePlace};
 use ssdlab_lab::results::requests;
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::Trace;
@@ -30,26 +30,26 @@ use crate::table::Table;
 /// - `requests`: without it no rows are kept for `poll`, which makes the device faster.
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Device {
-    live: Mutex<live::Device>,
+    live: Mutex<live::LiveDevice>,
     config: Config,
 }
 
 /// A copy of a device at a time, from which any number of devices can be made.
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Snapshot {
-    live: Mutex<live::Device>,
+    live: Mutex<live::LiveDevice>,
     config: Config,
     now: u64,
     bytes: usize,
 }
 
 impl Device {
-    fn of(live: live::Device, config: Config) -> Device {
+    fn of(live: live::LiveDevice, config: Config) -> Device {
         Device { live: Mutex::new(live), config }
     }
 
     /// The device, unless another thread (or a policy that the device is asking) uses it.
-    fn hold(&self) -> PyResult<MutexGuard<'_, live::Device>> {
+    fn hold(&self) -> PyResult<MutexGuard<'_, live::LiveDevice>> {
         hold(&self.live)
     }
 
@@ -57,7 +57,7 @@ impl Device {
     fn work<T: Send>(
         &self,
         py: Python<'_>,
-        act: impl FnOnce(&mut live::Device) -> Result<T, Error> + Send,
+        act: impl FnOnce(&mut live::LiveDevice) -> Result<T, Error> + Send,
     ) -> PyResult<T> {
         let done = py.detach(|| match self.live.try_lock() {
             Ok(mut live) => Some(act(&mut live)),
@@ -87,7 +87,7 @@ fn ask<'a>(raised: &'a mut Option<PyErr>) -> impl FnMut() -> ControlFlow<()> + '
     }
 }
 
-fn hold(live: &Mutex<live::Device>) -> PyResult<MutexGuard<'_, live::Device>> {
+fn hold(live: &Mutex<live::LiveDevice>) -> PyResult<MutexGuard<'_, live::LiveDevice>> {
     match live.try_lock() {
         Ok(live) => Ok(live),
         Err(TryLockError::Poisoned(live)) => Ok(live.into_inner()),
@@ -124,8 +124,8 @@ impl Device {
         let live = engine(py, || {
             live::fits(&own, check)?;
             match requests {
-                true => live::Device::new(&own, seed, check),
-                false => live::Device::without_rows(&own, seed, check),
+                true => live::LiveDevice::new(&own, seed, check),
+                false => live::LiveDevice::without_rows(&own, seed, check),
             }
         })?;
         Ok(Device::of(live, config))
@@ -239,11 +239,11 @@ impl Device {
     fn lookup(&self, py: Python<'_>, offset: u64) -> PyResult<Py<PyAny>> {
         let place = self.hold()?.lookup(offset).map_err(|error| raised(py, &error))?;
         Ok(match place {
-            Place::Flash(at) => {
+            PagePlace::Flash(at) => {
                 (at.channel, at.chip, at.die, at.plane, at.block, at.page).into_pyobject(py)?.into_any().unbind()
             }
-            Place::Memory => "memory".into_pyobject(py)?.into_any().unbind(),
-            Place::Nowhere => py.None(),
+            PagePlace::Memory => "memory".into_pyobject(py)?.into_any().unbind(),
+            PagePlace::Nowhere => py.None(),
         })
     }
 
@@ -306,7 +306,7 @@ impl Snapshot {
 }
 
 /// A snapshot never changes, so threads only wait for each other's copies.
-fn hold_still(live: &Mutex<live::Device>) -> MutexGuard<'_, live::Device> {
+fn hold_still(live: &Mutex<live::LiveDevice>) -> MutexGuard<'_, live::LiveDevice> {
     live.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use serde_json::Value as Json;
-use ssdlab_lab::import::{How, Imported};
+use ssdlab_import::How;
+use ssdlab_lab::foreign::Imported;
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::settings::{Document, Sources};
 
@@ -97,7 +98,7 @@ fn import_config(py: Python<'_>, files: &Bound<'_, PyTuple>, simulator: &str, sc
         name => Some(name.parse().map_err(|error| usage(py, format!("simulator: {error}"), ""))?),
     };
     let (imported, toml) = engine(py, || {
-        let imported = Imported::read(&documents, How { from, scenario })?;
+        let imported = ssdlab_import::read(&documents, How { from, scenario })?;
         Requests::check_imported(&imported)?;
         let toml = imported.toml();
         Ok((imported, toml))

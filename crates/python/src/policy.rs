@@ -18,7 +18,7 @@ use ssdlab_trace::CLOCK_MAX_NS;
 use crate::errors::usage;
 
 /// Memory of a column that Python reads: a bytearray, seen through read-only views of the column's type.
-struct Column<T: Element> {
+struct PolicyColumn<T: Element> {
     values: Vec<T>,
     buffer: PyBuffer<T>,
     all: Py<PyAny>,
@@ -31,13 +31,13 @@ struct Column<T: Element> {
 /// Parts of a column that are kept.
 const PARTS: usize = 8;
 
-impl<T: Element + Default> Column<T> {
+impl<T: Element + Default> PolicyColumn<T> {
     fn new(py: Python<'_>, blocks: usize, format: &str) -> PyResult<Self> {
         let memory = PyByteArray::new(py, &vec![0; blocks * size_of::<T>()]);
         let builtins = py.import("builtins")?;
         let view = builtins.getattr("memoryview")?.call1((memory,))?.call_method1("cast", (format,))?;
         let all = view.call_method0("toreadonly")?.unbind();
-        Ok(Column {
+        Ok(PolicyColumn {
             values: vec![T::default(); blocks],
             buffer: PyBuffer::get(&view)?,
             all,
@@ -79,21 +79,21 @@ fn late(name: &str) -> PyErr {
 }
 
 struct Columns {
-    block: Column<u32>,
-    valid: Column<u16>,
-    erases: Column<u32>,
-    closed_at: Column<u64>,
-    streams: Column<u8>,
+    block: PolicyColumn<u32>,
+    valid: PolicyColumn<u16>,
+    erases: PolicyColumn<u32>,
+    closed_at: PolicyColumn<u64>,
+    streams: PolicyColumn<u8>,
 }
 
 impl Columns {
     fn new(py: Python<'_>, blocks: usize) -> PyResult<Columns> {
         Ok(Columns {
-            block: Column::new(py, blocks, "I")?,
-            valid: Column::new(py, blocks, "H")?,
-            erases: Column::new(py, blocks, "I")?,
-            closed_at: Column::new(py, blocks, "Q")?,
-            streams: Column::new(py, blocks, "B")?,
+            block: PolicyColumn::new(py, blocks, "I")?,
+            valid: PolicyColumn::new(py, blocks, "H")?,
+            erases: PolicyColumn::new(py, blocks, "I")?,
+            closed_at: PolicyColumn::new(py, blocks, "Q")?,
+            streams: PolicyColumn::new(py, blocks, "B")?,
         })
     }
 }

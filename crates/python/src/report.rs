@@ -9,15 +9,15 @@ use ssdlab_figures::svg::{Look, draw};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::report::inputs::Inputs;
-use ssdlab_lab::report::page::{self, Page};
 use ssdlab_lab::results::timeline::Span;
+use ssdlab_report::inputs::Inputs;
+use ssdlab_report::page::{self, Page};
 
 use crate::arguments::{bytes_of, parsed};
 use crate::errors::{engine, raised};
 
 /// The arguments of a method `report`.
-pub struct Given<'a, 'py> {
+pub struct PageArguments<'a, 'py> {
     pub path: PathBuf,
     pub lite: bool,
     pub title: Option<String>,
@@ -33,10 +33,10 @@ pub struct Wanted {
     window: Option<Span>,
 }
 
-impl Given<'_, '_> {
+impl PageArguments<'_, '_> {
     /// The report.
     pub fn wanted(self, py: Python<'_>) -> PyResult<Wanted> {
-        let Given { path, lite, title, sections, timeline_window, max_size } = self;
+        let PageArguments { path, lite, title, sections, timeline_window, max_size } = self;
         let most = max_size.map(|given| bytes_of("max_size", &given)).transpose()?;
         let page = Page { lite, title, sections, most_bytes: most.unwrap_or(page::MOST_BYTES), command: None };
         page.check().map_err(|error| raised(py, &error))?;

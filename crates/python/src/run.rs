@@ -8,11 +8,15 @@ use pyo3::types::PyBool;
 use ssdlab_figures::figure::Figure;
 use ssdlab_lab::error::{Error, Kind};
 use ssdlab_lab::perf::Moment;
-use ssdlab_lab::report::charts;
-use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_lab::results::blocks::BlockRows;
+use ssdlab_lab::results::histograms::{BucketRows, Histograms, Tail};
+use ssdlab_lab::results::requests::RequestRows;
+use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::results::timeline::{Span, To};
+use ssdlab_lab::results::timeline::{Activity, Span, To};
 use ssdlab_lab::run::{How, Outputs, arguments};
+use ssdlab_report::charts;
+use ssdlab_report::inputs::Inputs;
 use ssdlab_sim::blame::CAUSES;
 
 use crate::arguments::{bytes_of, check_of, duration_of, parsed, seed_of};
@@ -167,7 +171,7 @@ impl Run {
         timeline_window: Option<&str>,
         max_size: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let wanted = report::Given { path, lite, title, sections, timeline_window, max_size }.wanted(py)?;
+        let wanted = report::PageArguments { path, lite, title, sections, timeline_window, max_size }.wanted(py)?;
         let scratch = report::scratch(py)?;
         let put = report::put(scratch.path(), "summary.json", self.summary.get().to_json());
         let mut files = vec![put.map_err(|error| raised(py, &error))?];
@@ -330,21 +334,22 @@ fn run<'py>(
     if window.is_some() && timeline.is_none() {
         return Err(usage(py, "timeline_window without timeline", "give timeline=PATH, or leave it out"));
     }
-    let outputs = Outputs {
-        requests: requests.map_or(Ok(None), |requests| rows_of(&requests, &how, &config))?,
-        series: series.map(|window| Ok::<_, PyErr>((Place::MEMORY, duration_of("series", &window)?))).transpose()?,
-        blocks: blocks.then_some(Place::MEMORY),
-        histograms: histograms.map_or(Ok(None), |histograms| place_of("histograms", &histograms))?,
-        tail: !count_only,
-        alone,
-        timeline: timeline.clone().map(|path| (To::File(path), window)),
-        ..Outputs::default()
-    };
+    let requests = requests.map_or(Ok(None), |requests| rows_of(&requests, &how, &config))?;
+    let series = series.map(|window| duration_of("series", &window)).transpose()?;
+    let histograms = histograms.map_or(Ok(None), |histograms| place_of("histograms", &histograms))?;
     // The result names the files, wherever the caller moves to.
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    let timeline = timeline.map(absolute);
-    let latencies = [&outputs.histograms, &outputs.requests].into_iter().find_map(|place| place.as_ref()?.path());
+    let latencies = [&histograms, &requests].into_iter().find_map(|place| place.as_ref()?.path());
     let latencies = latencies.map(|path| absolute(path.to_path_buf()));
+    let outputs = Outputs::default()
+        .with_tenants_alone(alone)
+        .with_some(requests.map(RequestRows))
+        .with_some(series.map(|window| WindowRows { place: Place::MEMORY, window }))
+        .with_some(timeline.clone().map(|path| Activity { to: To::File(path), span: window }))
+        .with_some(blocks.then_some(BlockRows(Place::MEMORY)))
+        .with_some(histograms.map(BucketRows))
+        .with_some((!count_only).then_some(Tail));
+    let timeline = timeline.map(absolute);
     let mut watch = Watch::new(py, progress)?;
     let mut settings = (*config.settings).clone();
     match victim.as_ref().filter(|victim| victim.is_instance_of::<errors::WrongVictim>()) {
@@ -380,12 +385,12 @@ fn run<'py>(
     );
     watch.end(py)?;
     py.check_signals()?;
-    let table = |frame: Option<_>| frame.map(|frame| Py::new(py, Table::of(frame))).transpose();
-    let (requests, series) = (table(done.requests.take())?, table(done.series.take())?);
-    let (blocks, histograms) = (table(done.blocks.take())?, table(done.buckets.take())?);
-    let curve = done.histograms.take().and_then(|histograms| {
+    let mut table = |name| done.take_frame(name).map(|frame| Py::new(py, Table::of(frame))).transpose();
+    let (requests, series) = (table(RequestRows::NAME)?, table(WindowRows::NAME)?);
+    let (blocks, histograms) = (table(BlockRows::NAME)?, table(BucketRows::NAME)?);
+    let curve = done.value::<Histograms>().and_then(|histograms| {
         let mut inputs = Inputs::default();
-        inputs.run.histograms = Some(histograms);
+        inputs.run.histograms = Some(histograms.clone());
         charts::on_page("percentiles", &inputs, &charts::Shown::default())
     });
     engine(py, || done.publish())?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyAttributeError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMappingProxy};
-use ssdlab_lab::outcome;
+use ssdlab_lab::readers::sound;
 
 use crate::errors::raised;
 
@@ -146,7 +146,7 @@ impl Summary {
     /// Reads the file `path` that the command wrote.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<Summary>> {
-        Summary::of(py, outcome::load(&path).map_err(|error| raised(py, &error))?)
+        Summary::of(py, sound::load(&path).map_err(|error| raised(py, &error))?)
     }
 
     /// The bytes of the file that `--json` writes.

@@ -8,25 +8,25 @@ use pyo3::prelude::*;
 use serde_json::json;
 use ssdlab_lab::error::{Error, Result as LabResult};
 use ssdlab_lab::policies::Policies;
-use ssdlab_lab::report::design;
-use ssdlab_lab::report::rank::Field;
 use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::sweep::axis::{Cut, Grain, Values};
-use ssdlab_lab::sweep::disk::Disk;
-use ssdlab_lab::sweep::execute::{self, Options, Retry};
-use ssdlab_lab::sweep::fillings::Fillings;
-use ssdlab_lab::sweep::job::{End, Terms};
-use ssdlab_lab::sweep::keep;
-use ssdlab_lab::sweep::key::Hashes;
-use ssdlab_lab::sweep::points::{Points, Run};
-use ssdlab_lab::sweep::shards::Shard;
-use ssdlab_lab::sweep::status::{Standing, Survey};
-use ssdlab_lab::sweep::store::{Failed, Failure, Store};
-use ssdlab_lab::sweep::study::{Study, duration_ns};
-use ssdlab_lab::sweep::table::{Rows, Shape};
-use ssdlab_lab::sweep::task::Task;
 use ssdlab_lab::variants::figures::column_of;
 use ssdlab_lab::variants::student::{half_width, mean, mean_log, ratio};
+use ssdlab_report::design;
+use ssdlab_report::rank::Field;
+use ssdlab_sweep::axis::{Cut, Grain, Values};
+use ssdlab_sweep::disk::Disk;
+use ssdlab_sweep::execute::{self, Options, Retry};
+use ssdlab_sweep::fillings::Fillings;
+use ssdlab_sweep::job::{End, Terms};
+use ssdlab_sweep::keep;
+use ssdlab_sweep::key::Hashes;
+use ssdlab_sweep::points::{Points, Run};
+use ssdlab_sweep::shards::Shard;
+use ssdlab_sweep::status::{Standing, Survey};
+use ssdlab_sweep::store::{Failed, Failure, Store};
+use ssdlab_sweep::study::{Study, duration_ns};
+use ssdlab_sweep::table::{Rows, Shape};
+use ssdlab_sweep::task::Task;
 
 use crate::arguments::{bytes_of, check_of, counted};
 use crate::errors::{engine, usage};
@@ -45,7 +45,7 @@ struct PyStudy {
 struct Following<'b>(&'b Board);
 
 impl execute::Watch for Following<'_> {
-    fn planned(&self, left: u64, _status: &ssdlab_lab::sweep::status::Status) {
+    fn planned(&self, left: u64, _status: &ssdlab_sweep::status::Tally) {
         self.0.expect(left as usize);
     }
 
@@ -122,7 +122,7 @@ impl PyStudy {
 
     /// The axes: label, and values of a list or ends of a range.
     fn axes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let axis = |axis: &ssdlab_lab::sweep::axis::Axis| match &axis.values {
+        let axis = |axis: &ssdlab_sweep::axis::Axis| match &axis.values {
             Values::List(items) => {
                 let shown: Vec<_> =
                     items.iter().map(|item| serde_json::to_value(&item.shown).unwrap_or_default()).collect();
@@ -142,7 +142,7 @@ impl PyStudy {
     /// The values of each point by axis.
     fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let labels: Vec<&str> = self.points.study.axes.iter().map(|axis| axis.label.as_str()).collect();
-        let of = |point: &ssdlab_lab::sweep::points::Point| {
+        let of = |point: &ssdlab_sweep::points::Point| {
             let values = labels.iter().zip(&point.items);
             let values = values
                 .map(|(label, item)| ((*label).to_string(), serde_json::to_value(&item.shown).unwrap_or_default()));

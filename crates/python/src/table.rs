@@ -1,23 +1,24 @@
 //! `Table`: record batches of Arrow with the names and types of their columns.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use arrow_array::types::{Float64Type, Int8Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int8Array, RecordBatch, RecordBatchOptions,
-    StringArray, UInt64Array, cast::AsArray, new_empty_array,
+    Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, RecordBatch, RecordBatchOptions, StringArray,
+    UInt64Array, cast::AsArray, make_array, new_empty_array,
 };
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_data::transform::MutableArrayData;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use arrow_select::concat::concat;
-use arrow_select::filter::filter_record_batch;
 use pyo3::exceptions::{PyImportError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use ssdlab_lab::error::Result as LabResult;
 use ssdlab_lab::names::nearest;
-use ssdlab_lab::results::sheet::{Cell, Frame, Kind, Sheet, Values};
+use ssdlab_lab::results::sheet::{Cell, CellKind, Frame, Sheet, Values};
 
 use crate::arrow::{self, Column};
 use crate::errors::{engine, raised, usage};
@@ -26,7 +27,7 @@ use crate::errors::{engine, raised, usage};
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Table {
     schema: SchemaRef,
-    kinds: Vec<Kind>,
+    kinds: Vec<CellKind>,
     batches: Vec<RecordBatch>,
     rows: usize,
     /// By column: its cells in one piece, once they were asked for.
@@ -34,16 +35,26 @@ pub struct Table {
 }
 
 /// A type in Arrow, and whether cells may be empty.
-fn arrow_type(kind: Kind) -> (DataType, bool) {
+fn arrow_type(kind: CellKind) -> (DataType, bool) {
     match kind {
-        Kind::Number => (DataType::UInt64, false),
-        Kind::Maybe => (DataType::UInt64, true),
-        Kind::Decimal => (DataType::Float64, false),
-        Kind::Real => (DataType::Float64, true),
-        Kind::Word => (DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)), false),
-        Kind::Text => (DataType::Utf8, false),
-        Kind::MaybeText => (DataType::Utf8, true),
+        CellKind::Number => (DataType::UInt64, false),
+        CellKind::Maybe => (DataType::UInt64, true),
+        CellKind::Decimal => (DataType::Float64, false),
+        CellKind::Real => (DataType::Float64, true),
+        CellKind::Word => (DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8)), false),
+        CellKind::Text => (DataType::Utf8, false),
+        CellKind::MaybeText => (DataType::Utf8, true),
     }
+}
+
+/// The rows of these ranges, each of the array of that number.
+fn gather(arrays: &[ArrayData], ranges: impl IntoIterator<Item = (usize, Range<usize>)>) -> ArrayRef {
+    let most = arrays.iter().map(ArrayData::len).sum();
+    let mut rows = MutableArrayData::new(arrays.iter().collect(), false, most);
+    for (array, range) in ranges {
+        rows.try_extend(array, range.start, range.end).expect("a column of less than 2 GiB");
+    }
+    make_array(rows.freeze())
 }
 
 /// The cells of a column; vectors of numbers are taken over as they are.
@@ -64,7 +75,7 @@ impl Table {
     /// A table from the rows of a result.
     pub fn of(frame: Frame) -> Table {
         let Frame { columns, batches, words } = frame;
-        let field = |(name, kind): &(String, Kind)| {
+        let field = |(name, kind): &(String, CellKind)| {
             let (of, empty) = arrow_type(*kind);
             Field::new(name, of, empty)
         };
@@ -80,7 +91,7 @@ impl Table {
         Table::new(schema.clone(), columns.into_iter().map(|(_, kind)| kind).collect(), batches)
     }
 
-    fn new(schema: SchemaRef, kinds: Vec<Kind>, batches: Vec<RecordBatch>) -> Table {
+    fn new(schema: SchemaRef, kinds: Vec<CellKind>, batches: Vec<RecordBatch>) -> Table {
         let rows = batches.iter().map(RecordBatch::num_rows).sum();
         let whole = kinds.iter().map(|_| OnceLock::new()).collect();
         Table { schema, kinds, batches, rows, whole }
@@ -106,8 +117,9 @@ impl Table {
             [] => new_empty_array(self.schema.field(place).data_type()),
             [one] => one.column(place).clone(),
             several => {
-                let parts: Vec<&dyn Array> = several.iter().map(|batch| batch.column(place).as_ref()).collect();
-                concat(&parts).expect("parts of one column")
+                let parts: Vec<ArrayData> = several.iter().map(|batch| batch.column(place).to_data()).collect();
+                let all: Vec<_> = parts.iter().map(|part| 0..part.len()).enumerate().collect();
+                gather(&parts, all)
             }
         };
         self.whole[place].get_or_init(join).clone()
@@ -122,7 +134,7 @@ impl Table {
                 "the name decides the format",
             ));
         }
-        let columns: Vec<(&str, Kind)> =
+        let columns: Vec<(&str, CellKind)> =
             self.schema.fields().iter().map(|field| field.name().as_str()).zip(self.kinds.iter().copied()).collect();
         let mut sheet = Sheet::create("write", &path, &columns).map_err(|error| raised(py, &error))?;
         for batch in &self.batches {
@@ -155,19 +167,19 @@ impl Table {
 }
 
 /// A cell as a result has it.
-fn cell(array: &ArrayRef, kind: Kind, row: usize) -> Cell<'_> {
+fn cell(array: &ArrayRef, kind: CellKind, row: usize) -> Cell<'_> {
     let number = || array.as_primitive::<UInt64Type>().value(row);
     let real = || array.as_primitive::<Float64Type>().value(row);
     let some = array.is_valid(row);
     match kind {
-        Kind::Number => Cell::Number(number()),
-        Kind::Maybe => Cell::Maybe(some.then(number)),
+        CellKind::Number => Cell::Number(number()),
+        CellKind::Maybe => Cell::Maybe(some.then(number)),
         // Thousandths, which a double holds exactly as far as counts go.
-        Kind::Decimal => Cell::Decimal((real() * 1000.0).round() as u128),
-        Kind::Real => Cell::Real(some.then(real)),
-        Kind::Word => Cell::Word(arrow::text(array, row)),
-        Kind::Text => Cell::Text(arrow::text(array, row)),
-        Kind::MaybeText => Cell::MaybeText(some.then(|| arrow::text(array, row))),
+        CellKind::Decimal => Cell::Decimal((real() * 1000.0).round() as u128),
+        CellKind::Real => Cell::Real(some.then(real)),
+        CellKind::Word => Cell::Word(arrow::text(array, row)),
+        CellKind::Text => Cell::Text(arrow::text(array, row)),
+        CellKind::MaybeText => Cell::MaybeText(some.then(|| arrow::text(array, row))),
     }
 }
 
@@ -275,13 +287,13 @@ impl Table {
         hi: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
         let place = self.place(column)?;
-        let mask: Box<dyn Fn(&ArrayRef) -> BooleanArray + Send + Sync> = match self.schema.field(place).data_type() {
+        let mask: Box<dyn Fn(&ArrayRef) -> BooleanBuffer + Send + Sync> = match self.schema.field(place).data_type() {
             DataType::UInt64 => {
                 // Bounds beyond the column's numbers are allowed.
                 let bound = |bound: Option<&Bound<'_, PyAny>>| bound.map(|bound| bound.extract::<i128>()).transpose();
                 let (lo, hi) = (bound(lo)?.unwrap_or(i128::MIN), bound(hi)?.unwrap_or(i128::MAX));
                 Box::new(move |array| {
-                    let inside = |value: Option<u64>| Some(value.is_some_and(|v| (lo..hi).contains(&i128::from(v))));
+                    let inside = |value: Option<u64>| value.is_some_and(|v| (lo..hi).contains(&i128::from(v)));
                     array.as_primitive::<UInt64Type>().iter().map(inside).collect()
                 })
             }
@@ -289,8 +301,7 @@ impl Table {
                 let bound = |bound: Option<&Bound<'_, PyAny>>| bound.map(|bound| bound.extract::<f64>()).transpose();
                 let (lo, hi) = (bound(lo)?.unwrap_or(f64::NEG_INFINITY), bound(hi)?);
                 Box::new(move |array| {
-                    let inside =
-                        |value: Option<f64>| Some(value.is_some_and(|v| v >= lo && hi.is_none_or(|hi| v < hi)));
+                    let inside = |value: Option<f64>| value.is_some_and(|v| v >= lo && hi.is_none_or(|hi| v < hi));
                     array.as_primitive::<Float64Type>().iter().map(inside).collect()
                 })
             }
@@ -298,7 +309,11 @@ impl Table {
         };
         let kept = py.detach(|| {
             let kept = |batch: &RecordBatch| {
-                filter_record_batch(batch, &mask(batch.column(place))).expect("a mask of the batch's length")
+                let mask = mask(batch.column(place));
+                let ranges = || mask.set_slices().map(|(from, to)| (0, from..to));
+                let columns = batch.columns().iter().map(|column| gather(&[column.to_data()], ranges())).collect();
+                let rows = RecordBatchOptions::new().with_row_count(Some(mask.count_set_bits()));
+                RecordBatch::try_new_with_options(batch.schema(), columns, &rows).expect("columns of the same rows")
             };
             self.batches.iter().map(kept).filter(|batch| batch.num_rows() > 0).collect()
         });
@@ -330,7 +345,7 @@ impl Table {
                     let codes = asarray(Arc::new(words.keys().clone()))?;
                     pandas.getattr("Categorical")?.call_method1("from_codes", (codes, names))?
                 }
-                (_, Kind::Maybe) => {
+                (_, CellKind::Maybe) => {
                     let numbers = array.as_primitive::<UInt64Type>();
                     let values = asarray(Arc::new(UInt64Array::new(numbers.values().clone(), None)))?;
                     let empty: Vec<bool> = (0..array.len()).map(|row| array.is_null(row)).collect();

@@ -4,17 +4,17 @@ use std::path::Path;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use ssdlab_explain::at::At;
+use ssdlab_explain::tries::Tries;
+use ssdlab_explain::whatif::moment::{Choice, Moment};
+use ssdlab_explain::whatif::{self, rows, what_if};
+use ssdlab_explain::{self as explain, explain_rows};
 use ssdlab_lab::error::Error;
-use ssdlab_lab::explain::at::At;
-use ssdlab_lab::explain::tries::Tries;
-use ssdlab_lab::explain::{self, explain_rows};
 use ssdlab_lab::input::Requests;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::run::How;
 use ssdlab_lab::settings::{Settings, argument};
 use ssdlab_lab::variants::points;
-use ssdlab_lab::whatif::moment::{Choice, Moment};
-use ssdlab_lab::whatif::{self, rows, what_if};
 use ssdlab_sim::units::Nanos;
 
 use crate::arguments::{counted, duration_of, parsed};
@@ -163,8 +163,8 @@ pub struct Event<'a, 'py> {
 }
 
 impl Event<'_, '_> {
-    fn wish(&self, py: Python<'_>) -> PyResult<whatif::Wish> {
-        let usual = whatif::Wish::default();
+    fn wish(&self, py: Python<'_>) -> PyResult<whatif::Question> {
+        let usual = whatif::Question::default();
         let time = |name: &str, given: &Option<Bound<'_, PyAny>>, usual: Nanos| {
             given.as_ref().map_or(Ok(usual), |given| duration_of(name, given))
         };
@@ -175,7 +175,7 @@ impl Event<'_, '_> {
                 Err(_) => given.extract::<Vec<String>>()?,
             },
         };
-        Ok(whatif::Wish {
+        Ok(whatif::Question {
             at: parsed::<Moment>(py, "at", self.at)?,
             before: time("before", &self.before, usual.before)?,
             after: time("after", &self.after, usual.after)?,

@@ -68,7 +68,7 @@ pub mod units;
 pub mod versions;
 
 pub use config::{Config, ConfigError};
-pub use engine::{ClosedShortcut, Filled, Postponement, PutOff, Shortcuts, Ssd};
+pub use engine::{ClosedShortcut, Filled, Postponement, PutOff, Shortcuts, Slowed, Ssd};
 pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample, Watches};
 pub use oracle::Check;
 pub use request::{Extent, Marks, Request, RequestOp, Think};

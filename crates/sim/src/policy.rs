@@ -23,6 +23,33 @@ pub struct View<'a> {
     pub wear: &'a Wear,
     /// The controller's buffer.
     pub staging: &'a Staging,
+    /// See [`View::load`].
+    load: Option<&'a dyn Fn() -> Load>,
+}
+
+impl<'a> View<'a> {
+    /// A view of a device without requests.
+    #[inline(always)]
+    pub(crate) fn new(
+        now: Nanos,
+        geometry: &'a Geometry,
+        flash: &'a Flash,
+        wear: &'a Wear,
+        staging: &'a Staging,
+    ) -> Self {
+        View { now, geometry, flash, wear, staging, load: None }
+    }
+
+    /// The same with its load, which is computed when a policy reads it.
+    #[inline(always)]
+    pub(crate) fn under(self, load: &'a dyn Fn() -> Load) -> Self {
+        View { load: Some(load), ..self }
+    }
+
+    /// Load and progress, for [`Victim::pick`] and [`Trigger::due`]; zero while a device is filled.
+    pub fn load(&self) -> Load {
+        self.load.map_or_else(Load::default, |load| load())
+    }
 }
 
 /// A scheme's requirement on the rest of the configuration. A configuration that does not meet it is rejected.
@@ -271,10 +298,6 @@ pub trait Trigger {
     fn fault(&self) -> Option<&PolicyFault> {
         None
     }
-    /// [`Trigger::due`] for a policy that also reads the load.
-    fn due_under(&self, view: &View, plane: PlaneId, _load: &dyn Fn() -> Load) -> bool {
-        self.due(view, plane)
-    }
     /// Requirements on the rest of the configuration.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
@@ -285,10 +308,6 @@ pub trait Trigger {
 pub trait Victim {
     /// A closed block of the plane, or none if no collection would free a page.
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId>;
-    /// [`Victim::pick`] for a policy that also reads the load.
-    fn pick_under(&mut self, view: &View, plane: PlaneId, _load: &dyn Fn() -> Load) -> Option<BlockId> {
-        self.pick(view, plane)
-    }
     /// Whether [`Victim::on_write`] and [`Victim::on_invalidate`] are called. Read once. If not, the device does no work for
     /// them; if so, it takes no shortcuts.
     fn watches(&self) -> bool {
@@ -298,7 +317,7 @@ pub trait Victim {
     fn reads_closings(&self) -> bool {
         false
     }
-    /// Whether [`Victim::pick_under`] reads no pages of other planes than the one to be collected, and no load. Read once. If
+    /// Whether [`Victim::pick`] reads no pages of other planes than the one to be collected, and no load. Read once. If
     /// not, the moves of a collection do not share an event, since until that event the map and the counters lag behind.
     fn stays_in_plane(&self) -> bool {
         false

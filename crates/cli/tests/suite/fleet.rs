@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
 use ssdlab_figures::figure::Cell;
-use ssdlab_lab::report::histogram::of_requests;
-use ssdlab_lab::report::table;
+use ssdlab_lab::readers::histogram::of_requests;
+use ssdlab_lab::readers::table;
 use ssdlab_lab::results::histograms;
 use ssdlab_sim::config::Config;
 

@@ -2,9 +2,9 @@
 
 use crate::common::Bench;
 
-const DRIVE: &str = include_str!("../../../lab/tests/import/mqsim-drive.xml");
-const LOAD: &str = include_str!("../../../lab/tests/import/mqsim-load.xml");
-const PARAMETERS: &str = include_str!("../../../lab/tests/import/page.parameters");
+const DRIVE: &str = include_str!("../../../import/tests/import/mqsim-drive.xml");
+const LOAD: &str = include_str!("../../../import/tests/import/mqsim-load.xml");
+const PARAMETERS: &str = include_str!("../../../import/tests/import/page.parameters");
 
 /// MQSim's drive, small enough to run: 96 MiB with room for GC.
 fn bench() -> Bench {

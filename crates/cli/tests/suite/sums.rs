@@ -7,11 +7,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
-use ssdlab_lab::merge::slowest::Slowest;
-use ssdlab_lab::merge::{Member, Part};
-use ssdlab_lab::report;
-use ssdlab_lab::report::inputs::Inputs;
+use ssdlab_report::inputs::Inputs;
 use ssdlab_sim::units::Bytes;
+use ssdlab_sweep::merge::slowest::Slowest;
+use ssdlab_sweep::merge::{Member, Part};
 
 use crate::worlds::{Bench, each};
 
@@ -50,8 +49,8 @@ impl Results {
         let text = bench.run(&files).ok()?;
         std::fs::write(bench.file("summary.json"), &text).unwrap();
         let summary = serde_json::from_str(&text).unwrap();
-        let table = |name: &str| report::table::whole(&bench.file(name), false).unwrap();
-        let histograms = report::histogram::read(&bench.file("h.csv"), false).unwrap();
+        let table = |name: &str| ssdlab_lab::readers::table::whole(&bench.file(name), false).unwrap();
+        let histograms = ssdlab_lab::readers::histogram::read(&bench.file("h.csv"), false).unwrap();
         Some(Results {
             summary,
             windows: table("s.csv"),

@@ -16,7 +16,7 @@ const WAITING: usize = 2;
 
 /// Consecutive requests.
 #[derive(Default)]
-struct Batch {
+struct Chunk {
     /// Each with the number of its extents; 0 if its bytes are contiguous.
     records: Vec<(Record, usize)>,
     /// Extents of the requests that have several, one request after the other.
@@ -30,9 +30,9 @@ type End = std::result::Result<(), TraceError>;
 
 /// The side of the thread that takes the requests.
 pub(crate) struct Ahead<'t> {
-    batches: Receiver<Batch>,
+    batches: Receiver<Chunk>,
     thread: Option<ScopedJoinHandle<'t, End>>,
-    batch: Batch,
+    batch: Chunk,
     /// Requests of the batch that were taken, and extents up to the last one's.
     taken: usize,
     passed: usize,
@@ -56,15 +56,15 @@ pub(crate) fn read_ahead<T>(
         if let Err(back) = lend.send(replay) {
             return take(Err(back.0));
         }
-        let batch = Batch::default();
+        let batch = Chunk::default();
         take(Ok(Ahead { batches, thread: Some(thread), batch, taken: 0, passed: 0, scattered: 0, accepted: 0 }))
     })
 }
 
 /// Reads to the end, or until nothing takes the batches any more.
-fn read(replay: &mut Replay, batches: &SyncSender<Batch>) -> End {
+fn read(replay: &mut Replay, batches: &SyncSender<Chunk>) -> End {
     loop {
-        let mut batch = Batch { records: Vec::with_capacity(BATCH), ..Batch::default() };
+        let mut batch = Chunk { records: Vec::with_capacity(BATCH), ..Chunk::default() };
         let end = batch.fill(replay);
         if batches.send(batch).is_err() {
             return Ok(());
@@ -75,7 +75,7 @@ fn read(replay: &mut Replay, batches: &SyncSender<Batch>) -> End {
     }
 }
 
-impl Batch {
+impl Chunk {
     /// Adds requests until there are enough, or until the trace ends.
     fn fill(&mut self, replay: &mut Replay) -> Option<End> {
         let mut end = None;

@@ -7,13 +7,13 @@ use ssdlab_trace::{Extent, Op, Record, Replay};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::ahead::Ahead;
-use crate::input::generated::Generated;
+use crate::input::generator::Generated;
 use crate::input::requests::Closed;
-use crate::input::source::{Merged, Source};
+use crate::input::source::{Merged, RecordSource};
 use crate::names::clip;
 
 /// The next item of a stream.
-pub(crate) enum Next {
+pub enum Next {
     /// A request to simulate.
     Request(Request, Marks),
     /// A command that is only counted.
@@ -27,7 +27,7 @@ impl Next {
 }
 
 /// Requests on their way to a device.
-pub(crate) struct Feed<'i> {
+pub struct Feed<'i> {
     pub(super) from: Origins<'i>,
     pub(super) nvme: &'i Nvme,
     /// The tenant of the last request, where tenants have names of their own.
@@ -40,7 +40,7 @@ pub(crate) struct Feed<'i> {
     /// Bytes to read, if the position among them is the progress.
     pub(super) size: Option<u64>,
     /// How many requests there will be at most, if known.
-    pub(crate) total: Option<u64>,
+    pub total: Option<u64>,
 }
 
 /// Where they come from.
@@ -57,7 +57,7 @@ impl Feed<'_> {
     /// # Errors
     /// The trace can't be read, or an arrival is beyond the simulator's clock.
     #[inline]
-    pub(crate) fn pull(&mut self) -> Result<Option<Next>> {
+    pub fn pull(&mut self) -> Result<Option<Next>> {
         loop {
             if self.writes == Some(0) {
                 return Ok(None);
@@ -86,7 +86,7 @@ impl Feed<'_> {
     ///
     /// # Errors
     /// As [`Feed::pull`].
-    pub(crate) fn pull_of(&mut self, tenant: u8) -> Result<Option<Next>> {
+    pub fn pull_of(&mut self, tenant: u8) -> Result<Option<Next>> {
         let Origins::Tenants(merged) = &mut self.from else { return Ok(None) };
         if self.only.is_some_and(|only| only != tenant) {
             return Ok(None);
@@ -128,9 +128,9 @@ impl Feed<'_> {
                 let part = &merged.parts[usize::from(self.tenant)];
                 tenant = Some(part.name.as_str());
                 match &part.source {
-                    Source::Trace(own) => replay = Some(own),
-                    Source::Generated(own) => generated = Some(own),
-                    Source::Tenants(_) => {}
+                    RecordSource::Trace(own) => replay = Some(own),
+                    RecordSource::Generated(own) => generated = Some(own),
+                    RecordSource::Tenants(_) => {}
                 }
             }
             // With queues it is not read ahead.
@@ -157,7 +157,7 @@ impl Feed<'_> {
 
     /// The extents of the last request; one or none if its bytes are contiguous.
     #[inline]
-    pub(crate) fn extents(&self) -> &[Extent] {
+    pub fn extents(&self) -> &[Extent] {
         match &self.from {
             Origins::Trace(replay) => replay.extents(),
             Origins::Ahead(ahead) => ahead.extents(),
@@ -167,7 +167,7 @@ impl Feed<'_> {
     }
 
     /// By tenant: how it is a closed loop, if it is one. Empty if none is.
-    pub(crate) fn loops(&self) -> Vec<Option<Closed>> {
+    pub fn loops(&self) -> Vec<Option<Closed>> {
         match &self.from {
             Origins::Tenants(merged) => merged.loops(),
             Origins::Trace(_) | Origins::Ahead(_) | Origins::Generated(_) => Vec::new(),
@@ -175,7 +175,7 @@ impl Feed<'_> {
     }
 
     /// Share of the requests returned so far, if known.
-    pub(crate) fn share(&self) -> Option<f64> {
+    pub fn share(&self) -> Option<f64> {
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         let (accepted, position) = match &self.from {
             Origins::Trace(replay) => (replay.accepted(), replay.reader().progress().0),

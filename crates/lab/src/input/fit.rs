@@ -8,16 +8,16 @@ use ssdlab_trace::workload::Spec;
 use ssdlab_trace::{Fit, Options, Replay, Trace};
 
 use crate::error::{Error, Result};
-use crate::input::generated::Generated;
+use crate::input::generator::Generated;
 use crate::input::requests::{Closed, Provenance, Requests, Target, When};
-use crate::input::source::Source;
+use crate::input::source::RecordSource;
 use crate::input::workloads::refuse;
 use crate::names::{clip, clip_line};
 use crate::text::count;
 
 /// A single source that is fitted to a device.
 pub(super) struct Fitted {
-    pub(super) source: Source,
+    pub(super) source: RecordSource,
     /// How it is a closed loop, if it is one.
     pub(super) closed: Option<Closed>,
     /// The name of the workload, if it is one.
@@ -34,7 +34,7 @@ pub(super) fn recorded(
     options: Options,
     instead_of: Option<String>,
     target: &Target,
-) -> Result<(Source, Vec<String>)> {
+) -> Result<(RecordSource, Vec<String>)> {
     let fit = Fit {
         capacity_bytes: target.capacity_bytes,
         page_bytes: target.page_bytes,
@@ -56,7 +56,7 @@ pub(super) fn recorded(
     };
     let mut about = vec![about];
     about.extend(instead_of.map(|name| format!("the recording itself, in place of the model {}", clip(&name))));
-    Ok((Source::Trace(Box::new(replay)), about))
+    Ok((RecordSource::Trace(Box::new(replay)), about))
 }
 
 /// Builds a workload: its requests, how it is a closed loop if it is one, and its description.
@@ -65,7 +65,7 @@ pub(super) fn workload(
     name: &str,
     spec: &Spec,
     target: &Target,
-) -> Result<(Source, Option<Closed>, Vec<String>)> {
+) -> Result<(RecordSource, Option<Closed>, Vec<String>)> {
     let Target { capacity_bytes, page_bytes, queue_depth, seed, .. } = *target;
     let generator =
         spec.build(capacity_bytes, page_bytes, seed, requests.limit).map_err(|error| refuse(name, &error))?;
@@ -92,5 +92,5 @@ pub(super) fn workload(
         about.push(format!("source: {}", clip_line(&spec.source)));
     }
     let generated = Generated::new(generator, requests.loops, requests.limit, requests.time_scale.unwrap_or_default());
-    Ok((Source::Generated(Box::new(generated)), closed, about))
+    Ok((RecordSource::Generated(Box::new(generated)), closed, about))
 }

@@ -3,7 +3,7 @@
 mod ahead;
 mod feed;
 mod fit;
-mod generated;
+mod generator;
 mod reading;
 mod recordings;
 mod requests;
@@ -25,15 +25,14 @@ use crate::names::{clip, clip_line};
 use crate::text::count;
 use ahead::read_ahead;
 use feed::Origins;
-pub(crate) use feed::{Feed, Next};
+pub use feed::{Feed, Next};
 use fit::{Fitted, recorded, workload};
 pub use reading::Reading;
 use recordings::find_recording;
 pub use recordings::{has_recording, read_recordings};
-use requests::Closed;
-pub use requests::{Origin, Place, Provenance, Requests, Target, Tenant, When};
+pub use requests::{Closed, Origin, Provenance, Region, Requests, Target, Tenant, When};
 pub use rows::{Room, trace_rows, workload_rows};
-use source::{Merged, Part, Source};
+use source::{Merged, Part, RecordSource};
 pub use workloads::{find_workload, parse_workload, read_workload, refuse};
 
 /// Requests that are found but not fitted to a device yet. All checks that need no device have passed.
@@ -144,7 +143,7 @@ fn recording(trace: Trace, requests: &Requests, instead_of: Option<String>) -> R
 
 /// A stream of requests for one device.
 pub struct Input {
-    source: Source,
+    source: RecordSource,
     limit: Option<u64>,
     loops: u32,
     /// How it is a closed loop of the whole device, if it is one.
@@ -256,7 +255,7 @@ impl Opened {
         let think = own.and_then(|own| own.think);
         let closed = depth.map(|depth| Closed { depth, think }).or(own);
         let mut how = Vec::new();
-        let recorded = matches!(source, Source::Trace(_));
+        let recorded = matches!(source, RecordSource::Trace(_));
         if let Some(device) = requests.reading.device.as_ref().filter(|_| recorded) {
             how.push(format!("device {}", clip(device)));
         }
@@ -310,7 +309,7 @@ fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
         parts.push(Part::new(tenant.name, fitted.source, range, fitted.closed, target.flushes));
     }
     Ok(Input {
-        source: Source::Tenants(Box::new(Merged::new(parts, target.flushes))),
+        source: RecordSource::Tenants(Box::new(Merged::new(parts, target.flushes))),
         limit: None,
         loops: 1,
         closed: None,
@@ -333,43 +332,43 @@ impl Input {
     }
 
     /// Ends the requests with the one that makes this number of writes complete.
-    pub(crate) fn set_writes(&mut self, most: u64) {
+    pub fn set_writes(&mut self, most: u64) {
         self.writes = Some(most);
     }
 
     /// Leaves out the requests of all other tenants.
-    pub(crate) fn set_only(&mut self, tenant: u8) {
+    pub fn set_only(&mut self, tenant: u8) {
         self.only = Some(tenant);
     }
 
     /// Names of the tenants that have names of their own, with the parts of the device that they use and their closed loops.
-    pub(crate) fn tenants(&self) -> Vec<(String, Range<u64>, Option<Closed>)> {
+    pub fn tenants(&self) -> Vec<(String, Range<u64>, Option<Closed>)> {
         match &self.source {
-            Source::Tenants(merged) => {
+            RecordSource::Tenants(merged) => {
                 let each = merged.parts.iter().zip(merged.loops());
                 each.map(|(part, closed)| (part.name.clone(), part.range.clone(), closed)).collect()
             }
-            Source::Trace(_) | Source::Generated(_) => Vec::new(),
+            RecordSource::Trace(_) | RecordSource::Generated(_) => Vec::new(),
         }
     }
 
     /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
-    pub(crate) fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
+    pub fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
         let Input { source, limit, loops, ahead, writes, nvme, only, .. } = self;
         let nvme = &*nvme;
         let (limit, writes, only, tenant) = (*limit, *writes, *only, 0);
         match source {
-            Source::Generated(generated) => {
+            RecordSource::Generated(generated) => {
                 let total = generated.progress().1;
                 let from = Origins::Generated(generated);
                 take(&mut Feed { from, nvme, tenant, only, limit, writes, size: None, total })
             }
-            Source::Tenants(merged) => {
+            RecordSource::Tenants(merged) => {
                 let total = merged.parts.iter().map(|part| part.source.total()).sum();
                 let from = Origins::Tenants(merged);
                 take(&mut Feed { from, nvme, tenant, only, limit, writes, size: None, total })
             }
-            Source::Trace(replay) => {
+            RecordSource::Trace(replay) => {
                 let size = replay.reader().progress().1;
                 // Queues need the names of devices, which the reader has.
                 let ahead = *ahead && size.is_some() && !nvme.arbitrates();
@@ -401,7 +400,7 @@ impl Input {
     }
 
     /// Pauses of the closed loop of the whole device.
-    pub(crate) fn think(&self) -> Option<Think> {
+    pub fn think(&self) -> Option<Think> {
         self.closed?.think
     }
 
@@ -423,18 +422,18 @@ impl Input {
     /// Digest of the accepted requests.
     pub fn digest(&self) -> String {
         match &self.source {
-            Source::Trace(replay) => replay.digest(),
-            Source::Generated(generated) => generated.digest(),
-            Source::Tenants(merged) => merged.digest(),
+            RecordSource::Trace(replay) => replay.digest(),
+            RecordSource::Generated(generated) => generated.digest(),
+            RecordSource::Tenants(merged) => merged.digest(),
         }
     }
 
     /// Digest of flushes and of writes with forced unit access, if they are requests.
     pub fn flush_digest(&self, flushes: bool) -> Option<String> {
         match &self.source {
-            Source::Trace(replay) => replay.flush_digest(),
-            Source::Generated(_) => flushes.then(|| Digest::new().hex()),
-            Source::Tenants(merged) => merged.flush_digest(),
+            RecordSource::Trace(replay) => replay.flush_digest(),
+            RecordSource::Generated(_) => flushes.then(|| Digest::new().hex()),
+            RecordSource::Tenants(merged) => merged.flush_digest(),
         }
     }
 

@@ -10,8 +10,8 @@ use ssdlab_sim::units::Bytes;
 use ssdlab_trace::{LbaPolicy, OnBadLine, Scale, Trace};
 
 use crate::error::{Error, Result};
-use crate::import::Imported;
-use crate::import::flows::{self, Flow, Source};
+use crate::foreign::Imported;
+use crate::foreign::flows::{self, Flow, Source};
 use crate::input::reading::Reading;
 use crate::input::workloads::{parse_workload, refuse};
 use crate::names::clip;
@@ -79,7 +79,7 @@ impl Requests {
     /// # Errors
     /// A trace is named and `follow` is missing.
     pub fn imported(imported: &Imported, follow: Option<&Path>) -> Result<Option<Requests>> {
-        match imported.flows() {
+        match &imported.flows[..] {
             [] => Ok(None),
             [flow] => Requests::of_flow(flow, follow, false).map(Some),
             several => {
@@ -95,7 +95,7 @@ impl Requests {
     /// The rule that is broken, with the place that breaks it or the flow that does not fit.
     pub fn check_imported(imported: &Imported) -> Result<()> {
         let config = Settings::imported(imported)?.config;
-        let (page, flows) = (config.geometry.page_size.0, imported.flows().len() as u64);
+        let (page, flows) = (config.geometry.page_size.0, imported.flows.len() as u64);
         // Several flows have equal parts of the addresses.
         let capacity = config.capacity_bytes() / page / flows.max(1) * page;
         for (name, text) in imported.workloads() {
@@ -206,7 +206,7 @@ pub struct Target {
 
 /// Where the addresses of a tenant lie on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum Region {
     /// In a part of its own: the device is divided equally, in the order of the tenants.
     #[default]
     Own,
@@ -224,18 +224,18 @@ pub struct Tenant {
     /// Its requests. They are never those of several tenants.
     pub requests: Requests,
     /// Where its addresses lie.
-    pub place: Place,
+    pub place: Region,
     /// A closed loop: how many requests it keeps outstanding.
     pub depth: Option<u32>,
 }
 
 /// A loop of requests that arrive when others complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Closed {
+pub struct Closed {
     /// The requests that it keeps outstanding.
-    pub(crate) depth: u32,
+    pub depth: u32,
     /// Its pauses.
-    pub(crate) think: Option<Think>,
+    pub think: Option<Think>,
 }
 
 impl Closed {
@@ -280,7 +280,7 @@ impl Tenant {
             _ => None,
         };
         let requests = Requests::of_flow(flow, follow, true)?;
-        Ok(Tenant { name: flow.name.clone(), requests, place: Place::Own, depth })
+        Ok(Tenant { name: flow.name.clone(), requests, place: Region::Own, depth })
     }
 
     /// Reads `NAME=trace:FILE` or `NAME=workload:NAME-or-FILE`, with options such as `,lba=shared,limit=1000`.
@@ -305,7 +305,7 @@ impl Tenant {
             Some(("workload", name)) if name.contains(',') => return Err(unknown(&wrong, name)),
             _ => return Err(wrong("its requests are neither trace:FILE nor workload:NAME".into()).help(form)),
         };
-        let mut tenant = Tenant { name: name.into(), requests: Requests::new(from), place: Place::Own, depth: None };
+        let mut tenant = Tenant { name: name.into(), requests: Requests::new(from), place: Region::Own, depth: None };
         for (i, (key, value)) in options.iter().enumerate() {
             if options[..i].iter().any(|(other, _)| other == key) {
                 return Err(wrong(format!("{key} is given twice")));
@@ -364,10 +364,10 @@ impl Tenant {
             }
         }
         match self.place {
-            Place::Own => {}
-            Place::Shared => options.push(("lba".into(), "shared".into())),
-            Place::Range(from, None) => options.push(("lba".into(), format!("shift:{from}B"))),
-            Place::Range(from, Some(to)) => options.push(("lba".into(), format!("{from}B..{to}B"))),
+            Region::Own => {}
+            Region::Shared => options.push(("lba".into(), "shared".into())),
+            Region::Range(from, None) => options.push(("lba".into(), format!("shift:{from}B"))),
+            Region::Range(from, Some(to)) => options.push(("lba".into(), format!("{from}B..{to}B"))),
         }
         options.extend(self.depth.map(|depth| ("depth".into(), depth.to_string())));
         options.sort_by_key(|(name, _)| OPTIONS.iter().position(|option| option == name));
@@ -396,9 +396,9 @@ impl Tenant {
         let (capacity, page) = (target.capacity_bytes, target.page_bytes);
         let part = |i: usize| (u128::from(capacity / page) * i as u128 / of as u128) as u64 * page;
         let range = match self.place {
-            Place::Own => part(i)..part(i + 1),
-            Place::Shared => 0..capacity,
-            Place::Range(from, to) => from..to.unwrap_or(capacity),
+            Region::Own => part(i)..part(i + 1),
+            Region::Shared => 0..capacity,
+            Region::Range(from, to) => from..to.unwrap_or(capacity),
         };
         let wrong = |what: String| Err(Error::usage(format!("--tenant {}: {what}", clip(&self.name))));
         if range.end > capacity || range.start >= range.end {
@@ -437,17 +437,17 @@ fn unknown(wrong: &dyn Fn(String) -> Error, value: &str) -> Error {
         .help(format!("the options are {}", OPTIONS.join(", ")))
 }
 
-fn place(text: &str) -> std::result::Result<Place, String> {
+fn place(text: &str) -> std::result::Result<Region, String> {
     if text == "shared" {
-        return Ok(Place::Shared);
+        return Ok(Region::Shared);
     }
     if let Some(from) = text.strip_prefix("shift:") {
-        return Ok(Place::Range(from.parse::<Bytes>()?.0, None));
+        return Ok(Region::Range(from.parse::<Bytes>()?.0, None));
     }
     let expected = || "expected shared, shift:8GiB, or a range such as 8GiB..12GiB".to_string();
     let range = ByteRange::try_from(text.to_string()).map_err(|_| expected())?;
     let (from, to) = range.bounds();
-    Ok(Place::Range(from, to))
+    Ok(Region::Range(from, to))
 }
 
 /// Checks the tenants of a run together.

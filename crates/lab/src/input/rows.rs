@@ -6,15 +6,15 @@ use ssdlab_trace::{Op, Reader, Record, Trace};
 use crate::error::{Error, Result};
 use crate::input::reading::Reading;
 use crate::input::workloads::{find_workload, refuse};
-use crate::results::sheet::{Cell, Frame, Kind, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Frame, Place, Sheet};
 
 /// Columns of a request; the last one only where a trace names several devices.
-const COLUMNS: [(&str, Kind); 5] = [
-    ("time_ns", Kind::Number),
-    ("op", Kind::Word),
-    ("offset", Kind::Number),
-    ("bytes", Kind::Number),
-    ("device", Kind::Number),
+const COLUMNS: [(&str, CellKind); 5] = [
+    ("time_ns", CellKind::Number),
+    ("op", CellKind::Word),
+    ("offset", CellKind::Number),
+    ("bytes", CellKind::Number),
+    ("device", CellKind::Number),
 ];
 
 /// The device that a generated workload is fitted to.

@@ -5,74 +5,76 @@ use std::ops::Range;
 use ssdlab_trace::{Digest, Extent, Note, Op, Record, Replay};
 
 use crate::error::Result;
-use crate::input::generated::Generated;
+use crate::input::generator::Generated;
 use crate::input::requests::Closed;
 
 /// Where records come from.
-pub(super) enum Source {
+pub(super) enum RecordSource {
     Trace(Box<Replay>),
     Generated(Box<Generated>),
     Tenants(Box<Merged>),
 }
 
-impl Source {
+impl RecordSource {
     /// The next record of a single source.
     pub(super) fn next(&mut self) -> Result<Option<Record>> {
         match self {
-            Source::Trace(replay) => Ok(replay.next()?),
-            Source::Generated(generated) => generated.next(),
-            Source::Tenants(merged) => Ok(merged.next()?.map(|(_, record)| record)),
+            RecordSource::Trace(replay) => Ok(replay.next()?),
+            RecordSource::Generated(generated) => generated.next(),
+            RecordSource::Tenants(merged) => Ok(merged.next()?.map(|(_, record)| record)),
         }
     }
 
     /// The extents of the last record; one or none if its bytes are contiguous.
     pub(super) fn extents(&self) -> &[Extent] {
         match self {
-            Source::Trace(replay) => replay.extents(),
-            Source::Generated(_) => &[],
-            Source::Tenants(merged) => merged.extents(),
+            RecordSource::Trace(replay) => replay.extents(),
+            RecordSource::Generated(_) => &[],
+            RecordSource::Tenants(merged) => merged.extents(),
         }
     }
 }
 
 /// What is known of a source beside its requests.
-impl Source {
+impl RecordSource {
     /// How many requests there are, if known.
     pub(super) fn total(&self) -> Option<u64> {
         match self {
-            Source::Trace(_) => None,
-            Source::Generated(generated) => generated.progress().1,
-            Source::Tenants(merged) => merged.parts.iter().map(|part| part.source.total()).sum(),
+            RecordSource::Trace(_) => None,
+            RecordSource::Generated(generated) => generated.progress().1,
+            RecordSource::Tenants(merged) => merged.parts.iter().map(|part| part.source.total()).sum(),
         }
     }
 
     pub(super) fn skipped(&self) -> u64 {
         match self {
-            Source::Trace(replay) => {
+            RecordSource::Trace(replay) => {
                 let notes = replay.notes();
                 [Note::OtherOp, Note::NoOp, Note::ChangesData, Note::ZeroSize]
                     .into_iter()
                     .map(|note| notes.count(note))
                     .sum()
             }
-            Source::Generated(_) => 0,
-            Source::Tenants(merged) => merged.parts.iter().map(|part| part.source.skipped()).sum(),
+            RecordSource::Generated(_) => 0,
+            RecordSource::Tenants(merged) => merged.parts.iter().map(|part| part.source.skipped()).sum(),
         }
     }
 
     pub(super) fn span(&self) -> Option<u64> {
         match self {
-            Source::Trace(_) => None,
-            Source::Generated(generated) => generated.span(),
-            Source::Tenants(merged) => merged.parts.iter().filter_map(|part| part.source.span()).max(),
+            RecordSource::Trace(_) => None,
+            RecordSource::Generated(generated) => generated.span(),
+            RecordSource::Tenants(merged) => merged.parts.iter().filter_map(|part| part.source.span()).max(),
         }
     }
 
     pub(super) fn chosen(&self) -> Option<String> {
         match self {
-            Source::Trace(replay) => replay.reader().detection().map(|detection| format!("note: format {detection}")),
-            Source::Generated(_) => None,
-            Source::Tenants(merged) => {
+            RecordSource::Trace(replay) => {
+                replay.reader().detection().map(|detection| format!("note: format {detection}"))
+            }
+            RecordSource::Generated(_) => None,
+            RecordSource::Tenants(merged) => {
                 let each = merged.parts.iter().filter_map(|part| Some((&part.name, part.source.chosen()?)));
                 let lines: Vec<String> = each.map(|(name, chosen)| format!("{chosen} (tenant {name})")).collect();
                 (!lines.is_empty()).then(|| lines.join("\n"))
@@ -82,14 +84,14 @@ impl Source {
 
     pub(super) fn remarks(&self) -> Vec<String> {
         match self {
-            Source::Trace(replay) => {
+            RecordSource::Trace(replay) => {
                 let notes = replay.notes();
                 let warnings = replay.warnings();
                 let warnings = warnings.iter().map(|lint| format!("warning[{}]: {}", lint.name, lint.text));
                 notes.lines().map(|line| format!("note: {line}")).chain(warnings).collect()
             }
-            Source::Generated(_) => Vec::new(),
-            Source::Tenants(merged) => {
+            RecordSource::Generated(_) => Vec::new(),
+            RecordSource::Tenants(merged) => {
                 let of = |part: &Part| {
                     let remarks = part.source.remarks().into_iter();
                     remarks.map(|remark| format!("{remark} (tenant {})", part.name)).collect::<Vec<_>>()
@@ -127,7 +129,7 @@ impl Digests {
 /// A tenant that is fitted to the device.
 pub(super) struct Part {
     pub(super) name: String,
-    pub(super) source: Source,
+    pub(super) source: RecordSource,
     pub(super) range: Range<u64>,
     /// How it is a closed loop, if it is one, and the digests of its requests. They have no order among those of others.
     closed: Option<(Closed, Digests)>,
@@ -138,7 +140,13 @@ pub(super) struct Part {
 
 impl Part {
     /// `closed`: how it is a closed loop, if it is one.
-    pub(super) fn new(name: String, source: Source, range: Range<u64>, closed: Option<Closed>, flushes: bool) -> Part {
+    pub(super) fn new(
+        name: String,
+        source: RecordSource,
+        range: Range<u64>,
+        closed: Option<Closed>,
+        flushes: bool,
+    ) -> Part {
         let closed = closed.map(|closed| (closed, Digests::new(flushes)));
         Part { name, source, range, closed, head: None, ended: false }
     }

@@ -1,27 +1,59 @@
 //! The wear and content of every block at the end of a run, and their distribution.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use ssdlab_sim::device::flash::Flash;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::units::{BlockId, PlaneId};
 
 use crate::error::Result;
-use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::results::sheet::{Cell, CellKind, Frame, Place, Sheet};
 
-const COLUMNS: [(&str, Kind); 6] = [
-    ("plane", Kind::Number),
-    ("block", Kind::Number),
-    ("erases", Kind::Number),
-    ("valid_pages", Kind::Number),
-    ("written_pages", Kind::Number),
-    ("state", Kind::Word),
+const COLUMNS: [(&str, CellKind); 6] = [
+    ("plane", CellKind::Number),
+    ("block", CellKind::Number),
+    ("erases", CellKind::Number),
+    ("valid_pages", CellKind::Number),
+    ("written_pages", CellKind::Number),
+    ("state", CellKind::Word),
 ];
 
-/// Begins a table.
-///
-/// # Errors
-/// As [`Sheet::begin`].
-pub fn create(place: &Place) -> Result<Sheet> {
-    Sheet::begin("--blocks", place, &COLUMNS)
+/// One row per block at the end of the run, and their [`Spread`].
+#[derive(Clone, Debug)]
+pub struct BlockRows(pub Place);
+
+impl BlockRows {
+    /// Its name.
+    pub const NAME: &str = "--blocks";
+}
+
+impl Product for BlockRows {
+    fn name(&self) -> &'static str {
+        BlockRows::NAME
+    }
+
+    fn path(&self) -> Option<Cow<'_, Path>> {
+        self.0.path().map(Cow::Borrowed)
+    }
+
+    fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        Ok(Box::new(Blocks(Sheet::begin(BlockRows::NAME, &self.0, &COLUMNS)?)))
+    }
+}
+
+/// A table of blocks that is begun.
+struct Blocks(Sheet);
+
+impl Recorder for Blocks {
+    fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        let (flash, geometry) = (end.device.flash(), end.device.geometry());
+        fill(&mut self.0, flash, geometry)?;
+        end.give(Spread::of(flash, geometry));
+        end.table(BlockRows::NAME, self.0.finish()?);
+        Ok(())
+    }
 }
 
 /// The state of a block in a word: `erased`, `open` (being filled) or `closed` (full).
@@ -39,20 +71,27 @@ fn blocks(geometry: &Geometry) -> impl Iterator<Item = (PlaneId, u32, BlockId)> 
         .flat_map(|plane| geometry.blocks(plane).enumerate().map(move |(i, b)| (plane, i as u32, BlockId(b as u32))))
 }
 
-/// Writes one row per block, plane by plane.
-///
-/// # Errors
-/// As [`Sheet::row`] and [`Sheet::finish`].
-pub fn write(mut sheet: Sheet, flash: &Flash, geometry: &Geometry) -> Result<Ended> {
+/// One row per block, plane by plane.
+fn fill(sheet: &mut Sheet, flash: &Flash, geometry: &Geometry) -> Result<()> {
     for (plane, index, block) in blocks(geometry) {
         let numbers = [plane.0, index, flash.erases(block), u32::from(flash.valid(block)), flash.written(block)];
         let cells = numbers.map(|n| Cell::Number(n.into()));
         sheet.row(cells.into_iter().chain([Cell::Word(state(flash, block))]))?;
     }
-    sheet.finish()
+    Ok(())
 }
 
-/// The same rows in memory.
+/// The rows of a device in its current state.
+///
+/// # Errors
+/// None that the caller can cause.
+pub fn frame(flash: &Flash, geometry: &Geometry) -> Result<Frame> {
+    let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &COLUMNS)?;
+    fill(&mut sheet, flash, geometry)?;
+    sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
+}
+
+/// The same rows for a figure.
 pub fn table(flash: &Flash, geometry: &Geometry) -> ssdlab_figures::figure::Table {
     use ssdlab_figures::figure::{Cell, Table};
     let row = |(plane, index, block): (PlaneId, u32, BlockId)| {
@@ -66,7 +105,7 @@ pub fn table(flash: &Flash, geometry: &Geometry) -> ssdlab_figures::figure::Tabl
 
 /// Blocks whose figure falls into a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bar {
+pub struct Bin {
     /// The least figure.
     pub from: u32,
     /// The greatest.
@@ -79,9 +118,9 @@ pub struct Bar {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
     /// Closed blocks by valid pages.
-    pub valid: Vec<Bar>,
+    pub valid: Vec<Bin>,
     /// All blocks by erases.
-    pub erases: Vec<Bar>,
+    pub erases: Vec<Bin>,
 }
 
 impl Spread {
@@ -101,13 +140,13 @@ impl Spread {
 const BARS: u32 = 10;
 
 /// Ranges of equal width from the least to the greatest value, and how many values fall into each.
-fn histogram(values: &[u32], least: u32, most: u32) -> Vec<Bar> {
+fn histogram(values: &[u32], least: u32, most: u32) -> Vec<Bin> {
     let width = (most - least + 1).div_ceil(BARS);
     let bar = |n: u32| {
         let from = least + n * width;
-        Bar { from, to: (from + width - 1).min(most), blocks: 0 }
+        Bin { from, to: (from + width - 1).min(most), blocks: 0 }
     };
-    let mut bars: Vec<Bar> = (0..(most - least + 1).div_ceil(width)).map(bar).collect();
+    let mut bars: Vec<Bin> = (0..(most - least + 1).div_ceil(width)).map(bar).collect();
     values.iter().for_each(|value| bars[((value - least) / width) as usize].blocks += 1);
     bars
 }
@@ -118,7 +157,7 @@ mod tests {
 
     #[test]
     fn bars_cover_the_range_and_count_each_value_once() {
-        let bar = |from, to, blocks| Bar { from, to, blocks };
+        let bar = |from, to, blocks| Bin { from, to, blocks };
         assert_eq!(histogram(&[0, 3, 3, 5], 0, 5).iter().map(|bar| bar.blocks).collect::<Vec<_>>(), [1, 0, 0, 2, 0, 1]);
         let wide = histogram(&[7, 9, 30], 7, 30);
         assert_eq!((wide.len(), wide[0], wide[7]), (8, bar(7, 9, 2), bar(28, 30, 1)));

@@ -2,25 +2,31 @@
 //!
 //! A window ends with the request with which the host writes of the run reach its end.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use ssdlab_sim::Sample;
 use ssdlab_sim::units::Nanos;
 
+use crate::drive::Device;
 use crate::error::{Error, Result};
-use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use crate::input::Input;
+use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::results::series::WindowRows;
+use crate::results::sheet::{Cell, CellKind, Place, Sheet};
 
-const COLUMNS: [(&str, Kind); 8] = [
-    ("host_drive_writes", Kind::Decimal),
-    ("requests", Kind::Number),
-    ("host_bytes", Kind::Number),
-    ("flash_programs_host", Kind::Number),
-    ("flash_programs_gc", Kind::Number),
+const COLUMNS: [(&str, CellKind); 8] = [
+    ("host_drive_writes", CellKind::Decimal),
+    ("requests", CellKind::Number),
+    ("host_bytes", CellKind::Number),
+    ("flash_programs_host", CellKind::Number),
+    ("flash_programs_gc", CellKind::Number),
     // Both count GC only.
-    ("flash_copybacks", Kind::Number),
-    ("flash_erases", Kind::Number),
-    ("free_pages", Kind::Number),
+    ("flash_copybacks", CellKind::Number),
+    ("flash_erases", CellKind::Number),
+    ("free_pages", CellKind::Number),
 ];
 
 /// Limit on rows: shorter windows are a mistake.
@@ -64,6 +70,53 @@ impl FromStr for Window {
     }
 }
 
+/// One row per window of host writes.
+#[derive(Clone, Debug)]
+pub struct CountedRows {
+    /// Where they go; without a place they are only given to the caller, as [`Rows`].
+    pub place: Option<Place>,
+    /// The width of a window in millionths of a drive write.
+    pub millionths: u64,
+}
+
+/// What was counted, by window.
+#[derive(Clone, Debug, Default)]
+pub struct Rows(pub Vec<Counted>);
+
+impl Product for CountedRows {
+    fn name(&self) -> &'static str {
+        WindowRows::NAME
+    }
+
+    fn path(&self) -> Option<Cow<'_, Path>> {
+        self.place.as_ref().and_then(Place::path).map(Cow::Borrowed)
+    }
+
+    fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        Ok(Box::new(Recording(Some(Writes::create(self.place.as_ref(), self.millionths)?))))
+    }
+}
+
+/// The table before the run and after it; during the run the device has it.
+struct Recording(Option<Writes>);
+
+impl Recorder for Recording {
+    fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
+        if let Some(writes) = self.0.take() {
+            device.count_writes(writes);
+        }
+        Ok(())
+    }
+
+    fn simulated(&mut self, device: &mut Device) {
+        self.0 = device.take_writes();
+    }
+
+    fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        self.0.map_or(Ok(()), |writes| writes.finish(end))
+    }
+}
+
 /// What a run counted in a window of host writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Counted {
@@ -88,6 +141,8 @@ pub struct Writes {
     rows: Vec<Counted>,
     /// The state when the current window began; none before the run.
     before: Option<Sample>,
+    /// The first error; no row is written after it.
+    fault: Option<Error>,
 }
 
 impl Writes {
@@ -95,10 +150,10 @@ impl Writes {
     ///
     /// # Errors
     /// As [`Sheet::begin`].
-    pub fn create(place: Option<&Place>, millionths: u64) -> Result<Writes> {
-        let sheet = place.map(|place| Sheet::begin("--series", place, &COLUMNS)).transpose()?;
+    fn create(place: Option<&Place>, millionths: u64) -> Result<Writes> {
+        let sheet = place.map(|place| Sheet::begin(WindowRows::NAME, place, &COLUMNS)).transpose()?;
         let (window, rows) = (u128::from(millionths), Vec::new());
-        Ok(Writes { sheet, capacity: 0, window, requests: 0, bytes: 0, end: 0, rows, before: None })
+        Ok(Writes { sheet, capacity: 0, window, requests: 0, bytes: 0, end: 0, rows, before: None, fault: None })
     }
 
     /// The run begins on a device of so many bytes, in this state.
@@ -120,11 +175,14 @@ impl Writes {
         self.bytes >= self.end
     }
 
-    /// Writes the row of the window that ends.
-    ///
-    /// # Errors
-    /// There are too many windows, or as [`Sheet::row`].
-    pub fn row(&mut self, sample: Sample) -> Result<()> {
+    /// Writes the row of the window that ends in this state.
+    pub fn row(&mut self, sample: Sample) {
+        if self.fault.is_none() {
+            self.fault = self.try_row(sample).err();
+        }
+    }
+
+    fn try_row(&mut self, sample: Sample) -> Result<()> {
         if self.rows.len() as u64 == MOST_ROWS {
             return Err(Error::usage(format!("--series: more than {MOST_ROWS} windows")).help("give a longer --window"));
         }
@@ -156,14 +214,17 @@ impl Writes {
         Ok(())
     }
 
-    /// The rows, and the file.
-    ///
-    /// # Errors
-    /// As [`Sheet::finish`].
-    pub fn finish(mut self, sample: Sample) -> Result<(Option<Ended>, Vec<Counted>)> {
+    fn finish(mut self, end: &mut RunEnd<'_>) -> Result<()> {
         if self.requests > 0 {
-            self.row(sample)?;
+            self.row(end.state.clone());
         }
-        Ok((self.sheet.map(Sheet::finish).transpose()?, self.rows))
+        if let Some(fault) = self.fault {
+            return Err(fault);
+        }
+        if let Some(sheet) = self.sheet {
+            end.table(WindowRows::NAME, sheet.finish()?);
+        }
+        end.give(Rows(self.rows));
+        Ok(())
     }
 }

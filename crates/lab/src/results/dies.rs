@@ -2,28 +2,66 @@
 //!
 //! A die here is a unit of exclusion: a chip or a channel if `device.exclusion` says so.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::transaction::Verb;
-use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{LegRecord, Sample};
+use ssdlab_sim::units::{Nanos, PlaneId};
+use ssdlab_sim::{LegRecord, Sample, Watches};
 
+use crate::drive::Device;
 use crate::error::Result;
-use crate::output::Finished;
-use crate::results::sheet::{Cell, Kind, Sheet};
+use crate::input::Input;
+use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::results::sheet::{Cell, CellKind, Sheet};
 
-const COLUMNS: [(&str, Kind); 8] = [
-    ("start_ns", Kind::Number),
-    ("die", Kind::Number),
-    ("host_ns", Kind::Number),
-    ("gc_ns", Kind::Number),
-    ("writeback_ns", Kind::Number),
-    ("reads", Kind::Number),
-    ("programs", Kind::Number),
-    ("erases", Kind::Number),
+const COLUMNS: [(&str, CellKind); 8] = [
+    ("start_ns", CellKind::Number),
+    ("die", CellKind::Number),
+    ("host_ns", CellKind::Number),
+    ("gc_ns", CellKind::Number),
+    ("writeback_ns", CellKind::Number),
+    ("reads", CellKind::Number),
+    ("programs", CellKind::Number),
+    ("erases", CellKind::Number),
 ];
+
+/// One row per window and die, in a file beside that of a series. It observes what [`WindowRows`] samples, so both are in the list.
+///
+/// [`WindowRows`]: crate::results::series::WindowRows
+#[derive(Clone, Debug)]
+pub struct DieRows {
+    /// The file of the series.
+    pub series: PathBuf,
+    /// The length of its windows.
+    pub window: Nanos,
+}
+
+impl DieRows {
+    /// Its name.
+    pub const NAME: &str = "--series-dies";
+}
+
+impl Product for DieRows {
+    fn name(&self) -> &'static str {
+        DieRows::NAME
+    }
+
+    fn path(&self) -> Option<Cow<'_, Path>> {
+        Some(Cow::Owned(beside(&self.series)))
+    }
+
+    fn timed(&self) -> bool {
+        true
+    }
+
+    fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        let sheet = Sheet::create(DieRows::NAME, &beside(&self.series), &COLUMNS)?;
+        Ok(Box::new(Dies { sheet, window: self.window.0, start: None, dies: Vec::new(), die_of: Vec::new() }))
+    }
+}
 
 /// A die in the current window.
 #[derive(Clone, Default)]
@@ -37,7 +75,7 @@ struct Die {
 }
 
 /// A file of rows being written; only the current window is in memory.
-pub struct Dies {
+struct Dies {
     sheet: Sheet,
     window: u64,
     start: Option<Nanos>,
@@ -53,23 +91,8 @@ pub fn beside(series: &Path) -> PathBuf {
 }
 
 impl Dies {
-    /// Begins the file beside that of a series.
-    ///
-    /// # Errors
-    /// As [`Sheet::create`].
-    pub fn create(series: &Path, window: Nanos) -> Result<Dies> {
-        let sheet = Sheet::create("--series-dies", &beside(series), &COLUMNS)?;
-        Ok(Dies { sheet, window: window.0, start: None, dies: Vec::new(), die_of: Vec::new() })
-    }
-
-    /// The device that is watched.
-    pub fn of(&mut self, geometry: &Geometry) {
-        self.dies = vec![Die::default(); geometry.units as usize];
-        self.die_of = (0..geometry.planes).map(|plane| geometry.unit_of(ssdlab_sim::units::PlaneId(plane)).0).collect();
-    }
-
     /// Planes have worked. A copyback is a read and a program.
-    pub fn leg(&mut self, leg: &LegRecord) {
+    fn count(&mut self, leg: &LegRecord) {
         if leg.kind != LegKind::Array {
             return;
         }
@@ -94,11 +117,42 @@ impl Dies {
         }
     }
 
+    fn write(&mut self, sample: &Sample, start: Nanos, end: Nanos) -> Result<()> {
+        for (number, (die, held)) in self.dies.iter_mut().zip(&sample.dies).enumerate() {
+            let now = held.at(end);
+            let spent = [0, 1, 2].map(|i| Cell::Number(now[i] - die.before[i]));
+            let counts = std::mem::take(&mut die.counts).map(Cell::Number);
+            die.before = now;
+            let head = [Cell::Number(start.0), Cell::Number(number as u64)];
+            self.sheet.row(head.into_iter().chain(spent).chain(counts))?;
+        }
+        Ok(())
+    }
+}
+
+impl Recorder for Dies {
+    fn observes(&self) -> Watches {
+        Watches::LEGS | Watches::SAMPLES
+    }
+
+    fn samples_dies(&self) -> bool {
+        true
+    }
+
+    fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
+        let geometry: &Geometry = device.geometry();
+        self.dies = vec![Die::default(); geometry.units as usize];
+        self.die_of = (0..geometry.planes).map(|plane| geometry.unit_of(PlaneId(plane)).0).collect();
+        Ok(())
+    }
+
+    fn leg(&mut self, leg: &LegRecord) -> Result<()> {
+        self.count(leg);
+        Ok(())
+    }
+
     /// The clock moves to or past the end of the window.
-    ///
-    /// # Errors
-    /// As [`Sheet::row`].
-    pub fn sample(&mut self, sample: &Sample) -> Result<()> {
+    fn sample(&mut self, sample: &Sample) -> Result<()> {
         let Some(mut start) = self.start else {
             self.start = Some(sample.at);
             self.dies.iter_mut().zip(&sample.dies).for_each(|(die, held)| die.before = held.at(sample.at));
@@ -113,25 +167,11 @@ impl Dies {
     }
 
     /// Writes the window in which the run ended.
-    ///
-    /// # Errors
-    /// As [`Sheet::finish`].
-    pub fn finish(mut self, sample: &Sample) -> Result<Finished> {
+    fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
         if let Some(start) = self.start {
-            self.write(sample, start, sample.at)?;
+            self.write(end.state, start, end.state.at)?;
         }
-        Ok(self.sheet.finish()?.file())
-    }
-
-    fn write(&mut self, sample: &Sample, start: Nanos, end: Nanos) -> Result<()> {
-        for (number, (die, held)) in self.dies.iter_mut().zip(&sample.dies).enumerate() {
-            let now = held.at(end);
-            let spent = [0, 1, 2].map(|i| Cell::Number(now[i] - die.before[i]));
-            let counts = std::mem::take(&mut die.counts).map(Cell::Number);
-            die.before = now;
-            let head = [Cell::Number(start.0), Cell::Number(number as u64)];
-            self.sheet.row(head.into_iter().chain(spent).chain(counts))?;
-        }
+        end.table(DieRows::NAME, self.sheet.finish()?);
         Ok(())
     }
 }

@@ -1,22 +1,103 @@
 //! One row per bucket of latencies and waits that is not empty, as CSV or Parquet. Buckets are those of the summary's histograms, so
 //! percentiles of the file equal the summary's, and files of parts of a run are merged by adding rows.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
+use crate::drive::Device;
 use crate::error::Result;
-use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use crate::input::Input;
+use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 
 /// Columns before the causes.
-pub const COLUMNS: [(&str, Kind); 7] = [
-    ("measure", Kind::Word),
-    ("op", Kind::Word),
-    ("lower_ns", Kind::Number),
-    ("upper_ns", Kind::Number),
-    ("count", Kind::Number),
-    ("sum_ns", Kind::Maybe),
-    ("largest_ns", Kind::Number),
+pub const COLUMNS: [(&str, CellKind); 7] = [
+    ("measure", CellKind::Word),
+    ("op", CellKind::Word),
+    ("lower_ns", CellKind::Number),
+    ("upper_ns", CellKind::Number),
+    ("count", CellKind::Number),
+    ("sum_ns", CellKind::Maybe),
+    ("largest_ns", CellKind::Number),
 ];
+
+/// One row per bucket of latencies and waits, with sums of causes.
+#[derive(Clone, Debug)]
+pub struct BucketRows(pub Place);
+
+/// Latencies and waits by bucket, with the results of the run.
+#[derive(Clone, Copy, Debug)]
+pub struct Tail;
+
+impl BucketRows {
+    /// Its name.
+    pub const NAME: &str = "--histograms";
+}
+
+impl Product for BucketRows {
+    fn name(&self) -> &'static str {
+        BucketRows::NAME
+    }
+
+    fn path(&self) -> Option<Cow<'_, Path>> {
+        self.0.path().map(Cow::Borrowed)
+    }
+
+    fn timed(&self) -> bool {
+        true
+    }
+
+    fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        Ok(Box::new(Buckets { sheet: create(&self.0, &of.extras)?, extras: of.extras.clone() }))
+    }
+}
+
+impl Product for Tail {
+    fn name(&self) -> &'static str {
+        "tail"
+    }
+
+    fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        Ok(Box::new(Tail))
+    }
+}
+
+/// A table of buckets that is begun.
+struct Buckets {
+    sheet: Sheet,
+    extras: Vec<Extra>,
+}
+
+impl Recorder for Buckets {
+    fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
+        device.collect_histograms();
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        if let Some(own) = end.device.histograms() {
+            end.table(BucketRows::NAME, write(self.sheet, &Histograms::of(own), &self.extras)?);
+        }
+        Ok(())
+    }
+}
+
+impl Recorder for Tail {
+    fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
+        device.collect_histograms();
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        if let Some(own) = end.device.histograms() {
+            end.give(Histograms::of(own));
+        }
+        Ok(())
+    }
+}
 
 /// Latencies and waits of reads and of writes, by bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,9 +124,9 @@ impl Histograms {
 /// As [`Sheet::begin`].
 pub fn create(place: &Place, extras: &[Extra]) -> Result<Sheet> {
     let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
-    let causes = causes.map(|name| (name, Kind::Maybe));
-    let columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).collect();
-    Sheet::begin("--histograms", place, &columns)
+    let causes = causes.map(|name| (name, CellKind::Maybe));
+    let columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).collect();
+    Sheet::begin(BucketRows::NAME, place, &columns)
 }
 
 /// Writes one row per bucket.

@@ -1,6 +1,8 @@
-//! Optional results of a run besides its summary: rows per request, window of time or block, and timelines.
+//! Optional results of a run: its summary, rows per request, window of time or block, timelines, its cost. Each file holds a
+//! [`Product`](crate::product::Product).
 
 pub mod blocks;
+pub mod cost;
 pub mod counted;
 pub mod dies;
 pub mod histograms;
@@ -8,4 +10,5 @@ pub mod perfetto;
 pub mod requests;
 pub mod series;
 pub mod sheet;
+pub mod summary;
 pub mod timeline;

@@ -3,47 +3,85 @@
 //! Windows begin at the first arrival. A request counts in the window in which it completes, warm-up included; a flash
 //! operation in the window in which it begins. Pending requests and free pages are those at the end of the window.
 
+use std::borrow::Cow;
+use std::path::Path;
+
 use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::report::pagc::Terms;
 use ssdlab_sim::report::{Breakdown, Distribution};
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Completed, RequestOp, Sample};
+use ssdlab_sim::{Completed, RequestOp, Sample, Watches};
 
+use crate::drive::Device;
 use crate::error::{Error, Result};
-use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use crate::input::Input;
+use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::results::sheet::{Cell, CellKind, Place, Sheet};
 use crate::text::count;
 
 /// Columns before the causes.
-const COLUMNS: [(&str, Kind); 21] = [
-    ("start_ns", Kind::Number),
-    ("requests", Kind::Number),
-    ("reads", Kind::Number),
-    ("writes", Kind::Number),
-    ("warmup", Kind::Number),
-    ("iops", Kind::Decimal),
-    ("read_mean_ns", Kind::Maybe),
-    ("read_p99_ns", Kind::Maybe),
-    ("write_mean_ns", Kind::Maybe),
-    ("write_p99_ns", Kind::Maybe),
-    ("all_mean_ns", Kind::Maybe),
-    ("all_p99_ns", Kind::Maybe),
-    ("pending", Kind::Number),
-    ("flash_reads_host", Kind::Number),
-    ("flash_reads_gc", Kind::Number),
-    ("flash_programs_host", Kind::Number),
-    ("flash_programs_gc", Kind::Number),
+const COLUMNS: [(&str, CellKind); 21] = [
+    ("start_ns", CellKind::Number),
+    ("requests", CellKind::Number),
+    ("reads", CellKind::Number),
+    ("writes", CellKind::Number),
+    ("warmup", CellKind::Number),
+    ("iops", CellKind::Decimal),
+    ("read_mean_ns", CellKind::Maybe),
+    ("read_p99_ns", CellKind::Maybe),
+    ("write_mean_ns", CellKind::Maybe),
+    ("write_p99_ns", CellKind::Maybe),
+    ("all_mean_ns", CellKind::Maybe),
+    ("all_p99_ns", CellKind::Maybe),
+    ("pending", CellKind::Number),
+    ("flash_reads_host", CellKind::Number),
+    ("flash_reads_gc", CellKind::Number),
+    ("flash_programs_host", CellKind::Number),
+    ("flash_programs_gc", CellKind::Number),
     // Both count GC only.
-    ("flash_copybacks", Kind::Number),
-    ("flash_erases", Kind::Number),
-    ("collections", Kind::Number),
-    ("free_pages", Kind::Number),
+    ("flash_copybacks", CellKind::Number),
+    ("flash_erases", CellKind::Number),
+    ("collections", CellKind::Number),
+    ("free_pages", CellKind::Number),
 ];
 
 /// Limit on rows: shorter windows are a mistake.
 const MOST_ROWS: u64 = 10_000_000;
 
+/// One row per window of simulated time.
+#[derive(Clone, Debug)]
+pub struct WindowRows {
+    /// Where they go.
+    pub place: Place,
+    /// The length of a window.
+    pub window: Nanos,
+}
+
+impl WindowRows {
+    /// Its name.
+    pub const NAME: &str = "--series";
+}
+
+impl Product for WindowRows {
+    fn name(&self) -> &'static str {
+        WindowRows::NAME
+    }
+
+    fn path(&self) -> Option<Cow<'_, Path>> {
+        self.place.path().map(Cow::Borrowed)
+    }
+
+    fn timed(&self) -> bool {
+        true
+    }
+
+    fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        Ok(Box::new(Series::create(&self.place, self.window, &of.extras, of.tenants)?))
+    }
+}
+
 /// A table of rows being written; only the current window is in memory.
-pub struct Series {
+struct Series {
     sheet: Sheet,
     window: u64,
     /// When the current window began; none before the first arrival.
@@ -67,12 +105,12 @@ struct OfTenant {
 }
 
 /// Columns of a tenant, after `tenants.NAME.`.
-const OF_TENANT: [(&str, Kind); 5] = [
-    ("requests", Kind::Number),
-    ("iops", Kind::Decimal),
-    ("bytes", Kind::Number),
-    ("mean_ns", Kind::Maybe),
-    ("p99_ns", Kind::Maybe),
+const OF_TENANT: [(&str, CellKind); 5] = [
+    ("requests", CellKind::Number),
+    ("iops", CellKind::Decimal),
+    ("bytes", CellKind::Number),
+    ("mean_ns", CellKind::Maybe),
+    ("p99_ns", CellKind::Maybe),
 ];
 
 impl Series {
@@ -80,24 +118,24 @@ impl Series {
     ///
     /// # Errors
     /// The window has no length, or as [`Sheet::begin`].
-    pub fn create(place: &Place, window: Nanos, extras: &[Extra], tenants: &[String]) -> Result<Series> {
+    fn create(place: &Place, window: Nanos, extras: &[Extra], tenants: &[String]) -> Result<Series> {
         if window == Nanos::ZERO {
             return Err(Error::usage("--window 0ns: a window must have a length").help("for example --window 100ms"));
         }
         let causes = CAUSES.iter().map(|(_, name)| *name).chain(extras.iter().map(|extra| extra.name()));
-        let causes = causes.map(|name| (name, Kind::Maybe));
+        let causes = causes.map(|name| (name, CellKind::Maybe));
         // Paper B's sums of causes (its Fig. 3).
-        let terms = Terms::default().columns().map(|(name, _)| (name, Kind::Maybe));
+        let terms = Terms::default().columns().map(|(name, _)| (name, CellKind::Maybe));
         // Work of optional features.
         let caches = extras.contains(&Extra::Cache);
-        let work = [("flash_reads_cache", Kind::Number), ("flash_programs_cache", Kind::Number)];
+        let work = [("flash_reads_cache", CellKind::Number), ("flash_programs_cache", CellKind::Number)];
         let work = work.into_iter().filter(|_| caches);
         let of = |name: &String| OF_TENANT.map(|(column, kind)| (format!("tenants.{name}.{column}"), kind));
-        let own: Vec<(String, Kind)> = tenants.iter().flat_map(of).collect();
-        let mut columns: Vec<(&str, Kind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
+        let own: Vec<(String, CellKind)> = tenants.iter().flat_map(of).collect();
+        let mut columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
         columns.extend(own.iter().map(|(name, kind)| (name.as_str(), *kind)));
         Ok(Series {
-            sheet: Sheet::begin("--series", place, &columns)?,
+            sheet: Sheet::begin(WindowRows::NAME, place, &columns)?,
             window: window.0,
             start: None,
             before: None,
@@ -111,14 +149,6 @@ impl Series {
         })
     }
 
-    /// Checks the number of windows against the known length of a run.
-    ///
-    /// # Errors
-    /// It has too many windows.
-    pub fn lasts(&self, span: Nanos) -> Result<()> {
-        self.holds(span.0)
-    }
-
     /// Checks the number of rows for a time since the first arrival.
     fn holds(&self, span: u64) -> Result<()> {
         let rows = span / self.window;
@@ -129,68 +159,6 @@ impl Series {
         let message =
             format!("--series: {} ns / {} ns = {rows}, more than {most} windows", count(span), count(self.window));
         Err(Error::usage(message).help("give a longer --window"))
-    }
-
-    /// When the current window ends; before the first arrival, at any move of the clock.
-    pub fn sample_at(&self) -> Nanos {
-        self.start.map_or(Nanos::ZERO, |start| Nanos(start.0.saturating_add(self.window)))
-    }
-
-    /// A request completed.
-    pub fn completed(&mut self, request: &Completed) {
-        let kind = match request.op {
-            RequestOp::Read => 0,
-            RequestOp::Write => 1,
-            RequestOp::Trim | RequestOp::Flush => return,
-        };
-        let latency = (request.completion - request.arrival).0;
-        self.latencies[kind].record(latency);
-        self.sums[kind] += u128::from(latency);
-        self.counts[kind] += 1;
-        self.warmup += u64::from(!request.measured);
-        if let Some(own) = self.tenants.get_mut(usize::from(request.tenant)) {
-            own.latency.record(latency);
-            own.sum += u128::from(latency);
-            own.bytes += request.bytes;
-        }
-        self.breakdown.add(&request.blame);
-        self.breakdown.1.iter_mut().for_each(|(extra, sum)| *sum += u128::from(request.extras.0[*extra as usize]));
-    }
-
-    /// The clock is about to move to or past the end of the window.
-    ///
-    /// # Errors
-    /// There are too many windows until then: none of them is written.
-    pub fn reaches(&self, to: Nanos) -> Result<()> {
-        let Some(start) = self.start else { return Ok(()) };
-        self.holds(to.0.saturating_sub(start.0).saturating_add(self.rows.saturating_mul(self.window)))
-    }
-
-    /// The state at the end of the window, or, before the first arrival, at the first event.
-    ///
-    /// # Errors
-    /// As [`Sheet::row`].
-    pub fn sample(&mut self, sample: &Sample) -> Result<()> {
-        if self.start.is_none() {
-            self.start = Some(sample.at);
-            self.before = Some(sample.clone());
-            return Ok(());
-        }
-        while sample.at >= self.sample_at() {
-            self.write(sample)?;
-        }
-        Ok(())
-    }
-
-    /// Writes the window in which the run ended.
-    ///
-    /// # Errors
-    /// As [`Sheet::finish`].
-    pub fn finish(mut self, sample: &Sample) -> Result<Ended> {
-        if self.start.is_some() {
-            self.write(sample)?;
-        }
-        self.sheet.finish()
     }
 
     fn write(&mut self, sample: &Sample) -> Result<()> {
@@ -267,6 +235,70 @@ impl Series {
             own.latency.clear();
             (own.sum, own.bytes) = (0, 0);
         }
+        Ok(())
+    }
+}
+
+impl Recorder for Series {
+    fn observes(&self) -> Watches {
+        Watches::COMPLETIONS | Watches::SAMPLES
+    }
+
+    fn prepare(&mut self, _device: &mut Device, input: &Input) -> Result<()> {
+        input.span().map_or(Ok(()), |span| self.holds(span.0))
+    }
+
+    /// When the current window ends; before the first arrival, at any move of the clock.
+    fn sample_at(&self) -> Nanos {
+        self.start.map_or(Nanos::ZERO, |start| Nanos(start.0.saturating_add(self.window)))
+    }
+
+    fn completed(&mut self, request: &Completed) -> Result<()> {
+        let kind = match request.op {
+            RequestOp::Read => 0,
+            RequestOp::Write => 1,
+            RequestOp::Trim | RequestOp::Flush => return Ok(()),
+        };
+        let latency = (request.completion - request.arrival).0;
+        self.latencies[kind].record(latency);
+        self.sums[kind] += u128::from(latency);
+        self.counts[kind] += 1;
+        self.warmup += u64::from(!request.measured);
+        if let Some(own) = self.tenants.get_mut(usize::from(request.tenant)) {
+            own.latency.record(latency);
+            own.sum += u128::from(latency);
+            own.bytes += request.bytes;
+        }
+        self.breakdown.add(&request.blame);
+        self.breakdown.1.iter_mut().for_each(|(extra, sum)| *sum += u128::from(request.extras.0[*extra as usize]));
+        Ok(())
+    }
+
+    /// If there are too many windows until then, none of them is written.
+    fn clock_moves(&mut self, to: Nanos) -> Result<()> {
+        let Some(start) = self.start else { return Ok(()) };
+        self.holds(to.0.saturating_sub(start.0).saturating_add(self.rows.saturating_mul(self.window)))
+    }
+
+    /// The state at the end of the window, or, before the first arrival, at the first event.
+    fn sample(&mut self, sample: &Sample) -> Result<()> {
+        if self.start.is_none() {
+            self.start = Some(sample.at);
+            self.before = Some(sample.clone());
+            return Ok(());
+        }
+        while sample.at >= self.sample_at() {
+            self.write(sample)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the window in which the run ended.
+    fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        if self.start.is_some() {
+            self.write(end.state)?;
+        }
+        end.table(WindowRows::NAME, self.sheet.finish()?);
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use crate::text::{count, size};
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CellKind {
     /// A whole number.
     Number,
     /// A whole number, or nothing.
@@ -120,7 +120,7 @@ impl Most {
 #[derive(Debug)]
 pub struct Frame {
     /// Names and types of the columns.
-    pub columns: Vec<(String, Kind)>,
+    pub columns: Vec<(String, CellKind)>,
     /// Rows, at most [`BATCH`] each.
     pub batches: Vec<Batch>,
     /// By column: its words, if its cells are words.
@@ -159,15 +159,15 @@ pub enum Values {
 pub const BATCH: usize = 1 << 16;
 
 impl Values {
-    fn new(kind: Kind) -> Values {
+    fn new(kind: CellKind) -> Values {
         match kind {
-            Kind::Number => Values::Number(Vec::new()),
-            Kind::Maybe => Values::Maybe(Vec::new(), Vec::new()),
-            Kind::Decimal => Values::Decimal(Vec::new()),
-            Kind::Word => Values::Word(Vec::new()),
-            Kind::Text => Values::Text(Vec::new()),
-            Kind::Real => Values::Real(Vec::new(), Vec::new()),
-            Kind::MaybeText => Values::MaybeText(Vec::new()),
+            CellKind::Number => Values::Number(Vec::new()),
+            CellKind::Maybe => Values::Maybe(Vec::new(), Vec::new()),
+            CellKind::Decimal => Values::Decimal(Vec::new()),
+            CellKind::Word => Values::Word(Vec::new()),
+            CellKind::Text => Values::Text(Vec::new()),
+            CellKind::Real => Values::Real(Vec::new(), Vec::new()),
+            CellKind::MaybeText => Values::MaybeText(Vec::new()),
         }
     }
 
@@ -198,7 +198,7 @@ impl Values {
 }
 
 /// A table in memory that is not complete.
-pub struct Filling {
+pub struct FrameBuilder {
     frame: Frame,
     /// By column of a row: its place in the table, if it is kept.
     kept: Vec<Option<usize>>,
@@ -206,8 +206,13 @@ pub struct Filling {
     rows: u64,
 }
 
-impl Filling {
-    fn new(option: &str, columns: &[(&str, Kind)], wanted: Option<&[String]>, most: Option<Most>) -> Result<Filling> {
+impl FrameBuilder {
+    fn new(
+        option: &str,
+        columns: &[(&str, CellKind)],
+        wanted: Option<&[String]>,
+        most: Option<Most>,
+    ) -> Result<FrameBuilder> {
         let mut kept: Vec<Option<usize>> = vec![None; columns.len()];
         let all: Vec<String>;
         let wanted = match wanted {
@@ -237,7 +242,7 @@ impl Filling {
         if frame.columns.is_empty() {
             return Err(Error::usage(format!("{option}: no columns")).help("name at least one"));
         }
-        Ok(Filling { frame, kept, most, rows: 0 })
+        Ok(FrameBuilder { frame, kept, most, rows: 0 })
     }
 
     fn row<'t>(&mut self, cells: impl Iterator<Item = Cell<'t>>) -> Result<()> {
@@ -282,7 +287,7 @@ impl Ended {
     ///
     /// # Panics
     /// If it is a table in memory.
-    pub(crate) fn file(self) -> Finished {
+    pub fn file(self) -> Finished {
         self.parts().0.expect("the sheet is a file")
     }
 
@@ -332,7 +337,7 @@ pub enum Sheet {
     #[cfg(feature = "parquet")]
     Parquet(Box<parquet_file::Sink>),
     /// Columns in memory.
-    Memory(Box<Filling>),
+    Memory(Box<FrameBuilder>),
 }
 
 impl Sheet {
@@ -340,11 +345,11 @@ impl Sheet {
     ///
     /// # Errors
     /// A file's name has no ending that this build supports, or it can't be written. A column to keep is unknown.
-    pub fn begin(option: &str, place: &Place, columns: &[(&str, Kind)]) -> Result<Sheet> {
+    pub fn begin(option: &str, place: &Place, columns: &[(&str, CellKind)]) -> Result<Sheet> {
         match place {
             Place::File(path) => Sheet::create(option, path, columns),
             Place::Memory { columns: wanted, most } => {
-                Ok(Sheet::Memory(Box::new(Filling::new(option, columns, wanted.as_deref(), *most)?)))
+                Ok(Sheet::Memory(Box::new(FrameBuilder::new(option, columns, wanted.as_deref(), *most)?)))
             }
         }
     }
@@ -353,7 +358,7 @@ impl Sheet {
     ///
     /// # Errors
     /// Its name has no ending that this build supports, or it can't be written.
-    pub fn create(option: &str, path: &Path, columns: &[(&str, Kind)]) -> Result<Sheet> {
+    pub fn create(option: &str, path: &Path, columns: &[(&str, CellKind)]) -> Result<Sheet> {
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("csv") => {
                 let mut output = Output::create(path)?;
@@ -443,7 +448,7 @@ mod parquet_file {
 
     use crate::error::{Error, Kind as ErrorKind, Result};
     use crate::output::{Finished, Output};
-    use crate::results::sheet::{Cell, Kind};
+    use crate::results::sheet::{Cell, CellKind};
 
     /// Rows of a row group; bounds memory.
     const GROUP: usize = 1 << 16;
@@ -466,16 +471,16 @@ mod parquet_file {
     }
 
     impl Sink {
-        pub(super) fn create(path: &Path, columns: &[(&str, Kind)]) -> Result<Sink> {
+        pub(super) fn create(path: &Path, columns: &[(&str, CellKind)]) -> Result<Sink> {
             let output = Output::create(path)?;
-            let field = |(name, kind): &(&str, Kind)| {
+            let field = |(name, kind): &(&str, CellKind)| {
                 let (of, empty) = match kind {
-                    Kind::Number => (PhysicalType::INT64, Repetition::REQUIRED),
-                    Kind::Maybe => (PhysicalType::INT64, Repetition::OPTIONAL),
-                    Kind::Decimal => (PhysicalType::DOUBLE, Repetition::REQUIRED),
-                    Kind::Real => (PhysicalType::DOUBLE, Repetition::OPTIONAL),
-                    Kind::Word | Kind::Text => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED),
-                    Kind::MaybeText => (PhysicalType::BYTE_ARRAY, Repetition::OPTIONAL),
+                    CellKind::Number => (PhysicalType::INT64, Repetition::REQUIRED),
+                    CellKind::Maybe => (PhysicalType::INT64, Repetition::OPTIONAL),
+                    CellKind::Decimal => (PhysicalType::DOUBLE, Repetition::REQUIRED),
+                    CellKind::Real => (PhysicalType::DOUBLE, Repetition::OPTIONAL),
+                    CellKind::Word | CellKind::Text => (PhysicalType::BYTE_ARRAY, Repetition::REQUIRED),
+                    CellKind::MaybeText => (PhysicalType::BYTE_ARRAY, Repetition::OPTIONAL),
                 };
                 let text = of == PhysicalType::BYTE_ARRAY;
                 let field = Type::primitive_type_builder(name, of).with_repetition(empty);
@@ -491,13 +496,13 @@ mod parquet_file {
                 .build();
             let cannot = |error| cannot(path, &error);
             let writer = SerializedFileWriter::new(output, schema, Arc::new(properties)).map_err(cannot)?;
-            let column = |(_, kind): &(&str, Kind)| match kind {
-                Kind::Number => Column::Number(Vec::new()),
-                Kind::Maybe => Column::Maybe(Vec::new(), Vec::new()),
-                Kind::Decimal => Column::Decimal(Vec::new()),
-                Kind::Word | Kind::Text => Column::Word(Vec::new()),
-                Kind::Real => Column::Real(Vec::new(), Vec::new()),
-                Kind::MaybeText => Column::MaybeText(Vec::new(), Vec::new()),
+            let column = |(_, kind): &(&str, CellKind)| match kind {
+                CellKind::Number => Column::Number(Vec::new()),
+                CellKind::Maybe => Column::Maybe(Vec::new(), Vec::new()),
+                CellKind::Decimal => Column::Decimal(Vec::new()),
+                CellKind::Word | CellKind::Text => Column::Word(Vec::new()),
+                CellKind::Real => Column::Real(Vec::new(), Vec::new()),
+                CellKind::MaybeText => Column::MaybeText(Vec::new(), Vec::new()),
             };
             let columns = columns.iter().map(column).collect();
             Ok(Sink { path: path.into(), writer, columns, rows: 0, words: Vec::new() })

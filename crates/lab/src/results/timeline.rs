@@ -1,5 +1,6 @@
 //! The activity of every plane, channel and request over time: as a Perfetto trace, or as records for a small chart.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +11,11 @@ use ssdlab_sim::config::Geometry;
 use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Completed, LegRecord, Request, Resource};
+use ssdlab_sim::{Completed, LegRecord, Request, Resource, Watches};
 
 use crate::error::{Error, Result};
 use crate::output::{Finished, Output};
+use crate::product::{Product, Recorder, RunEnd, Subject};
 use crate::results::perfetto::{
     DebugAnnotation, EXPLICIT, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
@@ -63,8 +65,43 @@ pub enum To {
     Chart,
 }
 
+/// The activity of a run over time, or of a part of it.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// Where it goes.
+    pub to: To,
+    /// The part of simulated time; by default all of it.
+    pub span: Option<Span>,
+}
+
+impl Activity {
+    /// Its name.
+    pub const NAME: &str = "--timeline";
+}
+
+impl Product for Activity {
+    fn name(&self) -> &'static str {
+        Activity::NAME
+    }
+
+    fn path(&self) -> Option<Cow<'_, Path>> {
+        match &self.to {
+            To::File(path) => Some(Cow::Borrowed(path)),
+            To::Chart => None,
+        }
+    }
+
+    fn timed(&self) -> bool {
+        true
+    }
+
+    fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        Ok(Box::new(Timeline::create(&self.to, self.span, &of.config.geometry)?))
+    }
+}
+
 /// A complete timeline.
-pub enum Ended {
+pub enum Drawn {
     /// A file, not visible yet.
     File(Finished),
     /// The records.
@@ -137,8 +174,8 @@ impl Timeline {
     pub fn finish_pair([one, two]: [Timeline; 2]) -> Result<Finished> {
         drop(one);
         match two.finish()? {
-            Ended::File(file) => Ok(file),
-            Ended::Chart(_) => unreachable!("a pair is in a file"),
+            Drawn::File(file) => Ok(file),
+            Drawn::Chart(_) => unreachable!("a pair is in a file"),
         }
     }
 
@@ -219,14 +256,40 @@ impl Timeline {
     ///
     /// # Errors
     /// The file system takes no more.
-    pub fn finish(self) -> Result<Ended> {
+    pub fn finish(self) -> Result<Drawn> {
         match self.form {
             Form::File(file) => {
                 let output = Arc::into_inner(file.output).expect("the only timeline that is left of the file");
-                Ok(Ended::File(output.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?))
+                Ok(Drawn::File(output.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?))
             }
-            Form::Chart(chart) => Ok(Ended::Chart(chart)),
+            Form::Chart(chart) => Ok(Drawn::Chart(chart)),
         }
+    }
+}
+
+impl Recorder for Timeline {
+    fn observes(&self) -> Watches {
+        Watches::ARRIVALS | Watches::COMPLETIONS | Watches::LEGS
+    }
+
+    fn arrived(&mut self, number: u64, request: &Request) -> Result<()> {
+        Timeline::arrived(self, number, request)
+    }
+
+    fn completed(&mut self, request: &Completed) -> Result<()> {
+        Timeline::completed(self, request)
+    }
+
+    fn leg(&mut self, leg: &LegRecord) -> Result<()> {
+        Timeline::leg(self, leg)
+    }
+
+    fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        match Timeline::finish(*self)? {
+            Drawn::File(file) => end.put(Activity::NAME, file),
+            Drawn::Chart(chart) => end.give(chart),
+        }
+        Ok(())
     }
 }
 

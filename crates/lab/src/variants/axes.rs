@@ -85,7 +85,7 @@ impl Axis {
 }
 
 /// The ends of values: at commas outside brackets, braces and quotes, and at the end of the text.
-pub(crate) fn cuts(text: &str) -> Vec<usize> {
+pub fn cuts(text: &str) -> Vec<usize> {
     let (mut depth, mut quote, mut escaped) = (0i32, None, false);
     let mut cuts = Vec::new();
     for (at, c) in text.char_indices() {

@@ -14,7 +14,7 @@ use crate::names::clip;
 use crate::outcome::{self, Outcome};
 use crate::output::{Finished, Output};
 use crate::policies::Policies;
-use crate::results::sheet::{Cell, Ended, Kind, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 use crate::settings::Sources;
 use crate::variants::axes::{self, Axis, Variant};
 use crate::variants::figures::{Figure, METRICS, Metric, judge, judge_shown};
@@ -203,7 +203,7 @@ impl Planned {
     /// As [`Sheet::begin`].
     pub fn sheet(&self, place: &Place) -> Result<Sheet> {
         let columns = columns(&self.axes, self.seeds, &self.tenants);
-        let columns: Vec<(&str, Kind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+        let columns: Vec<(&str, CellKind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
         Sheet::begin("--rows", place, &columns)
     }
 
@@ -297,10 +297,10 @@ const SEVERAL: [&str; 7] =
 
 /// Columns of CSV and Parquet: the variant, then each figure with its ratio, and its spread where there is one. The figures of
 /// tenants follow.
-fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String]) -> Vec<(String, Kind)> {
-    let mut columns = vec![("variant".to_string(), Kind::Number)];
-    columns.extend(axes.iter().map(|axis| (plain(&axis.key), Kind::Text)));
-    columns.extend(["config_digest", "refused"].map(|name| (name.to_string(), Kind::Text)));
+fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String]) -> Vec<(String, CellKind)> {
+    let mut columns = vec![("variant".to_string(), CellKind::Number)];
+    columns.extend(axes.iter().map(|axis| (plain(&axis.key), CellKind::Text)));
+    columns.extend(["config_digest", "refused"].map(|name| (name.to_string(), CellKind::Text)));
     let mut keys: Vec<String> = METRICS.iter().map(|metric| metric.key.to_string()).collect();
     for name in tenants {
         keys.extend(tenants::METRICS.iter().map(|metric| format!("tenants.{name}.{}", metric.key)));
@@ -308,7 +308,7 @@ fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String]) -> Vec<(String, Kind
     for key in keys {
         let several: &[&str] = if seeds.count > 1 { &SEVERAL } else { &[] };
         let endings = ["", "_ratio"].iter().chain(several);
-        columns.extend(endings.map(|ending| (format!("{key}{ending}"), Kind::Real)));
+        columns.extend(endings.map(|ending| (format!("{key}{ending}"), CellKind::Real)));
     }
     columns
 }
@@ -326,7 +326,7 @@ fn several(figure: &Figure) -> [Option<f64>; SEVERAL.len()] {
 
 /// A text or a number of a row.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
+pub enum TableCell {
     /// A whole number.
     Number(u64),
     /// A text.
@@ -335,13 +335,13 @@ pub enum Entry {
     Real(Option<f64>),
 }
 
-impl Entry {
+impl TableCell {
     /// As a cell of a sheet.
     fn cell(&self) -> Cell<'_> {
         match self {
-            Entry::Number(value) => Cell::Number(*value),
-            Entry::Text(text) => Cell::Text(text),
-            Entry::Real(value) => Cell::Real(*value),
+            TableCell::Number(value) => Cell::Number(*value),
+            TableCell::Text(text) => Cell::Text(text),
+            TableCell::Real(value) => Cell::Real(*value),
         }
     }
 }
@@ -353,21 +353,21 @@ impl Comparison {
     }
 
     /// A row's figures, one per column. `number` counts rows from 0.
-    pub fn entries(&self, number: usize) -> Vec<Entry> {
+    pub fn entries(&self, number: usize) -> Vec<TableCell> {
         let row = &self.rows[number];
-        let mut entries = vec![Entry::Number(number as u64 + 1)];
-        entries.extend(row.variant.values.iter().cloned().map(Entry::Text));
-        entries.push(Entry::Text(row.variant.settings.digest()));
-        entries.push(Entry::Text(row.variant.refused.as_ref().map_or(String::new(), ToString::to_string)));
+        let mut entries = vec![TableCell::Number(number as u64 + 1)];
+        entries.extend(row.variant.values.iter().cloned().map(TableCell::Text));
+        entries.push(TableCell::Text(row.variant.settings.digest()));
+        entries.push(TableCell::Text(row.variant.refused.as_ref().map_or(String::new(), ToString::to_string)));
         let of_tenant = |name: &String| {
             let tenant = row.tenants.iter().find(|tenant| tenant.name == *name);
             (0..tenants::METRICS.len()).map(move |m| tenant.and_then(|tenant| tenant.figures[m].as_ref()))
         };
         for figure in row.figures.iter().map(Option::as_ref).chain(self.tenants.iter().flat_map(of_tenant)) {
-            entries.push(Entry::Real(figure.map(|f| f.mean)));
-            entries.push(Entry::Real(figure.and_then(|f| f.ratio)));
+            entries.push(TableCell::Real(figure.map(|f| f.mean)));
+            entries.push(TableCell::Real(figure.and_then(|f| f.ratio)));
             if self.seeds.count > 1 {
-                entries.extend(figure.map_or([None; SEVERAL.len()], several).map(Entry::Real));
+                entries.extend(figure.map_or([None; SEVERAL.len()], several).map(TableCell::Real));
             }
         }
         entries
@@ -379,7 +379,7 @@ impl Comparison {
     /// As [`Sheet::row`] and [`Sheet::finish`].
     pub fn write(&self, mut sheet: Sheet) -> Result<Ended> {
         for number in 0..self.rows.len() {
-            sheet.row(self.entries(number).iter().map(Entry::cell))?;
+            sheet.row(self.entries(number).iter().map(TableCell::cell))?;
         }
         sheet.finish()
     }

@@ -105,7 +105,7 @@ pub fn column_of(name: &str) -> String {
 /// How a variant differs from the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum Effect {
     /// Not at all.
     Same,
     /// No difference is shown: the confidence interval of the ratio includes 1. Files of versions before 0.1.3 say `noise`.
@@ -187,9 +187,9 @@ impl Figure {
     }
 
     /// How it differs from the baseline. With one seed there is no interval, so every difference counts.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Effect {
         if self.difference == 0.0 && self.half_width.is_none_or(|half| half == 0.0) {
-            return Verdict::Same;
+            return Effect::Same;
         }
         let shown = match (self.interval, self.half_width) {
             (Some((low, high)), _) => low > 1.0 || high < 1.0,
@@ -198,9 +198,9 @@ impl Figure {
         };
         let less = self.ratio.map_or(self.difference < 0.0, |ratio| ratio < 1.0);
         match (shown, less) {
-            (false, _) => Verdict::NotShown,
-            (true, true) => Verdict::Lower,
-            (true, false) => Verdict::Higher,
+            (false, _) => Effect::NotShown,
+            (true, true) => Effect::Lower,
+            (true, false) => Effect::Higher,
         }
     }
 
@@ -252,14 +252,14 @@ pub fn of_json(compare: &Value) -> Vec<Vec<Option<Figure>>> {
 
 /// The variants with the best mean of a measure, by their places: the least mean, or the largest of a rate. None where all are
 /// equal, or where no difference of the best one from the first is shown.
-pub fn best(unit: Unit, figures: &[Option<(f64, Verdict)>]) -> Vec<usize> {
+pub fn best(unit: Unit, figures: &[Option<(f64, Effect)>]) -> Vec<usize> {
     let more = matches!(unit, Unit::Rate | Unit::Megabytes);
     let means = figures.iter().flatten().map(|(mean, _)| *mean);
     let Some(best) = means.reduce(|a, b| if more { a.max(b) } else { a.min(b) }) else { return Vec::new() };
     let found = figures.iter().enumerate().filter_map(|(i, figure)| Some((i, (*figure)?)));
-    let found: Vec<(usize, Verdict)> =
+    let found: Vec<(usize, Effect)> =
         found.filter(|(_, (mean, _))| *mean == best).map(|(i, (_, of))| (i, of)).collect();
-    let differs = |(i, of): &(usize, Verdict)| *i == 0 || !matches!(of, Verdict::NotShown | Verdict::Same);
+    let differs = |(i, of): &(usize, Effect)| *i == 0 || !matches!(of, Effect::NotShown | Effect::Same);
     let some = found.len() < figures.iter().flatten().count() && found.iter().all(differs);
     if some { found.into_iter().map(|(i, _)| i).collect() } else { Vec::new() }
 }
@@ -275,24 +275,24 @@ mod tests {
         let figure = Figure::new(vec![0.2, 0.4, 1.26], &base);
         let (low, high) = figure.interval.unwrap();
         assert!(0.0 < low && low < 0.02 && 0.02 < high && high < 0.025, "{low} to {high}");
-        assert_eq!(figure.verdict(), Verdict::Lower);
+        assert_eq!(figure.verdict(), Effect::Lower);
         // The differences alone show nothing: -29.4 +- 65.
         assert!(figure.difference.abs() < figure.half_width.unwrap());
         // A third seed that goes the other way: the interval includes 1.
         let figure = Figure::new(vec![9.0, 18.0, 70.0], &base);
         let (low, high) = figure.interval.unwrap();
-        assert!(low < 1.0 && 1.0 < high && figure.verdict() == Verdict::NotShown);
+        assert!(low < 1.0 && 1.0 < high && figure.verdict() == Effect::NotShown);
         // No seed waits any more: the ratio of the means is 0, exactly, and the differences are tested.
         let figure = Figure::new(vec![0.0; 3], &[10.0, 11.0, 12.0]);
-        assert_eq!((figure.ratio, figure.interval, figure.verdict()), (Some(0.0), None, Verdict::Lower));
+        assert_eq!((figure.ratio, figure.interval, figure.verdict()), (Some(0.0), None, Effect::Lower));
         // t = 11 / (1 / sqrt 3) of two degrees: 1 - t / sqrt(2 + t^2).
         let t = 11.0 * 3f64.sqrt();
         assert!((figure.chance.unwrap() - (1.0 - t / (2.0 + t * t).sqrt())).abs() < 1e-12);
         let figure = Figure::new(vec![0.0, 0.0, 5.0], &[0.0; 3]);
-        assert_eq!((figure.ratio, figure.verdict()), (None, Verdict::NotShown), "nothing to divide by");
+        assert_eq!((figure.ratio, figure.verdict()), (None, Effect::NotShown), "nothing to divide by");
         let figure = Figure::new(vec![2.0], &[4.0]);
-        assert_eq!((figure.ratio, figure.interval, figure.verdict()), (Some(0.5), None, Verdict::Lower));
-        assert_eq!(Figure::new(vec![3.0; 2], &[3.0; 2]).verdict(), Verdict::Same);
+        assert_eq!((figure.ratio, figure.interval, figure.verdict()), (Some(0.5), None, Effect::Lower));
+        assert_eq!(Figure::new(vec![3.0; 2], &[3.0; 2]).verdict(), Effect::Same);
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
             figures[variant][place].clone()
         };
         let half = of(1, "read_mean_ns").unwrap();
-        assert_eq!((half.ratio, half.interval, half.verdict()), (Some(0.5), Some((0.5, 0.5)), Verdict::Lower));
+        assert_eq!((half.ratio, half.interval, half.verdict()), (Some(0.5), Some((0.5, 0.5)), Effect::Lower));
         assert!(half.stands() && half.discovery == Some(0.0), "the least of two chances, 0 and 1");
         assert_eq!(of(1, "erases").unwrap().discovery, Some(1.0));
         assert_eq!(of(1, "read_max_ns").unwrap().discovery, None, "tables do not show it");
@@ -319,14 +319,14 @@ mod tests {
 
     #[test]
     fn the_best_mean_is_marked_where_it_differs() {
-        let of = |mean: f64, verdict: Verdict| Some((mean, verdict));
-        let first = of(10.0, Verdict::Same);
-        let (less, more) = (of(8.0, Verdict::Lower), of(12.0, Verdict::Higher));
+        let of = |mean: f64, verdict: Effect| Some((mean, verdict));
+        let first = of(10.0, Effect::Same);
+        let (less, more) = (of(8.0, Effect::Lower), of(12.0, Effect::Higher));
         assert_eq!(best(Unit::Time, &[first, less, None, more, less]), [1, 4], "equal ones are all marked");
         assert_eq!(best(Unit::Rate, &[first, less, None, more]), [3]);
         assert_eq!(best(Unit::Time, &[first, more]), [0]);
-        assert_eq!(best(Unit::Time, &[first, of(9.9, Verdict::NotShown), more]), [0usize; 0], "no difference is shown");
-        assert_eq!(best(Unit::Time, &[first, of(10.0, Verdict::Same)]), [0usize; 0], "all are equal");
+        assert_eq!(best(Unit::Time, &[first, of(9.9, Effect::NotShown), more]), [0usize; 0], "no difference is shown");
+        assert_eq!(best(Unit::Time, &[first, of(10.0, Effect::Same)]), [0usize; 0], "all are equal");
         assert_eq!(best(Unit::Time, &[None, None]), [0usize; 0]);
     }
 }

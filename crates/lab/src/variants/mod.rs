@@ -6,4 +6,4 @@ pub mod figures;
 pub mod points;
 pub mod student;
 pub mod tenants;
-pub mod told;
+pub mod text;

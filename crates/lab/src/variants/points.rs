@@ -313,6 +313,6 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
     }
     device.prepare(&input)?;
     let named = |error: Error| error.note(format!("in {}", point.name));
-    let (_, input) = replay(&mut device, input, None, &mut OnBoard(board, i)).map_err(named)?;
+    let (_, input) = replay(&mut device, input, &mut (), &mut OnBoard(board, i)).map_err(named)?;
     Ok(Outcome::new(&device, &input, &point.config, point.seed))
 }

@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 use crate::variants::figures::{Figure, Unit};
 
 /// A figure of a tenant.
-pub struct Metric {
+pub struct TenantMetric {
     /// Its name in JSON.
     pub key: &'static str,
     /// Its heading in printed tables; empty: only files have it.
@@ -23,14 +23,14 @@ fn whole(value: Option<u64>) -> Option<f64> {
 
 /// All of them, in the order of tables.
 #[rustfmt::skip]
-pub const METRICS: [Metric; 7] = [
-    Metric { key: "read_mean_ns", head: "read mean", unit: Unit::Time, of: |t| t.latency_ns.read.mean },
-    Metric { key: "write_mean_ns", head: "write mean", unit: Unit::Time, of: |t| t.latency_ns.write.mean },
-    Metric { key: "all_mean_ns", head: "mean", unit: Unit::Time, of: |t| t.latency_ns.all.mean },
-    Metric { key: "all_p99_ns", head: "p99", unit: Unit::Time, of: |t| whole(t.latency_ns.all.p99) },
-    Metric { key: "iops", head: "IOPS", unit: Unit::Rate, of: |t| t.iops },
-    Metric { key: "write_amplification", head: "", unit: Unit::Factor, of: |t| t.write_amplification },
-    Metric { key: "write_amplification_bytes", head: "write amplification", unit: Unit::Factor, of: |t| t.write_amplification_bytes },
+pub const METRICS: [TenantMetric; 7] = [
+    TenantMetric { key: "read_mean_ns", head: "read mean", unit: Unit::Time, of: |t| t.latency_ns.read.mean },
+    TenantMetric { key: "write_mean_ns", head: "write mean", unit: Unit::Time, of: |t| t.latency_ns.write.mean },
+    TenantMetric { key: "all_mean_ns", head: "mean", unit: Unit::Time, of: |t| t.latency_ns.all.mean },
+    TenantMetric { key: "all_p99_ns", head: "p99", unit: Unit::Time, of: |t| whole(t.latency_ns.all.p99) },
+    TenantMetric { key: "iops", head: "IOPS", unit: Unit::Rate, of: |t| t.iops },
+    TenantMetric { key: "write_amplification", head: "", unit: Unit::Factor, of: |t| t.write_amplification },
+    TenantMetric { key: "write_amplification_bytes", head: "write amplification", unit: Unit::Factor, of: |t| t.write_amplification_bytes },
 ];
 
 /// A tenant of a variant.
@@ -44,7 +44,7 @@ pub struct Of {
 
 impl Of {
     /// The figures that tables show, with their metrics.
-    pub fn shown(&self) -> impl Iterator<Item = (&Metric, Option<&Figure>)> {
+    pub fn shown(&self) -> impl Iterator<Item = (&TenantMetric, Option<&Figure>)> {
         METRICS.iter().zip(&self.figures).filter(|(of, _)| !of.head.is_empty()).map(|(of, own)| (of, own.as_ref()))
     }
 
@@ -54,7 +54,7 @@ impl Of {
     }
 }
 
-fn values(outcomes: &[Outcome], name: &str, metric: &Metric) -> Option<Vec<f64>> {
+fn values(outcomes: &[Outcome], name: &str, metric: &TenantMetric) -> Option<Vec<f64>> {
     let of = |outcome: &Outcome| {
         let (_, tenant) = outcome.summary.tenants.as_ref()?.0.iter().find(|(own, _)| own == name)?;
         (metric.of)(tenant)
@@ -68,7 +68,7 @@ pub fn of(outcomes: &[Outcome], base: Option<&[Outcome]>) -> Vec<Of> {
     let tenants = outcomes.first().and_then(|outcome| outcome.summary.tenants.as_ref());
     let names = tenants.into_iter().flat_map(|tenants| &tenants.0).map(|(name, _)| name.clone());
     let one = |name: String| {
-        let figure = |metric: &Metric| {
+        let figure = |metric: &TenantMetric| {
             let own = values(outcomes, &name, metric)?;
             Some(match base {
                 None => Figure::first(own),

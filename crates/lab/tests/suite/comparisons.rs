@@ -9,7 +9,7 @@ use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::variants::axes::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Doubt, Planned, Seeds, can_be_read_again};
-use ssdlab_lab::variants::figures::{Figure, METRICS, Metric, Verdict, judge_shown};
+use ssdlab_lab::variants::figures::{Effect, Figure, METRICS, Metric, judge_shown};
 use ssdlab_lab::variants::points::{Board, Plan};
 use ssdlab_sim::Check;
 
@@ -63,7 +63,7 @@ fn a_variant_is_its_own_run_and_a_refused_one_says_why() {
     }
     let erases = METRICS.iter().position(|metric| metric.key == "erases").unwrap();
     let (base, other) = (done.rows[0].figures[erases].as_ref().unwrap(), fifo.figures[erases].as_ref().unwrap());
-    assert_eq!((base.verdict(), base.ratio), (Verdict::Same, Some(1.0)));
+    assert_eq!((base.verdict(), base.ratio), (Effect::Same, Some(1.0)));
     assert_eq!(other.values, fifo.outcomes.iter().map(|o| o.summary.flash.erases as f64).collect::<Vec<_>>());
     assert_eq!(done.columns().len(), done.entries(0).len());
 

@@ -2,7 +2,7 @@
 
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::perf::Moment;
-use ssdlab_lab::results::counted::Window;
+use ssdlab_lab::results::counted::{CountedRows, Rows, Window};
 use ssdlab_lab::run::{How, Outputs, Run, RunOutcome};
 use ssdlab_lab::settings::Settings;
 use ssdlab_sim::units::Nanos;
@@ -23,10 +23,10 @@ fn rows_by_host_writes_add_up_to_the_run() {
     let workload = "requests = 5000\nread = 0.3\nsize = [[\"4KiB\", 3], [\"16KiB\", 1]]\narrivals = \"closed\"\n";
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("series.csv");
-    let outputs = Outputs { counted: Some((Some(path.clone().into()), 100_000)), ..Outputs::default() };
+    let outputs = Outputs::default().with(CountedRows { place: Some(path.clone().into()), millionths: 100_000 });
     let mut done = run(workload, &outputs);
     done.publish().unwrap();
-    let (rows, summary) = (&done.counted, &done.outcome.summary);
+    let (Rows(rows), summary) = (done.value().unwrap(), &done.outcome.summary);
     let capacity = done.outcome.capacity_bytes;
     let window = (capacity / 10) as i64;
     for (i, row) in rows.iter().enumerate().take(rows.len() - 1) {

@@ -2,14 +2,14 @@
 
 use proptest::prelude::*;
 use ssdlab_lab::error::Class;
-use ssdlab_lab::live::{Address, Ask, Device, Op, Place};
+use ssdlab_lab::live::{Address, Ask, LiveDevice, Op, PagePlace};
 use ssdlab_lab::outcome::json;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config};
 
-fn device(toml: &str) -> Device {
+fn device(toml: &str) -> LiveDevice {
     let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}"));
-    Device::new(&config, 1, Check::Full).unwrap_or_else(|error| panic!("{error}"))
+    LiveDevice::new(&config, 1, Check::Full).unwrap_or_else(|error| panic!("{error}"))
 }
 
 const SMALL: &str = "geometry = { channels = 2, chips_per_channel = 1, blocks_per_plane = 16, pages_per_block = 8 }
@@ -26,13 +26,13 @@ fn time_advances_to_what_was_asked_and_nothing_happens_at_it() {
     assert_eq!((device.next_event(), device.pending()), (at(0), 1));
     assert_eq!(device.advance(Nanos(605_120)).unwrap(), 0);
     assert_eq!((device.now(), device.next_event(), device.pending()), (Nanos(605_120), at(605_120), 1));
-    assert_eq!(device.lookup(0).unwrap(), Place::Memory);
+    assert_eq!(device.lookup(0).unwrap(), PagePlace::Memory);
     assert_eq!(device.advance(Nanos(605_121)).unwrap(), 1);
     assert_eq!((device.now(), device.next_event(), device.pending()), (Nanos(605_121), None, 0));
     let first = Address { channel: 0, chip: 0, die: 0, plane: 0, block: 0, page: 0 };
-    assert_eq!(device.lookup(0).unwrap(), Place::Flash(first));
-    assert_eq!(device.lookup(4095).unwrap(), Place::Flash(first));
-    assert_eq!(device.lookup(4096).unwrap(), Place::Nowhere);
+    assert_eq!(device.lookup(0).unwrap(), PagePlace::Flash(first));
+    assert_eq!(device.lookup(4095).unwrap(), PagePlace::Flash(first));
+    assert_eq!(device.lookup(4096).unwrap(), PagePlace::Nowhere);
     // A request that arrives now is served in the next call.
     device.submit(Op::Read, 0, 4096, None).unwrap();
     assert_eq!(device.run().unwrap(), 1);
@@ -57,7 +57,7 @@ fn a_flush_is_counted_and_has_no_number() {
 fn what_cannot_be_submitted_is_refused_with_both_numbers_and_changes_nothing() {
     let mut device = device("");
     device.advance(Nanos(500)).unwrap();
-    let told = |device: &mut Device, op, offset, bytes, at| {
+    let told = |device: &mut LiveDevice, op, offset, bytes, at| {
         let error = device.submit(op, offset, bytes, at).unwrap_err();
         assert_eq!(error.class(), Class::Usage);
         error.message
@@ -93,10 +93,10 @@ fn power_is_cut_now_and_a_device_without_every_page_refuses() {
     cut.submit(Op::Write, 0, 4096, at(0)).unwrap();
     cut.advance(Nanos(300_000)).unwrap();
     cut.power_cut().unwrap();
-    assert_eq!((cut.pending(), cut.lookup(0).unwrap()), (0, Place::Nowhere));
+    assert_eq!((cut.pending(), cut.lookup(0).unwrap()), (0, PagePlace::Nowhere));
     let cuts = cut.summary().unwrap();
     assert_eq!(cuts.power_cuts[0].at, Nanos(300_000));
-    let mut sampled = Device::new(&Config::default(), 1, Check::Sampled).unwrap();
+    let mut sampled = LiveDevice::new(&Config::default(), 1, Check::Sampled).unwrap();
     assert!(sampled.power_cut().unwrap_err().help[0].contains("full"));
 }
 
@@ -175,7 +175,7 @@ proptest! {
     }
 }
 
-fn changed(device: &Device, toml: &str) -> ssdlab_lab::error::Result<Device> {
+fn changed(device: &LiveDevice, toml: &str) -> ssdlab_lab::error::Result<LiveDevice> {
     let old = device.config();
     let both = format!("{SMALL}\nprecondition.mode = \"random\"\n{toml}");
     assert_eq!(old.geometry.channels, 2);
@@ -183,14 +183,14 @@ fn changed(device: &Device, toml: &str) -> ssdlab_lab::error::Result<Device> {
 }
 
 /// 200 writes at random, one each 400 us: GC runs.
-fn busy() -> Device {
+fn busy() -> LiveDevice {
     let mut device = device(&format!("{SMALL}\nprecondition.mode = \"random\""));
     write_more(&mut device, 0..200);
     device.advance(Nanos(40_000_000)).unwrap();
     device
 }
 
-fn write_more(device: &mut Device, range: std::ops::Range<u64>) {
+fn write_more(device: &mut LiveDevice, range: std::ops::Range<u64>) {
     let asks: Vec<Ask> =
         range.map(|i| Ask { op: Op::Write, offset: i * 7919 % 100 * 4096, bytes: 4096, at: at(i * 400_000) }).collect();
     device.submit_many(&asks).unwrap();
@@ -209,9 +209,9 @@ fn a_fork_without_changes_has_the_same_future_and_with_changes_another_one() {
         device.run().unwrap();
         assert_eq!(device.poll().len(), 400);
     }
-    let of = |device: &Device| device.summary().unwrap();
+    let of = |device: &LiveDevice| device.summary().unwrap();
     assert_eq!(json(&of(&same)), json(&of(&device)));
-    let mean = |device: &Device| of(device).latency_ns.write.mean.unwrap();
+    let mean = |device: &LiveDevice| of(device).latency_ns.write.mean.unwrap();
     assert!(mean(&free) < mean(&device) && mean(&slow) > mean(&device) && mean(&deep) >= mean(&device));
     assert_eq!(of(&fifo).config.schemes.victim.name(), "fifo");
     assert_ne!(of(&fifo).gc.moved_pages, of(&device).gc.moved_pages);

@@ -1,69 +1,16 @@
 //! The contract with front ends: typed errors, files that appear whole or not at all, runs that can be stopped, comparisons.
 //! The tests of the command line compare the results themselves, byte by byte.
 
+mod common;
 mod comparisons;
 mod counted;
 mod decisions;
-mod explain;
-mod fillings;
-mod import;
-mod import_keys;
 mod layers;
 mod live;
 mod memory;
 mod outside;
 mod refusals;
-mod reports;
 mod runs;
-mod scale;
-mod stores;
-mod studies;
-mod sweeps;
 mod tenants;
-mod whatif;
 
-use std::path::{Path, PathBuf};
-
-use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::perf::Moment;
-use ssdlab_lab::run::{How, Run};
-use ssdlab_lab::settings::{Settings, Sources};
-
-/// Cases of a property test: some, or as many as a campaign wants.
-fn cases(usual: u32) -> u32 {
-    std::env::var("SSDLAB_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
-}
-
-/// 8 MiB in four planes, all of it written: GC starts at once.
-const TINY: [&str; 8] = [
-    "geometry.channels=2",
-    "geometry.chips_per_channel=2",
-    "geometry.dies_per_chip=1",
-    "geometry.planes_per_die=1",
-    "geometry.blocks_per_plane=16",
-    "geometry.pages_per_block=32",
-    "device.over_provisioning=0.4",
-    "precondition.mode=sequential",
-];
-
-fn tiny(more: &[&str]) -> Sources {
-    let sets = TINY.iter().chain(more).map(ToString::to_string).collect();
-    Sources { sets, ..Sources::default() }
-}
-
-fn writes(limit: u64) -> Requests {
-    let origin = Origin::Workload { name: "random-write".into(), recordings: None };
-    Requests { limit: Some(limit), ..Requests::new(origin) }
-}
-
-fn run(sources: &Sources, how: How) -> Run {
-    Run::new(Settings::load(sources).unwrap(), how, Moment::now()).unwrap()
-}
-
-/// Names of the files in a directory, hidden ones included.
-fn names(directory: &Path) -> Vec<PathBuf> {
-    let mut names: Vec<PathBuf> =
-        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into()).collect();
-    names.sort();
-    names
-}
+use common::{names, run, tiny, writes};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ssdlab_lab::error::Kind;
 use ssdlab_lab::input::{Origin, Reading, Requests, Room, trace_rows, workload_rows};
+use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::sheet::{BATCH, Frame, Most, Place, Values};
 use ssdlab_lab::run::{How, Outputs, Progress, RunOutcome, arguments};
 use ssdlab_lab::settings::{Change, Document, Settings, Sources, argument};
@@ -78,12 +79,13 @@ fn numbers<'f>(frame: &'f Frame, name: &str) -> Vec<&'f u64> {
 fn rows_in_memory_are_those_of_the_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rows.csv");
-    kept(&writes(3000), &Outputs { requests: Some(path.clone().into()), ..Outputs::default() }).publish().unwrap();
+    kept(&writes(3000), &Outputs::default().with(RequestRows(path.clone().into()))).publish().unwrap();
     let text = std::fs::read_to_string(path).unwrap();
     let latency: Vec<u64> = text.lines().skip(1).map(|line| line.split(',').nth(7).unwrap().parse().unwrap()).collect();
     let columns = Some(vec!["latency_ns".to_string(), "op".to_string()]);
     let place = Place::Memory { columns, most: None };
-    let rows = kept(&writes(3000), &Outputs { requests: Some(place), ..Outputs::default() }).requests.unwrap();
+    let mut done = kept(&writes(3000), &Outputs::default().with(RequestRows(place)));
+    let rows = done.take_frame(RequestRows::NAME).unwrap();
     assert_eq!(numbers(&rows, "latency_ns"), latency.iter().collect::<Vec<_>>());
     assert_eq!((rows.columns.len(), &rows.words[1][..]), (2, &["write".to_string()][..]));
 }
@@ -94,9 +96,10 @@ fn more_rows_than_memory_are_refused_with_the_arithmetic() {
         columns: Some(vec!["latency_ns".into()]),
         most: Some(Most { rows_bytes, other_bytes: 1 << 20 }),
     };
-    let outputs = |bytes: u64| Outputs { requests: Some(place(bytes)), ..Outputs::default() };
+    let outputs = |bytes: u64| Outputs::default().with(RequestRows(place(bytes)));
     let ready = || run(&tiny(&[]), How::default()).open(&writes(1000)).unwrap();
-    assert_eq!(ready().simulate(&outputs(8000), &mut ()).unwrap().requests.unwrap().batches[0].rows, 1000);
+    let mut done = ready().simulate(&outputs(8000), &mut ()).unwrap();
+    assert_eq!(done.take_frame(RequestRows::NAME).unwrap().batches[0].rows, 1000);
     let error = ready().simulate(&outputs(7999), &mut ()).err().unwrap();
     assert!(matches!(error.kind, Kind::Memory { needed, .. } if needed == 8000 + (1 << 20)), "{error:?}");
     assert!(error.message.starts_with("1,000 rows of 1 columns of 8 bytes, 8 bytes a row"), "{error}");

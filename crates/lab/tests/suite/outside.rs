@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ssdlab_lab::error::Kind;
-use ssdlab_lab::live::{Ask, Device, Op};
+use ssdlab_lab::live::{Ask, LiveDevice, Op};
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScript, VictimSight};
 use ssdlab_lab::run::{How, Outputs, Run};
@@ -142,11 +142,11 @@ impl VictimScript for First {
 fn a_policy_that_frees_nothing_ends_the_filling() {
     let mut config = Settings::load(&tiny(&["gc.threshold=3 blocks", "precondition.mode=random"])).unwrap().config;
     config.schemes.victim = outside::victim(record(), false, || Ok(First));
-    let error = Device::new(&config, 5, Check::Full).map(|_| ()).unwrap_err();
+    let error = LiveDevice::new(&config, 5, Check::Full).map(|_| ()).unwrap_err();
     assert!(error.message.contains("without an invalid page 33 times in a row"), "{error}");
 }
 
-fn submit_random(device: &mut Device, from: u64, count: u64) {
+fn submit_random(device: &mut LiveDevice, from: u64, count: u64) {
     let mut rng = stream(from, "outside");
     let pages = device.capacity_bytes() / 4096;
     let asks: Vec<Ask> = (from..from + count)
@@ -163,7 +163,7 @@ fn submit_random(device: &mut Device, from: u64, count: u64) {
 #[test]
 fn a_copy_of_the_device_copies_the_policy() {
     let config = scripted(true, || Script { copies: true, ..Script::default() }).config;
-    let mut device = Device::new(&config, 5, Check::Full).unwrap();
+    let mut device = LiveDevice::new(&config, 5, Check::Full).unwrap();
     submit_random(&mut device, 0, 3000);
     device.advance(Nanos(500_000_000)).unwrap();
     let mut copy = device.clone();
@@ -174,7 +174,7 @@ fn a_copy_of_the_device_copies_the_policy() {
     assert_eq!(json(&device.summary().unwrap()), json(&copy.summary().unwrap()));
 
     let config = scripted(true, Script::default).config;
-    let mut device = Device::new(&config, 5, Check::Full).unwrap();
+    let mut device = LiveDevice::new(&config, 5, Check::Full).unwrap();
     submit_random(&mut device, 0, 3000);
     device.advance(Nanos(500_000_000)).unwrap();
     let error = device.clone().run().unwrap_err();
@@ -232,7 +232,7 @@ fn a_scripted_trigger_gives_the_bytes_of_idle_and_its_failure_ends_the_run() {
     let settings = || Settings::load(&tiny(&["gc.threshold=3 blocks"])).unwrap().config;
     let after = Nanos(2_000_000);
     let simulate = |config: &Config| {
-        let mut device = Device::new(config, 5, Check::Full).unwrap();
+        let mut device = LiveDevice::new(config, 5, Check::Full).unwrap();
         for burst in 0..40 {
             submit_random(&mut device, 1000 * burst, 50);
         }

@@ -6,7 +6,14 @@ use std::path::{Path, PathBuf};
 use ssdlab_lab::drive::{TICK, Tick};
 use ssdlab_lab::error::{Class, Kind};
 use ssdlab_lab::input::Provenance;
-use ssdlab_lab::results::sheet::Place;
+use ssdlab_lab::results::blocks::{BlockRows, Spread};
+use ssdlab_lab::results::cost::CostFile;
+use ssdlab_lab::results::dies::DieRows;
+use ssdlab_lab::results::histograms::BucketRows;
+use ssdlab_lab::results::requests::{RequestRows, SlowestRows};
+use ssdlab_lab::results::series::WindowRows;
+use ssdlab_lab::results::summary::SummaryFile;
+use ssdlab_lab::results::timeline::{Activity, To};
 use ssdlab_lab::run::{How, Outputs, Progress};
 use ssdlab_sim::units::Nanos;
 
@@ -14,22 +21,18 @@ use crate::{names, run, tiny, writes};
 
 /// Every file that a run can write.
 fn outputs(directory: &Path) -> Outputs {
-    let file = |name: &str| Some(directory.join(name));
-    Outputs {
-        json: file("summary.json"),
-        requests: file("requests.csv").map(Place::File),
-        series: Some((directory.join("series.csv").into(), Nanos(1_000_000))),
-        counted: None,
-        series_dies: true,
-        timeline: Some((ssdlab_lab::results::timeline::To::File(directory.join("run.pftrace")), None)),
-        blocks: file("blocks.csv").map(Place::File),
-        histograms: file("histograms.csv").map(Into::into),
-        slowest: file("slowest.csv").map(Into::into),
-        tail: false,
-        report: None,
-        perf: file("perf.json"),
-        alone: false,
-    }
+    let file = |name: &str| directory.join(name);
+    let window = Nanos(1_000_000);
+    Outputs::default()
+        .with(SummaryFile(file("summary.json")))
+        .with(RequestRows(file("requests.csv").into()))
+        .with(WindowRows { place: file("series.csv").into(), window })
+        .with(DieRows { series: file("series.csv"), window })
+        .with(Activity { to: To::File(file("run.pftrace")), span: None })
+        .with(BlockRows(file("blocks.csv").into()))
+        .with(BucketRows(file("histograms.csv").into()))
+        .with(SlowestRows(file("slowest.csv").into()))
+        .with(CostFile(file("perf.json")))
 }
 
 /// Records progress, and stops the run at a tick.
@@ -98,7 +101,7 @@ fn files_appear_together_when_they_are_published_and_hold_what_is_returned() {
     slowest.insert(0, head);
     assert_eq!(text("slowest.csv").lines().collect::<Vec<_>>(), slowest);
     assert_eq!(done.outcome.provenance, Provenance::Generated);
-    let spread = done.spread.as_ref().unwrap();
+    let spread = done.value::<Spread>().unwrap();
     assert_eq!(spread.erases.iter().map(|bar| bar.blocks).sum::<u64>(), 64);
     assert_eq!(text("blocks.csv").lines().count(), 65);
 
@@ -126,7 +129,7 @@ fn a_run_stops_where_it_is_told_to_and_leaves_nothing() {
 fn outputs_are_two_files_and_no_input() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("x.csv");
-    let outputs = Outputs { requests: Some(path.clone().into()), blocks: Some(path.into()), ..Outputs::default() };
+    let outputs = Outputs::default().with(RequestRows(path.clone().into())).with(BlockRows(path.into()));
     let ready = run(&tiny(&[]), How::default()).open(&writes(10)).unwrap();
     let error = ready.simulate(&outputs, &mut ()).err().unwrap();
     assert!(error.kind == Kind::Usage && error.message.contains("--requests and --blocks both write"), "{error}");

@@ -3,7 +3,9 @@
 use std::io::Write;
 
 use serde_json::Value;
-use ssdlab_lab::input::{Origin, Place, Requests, Tenant};
+use ssdlab_lab::input::{Origin, Region, Requests, Tenant};
+use ssdlab_lab::results::requests::{RequestRows, SlowestRows};
+use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::Sources;
 use ssdlab_sim::Check;
@@ -38,7 +40,7 @@ fn tenants(texts: &[String]) -> Requests {
 
 fn summary(sources: &Sources, requests: &Requests, alone: bool) -> Value {
     let how = How { check: Check::Full, ..How::default() };
-    let outputs = Outputs { alone, ..Outputs::default() };
+    let outputs = Outputs::default().with_tenants_alone(alone);
     let done = run(sources, how).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
     serde_json::from_str(&done.outcome.json()).unwrap()
 }
@@ -47,7 +49,7 @@ fn summary(sources: &Sources, requests: &Requests, alone: bool) -> Value {
 fn rows(sources: &Sources, requests: &Requests) -> Vec<Vec<String>> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("rows.csv");
-    let outputs = Outputs { requests: Some(path.clone().into()), ..Outputs::default() };
+    let outputs = Outputs::default().with(RequestRows(path.clone().into()));
     let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();
     done.publish().unwrap();
     let text = std::fs::read_to_string(path).unwrap();
@@ -61,8 +63,8 @@ fn the_slowest_are_rows_of_the_table_of_requests() {
         tenants(&["a=workload:random-read,depth=2,limit=30".into(), "b=workload:random-write,depth=2,limit=30".into()]);
     let directory = tempfile::tempdir().unwrap();
     let paths = ["rows.csv", "slowest.csv"].map(|name| directory.path().join(name));
-    let [rows, slowest] = paths.each_ref().map(|path| Some(path.clone().into()));
-    let outputs = Outputs { requests: rows, slowest, ..Outputs::default() };
+    let [rows, slowest] = paths.each_ref().map(|path| path.clone().into());
+    let outputs = Outputs::default().with(RequestRows(rows)).with(SlowestRows(slowest));
     run(&sources(&ONE_DIE), How::default())
         .open(&requests)
         .unwrap()
@@ -189,7 +191,7 @@ fn a_text_reads_back_and_a_wrong_one_says_what_is_wrong() {
         assert_eq!(Tenant::parse(text).unwrap().text(), text);
     }
     let tenant = Tenant::parse(texts[1]).unwrap();
-    assert_eq!(tenant.place, Place::Range(4096, Some(8192)));
+    assert_eq!(tenant.place, Region::Range(4096, Some(8192)));
     assert_eq!(tenant.requests.reading.format, "columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes");
     for (text, what) in [
         ("db", "no `=`"),
@@ -226,7 +228,7 @@ fn a_series_has_columns_for_each_tenant() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("series.csv");
     let window = "1ms".parse().unwrap();
-    let outputs = Outputs { series: Some((path.clone().into(), window)), ..Outputs::default() };
+    let outputs = Outputs::default().with(WindowRows { place: path.clone().into(), window });
     let file = recording("0 r 0 4096\n2000000 r 0 4096\n");
     let other = recording("0 r 0 8192\n");
     let text = |name: &str, file: &tempfile::NamedTempFile| format!("{name}=trace:{},{COLUMNS}", file.path().display());

@@ -1,8 +1,9 @@
-//! Queues of the host, and which requests they take.
+//! Queues of the host (`nvme.*`), and which requests they take.
 
 use serde::{Deserialize, Serialize};
 
-use super::Nvme;
+use super::error::refuse;
+use super::{Config, ConfigError, RaidLayout};
 use crate::request::RequestOp;
 use crate::units::Bytes;
 
@@ -140,6 +141,23 @@ pub struct NvmeQueue {
     pub takes: Option<Match>,
 }
 
+section! {
+    /// The host's queues in front of the device (NVMe).
+    #[derive(PartialEq)]
+    Nvme {
+        /// Which queue gets a free slot: `"none"` (one queue), `"rr"` (round robin), or `"wrr"` (weighted round robin with an urgent
+        /// class).
+        [since "0.1.1"]
+        arbitration: Arbitration = Arbitration::None,
+        /// Commands taken from a queue at its turn.
+        [since "0.1.1"]
+        burst: u32 = 1,
+        /// The queues. A request goes to the first one that it matches.
+        [since "0.1.1"]
+        queues: Vec<NvmeQueue> = Vec::new(),
+    }
+}
+
 /// The names that a request may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Names<'n> {
@@ -180,5 +198,87 @@ impl Nvme {
             }
         };
         self.queues.iter().position(takes).map(|queue| queue as u8)
+    }
+}
+
+impl Config {
+    /// Names of the tenants: those of the queues; none without queues.
+    pub fn tenants(&self) -> Vec<String> {
+        let queues = if self.nvme.arbitrates() { self.nvme.queues.as_slice() } else { &[] };
+        queues.iter().map(|queue| queue.name.clone()).collect()
+    }
+
+    /// Checks the host's queues.
+    pub(super) fn check_nvme(&self) -> Result<(), ConfigError> {
+        let (nvme, key) = (&self.nvme, "nvme.queues");
+        if !nvme.arbitrates() {
+            if !nvme.queues.is_empty() {
+                let message = format!("{} queues, but nothing arbitrates between them", nvme.queues.len());
+                return refuse("nvme.arbitration", message, "use \"rr\" or \"wrr\", or leave the queues out");
+            }
+            if nvme.burst != Nvme::default().burst {
+                let message = "commands at a turn, but nothing arbitrates".to_string();
+                return refuse("nvme.burst", message, "use nvme.arbitration = \"rr\" or \"wrr\", or leave it out");
+            }
+            return Ok(());
+        }
+        if nvme.queues.is_empty() || nvme.queues.len() > MOST_QUEUES {
+            let message = format!("{} queues", nvme.queues.len());
+            return refuse(
+                key,
+                message,
+                format!("list 1 to {MOST_QUEUES}, such as [{{ name = \"db\", match = \"rest\" }}]"),
+            );
+        }
+        if !(1..=128).contains(&nvme.burst) {
+            return refuse("nvme.burst", format!("{} commands at a turn", nvme.burst), "use 1 to 128");
+        }
+        (0..nvme.queues.len()).try_for_each(|i| self.check_queue(i))?;
+        self.check_tenants("nvme.arbitration = \"none\"")
+    }
+
+    /// Checks a queue.
+    fn check_queue(&self, i: usize) -> Result<(), ConfigError> {
+        let (nvme, key) = (&self.nvme, "nvme.queues");
+        let queue = &nvme.queues[i];
+        if queue.name.is_empty() || nvme.queues[..i].iter().any(|other| other.name == queue.name) {
+            let message = format!("the name {:?} of queue {} is empty or used twice", queue.name, i + 1);
+            return refuse(key, message, "give each queue a name of its own");
+        }
+        // It is the name of a tenant, in files of results and in the names of columns.
+        if !queue.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+            let message = format!("the name {:?} of queue {} is none for files of results", queue.name, i + 1);
+            return refuse(key, message, "use letters, digits, `-`, `_` and `.` only");
+        }
+        let none =
+            |takes: &Match| matches!(takes, Match::Tenant(of) | Match::Device(of) | Match::Stream(of) if of.is_empty());
+        if queue.takes.as_ref().is_some_and(none) {
+            let message = format!("queue {} would take no request: its match is an empty list", queue.name);
+            return refuse(key, message, "list the names that it takes, or use match = \"rest\"");
+        }
+        if queue.weight == 0 {
+            let message = format!("queue {} would never have credit", queue.name);
+            return refuse(key, message, "use weight = 1 or more");
+        }
+        if queue.depth.is_some_and(|depth| depth == 0 || depth > self.device.queue_depth) {
+            let message = format!("queue {} has a depth that is not 1 to {}", queue.name, self.device.queue_depth);
+            return refuse(key, message, "use at most device.queue_depth, or leave it out");
+        }
+        Ok(())
+    }
+
+    /// Rejects what can't be simulated with tenants; `otherwise` is the way to do without them.
+    ///
+    /// # Errors
+    /// The first broken rule.
+    pub fn check_tenants(&self, otherwise: &str) -> Result<(), ConfigError> {
+        let others = [(self.raid.layout != RaidLayout::None, "raid.layout"), (self.noc.exists(), "noc.model")];
+        match others.into_iter().find(|(used, _)| *used) {
+            None => Ok(()),
+            Some((_, other)) => {
+                let message = "what tenants cost each other is not simulated with it".to_string();
+                refuse(other, message, format!("use \"none\", or {otherwise}"))
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Page types and the variation of array times: what follows from their keys, and their rules.
 
-use super::check::refuse;
+use super::error::refuse;
 use super::{Config, ConfigError, PageOrder, Programming};
 use crate::device::timing::WORD_LINE;
 use crate::units::Ppm;

@@ -4,8 +4,10 @@
 //! of a block are programmed in order and once per erase; a block is erased only without valid pages and without programs or
 //! reads in flight; validity and the reverse map agree.
 
+mod copies;
 mod now;
 mod parts;
+mod recover;
 
 use std::io;
 
@@ -340,46 +342,6 @@ impl Flash {
     #[inline(always)]
     pub fn kept(&self, block: BlockId) -> u16 {
         self.valid(block) + if self.has_copies() { self.copies[block.ix()] } else { 0 }
-    }
-
-    /// Whether there are second copies that victim policies count.
-    #[inline(always)]
-    pub fn has_copies(&self) -> bool {
-        self.counted_copies > 0
-    }
-
-    /// By block of the device: second copies that victim policies count; empty where there are none.
-    pub fn copies_by_block(&self) -> &[u16] {
-        if self.has_copies() { &self.copies } else { &[] }
-    }
-
-    /// Counts second copies, of which there is none yet.
-    pub(crate) fn start_copies(&mut self) {
-        self.copies = vec![0; self.valid.len()];
-        self.counted_copies = 0;
-    }
-
-    /// There are no second copies any more.
-    pub(crate) fn end_copies(&mut self) {
-        self.copies.clear();
-        self.counted_copies = 0;
-    }
-
-    /// Victim policies count so many second copies from now on: all, or none. Returns how many they counted.
-    pub(crate) fn count_copies(&mut self, number: u32) -> u32 {
-        std::mem::replace(&mut self.counted_copies, number)
-    }
-
-    /// A second copy is in a block.
-    pub(crate) fn add_copy(&mut self, block: BlockId) {
-        self.copies[block.ix()] += 1;
-        self.counted_copies += 1;
-    }
-
-    /// A second copy is of no use any more.
-    pub(crate) fn drop_copy(&mut self, block: BlockId) {
-        self.copies[block.ix()] -= 1;
-        self.counted_copies -= 1;
     }
 
     /// Whether a block is full, landed, and not being collected.
@@ -795,111 +757,6 @@ impl Flash {
         self.reclaimed += u64::from(self.pages_per_block);
         let written = self.lpn_of.len() as u64 - self.free_total;
         law_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
-    }
-
-    /// Blocks that are being collected and not erased yet.
-    pub(crate) fn victims(&self) -> impl Iterator<Item = BlockId> + '_ {
-        (0..self.valid.len()).filter_map(|b| {
-            let full = u32::from(self.use_of[b].written) == self.pages_per_block && self.use_of[b].unlanded == 0;
-            (full && self.valid[b] & NOT_CLOSED != 0).then_some(BlockId(b as u32))
-        })
-    }
-
-    /// Power is cut: nothing is in flight, no page is known to be valid, and blocks with an interrupted erase are erased.
-    pub(crate) fn power_cut(&mut self, erases: &[BlockId]) {
-        self.lpn_of.iter_mut().for_each(|lpn| *lpn = Lpn::NONE);
-        self.valid.fill(NOT_CLOSED);
-        self.tight.fill(u64::MAX);
-        for state in &mut self.planes {
-            state.collecting = false;
-            state.debt = 0;
-            state.promised = 0;
-        }
-        for b in 0..self.use_of.len() {
-            self.use_of[b].unlanded = 0;
-            self.use_of[b].readers = 0;
-        }
-        erases.iter().for_each(|block| self.erase_now(*block));
-        for b in 0..self.use_of.len() {
-            if u32::from(self.use_of[b].written) == self.pages_per_block {
-                self.valid[b] &= !NOT_CLOSED;
-            }
-        }
-    }
-
-    /// Replaces a failed plane by one of a spare chip, which is erased and has nothing in flight. Erase counts continue.
-    pub(crate) fn replace(&mut self, plane: PlaneId) {
-        let plane = plane.ix();
-        let blocks = plane * self.blocks_per_plane as usize..(plane + 1) * self.blocks_per_plane as usize;
-        let pages = blocks.start * self.pages_per_block as usize..blocks.end * self.pages_per_block as usize;
-        self.lpn_of[pages].fill(Lpn::NONE);
-        self.valid[blocks.clone()].fill(NOT_CLOSED);
-        self.use_of[blocks].fill(Use::default());
-        for block in 0..self.blocks_per_plane as usize {
-            self.free[plane * self.free_words + block / 64] |= 1 << (block % 64);
-        }
-        let all = self.blocks_per_plane * self.pages_per_block;
-        let state = &mut self.planes[plane];
-        let written = u64::from(all - state.free_pages);
-        state.free_pages = all;
-        state.free_blocks = self.blocks_per_plane;
-        state.collecting = false;
-        state.debt = 0;
-        state.promised = 0;
-        state.open = [BlockId::NONE; STREAMS];
-        self.tight.fill(u64::MAX);
-        self.free_total += written;
-        self.programmed -= written;
-    }
-
-    /// Recovery finds that a page holds the newest version of a logical page.
-    pub(crate) fn found(&mut self, page: Ppn, block: BlockId, lpn: Lpn) {
-        self.lpn_of[page.ix()] = lpn;
-        self.valid[block.ix()] += 1;
-        if self.records {
-            self.record(page, Change::Written(page, lpn));
-        }
-    }
-
-    /// Recounts everything from the pages and compares (scan of the full oracle).
-    pub(crate) fn recount(&self) {
-        let mut free_total = 0;
-        for (p, plane) in self.planes.iter().enumerate() {
-            let (mut free_pages, mut free_blocks) = (0, 0);
-            for index in 0..self.blocks_per_plane as usize {
-                let b = p * self.blocks_per_plane as usize + index;
-                let written = u32::from(self.use_of[b].written);
-                let pages = &self.lpn_of[b * self.pages_per_block as usize..][..self.pages_per_block as usize];
-                let valid = pages.iter().filter(|lpn| lpn.is_some()).count();
-                law_eq!(valid, usize::from(self.valid[b] & !NOT_CLOSED), "valid pages of block {b}");
-                law!(
-                    pages[written as usize..].iter().all(|lpn| lpn.is_none()),
-                    "unwritten pages of block {b} are free"
-                );
-                let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
-                let open = plane.open.contains(&BlockId(b as u32));
-                law!(!free || (written == 0 && !open), "block {b} is either free or open or written");
-                law!(written >= self.data_pages || open || free, "block {b} is half written and not open");
-                law!(
-                    self.valid[b] & NOT_CLOSED != 0 || written == self.pages_per_block,
-                    "block {b} is closed when full"
-                );
-                free_pages += self.pages_per_block - written;
-                free_blocks += u32::from(free);
-            }
-            let known = self.tight[p / 64] >> (p % 64) & 1 == 1 || self.takes_host_page(PlaneId(p as u32));
-            law!(known, "law: plane {p} has a page for the host, or may have none");
-            law_eq!((free_pages, free_blocks), (plane.free_pages, plane.free_blocks), "free space of plane {p}");
-            free_total += u64::from(free_pages);
-        }
-        law_eq!(free_total, self.free_total, "free space of the device");
-    }
-
-    /// Erase counts: fewest, most, total.
-    pub(crate) fn wear(&self) -> (u32, u32, u64) {
-        let fewest = self.erases.iter().min().copied().unwrap_or(0);
-        let most = self.erases.iter().max().copied().unwrap_or(0);
-        (fewest, most, self.erases.iter().map(|e| u64::from(*e)).sum())
     }
 }
 

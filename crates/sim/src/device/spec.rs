@@ -1,4 +1,4 @@
-//! Specification of a device in plain values. `config/spec.rs` makes it from a configuration; the device does not import
+//! Specification of a device in plain values. the sections of `config/` make it; the device does not import
 //! `config`.
 
 use super::place::StaticOrder;

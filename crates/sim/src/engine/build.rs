@@ -14,11 +14,12 @@ use super::spine::timeless::Moving;
 use super::{
     Device, Features, Gc, PlaneState, Policies, Ssd, Timer, cache, conflicts, idle, noc, nvme, queues, replica, sizes,
 };
-use crate::config::{Config, ConfigError, FreeBlock};
+use crate::config::{Config, ConfigError, FreeBlock, RaidLayout, WritePoints};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Mapping;
+use crate::device::spec::ArraySpec;
 use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Slab};
@@ -130,82 +131,41 @@ impl Ssd {
         let array = config.array_spec();
         let geometry = Geometry::new(&array);
         let stored = stored(&geometry);
-        let reserve = config.reserve();
-        let shared = config.ftl.write_points == crate::config::WritePoints::Shared;
-        let least_erased = config.ftl.free_block == FreeBlock::LeastErased;
-        let flash = Flash::new(&stored, least_erased, shared, reserve);
-        let mut schemes = Policies {
-            order: config.schemes.order.clone(),
-            trigger: config.schemes.trigger.clone(),
-            victim: config.schemes.victim.clone(),
-            collector: config.schemes.collector.clone(),
-            path: config.schemes.path.clone(),
-            route: config.schemes.route.clone(),
-        };
-        schemes.victim.policy().seed(seed);
-        schemes.collector.policy().prepare(&geometry, config.gc.threshold);
-        schemes.trigger.policy().prepare(&geometry);
-        let patience = schemes.trigger.policy_ref().patience();
-        let physical = stored.planes * stored.pages_per_plane;
-        let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
-        let plan = config.schemes.collector.policy_ref().writes_back();
-        let staging = Staging::new(config.staging.slots, plan, geometry.units);
         let rules = Rules::of(config, &geometry);
-        let raid = Raid::new(config, &array);
         let noc = noc::Noc::new(config, geometry.units);
         let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.traversal(geometry.page_size));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
-        let parity = raid.is_some();
-        let copy = config.schemes.route.replicate().is_some();
-        let parts = Parts {
-            parity,
-            buffer: staging.slots() > 0,
-            crossing: noc.is_some(),
-            copy,
-            anywhere: rules.dynamic,
-            bound: rules.binds,
-            cached: rules.caches,
-            extras: rules.extras,
-            tenant: rules.tenants,
-        };
-        let (rules_extras, homes) = (rules.extras, rules.binds.then(|| Box::new(Homes::new(config, &geometry))));
-        let die_queues = queues::DieQueues::new(&rules, &config.order, geometry.units);
-        let timing = Timing::new(&config.timing_spec(), &array, seed);
+        let parts = parts(config, &rules, noc.is_some());
+        let schemes = policies(config, &geometry, seed);
+        let patience = schemes.trigger.policy_ref().patience();
+        let physical = stored.planes * stored.pages_per_plane;
+        let dev = device(config, &array, geometry, &stored, seed);
+        let geometry = &dev.geometry;
         let journey = config.schemes.path.policy_ref().always();
-        let chains = Chains::new(&geometry, &timing, journey, rules.collector_holds);
-        let joint = Joint::new(&geometry, &timing);
         let mut ssd = Ssd {
             seed,
-            rules,
             fast: FastPaths::NONE,
-            chains,
-            joint,
+            chains: Chains::new(geometry, &dev.timing, journey, rules.collector_holds),
+            joint: Joint::new(geometry, &dev.timing),
             booked: Bookings::default(),
             now: Nanos::ZERO,
-            kernel: Kernel::new(&geometry, ops, parts, buses, delays, config.timing.longest().max(crossing)),
-            host: Host::new(config, &geometry),
-            gc: Gc {
-                jobs: Slab::with_capacity(geometry.planes as usize),
-                ready: Vec::with_capacity(geometry.planes as usize),
-                planes: vec![plane; geometry.planes as usize],
-                target: PlaneId::NONE,
-                moving: Moving::new(geometry.pages_per_block),
-                postponed: None,
-            },
+            kernel: Kernel::new(geometry, ops, parts, buses, delays, config.timing.longest().max(crossing)),
+            host: Host::new(config, geometry),
+            gc: no_collections(geometry),
             features: Features {
                 conflict: config.schemes.reports_conflicts().then(conflicts::Conflict::new).map(Box::new),
                 replicas: (config.schemes.route.replicate())
-                    .map(|route| Box::new(replica::Replicas::new(route.share(), &geometry))),
-                extras: rules_extras.then(Default::default),
-                cache: cache::Cache::new(config, &geometry),
-                nvme: nvme::Nvme::new(config, &geometry, buses),
-                queues: die_queues,
+                    .map(|route| Box::new(replica::Replicas::new(route.share(), geometry))),
+                extras: rules.extras.then(Default::default),
+                cache: cache::Cache::new(config, geometry),
+                nvme: nvme::Nvme::new(config, geometry, buses),
+                queues: queues::DieQueues::new(&rules, &config.order, geometry.units),
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
-                raid,
-                homes,
+                raid: Raid::new(config, &array),
+                homes: rules.binds.then(|| Box::new(Homes::new(config, geometry))),
                 failures: Failures::new(config, geometry.mapped, seed),
                 fault_at: Nanos::NEVER,
                 power_cuts: Vec::new(),
@@ -214,31 +174,88 @@ impl Ssd {
             oracle: Oracle::new(check, stored.mapped, physical, config.cache.exists()),
             stats: Stats::new(geometry.pages_per_entry),
             observer: crate::observe::Slot::default(),
-            dev: Device {
-                timing,
-                map: Mapping::new(&stored),
-                wear: Wear::new(config.wear_spec(), &stored),
-                errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, &stored, seed))),
-                page_errors: PageErrors::new(config.page_error_spec(), array.flash_page, seed),
-                flash,
-                staging,
-                geometry,
-            },
+            rules,
+            dev,
             schemes,
             config: config.clone(),
         };
-        ssd.kernel.dies.list_free(ssd.rules.dynamic);
-        if ssd.rules.caches {
-            ssd.kernel.keep_spans();
-        }
-        ssd.await_copies();
-        ssd.prepare_page_types();
-        ssd.set_fusing(true);
-        ssd.watch_pages();
-        ssd.schedule_fault();
-        if let Some(idle) = &ssd.features.idle {
-            ssd.kernel.timers.set(Timer::Idle, idle.next());
-        }
+        ssd.prepare();
         Ok(ssd)
+    }
+
+    /// What follows from its rules, features and policies, before it is filled.
+    fn prepare(&mut self) {
+        self.kernel.dies.list_free(self.rules.dynamic);
+        if self.rules.caches {
+            self.kernel.keep_spans();
+        }
+        self.await_copies();
+        self.prepare_page_types();
+        self.set_fusing(true);
+        self.watch_pages();
+        self.schedule_fault();
+        if let Some(idle) = &self.features.idle {
+            self.kernel.timers.set(Timer::Idle, idle.next());
+        }
+    }
+}
+
+/// The policies of a configuration, ready for a device.
+fn policies(config: &Config, geometry: &Geometry, seed: u64) -> Policies {
+    let mut schemes = Policies {
+        order: config.schemes.order.clone(),
+        trigger: config.schemes.trigger.clone(),
+        victim: config.schemes.victim.clone(),
+        collector: config.schemes.collector.clone(),
+        path: config.schemes.path.clone(),
+        route: config.schemes.route.clone(),
+    };
+    schemes.victim.policy().seed(seed);
+    schemes.collector.policy().prepare(geometry, config.gc.threshold);
+    schemes.trigger.policy().prepare(geometry);
+    schemes
+}
+
+/// The flash of a configuration, with tables of pages for the geometry `stored`, and the controller's buffer.
+fn device(config: &Config, array: &ArraySpec, geometry: Geometry, stored: &Geometry, seed: u64) -> Device {
+    let shared = config.ftl.write_points == WritePoints::Shared;
+    let least_erased = config.ftl.free_block == FreeBlock::LeastErased;
+    let plan = config.schemes.collector.policy_ref().writes_back();
+    Device {
+        timing: Timing::new(&config.timing_spec(), array, seed),
+        map: Mapping::new(stored),
+        wear: Wear::new(config.wear_spec(), stored),
+        errors: config.error_spec().map(|spec| Box::new(ErrorModel::new(spec, stored, seed))),
+        page_errors: PageErrors::new(config.page_error_spec(), array.flash_page, seed),
+        flash: Flash::new(stored, least_erased, shared, config.reserve()),
+        staging: Staging::new(config.staging.slots, plan, geometry.units),
+        geometry,
+    }
+}
+
+/// Tables by operation that a device needs.
+fn parts(config: &Config, rules: &Rules, crosses: bool) -> Parts {
+    Parts {
+        parity: config.raid.layout != RaidLayout::None,
+        buffer: rules.stages,
+        crossing: crosses,
+        copy: config.schemes.route.replicate().is_some(),
+        anywhere: rules.dynamic,
+        bound: rules.binds,
+        cached: rules.caches,
+        extras: rules.extras,
+        tenant: rules.tenants,
+    }
+}
+
+fn no_collections(geometry: &Geometry) -> Gc {
+    let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
+    Gc {
+        jobs: Slab::with_capacity(geometry.planes as usize),
+        ready: Vec::with_capacity(geometry.planes as usize),
+        planes: vec![plane; geometry.planes as usize],
+        target: PlaneId::NONE,
+        moving: Moving::new(geometry.pages_per_block),
+        postponed: None,
     }
 }

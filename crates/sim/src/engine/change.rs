@@ -63,6 +63,7 @@ impl Ssd {
         let (busy, redispatches) = (!self.rests(), self.dispatches_otherwise(&new));
         let mut ssd = self.clone();
         ssd.unfuse_all();
+        ssd.part_all_transfers();
         new.rules.tenants |= self.rules.tenants;
         // Results by page type belong to a device from its start.
         new.rules.page_types = self.rules.page_types;
@@ -211,7 +212,7 @@ impl Ssd {
 
     /// What waits is considered again at the current time, by the new rules and after the arrivals of this time.
     fn stir(&mut self) {
-        (0..self.dev.geometry.units).map(UnitId).for_each(|unit| self.mark_unit(unit));
+        (0..self.dev.geometry.units).map(UnitId).for_each(|unit| self.kernel.dies.mark(unit));
         self.host.stirred = true;
     }
 

@@ -31,6 +31,29 @@ struct Last {
     filled: staging::Level,
 }
 
+/// When collections began.
+fn starts(counters: &Counters, chips: u64) -> Starts {
+    let busy_starts = counters.starts - counters.idle_starts;
+    Starts {
+        collections: counters.starts,
+        in_idle_periods: counters.idle_starts,
+        in_idle_periods_share: mean(u128::from(counters.idle_starts), counters.starts),
+        idle_chips: counters.idle_chips,
+        idle_chips_share: mean(u128::from(counters.idle_chips), busy_starts * chips),
+    }
+}
+
+/// Pages since measuring began, where `now` is what [`Ssd::space`] says.
+fn space_since(counters: &Counters, now: [u64; 4]) -> Space {
+    Space {
+        free_pages_start: counters.space[0],
+        free_pages_end: now[0],
+        programmed_pages: now[1] - counters.space[1],
+        unmeasured_pages: now[3] - counters.space[3],
+        erased_pages: now[2] - counters.space[2],
+    }
+}
+
 impl Conflict {
     pub(super) fn new() -> Self {
         Conflict { counters: Counters::new([0; 4]), skipped: None, last: Last::default() }
@@ -227,11 +250,10 @@ impl Ssd {
         let pages_mean = mean(page_ns, span);
         let pages_rounded = (page_ns + u128::from(span / 2)).checked_div(u128::from(span)).unwrap_or(0);
         let in_flash = (stats.flash.programs.gc + stats.flash.copybacks).saturating_sub(counters.written_back);
-        let busy_starts = counters.starts - counters.idle_starts;
         let program = self.dev.timing.transfer(geometry.page_size) + self.dev.timing.first_program();
         let drain = |pages: u64| drain_ns(pages, chips, self.config.device.memory.0, program.0);
         let rate = |bytes: u64| mean(u128::from(bytes) * 1_000, simulated);
-        let ([read_bytes, write_bytes], space) = (counters.bytes, self.space());
+        let [read_bytes, write_bytes] = counters.bytes;
         Some(IdleChip {
             conflicted: ByOp { read: latency(&[0]), write: latency(&[1]), all: latency(&[0, 1]) },
             conflicts: Conflicts {
@@ -239,13 +261,7 @@ impl Ssd {
                 writeback: counters.conflicts_writeback,
                 total: counters.conflicts_gc + counters.conflicts_writeback,
             },
-            gc_starts: Starts {
-                collections: counters.starts,
-                in_idle_periods: counters.idle_starts,
-                in_idle_periods_share: mean(u128::from(counters.idle_starts), counters.starts),
-                idle_chips: counters.idle_chips,
-                idle_chips_share: mean(u128::from(counters.idle_chips), busy_starts * chips),
-            },
+            gc_starts: starts(counters, chips),
             moves: Moves {
                 streams: counters.streams,
                 buffered: counters.buffered,
@@ -279,13 +295,7 @@ impl Ssd {
                 write_mb_per_s: rate(write_bytes),
                 all_mb_per_s: rate(read_bytes + write_bytes),
             },
-            space: Space {
-                free_pages_start: counters.space[0],
-                free_pages_end: space[0],
-                programmed_pages: space[1] - counters.space[1],
-                unmeasured_pages: space[3] - counters.space[3],
-                erased_pages: space[2] - counters.space[2],
-            },
+            space: space_since(counters, self.space()),
         })
     }
 }

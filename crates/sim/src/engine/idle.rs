@@ -98,12 +98,12 @@ impl Ssd {
         if !asked && !stays_idle {
             return;
         }
-        let view = self.dev.view(now);
         let trigger = self.schemes.trigger.policy_ref();
         let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
+        let view = self.dev.view(now).under(&load);
         let due = (0..self.dev.geometry.planes_per_unit)
             .map(|k| self.dev.geometry.plane_of_unit(unit, k))
-            .filter(|plane| trigger.due_under(&view, *plane, &load) && self.has_garbage(*plane))
+            .filter(|plane| trigger.due(&view, *plane) && self.has_garbage(*plane))
             .min_by_key(|plane: &PlaneId| (self.dev.flash.free_pages(*plane), plane.0));
         let Some(plane) = due else { return };
         if let Some(idle) = &mut self.features.idle {

@@ -57,7 +57,7 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId, count
 use kernel::buses::Bus;
 use kernel::dies::{Holder, Unit};
 
-pub use fast::{ClosedShortcut, Shortcuts};
+pub use fast::{ClosedShortcut, Shortcuts, Slowed};
 pub use filled::Filled;
 use kernel::Kernel;
 use kernel::timers::Timer;
@@ -185,7 +185,7 @@ struct Device {
 impl Device {
     #[inline(always)]
     fn view(&self, now: Nanos) -> View<'_> {
-        View { now, geometry: &self.geometry, flash: &self.flash, wear: &self.wear, staging: &self.staging }
+        View::new(now, &self.geometry, &self.flash, &self.wear, &self.staging)
     }
 
     /// A page, as its array times depend on it.
@@ -710,7 +710,7 @@ impl Ssd {
     fn stop(&mut self, unit: UnitId, plane: PlaneId) {
         self.kernel.dies[unit].vacate();
         self.release_unit(unit, plane);
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
     }
 
     /// The only operation of a unit has ended, and it used a plane.
@@ -728,16 +728,6 @@ impl Ssd {
     #[inline(always)]
     fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
         self.kernel.dies.chip_in_use(self.dev.geometry.chip_of(plane), up);
-    }
-
-    #[inline(always)]
-    fn mark_unit(&mut self, unit: UnitId) {
-        self.kernel.dies.mark(unit);
-    }
-
-    #[inline(always)]
-    fn mark_bus(&mut self, bus: usize) {
-        self.kernel.buses.mark(bus);
     }
 
     /// The full oracle's scan of all state.
@@ -763,7 +753,7 @@ impl Ssd {
         );
         self.check_crossings_end();
         self.check_stripes_end();
-        self.check_cache_end();
+        self.features.cache.iter().for_each(|cache| cache.check_end());
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();
@@ -780,10 +770,5 @@ impl Ssd {
                 }
             }
         }
-    }
-
-    #[inline(always)]
-    fn block_of(&self, page: crate::units::Ppn) -> BlockId {
-        self.dev.geometry.block_of(page)
     }
 }

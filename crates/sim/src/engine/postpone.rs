@@ -88,7 +88,7 @@ impl Ssd {
     fn is_due_again(&mut self, plane: PlaneId) {
         let unit = self.dev.geometry.unit_of(plane);
         self.kernel.dies.push_due(unit, plane);
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
     }
 
     /// A collection of a due plane is about to begin. Whether it waits.

@@ -109,20 +109,14 @@ impl Ssd {
         let flight = self.in_flight(&begun);
         let mut report = PowerCut {
             at: self.now,
-            kept_pages: 0,
-            lost_pages: 0,
-            stale_pages: 0,
-            undone_trims: 0,
-            exposed_pages: u64::from(self.dev.staging.exposed.pages()) + self.dirty_pages(),
+            exposed_pages: u64::from(self.dev.staging.exposed.pages())
+                + self.features.cache.as_ref().map_or(0, |cache| cache.dirty_pages()),
             superseded_pages: self.superseded(),
             buffered_pages: u64::from(self.dev.staging.filled.pages()),
-            drained_pages: 0,
-            held_pages: 0,
             torn_pages: if protected { 0 } else { flight.torn.programs.len() as u64 - flight.torn.ahead },
             torn_erases: flight.torn.erases.len() as u64,
             aborted_requests: self.host.in_service(),
-            repaired_groups: 0,
-            unprotected_pages: 0,
+            ..PowerCut::default()
         };
         // A trim is in the saved map; later writes of the page were not acknowledged. (With parity there are no trims.)
         let gone = |lpn| protected && self.features.raid.is_none() && self.oracle.known(Lpn(lpn)).is_none();
@@ -131,42 +125,8 @@ impl Ssd {
         let was_lost: Vec<bool> =
             (0..self.dev.geometry.mapped).map(|lpn| self.chunk(Lpn(lpn)) == Chunk::Lost).collect();
         self.forget_operations();
-        for (page, tag, brings) in &flight.torn.programs {
-            self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
-            if !protected {
-                self.oracle.tears(*tag);
-            }
-            match brings {
-                Brings::Own { lost } => self.host_programmed(*page, *lost),
-                Brings::Of { from, corrected } => {
-                    self.follow_errors(*from, *page, self.dev.geometry.block_of(*page), *corrected);
-                }
-            }
-        }
-        self.dev.flash.power_cut(&flight.torn.erases);
-        flight.torn.erases.iter().for_each(|block| self.forget_block(*block));
-        self.lose_copyback_counts(flight.torn.programs.iter().map(|(page, ..)| *page).filter(|_| !protected));
-        let mut waiting = Vec::new();
-        if protected {
-            // Drains only versions that are acknowledged but not on flash; an overwrite that was not acknowledged may be lost.
-            let newest = self.newest_pages(&flight.victims);
-            for page in &flight.in_memory {
-                let (on_flash, held) = (newest[page.tag.lpn.ix()], self.missing_tag(page.tag.lpn));
-                let nowhere = on_flash.1.is_none() && held.lpn.is_none();
-                let older = |version| nowhere || on_flash.0.max(held.version) < version;
-                let needed = self.oracle.known(page.tag.lpn).is_some_and(older);
-                if needed || page.always && older(page.tag.version) {
-                    if let Some((run, own)) = &page.part {
-                        self.oracle.compose(page.tag, *run, Some(own.clone()));
-                    }
-                    let fits = self.drain(page.plane, page.tag, page.lost);
-                    report.drained_pages += u64::from(fits);
-                    if !fits {
-                        waiting.push((page.plane, page.tag, page.lost));
-                    }
-                }
-            }
-        }
+        self.tear_pages(&flight.torn, protected);
+        let waiting = if protected { self.drain_memory(&flight, &mut report) } else { Vec::new() };
         self.rebuild_map(&flight.victims, &trimmed);
         report.held_pages = flight.victims.iter().map(|victim| self.finish_collection(*victim)).sum();
         report.held_pages +=
@@ -179,6 +139,61 @@ impl Ssd {
         }
         self.groups_after_cut(&begun, &mut report);
         self.oracle.power_cut();
+        self.judge_recovery(&was_lost, &mut report);
+        self.settle_homes();
+        self.scan();
+        self.features.power_cuts.push(report.clone());
+        if self.features.failures.is_some() {
+            self.resume_rebuilding();
+            self.round(self.now);
+        }
+        report
+    }
+
+    /// Programs and erases that the cut interrupted leave what they leave on flash.
+    fn tear_pages(&mut self, torn: &Torn, protected: bool) {
+        for (page, tag, brings) in &torn.programs {
+            self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
+            if !protected {
+                self.oracle.tears(*tag);
+            }
+            match brings {
+                Brings::Own { lost } => self.host_programmed(*page, *lost),
+                Brings::Of { from, corrected } => {
+                    self.follow_errors(*from, *page, self.dev.geometry.block_of(*page), *corrected);
+                }
+            }
+        }
+        self.dev.flash.power_cut(&torn.erases);
+        torn.erases.iter().for_each(|block| self.forget_block(*block));
+        self.lose_copyback_counts(torn.programs.iter().map(|(page, ..)| *page).filter(|_| !protected));
+    }
+
+    /// Drains versions that are acknowledged but not on flash; an overwrite that was not acknowledged may be lost. Returns those for
+    /// which there is no room.
+    fn drain_memory(&mut self, flight: &InFlight, report: &mut PowerCut) -> Vec<(PlaneId, Tag, bool)> {
+        let (newest, mut waiting) = (self.newest_pages(&flight.victims), Vec::new());
+        for page in &flight.in_memory {
+            let (on_flash, held) = (newest[page.tag.lpn.ix()], self.missing_tag(page.tag.lpn));
+            let nowhere = on_flash.1.is_none() && held.lpn.is_none();
+            let older = |version| nowhere || on_flash.0.max(held.version) < version;
+            let needed = self.oracle.known(page.tag.lpn).is_some_and(older);
+            if needed || page.always && older(page.tag.version) {
+                if let Some((run, own)) = &page.part {
+                    self.oracle.compose(page.tag, *run, Some(own.clone()));
+                }
+                let fits = self.drain(page.plane, page.tag, page.lost);
+                report.drained_pages += u64::from(fits);
+                if !fits {
+                    waiting.push((page.plane, page.tag, page.lost));
+                }
+            }
+        }
+        waiting
+    }
+
+    /// Compares what the device has found with what it acknowledged (oracle).
+    fn judge_recovery(&mut self, was_lost: &[bool], report: &mut PowerCut) {
         for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
             let found = match self.dev.map.get(lpn) {
                 Location::Flash(page) => Some(self.oracle.load(page, lpn).version),
@@ -203,14 +218,6 @@ impl Ssd {
             report.undone_trims += u64::from(self.oracle.recovered(lpn, found));
             self.forget_unfound(lpn, found);
         }
-        self.settle_homes();
-        self.scan();
-        self.features.power_cuts.push(report.clone());
-        if self.features.failures.is_some() {
-            self.resume_rebuilding();
-            self.round(self.now);
-        }
-        report
     }
 
     /// Collects interrupted programs and erases, and pages that are only in the controller's memory.

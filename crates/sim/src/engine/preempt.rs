@@ -38,7 +38,7 @@ impl Ssd {
         running.pause = why;
         let (unit, plane) = (running.unit, running.plane);
         self.release_unit(unit, plane);
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
     }
 
     pub(super) fn below_hard_floor(&self, plane: PlaneId) -> bool {
@@ -114,7 +114,7 @@ impl Ssd {
     pub(super) fn revisit(&mut self, unit: UnitId) {
         if self.is_paused_for_host(unit) {
             debug_assert_ne!(self.gc.jobs[self.kernel.dies[unit].job.0].offered, Nanos::NEVER);
-            self.mark_unit(unit);
+            self.kernel.dies.mark(unit);
         }
     }
 }

@@ -6,7 +6,9 @@ use crate::blame::{Cause, Extra};
 use crate::policy::Load;
 use crate::report::histogram::Histogram;
 use crate::report::overload::{Overload, Work};
-use crate::report::{ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean};
+use crate::report::{
+    Breakdown, ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean,
+};
 use crate::slowest::Slowest;
 use crate::stats::{OpStats, Stats};
 use crate::units::Nanos;
@@ -22,6 +24,37 @@ pub(super) fn load(host: &Host, stats: &Stats, depth: u32) -> Load {
         host_pages: stats.flash.programs.host + stats.flash.programs.cache,
         gc_pages: stats.flash.programs.gc + stats.flash.copybacks,
         collections: stats.collections,
+    }
+}
+
+/// Causes of latency, with those of optional features.
+fn breakdowns(stats: &Stats, extras: &[Extra]) -> ByOp<Breakdown> {
+    let of = |one: &OpStats| {
+        let mut breakdown = one.breakdown();
+        breakdown.1.extend(extras.iter().map(|extra| (*extra, one.extra(*extra))));
+        breakdown
+    };
+    let (read, write) = (of(&stats.read), of(&stats.write));
+    let mut all = read.clone();
+    all.merge(&write);
+    ByOp { read, write, all }
+}
+
+fn delayed_by_gc(stats: &Stats) -> ByOp<u64> {
+    let (read, write) = (stats.read.delayed_by_gc, stats.write.delayed_by_gc);
+    ByOp { read, write, all: read + write }
+}
+
+/// What collections moved, and how long they took.
+fn collections(stats: &Stats) -> GcSummary {
+    let host = u128::from(stats.flash.programs.host + stats.flash.programs.cache);
+    GcSummary {
+        collections: stats.collections,
+        moved_pages: stats.moved,
+        moved_stale: stats.moved_stale,
+        moved_per_collection: mean(u128::from(stats.moved), stats.collections),
+        host_pages_per_collection: mean(host, stats.collections),
+        time_ns: stats.gc_time.clone(),
     }
 }
 
@@ -81,6 +114,29 @@ impl Ssd {
         u128::from(pages) * u128::from(self.page_bytes())
     }
 
+    /// Shares of time in which dies and channels were busy, of `span`, and what arrivals found.
+    fn utilisation(&self, span: u64, transferring: u128) -> Utilisation {
+        let (stats, geometry) = (&self.stats, &self.dev.geometry);
+        let share = |(from, to): (u128, u128), resources: u32| {
+            mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
+        };
+        Utilisation {
+            die: share((stats.held_from, self.kernel.dies.held_at_mark()), geometry.units),
+            channel: share((stats.transferring_from, transferring), geometry.channels),
+            chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
+                .map(|chips| chips / f64::from(geometry.chips)),
+            window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| self.host.windowed),
+        }
+    }
+
+    /// Erases of blocks.
+    fn erases(&self) -> Wear {
+        let (erases_min, erases_max, erases) = self.dev.flash.wear();
+        let geometry = &self.dev.geometry;
+        let blocks = u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane);
+        Wear { erases_min, erases_max, erases_mean: mean(u128::from(erases), blocks) }
+    }
+
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         let stats = &self.stats;
@@ -89,24 +145,12 @@ impl Ssd {
             all.merge(write);
             ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
         };
-        let (read, write) = (stats.read.breakdown(), stats.write.breakdown());
-        let (mut read, mut write) = (read, write);
-        for extra in self.config.extra_causes() {
-            read.1.push((extra, stats.read.extra(extra)));
-            write.1.push((extra, stats.write.extra(extra)));
-        }
-        let mut breakdown = read.clone();
-        breakdown.merge(&write);
+        let breakdown_ns = breakdowns(stats, &self.config.extra_causes());
         let programs = stats.flash.programs.total + stats.flash.copybacks;
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
-        let share = |(from, to): (u128, u128), resources: u32| {
-            mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
-        };
         let geometry = &self.dev.geometry;
         let channels = &self.kernel.buses.all[..geometry.channels as usize];
         let transferring: u128 = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
-        let (erases_min, erases_max, erases) = self.dev.flash.wear();
-        let breakdown_ns = ByOp { read, write, all: breakdown };
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
         let latency = by_op(&stats.read.latency, &stats.write.latency);
         let flushes = self.features.cache.as_ref().map(|cache| cache.flush_latency());
@@ -140,42 +184,15 @@ impl Ssd {
             waiting_ns: by_op(&stats.read.waiting, &stats.write.waiting),
             breakdown_ns,
             flash: stats.flash.clone(),
-            requests_delayed_by_gc: ByOp {
-                read: stats.read.delayed_by_gc,
-                write: stats.write.delayed_by_gc,
-                all: stats.read.delayed_by_gc + stats.write.delayed_by_gc,
-            },
+            requests_delayed_by_gc: delayed_by_gc(stats),
             write_amplification: mean(u128::from(programs), stats.pages.written),
             write_amplification_bytes: mean(self.bytes_of_pages(programs), stats.bytes.written),
             write_amplification_halves: stats.halves(geometry.planes, self.page_bytes()),
-            gc: GcSummary {
-                collections: stats.collections,
-                moved_pages: stats.moved,
-                moved_stale: stats.moved_stale,
-                moved_per_collection: mean(u128::from(stats.moved), stats.collections),
-                host_pages_per_collection: mean(
-                    u128::from(stats.flash.programs.host + stats.flash.programs.cache),
-                    stats.collections,
-                ),
-                time_ns: stats.gc_time.clone(),
-            },
-            utilisation: Utilisation {
-                die: share((stats.held_from, self.kernel.dies.held_at_mark()), geometry.units),
-                channel: share((stats.transferring_from, transferring), geometry.channels),
-                chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
-                    .map(|chips| chips / f64::from(geometry.chips)),
-                window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| self.host.windowed),
-            },
+            gc: collections(stats),
+            utilisation: self.utilisation(span, transferring),
             overload: self.overload(transferring),
             noc: self.noc_summary(span),
-            wear: Wear {
-                erases_min,
-                erases_max,
-                erases_mean: mean(
-                    u128::from(erases),
-                    u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane),
-                ),
-            },
+            wear: self.erases(),
             fastgc: self.rules.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
             dpr: self.features.replicas.as_ref().map(|replicas| replicas.summary()),

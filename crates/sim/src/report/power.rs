@@ -9,7 +9,7 @@ use crate::units::Nanos;
 /// Recovery takes no time. It reads the tags of all readable pages (logical page and version), selects the newest version of each
 /// logical page, and finishes the collections that the cut interrupted. Pages are compared with what was acknowledged to the
 /// host: a version is acknowledged when its write has completed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PowerCut {
     /// Time of the cut.
     #[serde(rename = "at_ns", serialize_with = "nanos")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::device::geometry::Geometry;
-use crate::policy::{Load, Need, PolicyFault, Trigger, Victim, View};
+use crate::policy::{Need, PolicyFault, Trigger, Victim, View};
 use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn};
 
 /// A victim policy from outside this crate. It is cloned with its device.
@@ -108,9 +108,6 @@ impl Victim for Outside<dyn CustomVictim> {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
         self.live().pick(view, plane)
     }
-    fn pick_under(&mut self, view: &View, plane: PlaneId, load: &dyn Fn() -> Load) -> Option<BlockId> {
-        self.live().pick_under(view, plane, load)
-    }
     fn watches(&self) -> bool {
         self.ask(|policy| policy.watches())
     }
@@ -146,9 +143,6 @@ impl Trigger for Outside<dyn CustomTrigger> {
     }
     fn due(&self, view: &View, plane: PlaneId) -> bool {
         self.ask(|policy| policy.due(view, plane))
-    }
-    fn due_under(&self, view: &View, plane: PlaneId, load: &dyn Fn() -> Load) -> bool {
-        self.ask(|policy| policy.due_under(view, plane, load))
     }
     fn fault(&self) -> Option<&PolicyFault> {
         self.used()?.fault()

@@ -1,7 +1,7 @@
 //! A running device under another configuration: what has begun ends as it began, and nothing is lost.
 
 use proptest::prelude::*;
-use ssdlab_sim::config::{GcTime, Suspendable};
+use ssdlab_sim::config::{GcTime, Suspendable, WriteAck};
 use ssdlab_sim::units::{Nanos, Threshold};
 use ssdlab_sim::{Check, Config, Marks, Request, RequestOp, Ssd};
 
@@ -15,7 +15,7 @@ fn of(toml: &str) -> Config {
     toml.parse().unwrap_or_else(|error| panic!("{error}\n{toml}"))
 }
 
-const CHANGES: [Change; 25] = [
+const CHANGES: [Change; 28] = [
     (|config| config.schemes.collector = of("schemes.collector = \"serial\"").schemes.collector, true),
     (|config| config.schemes.collector = of("schemes.collector = \"queued\"").schemes.collector, true),
     (|config| config.schemes.collector = of("schemes.collector = \"preemptive\"").schemes.collector, true),
@@ -58,6 +58,9 @@ const CHANGES: [Change; 25] = [
     ),
     (|config| config.timing.suspendable = Suspendable::ProgramErase, false),
     (|config| config.timing.suspendable = Suspendable::None, true),
+    (|config| config.timing.cache_register ^= true, false),
+    (|config| config.device.write_ack = WriteAck::AfterTransfer, false),
+    (|config| config.device.write_ack = WriteAck::AfterProgram, false),
     (|config| config.device.multi_plane ^= true, true),
     (|config| config.gc.time = GcTime::None, false),
     (|config| config.gc.threshold = Threshold::Pages(3), true),
@@ -145,6 +148,56 @@ fn a_stream_stays_one_while_metadata_are_read() {
             (0..150).map(|_| (0, next(15) as u8, next(1_000_000) as u32, next(1_000_000) as u32)).collect();
         let (back, kept) = taken_back(toml, &asks, 2, 1).unwrap();
         assert_eq!(back, kept, "seed {seed}");
+    }
+}
+
+/// A transfer that shares an event with the array when the rules change still ends for those whom its end concerns from then on:
+/// reads that may suspend the program, the write that is acknowledged, the write that may follow it into the register.
+#[test]
+fn a_transfer_in_progress_ends_by_the_new_rules() {
+    let toml = "geometry = { channels = 1, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 10, pages_per_block = 4 }
+        timing = { read = \"20us\", program = \"200us\", erase = \"900us\", transfer = \"100MB/s\" }
+        device = { over_provisioning = 0.5, queue_depth = 8 }
+        precondition = { mode = \"sequential\" }";
+    let config = of(toml);
+    let rules: [(&str, fn(&mut Config)); 4] = [
+        ("suspension", |config| config.timing.suspendable = Suspendable::ProgramErase),
+        ("suspension and another collector", |config| {
+            config.timing.suspendable = Suspendable::ProgramErase;
+            config.schemes.collector = of("schemes.collector = \"queued\"").schemes.collector;
+        }),
+        ("early acknowledgement", |config| config.device.write_ack = WriteAck::AfterTransfer),
+        ("cache register", |config| config.timing.cache_register = true),
+    ];
+    // A page crosses the channel in 41 us: writes of both dies, then reads and more writes while the first is on its way.
+    let requests = |ssd: &mut Ssd| {
+        let page = ssd.page_bytes();
+        for (at, op, place) in [(0, 1, 0), (0, 1, 1), (0, 1, 2), (20, 0, 2), (30, 0, 3), (60, 0, 4), (60, 1, 5)] {
+            let op = if op == 0 { RequestOp::Read } else { RequestOp::Write };
+            ssd.submit(Request { arrival: Nanos(at * 1000), op, offset: place * page, bytes: page });
+        }
+    };
+    for (name, rule) in rules {
+        let mut other = config.clone();
+        rule(&mut other);
+        let mut seen = std::collections::BTreeSet::new();
+        for time in (1_000..120_000).step_by(3_000) {
+            let changed = |fusing: bool| {
+                let mut ssd = Ssd::new(&config, 7, Check::Full).unwrap();
+                ssd.set_fusing(fusing);
+                requests(&mut ssd);
+                ssd.run_before(Nanos(time));
+                let mut next = ssd.changed(&other).unwrap_or_else(|refused| panic!("{name}: {refused}"));
+                if !fusing {
+                    next.set_fusing(false);
+                }
+                ended(next)
+            };
+            let (shared, apart) = (changed(true), changed(false));
+            assert_eq!(shared, apart, "{name} from {time} ns on");
+            seen.insert(shared);
+        }
+        assert!(seen.len() > 2, "{name}: {} different ends", seen.len());
     }
 }
 

@@ -1,8 +1,9 @@
-//! Imports never run up: each module of the crate uses only modules before it in this list, so there are no circles.
+//! The structure of the sources: imports never run up, lists of legs have one builder, files and functions are short, and the
+//! device does not grow.
 
 use std::path::{Path, PathBuf};
 
-/// From the bottom up.
+/// Each module of the crate uses only modules before it in this list, so there are no circles: from the bottom up.
 const LAYERS: [&str; 18] = [
     "units", "random", "carry", "blame", "request", "device", "policy", "schema", "schemes", "config", "sectors",
     "versions", "oracle", "report", "observe", "slowest", "stats", "engine",
@@ -78,4 +79,96 @@ fn commands_alone_build_lists_of_legs() {
     for private in ["    fn push(", "    fn after(", "    legs: [u64; MAX_LEGS],"] {
         assert!(text.contains(private), "a list of legs is open to other files: `{}`", private.trim());
     }
+}
+
+/// The code of a source without its tests.
+fn code(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests").next().unwrap()
+}
+
+/// Whether a line begins a function.
+fn begins_function(line: &str) -> bool {
+    let line = line.trim_start();
+    let rest = match line.strip_prefix("pub").map(|rest| rest.split_once(" ").map_or("", |(_, rest)| rest)) {
+        // `pub(in crate::engine)` has a space of its own.
+        Some(rest) => rest.strip_prefix("crate::engine) ").unwrap_or(rest),
+        None => line,
+    };
+    let rest = rest.strip_prefix("const ").unwrap_or(rest);
+    rest.strip_prefix("unsafe ").unwrap_or(rest).starts_with("fn ")
+}
+
+/// Names and lines of the functions of a source.
+fn functions(text: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = code(text).lines().collect();
+    let function = |(i, line): (usize, &&str)| {
+        if !begins_function(line) || line.ends_with(['}', ';']) {
+            return None;
+        }
+        let name = line.split("fn ").nth(1)?.split(|c: char| !(c.is_alphanumeric() || c == '_')).next()?;
+        let indent = line.len() - line.trim_start().len();
+        let end = format!("{}}}", " ".repeat(indent));
+        let length = lines[i..].iter().position(|line| *line == end)? + 1;
+        Some((name.to_string(), length))
+    };
+    lines.iter().enumerate().filter_map(function).collect()
+}
+
+/// Most lines of a file and of a function.
+const FILE: usize = 800;
+const FUNCTION: usize = 70;
+
+/// Functions that are longer, with their lines: this one names every key of a configuration.
+const LONGER: [(&str, &str, usize); 1] = [("engine/fast/mod.rs", "of", 270)];
+
+#[test]
+fn files_and_functions_are_short() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut seen, mut long, mut exempt) = (0, Vec::new(), 0);
+    for file in sources(&root) {
+        let path = file.strip_prefix(&root).unwrap().display().to_string();
+        let text = std::fs::read_to_string(&file).unwrap();
+        if text.lines().count() > FILE {
+            long.push(format!("{path} has {} lines, more than {FILE}: split it", text.lines().count()));
+        }
+        for (name, lines) in functions(&text) {
+            seen += 1;
+            let most = LONGER.iter().find(|longer| (longer.0, longer.1) == (&path, &name)).map(|longer| longer.2);
+            exempt += usize::from(most.is_some() && lines > FUNCTION);
+            if lines > most.unwrap_or(FUNCTION) {
+                let most = most.unwrap_or(FUNCTION);
+                long.push(format!("{path}: `{name}` has {lines} lines, more than {most}: split it"));
+            }
+        }
+    }
+    assert!(seen > 2_000, "{seen} functions were looked at");
+    assert!(long.is_empty(), "{long:#?}");
+    assert_eq!(exempt, LONGER.len(), "a function of `LONGER` is short by now: remove it there");
+}
+
+/// Most methods and fields of `Ssd`. They are to fall: a feature's methods belong to its own type.
+const METHODS: usize = 993;
+const FIELDS: usize = 17;
+
+#[test]
+fn the_device_gets_no_more_methods_and_fields() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut methods, mut fields) = (0, 0);
+    for file in sources(&root) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let blocks = |begin: &'static str| {
+            code(&text).split(begin).skip(1).map(|block| block.split("\n}").next().unwrap().to_string())
+        };
+        let inside = |line: &&str| line.starts_with("    ") && !line.starts_with("     ");
+        for block in blocks("\nimpl Ssd {\n") {
+            methods += block.lines().filter(inside).filter(|line| begins_function(line)).count();
+        }
+        for block in blocks("\npub struct Ssd {\n") {
+            fields += block.lines().filter(inside).filter(|line| !line.trim_start().starts_with("//")).count();
+        }
+    }
+    eprintln!("{methods} methods, {fields} fields");
+    assert!(methods > 300 && fields > 5, "{methods} methods and {fields} fields were found");
+    assert!(methods <= METHODS, "`Ssd` has {methods} methods, more than {METHODS}: give them to a part of the device");
+    assert!(fields <= FIELDS, "`Ssd` has {fields} fields, more than {FIELDS}: give them to a part of the device");
 }

@@ -286,7 +286,7 @@ fn random_requests(case: &Case, capacity: u64) -> Vec<Request> {
 #[test]
 fn the_engine_completes_every_request_when_next_free_times_say() {
     let (mut served, mut collected) = (0, 0);
-    for seed in 0..300 {
+    for seed in 0..if std::env::var_os("SSDLAB_LONG").is_some() { 1_000 } else { 100 } {
         let case = random_case(seed);
         let mut dut = Dut::seeded(&config(&case.toml), seed);
         let requests = random_requests(&case, dut.ssd.capacity_bytes());
@@ -325,7 +325,7 @@ fn the_engine_completes_every_request_when_next_free_times_say() {
         served += engine.len();
         collected += summary.gc.collections;
     }
-    assert!(collected > 1000);
+    assert!(collected > 300);
     println!("{served} requests agree to the nanosecond, beside {collected} collections in no time");
 }
 

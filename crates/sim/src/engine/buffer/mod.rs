@@ -238,7 +238,7 @@ impl Ssd {
         if running.pause == Pause::Durable {
             let (unit, job) = (running.unit, pages.job);
             if running.holds {
-                self.mark_unit(unit);
+                self.kernel.dies.mark(unit);
             } else {
                 running.pause = Pause::No;
                 self.gc.ready.push(job);

@@ -46,7 +46,7 @@ impl Ssd {
         }
         self.kernel.ops[Page(op)].first_start = Some(Moment::at(self.now));
         let place = self.cache_mut().next_place();
-        let at_once = self.flushes_at_once();
+        let at_once = self.cache().flushes_at_once();
         self.oracle.flush_begins(place, at_once);
         if at_once {
             return self.flush_ends(op, place);

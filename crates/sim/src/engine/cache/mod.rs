@@ -131,6 +131,83 @@ impl Cache {
         *base = base.wrapping_add(1);
     }
 
+    /// Measuring starts: work so far does not count.
+    pub(super) fn restart(&mut self) {
+        let (lines, dirty) = (self.counts.lines, u64::from(self.lines.dirty));
+        self.counts = report::cache::Cache { lines, dirty_max: dirty, ..Default::default() };
+    }
+
+    /// Whether another line may become dirty.
+    fn has_line(&self) -> bool {
+        self.lines.dirty < self.most_dirty && self.lines.has_room()
+    }
+
+    /// Whether a write of a page needs no other line than its own.
+    fn replaces_in_place(&self, lpn: Lpn) -> bool {
+        match self.lines.of(lpn) {
+            NONE => false,
+            line => match self.lines.all[line as usize].state {
+                State::Clean => self.lines.dirty < self.most_dirty,
+                _ => self.lines.all[line as usize].is_open(),
+            },
+        }
+    }
+
+    /// A host write that bypasses the cache is admitted: its page's line holds an old version. (What the write lacks was taken
+    /// from it.)
+    pub(super) fn drop_clean(&mut self, lpn: Lpn) {
+        let lines = &mut self.lines;
+        let line = lines.of(lpn);
+        if line != NONE {
+            lines.wake(line);
+            lines.release(line);
+        }
+    }
+
+    /// The sectors that a page's clean line has, as words of bits; none without a line.
+    pub(super) fn sectors_of(&self, lpn: Lpn) -> impl Iterator<Item = u64> + '_ {
+        let lines = &self.lines;
+        let line = lines.of(lpn);
+        let bits: &[u64] = if line == NONE { &[] } else { lines.bits(line) };
+        let words = lines.sectors.div_ceil(64) as usize;
+        (0..words).map(move |word| bits.get(word).copied().unwrap_or(0))
+    }
+
+    /// Logical pages with a dirty line.
+    pub(super) fn dirty_pages(&self) -> u64 {
+        let newest = |(i, line): &(usize, &lines::Line)| line.is_dirty() && self.lines.of(line.lpn) == *i as u32;
+        self.lines.all.iter().enumerate().filter(newest).count() as u64
+    }
+
+    /// Whether flushes wait for nothing.
+    fn flushes_at_once(&self) -> bool {
+        self.keys.flush == CacheFlush::None
+    }
+
+    /// Whether lines stay when they are on flash.
+    fn keeps_clean_lines(&self) -> bool {
+        self.keys.read != CacheRead::None
+    }
+
+    /// Whether writes that bypass the cache leave their pages in lines.
+    fn writes_through(&self) -> bool {
+        self.keys.write == CacheWrite::Through
+    }
+
+    /// A request is submitted after the last one was announced.
+    pub(super) fn more_arrivals(&mut self) {
+        self.ending = false;
+    }
+
+    /// A run has ended: nothing is left to do.
+    pub(super) fn check_end(&self) {
+        law!(self.lines.dirty == 0 && self.lines.issued == 0, "a dirty line is left");
+        law!(
+            self.waiting.is_empty() && self.flushes.is_empty() && self.outside + self.bypassing == 0,
+            "a write is left"
+        );
+    }
+
     /// The next place among writes and flushes.
     fn next_place(&mut self) -> u64 {
         self.place += 1;
@@ -155,14 +232,6 @@ impl Ssd {
 
     fn cache_mut(&mut self) -> &mut Cache {
         self.features.cache.as_mut().expect("a device with a write cache")
-    }
-
-    /// Measuring starts: work so far does not count.
-    pub(in crate::engine) fn restart_cache(&mut self) {
-        if let Some(cache) = &mut self.features.cache {
-            let (lines, dirty) = (cache.counts.lines, u64::from(cache.lines.dirty));
-            cache.counts = report::cache::Cache { lines, dirty_max: dirty, ..Default::default() };
-        }
     }
 
     /// The sectors that a host write brings: all, where a partial write replaces the page.
@@ -268,31 +337,11 @@ impl Ssd {
         }
     }
 
-    /// A host write that bypasses the cache is admitted: its page's line holds an old version. (What the write lacks was taken
-    /// from it.)
-    pub(super) fn drop_clean_line(&mut self, lpn: Lpn) {
-        let lines = &mut self.cache_mut().lines;
-        let line = lines.of(lpn);
-        if line != NONE {
-            lines.wake(line);
-            lines.release(line);
-        }
-    }
-
-    /// The sectors that a page's clean line has, as words of bits; none without a line.
-    pub(super) fn line_sectors(&self, lpn: Lpn) -> impl Iterator<Item = u64> + '_ {
-        let lines = &self.cache().lines;
-        let line = lines.of(lpn);
-        let bits: &[u64] = if line == NONE { &[] } else { lines.bits(line) };
-        let words = lines.sectors.div_ceil(64) as usize;
-        (0..words).map(move |word| bits.get(word).copied().unwrap_or(0))
-    }
-
     /// A host write's data has crossed the host link: its page needs a line.
     pub(super) fn ask_line(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
         let first = self.kernel.ops.cached[op].behind.is_none();
-        if first && !self.kernel.ops.cached[op].trimmed && self.replaces_in_place(lpn) {
+        if first && !self.kernel.ops.cached[op].trimmed && self.cache().replaces_in_place(lpn) {
             return self.enter_line(op);
         }
         let head = self.cache().waiting.is_empty();
@@ -305,18 +354,6 @@ impl Ssd {
         }
     }
 
-    /// Whether a write of a page needs no other line than its own.
-    fn replaces_in_place(&self, lpn: Lpn) -> bool {
-        let cache = self.cache();
-        match cache.lines.of(lpn) {
-            NONE => false,
-            line => match cache.lines.all[line as usize].state {
-                State::Clean => cache.lines.dirty < cache.most_dirty,
-                _ => cache.lines.all[line as usize].is_open(),
-            },
-        }
-    }
-
     /// Gives lines to the writes that wait for one, as far as there are lines.
     pub(super) fn serve_waiting(&mut self) {
         loop {
@@ -325,7 +362,7 @@ impl Ssd {
                 return;
             }
             let trimmed = self.kernel.ops.cached[op].trimmed;
-            if !trimmed && !self.replaces_in_place(self.kernel.ops[op].lpn) && !self.has_line() {
+            if !trimmed && !self.cache().replaces_in_place(self.kernel.ops[op].lpn) && !self.cache().has_line() {
                 return;
             }
             let mut waiting = self.cache().waiting;
@@ -334,12 +371,6 @@ impl Ssd {
             self.first_waits();
             if trimmed { self.move_in(op) } else { self.enter_line(op) }
         }
-    }
-
-    /// Whether another line may become dirty.
-    fn has_line(&self) -> bool {
-        let cache = self.cache();
-        cache.lines.dirty < cache.most_dirty && cache.lines.has_room()
     }
 
     /// A write gets its line: that of its page, a free one or a clean one. The version is in the line from now on.
@@ -354,52 +385,25 @@ impl Ssd {
         let before = self.cache().lines.of(lpn);
         let state = if before == NONE { State::Free } else { self.cache().lines.all[before as usize].state };
         let older = if before == NONE { 0 } else { self.cache().lines.all[before as usize].oldest };
-        let mut under = None;
+        let under = self.oracle.tracks_sectors().then(|| self.under_line(op, before, state, old));
         let line = match state {
             State::Dirty | State::Issued => {
-                if self.oracle.tracks_sectors() {
-                    let held = self.kernel.ops[Page(self.cache().lines.all[before as usize].op)].tags[0];
-                    under = Some(Under::Memory(LINES | before, held));
-                }
-                let home = self.home_of_line(lpn);
-                let cache = self.cache_mut();
-                cache.counts.absorbed += 1;
-                let ready = cache.lines.leave_ready(before, home);
-                let of = &mut cache.lines.all[before as usize];
-                of.written = now;
-                of.used = now;
-                of.oldest = of.oldest.min(place);
-                if ready {
-                    cache.lines.get_ready(before, home);
-                }
+                self.absorb_in_line(before, lpn, place);
                 before
             }
             State::Clean => {
-                if self.oracle.tracks_sectors() {
-                    let held = if old.is_some() { self.oracle.load(old, lpn) } else { tag };
-                    under = Some(Under::Held(held));
-                }
                 self.cache_mut().lines.wake(before);
                 self.soil(before, op);
                 before
             }
             State::Programming | State::Free => {
-                if self.oracle.tracks_sectors() {
-                    under = Some(match state {
-                        State::Programming => {
-                            let held = self.kernel.ops[Page(self.cache().lines.all[before as usize].op)].tags[0];
-                            Under::Memory(LINES | before, held)
-                        }
-                        _ if old.is_some() => Under::Flash,
-                        _ => Under::Nothing,
-                    });
-                }
-                let line = self.cache_mut().lines.take(lpn, now).expect("law: a write that gets a line finds one");
+                let lines = &mut self.cache_mut().lines;
+                let line = lines.take(lpn, now).expect("law: a write that gets a line finds one");
                 if state == State::Programming || old.is_none() {
-                    self.cache_mut().lines.complete(line);
+                    lines.complete(line);
                 }
                 if state == State::Programming {
-                    self.cache_mut().lines.all[line as usize].older = before;
+                    lines.all[line as usize].older = before;
                 }
                 self.soil(line, op);
                 line
@@ -431,6 +435,33 @@ impl Ssd {
             self.flushes_lose(place.max(older));
         }
         self.move_in(op);
+    }
+
+    /// A dirty line is written again before it is on flash.
+    fn absorb_in_line(&mut self, line: u32, lpn: Lpn, place: u64) {
+        let (now, home) = (self.now, self.home_of_line(lpn));
+        let cache = self.cache_mut();
+        cache.counts.absorbed += 1;
+        let ready = cache.lines.leave_ready(line, home);
+        let of = &mut cache.lines.all[line as usize];
+        of.written = now;
+        of.used = now;
+        of.oldest = of.oldest.min(place);
+        if ready {
+            cache.lines.get_ready(line, home);
+        }
+    }
+
+    /// What lies under a write that gets a line, where its page's line is in a state (oracle).
+    fn under_line(&self, op: OpId, line: u32, state: State, old: Ppn) -> Under {
+        let held = || self.kernel.ops[Page(self.cache().lines.all[line as usize].op)].tags[0];
+        match state {
+            State::Dirty | State::Issued | State::Programming => Under::Memory(LINES | line, held()),
+            State::Clean if old.is_some() => Under::Held(self.oracle.load(old, self.kernel.ops[op].lpn)),
+            State::Clean => Under::Held(self.kernel.ops[Page(op)].tags[0]),
+            State::Free if old.is_some() => Under::Flash,
+            State::Free => Under::Nothing,
+        }
     }
 
     /// A write becomes the content of a line: the map, and a newer write that waits, refer to the line from now on.
@@ -644,13 +675,6 @@ impl Ssd {
 
     // Power cuts.
 
-    /// Logical pages with a dirty line.
-    pub(super) fn dirty_pages(&self) -> u64 {
-        let Some(cache) = &self.features.cache else { return 0 };
-        let newest = |(i, line): &(usize, &lines::Line)| line.is_dirty() && cache.lines.of(line.lpn) == *i as u32;
-        cache.lines.all.iter().enumerate().filter(newest).count() as u64
-    }
-
     /// Power is cut: the capacitor drains lines whole, with what they lack from the old page (oracle).
     pub(super) fn complete_lines(&mut self) {
         if !self.rules.buffers || !self.oracle.tracks_sectors() || !self.lines_may_lack() {
@@ -709,34 +733,5 @@ impl Ssd {
         if self.rules.buffers && !std::mem::replace(&mut self.cache_mut().ending, true) && self.host.is_empty() {
             self.round(self.now);
         }
-    }
-
-    /// A request is submitted after all.
-    pub(super) fn more_arrivals(&mut self) {
-        self.cache_mut().ending = false;
-    }
-
-    pub(super) fn check_cache_end(&self) {
-        let Some(cache) = &self.features.cache else { return };
-        law!(cache.lines.dirty == 0 && cache.lines.issued == 0, "a dirty line is left");
-        law!(
-            cache.waiting.is_empty() && cache.flushes.is_empty() && cache.outside + cache.bypassing == 0,
-            "a write is left"
-        );
-    }
-
-    /// Whether flushes wait for nothing.
-    fn flushes_at_once(&self) -> bool {
-        self.cache().keys.flush == CacheFlush::None
-    }
-
-    /// Whether lines stay when they are on flash.
-    fn keeps_clean_lines(&self) -> bool {
-        self.cache().keys.read != CacheRead::None
-    }
-
-    /// Whether writes that bypass the cache leave their pages in lines.
-    fn writes_through(&self) -> bool {
-        self.cache().keys.write == CacheWrite::Through
     }
 }

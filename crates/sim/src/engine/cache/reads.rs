@@ -203,7 +203,7 @@ impl Ssd {
         cache.bypassing -= 1;
         cache.replaces_base(lpn);
         self.flushes_lose(place);
-        if !newest || !self.writes_through() {
+        if !newest || !self.cache().writes_through() {
             return;
         }
         let lines = &mut self.cache_mut().lines;

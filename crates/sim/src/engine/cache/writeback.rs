@@ -115,7 +115,7 @@ impl Ssd {
                 && let Some(lines) = self.cache().lines.next_ready()
             {
                 self.issue_together(lines, Reason::Idle);
-                self.mark_unit(unit);
+                self.kernel.dies.mark(unit);
             }
             return;
         }
@@ -234,7 +234,7 @@ impl Ssd {
         let oldest = self.cache().lines.all[line as usize].oldest;
         let log = self.remove_line_op(op);
         self.oracle.run_ends(LINES | line);
-        let keeps = self.keeps_clean_lines();
+        let keeps = self.cache().keeps_clean_lines();
         let lines = &mut self.cache_mut().lines;
         lines.dirty -= 1;
         lines.issued -= 1;

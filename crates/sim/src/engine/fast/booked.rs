@@ -248,7 +248,7 @@ impl Ssd {
                 op.turn = age;
                 let queue = &mut self.kernel.buses[bus].queue;
                 queue.push(&mut self.kernel.ops, id);
-                self.mark_bus(bus);
+                self.kernel.buses.mark(bus);
             } else {
                 self.kernel.ops[id].leg = 0;
                 self.kernel.timers.set(Timer::Array(unit), asks);

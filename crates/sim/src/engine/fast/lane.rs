@@ -220,7 +220,7 @@ impl Ssd {
             if READ {
                 self.kernel.dies.mark_for_read(unit);
             } else {
-                self.mark_unit(unit);
+                self.kernel.dies.mark(unit);
             }
         }
         if self.rules.heeds {
@@ -506,7 +506,7 @@ impl Ssd {
             if READS {
                 self.kernel.dies.mark_for_read(unit);
             } else {
-                self.mark_unit(unit);
+                self.kernel.dies.mark(unit);
             }
         }
     }

@@ -224,10 +224,11 @@ impl Ssd {
             Timer::Bus(bus) => return self.fast.steps && self.express_bus_of_steps(bus, time),
             _ => return false,
         };
-        if !self.fast.legs {
+        let id = self.kernel.dies[unit].array();
+        // Where arrays are suspended, a die may have an event and no operation.
+        if !(self.fast.legs || self.fast.moves && self.kernel.ops[id].class == Class::Gc) {
             return self.express_array_of_steps(unit, time);
         }
-        let id = self.kernel.dies[unit].array();
         let op = &self.kernel.ops[id];
         if op.lane && op.verb == Verb::Program && self.fast.writes {
             return self.kernel.timers.alone() && self.express_written(id, unit, time);

@@ -20,7 +20,7 @@ pub(super) use booked::{BOOKED, Bookings};
 pub(super) use chains::Chains;
 pub(super) use joint::Joint;
 pub(super) use legs::FUSED;
-pub use report::{ClosedShortcut, Shortcuts};
+pub use report::{ClosedShortcut, Shortcuts, Slowed};
 
 use super::Ssd;
 use super::spine::merge::SECTOR;
@@ -43,8 +43,6 @@ pub(super) struct FastPaths {
     pub(super) legs: bool,
     /// Such a transfer shares an event where its end concerns nothing, on any device.
     pub(super) transfers: bool,
-    /// So do those of host programs.
-    pub(super) programs: bool,
     /// A queued GC step begins when it is decided if its die is free.
     pub(super) vacant: bool,
     /// A page that GC moves out and back in shares an event.
@@ -100,7 +98,6 @@ impl FastPaths {
         allowed: false,
         legs: false,
         transfers: false,
-        programs: false,
         vacant: false,
         moves: false,
         chains: false,
@@ -121,7 +118,7 @@ impl FastPaths {
     /// Whether events without rounds are open.
     #[inline(always)]
     pub(super) fn skip_rounds(&self) -> bool {
-        self.legs | self.steps
+        self.legs | self.steps | self.moves
     }
 
     /// The shortcuts that a configuration allows.
@@ -234,16 +231,15 @@ impl FastPaths {
         let steady = block.0 == 0 && layer.0 == 0;
         let takes_time = |times: &crate::config::PageTimes| !times.types().contains(&Nanos::ZERO);
 
-        let legs = *noc == NocModel::None
-            && die_queue.classes().is_none()
+        // Those of GC, which no register, acknowledgement or class of operation concerns.
+        let of_gc = *noc == NocModel::None
             && cache.0 == 0
             && *arbitration == Arbitration::None
             && chip_fails.is_empty()
             && (no_raid || no_errors)
             && *suspendable == Suspendable::None
-            && !cache_register
-            && *write_ack == WriteAck::AfterProgram
             && no_idle_time;
+        let legs = of_gc && die_queue.classes().is_none() && !cache_register && *write_ack == WriteAck::AfterProgram;
         let pauses_for_others =
             collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first);
         // Otherwise each dispatch issues a line to a die that is idle.
@@ -253,7 +249,6 @@ impl FastPaths {
             && no_idle_time
             && lines_rest
             && (*suspendable == Suspendable::None || !pauses_for_others);
-        let programs = transfers && !cache_register && *write_ack == WriteAck::AfterProgram;
         // Pages of a collection travel alike, and stay in their plane.
         let alike = steady
             && path.always().is_some()
@@ -272,7 +267,7 @@ impl FastPaths {
             && *noc == NocModel::None
             && !pauses_for_others
             && first_come;
-        let alike = alike && legs && no_command;
+        let alike = alike && of_gc && no_command;
         let plain = alike && collector.undisturbed();
         // The destination page is taken when the read-out begins, not when it ends, so nothing else may take pages from that
         // write point.
@@ -301,7 +296,7 @@ impl FastPaths {
             && geometry.planes_per_unit == 2;
         // A step that follows another one is on its chip.
         let one_chip = geometry.units >= geometry.chips;
-        let steps = (alike || among_others)
+        let steps = (alike && legs || among_others)
             && one_chip
             && collector.undisturbed()
             && !collector.holds()
@@ -312,7 +307,7 @@ impl FastPaths {
             && one_queue
             && no_raid
             && no_copies;
-        let turns = alike && steps && chained && path.always() == Some(Journey::EXTERNAL);
+        let turns = alike && legs && steps && chained && path.always() == Some(Journey::EXTERNAL);
         let windowed = !order.policy_ref().eager() || config.chip_queue().is_some() || config.delays_writes();
         let vacant = !legs
             && !collector.holds()
@@ -380,7 +375,6 @@ impl FastPaths {
             allowed: true,
             legs,
             transfers,
-            programs,
             vacant,
             moves,
             chains,

@@ -59,7 +59,7 @@ impl Ssd {
         state.holder = OpId::NONE;
         state.awaited = false;
         self.kernel.timers.pop();
-        self.mark_bus(bus);
+        self.kernel.buses.mark(bus);
         self.count_time(id);
         self.end_read_step(id);
         if continues {

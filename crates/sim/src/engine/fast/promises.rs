@@ -61,7 +61,7 @@ impl Ssd {
             for page in moving.iter().filter(|page| self.dev.flash.is_valid(**page)) {
                 flash.invalidate(*page, geometry.block_of(*page), self.dev.flash.lpn_of(*page));
             }
-            let view = View { flash: &flash, ..self.dev.view(self.now) };
+            let view = View::new(self.now, geometry, &flash, &self.dev.wear, &self.dev.staging);
             let Step::Move(pages, _) = collector.policy().next(&view, &mut job) else { break };
             let offset = |i: usize| geometry.offset(pages[i]);
             *match pages.len() {
@@ -97,7 +97,7 @@ impl Ssd {
         copy.unfuse_all();
         copy.date_closings();
         let load = || load(&copy.host, &copy.stats, copy.config.device.queue_depth);
-        Some(copy.schemes.victim.policy().pick_under(&copy.dev.view(copy.now), plane, &load))
+        Some(copy.schemes.victim.policy().pick(&copy.dev.view(copy.now).under(&load), plane))
     }
 
     /// A request is about to be admitted on a device without a window: asks its order.

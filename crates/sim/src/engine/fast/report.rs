@@ -23,11 +23,24 @@ pub struct ClosedShortcut {
     pub by: String,
 }
 
+/// What was asked of a device beside its configuration, and what that costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slowed {
+    /// What was asked, in the words of [`ClosedShortcut::by`].
+    pub by: &'static str,
+    /// The shortcuts that it closes, of those that make an operation at least half as dear again where they are missing.
+    pub closes: Vec<&'static str>,
+}
+
+/// Without one of these, an operation takes more than 1.5 times the CPU time: 2.7 times where reads lack the lane, 3.4 to 5.1 times
+/// where collections lack the others (docs/performance.md).
+const COSTLY: [&str; 5] = ["moves", "chains", "joint", "turns", "lane"];
+
 /// An observer of legs closes all shortcuts, because each leg needs an event of its own.
 const OBSERVER: &str = "an output that shows legs";
 
 /// Number of shortcuts.
-const SHORTCUTS: usize = 18;
+const SHORTCUTS: usize = 17;
 
 /// On one of these devices each shortcut is open: keys that are not the default's.
 const OPEN_ON: [&str; 5] = [
@@ -45,7 +58,6 @@ impl FastPaths {
             allowed: _,
             legs,
             transfers,
-            programs,
             vacant,
             moves,
             chains,
@@ -65,7 +77,6 @@ impl FastPaths {
         [
             ("legs", legs),
             ("transfers", transfers),
-            ("programs", programs),
             ("vacant", vacant),
             ("moves", moves),
             ("chains", chains),
@@ -129,8 +140,8 @@ fn keys_of(all: &toml::Table) -> impl Iterator<Item = (&str, &str, &toml::Value)
 }
 
 impl Ssd {
-    /// Which shortcuts are open now, and what closes the others: keys, an output, or what was asked of the device.
-    pub fn shortcuts(&self) -> Shortcuts {
+    /// What closes all shortcuts, whatever the configuration allows.
+    fn closes_all(&self) -> Option<&'static str> {
         let asked = [
             (self.observer.watches.legs, OBSERVER),
             (self.rules.tenants, "tenants"),
@@ -139,7 +150,22 @@ impl Ssd {
             (self.rules.mixed, "a change of the running device"),
             (!self.fast.allowed, "the caller"),
         ];
-        let by = asked.into_iter().find_map(|(closes, by)| closes.then_some(by));
+        asked.into_iter().find_map(|(closes, by)| closes.then_some(by))
+    }
+
+    /// What was asked of this device, such as an output that shows legs, or tenants, if that makes its operations take more than
+    /// 1.5 times the CPU time. None if its configuration closes those shortcuts anyway: [`Ssd::shortcuts`] says which keys do.
+    pub fn slowed(&self) -> Option<Slowed> {
+        let by = self.closes_all()?;
+        let paths = FastPaths::of_device(&self.config, &self.dev.geometry, &self.schemes.victim);
+        let costly = paths.named().into_iter().filter(|(name, open)| *open && COSTLY.contains(name));
+        let closes: Vec<_> = costly.map(|(name, _)| name).collect();
+        (!closes.is_empty()).then_some(Slowed { by, closes })
+    }
+
+    /// Which shortcuts are open now, and what closes the others: keys, an output, or what was asked of the device.
+    pub fn shortcuts(&self) -> Shortcuts {
+        let by = self.closes_all();
         let keys = if by.is_none() { closers(&self.config) } else { Default::default() };
         let mut shortcuts = Shortcuts { open: Vec::new(), closed: Vec::new() };
         for ((name, open), keys) in self.fast.named().into_iter().zip(keys) {
@@ -202,8 +228,15 @@ mod tests {
         assert_eq!(ssd.shortcuts(), plain);
         ssd.observe(Box::new(Eye(Watches::LEGS)));
         let watched = ssd.shortcuts();
+        let closes = vec!["moves", "chains", "lane"];
+        assert_eq!(ssd.slowed(), Some(Slowed { by: OBSERVER, closes }));
         assert!(watched.open.is_empty() && watched.closed.iter().all(|closed| closed.by == OBSERVER), "{watched:?}");
         ssd.take_observer();
-        assert_eq!(ssd.shortcuts(), plain);
+        assert_eq!((ssd.shortcuts(), ssd.slowed()), (plain, None));
+        // There is nothing left to close on a drive that has none of them.
+        let toml = "schemes.collector = \"queued\"\ntiming.command = \"300ns\"\norder.die_queue = \"read-first\"";
+        let mut ssd = Ssd::new(&toml.parse().unwrap(), 1, Check::Off).unwrap();
+        ssd.observe(Box::new(Eye(Watches::LEGS)));
+        assert_eq!(ssd.slowed(), None);
     }
 }

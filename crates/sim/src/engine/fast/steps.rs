@@ -115,7 +115,7 @@ impl Ssd {
             };
             let (unit, plane) = self.queue_step(ended);
             self.release_unit(unit, plane);
-            self.mark_unit(unit);
+            self.kernel.dies.mark(unit);
         }
         self.dispatch();
         self.kernel.events_since_scan += count as u64 - 1;
@@ -158,7 +158,7 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn wake_bus(&mut self, bus: usize) {
         self.kernel.buses[bus].awaited = false;
-        self.mark_bus(bus);
+        self.kernel.buses.mark(bus);
     }
 
     /// The page of a queued step is in its register, and requests the bus.
@@ -176,7 +176,7 @@ impl Ssd {
         let state = &mut self.kernel.buses[bus];
         let id = std::mem::replace(&mut state.holder, OpId::NONE);
         state.awaited = false;
-        self.mark_bus(bus);
+        self.kernel.buses.mark(bus);
         self.count_time(id);
         self.end_read_step(id);
         self.kernel.ops[id].verb = Verb::Program;
@@ -207,7 +207,7 @@ impl Ssd {
         let (unit, plane) = self.queue_step(id);
         if !self.begin_plain_step(unit) {
             self.release_unit(unit, plane);
-            self.mark_unit(unit);
+            self.kernel.dies.mark(unit);
             self.dispatch();
         }
     }

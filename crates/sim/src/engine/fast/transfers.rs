@@ -2,12 +2,13 @@
 //! [`super::legs`].
 //!
 //! The end of such a transfer is an event only for an operation that it concerns: a write that is acknowledged then, a program that
-//! may move from the cache register to the array, or reads that may suspend the array from then on. Reads that arrive during the
-//! transfer give its end the event back.
+//! may move from the cache register to the array or follow the data into the register, or reads that may suspend the array from
+//! then on. Operations that arrive during the transfer give its end the event back.
 
 use crate::blame::Cause;
+use crate::config::WriteAck;
 use crate::device::command::LegKind;
-use crate::device::transaction::Verb;
+use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
@@ -26,11 +27,22 @@ impl Ssd {
     fn ends_unseen(&self, id: OpId) -> bool {
         let op = &self.kernel.ops[id];
         op.verb == Verb::Read
-            || (self.fast.programs || !op.class.like_host())
+            || !(op.class.like_host() && self.host_sees_end(id))
                 && !(self.rules.suspends && self.waiting(op.unit).any_read())
     }
 
-    /// A read waits for a unit. Whether its operation is in the array by now; one that is not, because its transfer shares an event
+    /// Whether the end of a host program's transfer acknowledges a write, or lets another operation of its die begin.
+    #[inline(always)]
+    fn host_sees_end(&self, id: OpId) -> bool {
+        let op = &self.kernel.ops[id];
+        if op.class == Class::Host && self.config.device.write_ack == WriteAck::AfterTransfer {
+            return true;
+        }
+        let state = &self.kernel.dies[op.unit];
+        self.config.timing.cache_register && (state.array() != id || !state.queue.is_empty() || self.rules.looks)
+    }
+
+    /// Operations wait for a unit. Whether its operation is in the array by now; one that is not, because its transfer shares an event
     /// with the array, gets the event of the transfer's end back.
     #[inline(always)]
     pub(in crate::engine) fn is_in_array(&mut self, unit: UnitId) -> bool {
@@ -73,9 +85,16 @@ impl Ssd {
         (end > self.now + leg.time).then_some((id, leg.time))
     }
 
-    /// Every transfer that is in progress ends in an event of its own.
+    /// Every transfer that is in progress ends in an event of its own, where something may look at it.
     pub(in crate::engine) fn part_transfers(&mut self) {
-        if self.fast.transfers && !self.fast.legs {
+        if !self.fast.legs {
+            self.part_all_transfers();
+        }
+    }
+
+    /// The same on every device: by other rules the end may concern anything.
+    pub(in crate::engine) fn part_all_transfers(&mut self) {
+        if self.fast.transfers {
             (0..self.dev.geometry.units).map(UnitId).for_each(|unit| _ = self.parts_transfer(unit));
         }
     }

@@ -76,6 +76,28 @@ impl Filled {
     }
 }
 
+/// What filling changes of the features: every field is named, see [`Ssd::filled`].
+fn noc_after_filling(features: &Features) -> &Option<Box<Noc>> {
+    let Features {
+        conflict: _,
+        replicas: _,
+        extras: _,
+        cache: _,
+        nvme: _,
+        queues: _,
+        idle: _,
+        noc,
+        // Recovered from the map.
+        raid: _,
+        homes: _,
+        failures: _,
+        fault_at: _,
+        power_cuts: _,
+        partner_chips: _,
+    } = features;
+    noc
+}
+
 impl Ssd {
     /// The state after filling, before the first request.
     ///
@@ -110,24 +132,7 @@ impl Ssd {
                 },
             host,
             gc: Gc { jobs: _, ready: _, planes, target, moving: _, postponed: _ },
-            features:
-                Features {
-                    conflict: _,
-                    replicas: _,
-                    extras: _,
-                    cache: _,
-                    nvme: _,
-                    queues: _,
-                    idle: _,
-                    noc,
-                    // Recovered from the map.
-                    raid: _,
-                    homes: _,
-                    failures: _,
-                    fault_at: _,
-                    power_cuts: _,
-                    partner_chips: _,
-                },
+            features,
             oracle,
             stats,
             observer: _,
@@ -149,7 +154,7 @@ impl Ssd {
             path: path.clone(),
             last_place: host.last_place,
             gc_target: *target,
-            noc: noc.clone(),
+            noc: noc_after_filling(features).clone(),
             stats: stats.clone(),
         }
     }

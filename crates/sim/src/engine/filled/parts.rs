@@ -315,7 +315,7 @@ impl Part<'_> {
     /// Runs one collection in no time. Returns false if the plane has no victim.
     fn collect(&mut self, plane: PlaneId) -> bool {
         let Whole { geometry, wear, staging, .. } = *self.whole;
-        let view = View { now: Nanos::ZERO, geometry, flash: self.flash, wear, staging };
+        let view = View::new(Nanos::ZERO, geometry, self.flash, wear, staging);
         let Some(victim) = self.victim.policy().pick(&view, plane) else { return false };
         if u32::from(self.flash.valid(victim)) == geometry.data_pages && !self.flash.has_garbage(plane, geometry) {
             return false;

@@ -6,6 +6,7 @@ pub(super) mod occupancy;
 pub(super) mod ops;
 pub(super) mod spans;
 pub(super) mod timers;
+pub(super) mod turn;
 
 use crate::device::geometry::Geometry;
 use crate::units::Nanos;

@@ -212,11 +212,13 @@ impl Ssd {
     /// one. At most 16.
     ///
     /// # Panics
-    /// If there are too many, or requests have been submitted.
+    /// If there are too many, requests have been submitted, or the device cannot have tenants ([`Config::check_tenants`]).
     ///
     /// [`Marks::tenant`]: crate::Marks::tenant
     pub fn set_tenants(&mut self, tenants: Vec<String>) {
         law!((1..=MAX_TENANTS).contains(&tenants.len()), "there are 1 to 16 tenants");
+        let refused = self.config.check_tenants("a device without tenants").err();
+        law!(refused.is_none(), "this device cannot have tenants: {refused:?}");
         law!(self.next_event() == Nanos::NEVER && self.completed() == 0, "tenants are named before the first request");
         match &mut self.features.nvme {
             Some(nvme) => nvme.name_tenants(tenants),

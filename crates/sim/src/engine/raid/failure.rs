@@ -237,7 +237,7 @@ impl Ssd {
                 self.leaves_chip(op);
                 stalled.push(op);
             }
-            self.mark_unit(unit);
+            self.kernel.dies.mark(unit);
         }
         stalled
     }

@@ -1,4 +1,4 @@
-//! Parity: the oracle's checks of its content, and parity that is computed in no time.
+//! Parity: which pages are parity, the checks of its content by the oracle, and parity that is computed in no time.
 
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
@@ -9,6 +9,24 @@ use crate::oracle::Check;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
 impl Ssd {
+    /// The logical page of the map for a host page.
+    #[inline(always)]
+    pub(in crate::engine) fn logical(&self, page: Lpn) -> Lpn {
+        self.features.raid.as_ref().map_or(page, |raid| raid.layout.slot(page))
+    }
+
+    /// The host page of a logical page of the map; parity pages are numbered after all host pages.
+    pub(in crate::engine) fn host_page(&self, lpn: Lpn) -> Lpn {
+        let Some(raid) = &self.features.raid else { return lpn };
+        let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
+        if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
+    }
+
+    /// Whether a logical page of the map is parity.
+    pub(in crate::engine) fn is_parity(&self, lpn: Lpn) -> bool {
+        self.features.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
+    }
+
     // Oracle.
 
     /// Whether sums of pages are checked, which the full oracle does.

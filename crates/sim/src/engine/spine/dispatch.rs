@@ -1,16 +1,16 @@
 //! Dispatch: units serve the operations that wait for them, oldest first, and waits are charged to their causes.
 
 use crate::blame::Cause;
-use crate::device::command::{Command, LegKind, Legs};
+use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
-use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::cache::For;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
 use crate::engine::{Nanos, Pause, Ssd};
-use crate::policy::{MAX_PLANES, PageSet};
+use crate::policy::PageSet;
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
@@ -170,7 +170,7 @@ impl Ssd {
     }
 
     /// A write that any die may serve gets its die and plane.
-    fn go_to(&mut self, op: OpId, unit: UnitId, plane: PlaneId) {
+    pub(super) fn go_to(&mut self, op: OpId, unit: UnitId, plane: PlaneId) {
         let page = &mut self.kernel.ops[op];
         page.unit = unit;
         page.plane = plane;
@@ -179,7 +179,7 @@ impl Ssd {
 
     /// Charges the wait of a write that any die may serve. It did not wait for one particular die, so its wait is split like the
     /// time of all dies. Returns the part behind write-backs.
-    fn charge_anywhere(&mut self, op: OpId) -> u64 {
+    pub(super) fn charge_anywhere(&mut self, op: OpId) -> u64 {
         let wait = (self.now - self.kernel.ops[op].waits_since).0;
         let before = &self.kernel.ops.anywhere[op];
         let held = self.kernel.dies.held.total(self.now) as u64 - before.held;
@@ -243,6 +243,7 @@ impl Ssd {
         if state.array().is_some() && !self.takes_data_in(unit) {
             return false;
         }
+        let state = &self.kernel.dies[unit];
         let first = if self.rules.queues { self.next_in_queue(unit).1 } else { state.queue.head() };
         if (state.array().is_some() || state.cache().is_some()) && !self.may_overlap(first, unit) {
             return false;
@@ -273,7 +274,7 @@ impl Ssd {
 
     /// R8: whether the array of a unit programs for the host, and its cache register is free for the next data-in.
     #[inline(always)]
-    fn takes_data_in(&self, unit: UnitId) -> bool {
+    fn takes_data_in(&mut self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
         let array = &self.kernel.ops[state.array()];
         self.config.timing.cache_register
@@ -281,7 +282,7 @@ impl Ssd {
             && array.verb == Verb::Program
             && array.class.like_host()
             && array.leg > 0
-            && array.legs.get(array.leg).is_some_and(|leg| leg.kind == LegKind::Array)
+            && self.is_in_array(unit)
     }
 
     /// A die whose collection waits for its pages on other dies programs pages that other collections send here.
@@ -384,30 +385,6 @@ impl Ssd {
         self.begin(op, unit);
     }
 
-    /// Adds the following pages of the same request to a multi-plane read, as far as one command can read them. Returns the
-    /// number of pages, and the legs.
-    #[inline(never)]
-    fn join_reads(&mut self, lead: OpId, at: Ppn, unit: UnitId, mut burst: Nanos) -> (u64, Legs) {
-        let (request, offset) = (self.kernel.ops[lead].request, self.dev.geometry.offset(at));
-        let (mut last, mut pages) = (lead, PageSet::one(at));
-        while pages.len() < MAX_PLANES {
-            let fits = |next| self.mate_read(next, lead, offset, &pages);
-            let Some((next, other)) = self.first_mate(unit, request, fits) else { break };
-            self.leave_line(next, unit);
-            self.charge_wait(next, unit);
-            self.kernel.ops[last].mate = next;
-            last = next;
-            self.load(next, other);
-            burst = burst + self.read_burst(next);
-            pages.push(other);
-            let mate = &mut self.kernel.ops[next];
-            mate.verb = Verb::Read;
-            mate.pages = PageSet::one(other);
-        }
-        let places = &self.dev.places(&pages)[..pages.len()];
-        (pages.len() as u64, self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false }))
-    }
-
     /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
     #[inline(always)]
     pub(in crate::engine) fn bytes_read(&self, op: OpId) -> u32 {
@@ -420,59 +397,8 @@ impl Ssd {
 
     /// Bus time of a read.
     #[inline(always)]
-    fn read_burst(&self, op: OpId) -> Nanos {
+    pub(super) fn read_burst(&self, op: OpId) -> Nanos {
         self.dev.timing.transfer(self.bytes_read(op))
-    }
-
-    /// The first page at the head of a unit's queue that belongs to a request and fits into its multi-plane command. During a
-    /// suspension, earlier writes are skipped, because only reads are served.
-    fn first_mate<T>(
-        &self,
-        unit: UnitId,
-        request: crate::units::RequestId,
-        fits: impl Fn(OpId) -> Option<T>,
-    ) -> Option<(OpId, T)> {
-        let state = &self.kernel.dies[unit];
-        let only_reads = state.suspension() == Suspension::Serving;
-        let mut next = state.queue.head();
-        while next.is_some() {
-            let op = &self.kernel.ops[next];
-            if op.class == Class::Host && op.request == request {
-                if let Some(found) = fits(next) {
-                    return Some((next, found));
-                }
-            } else if !(only_reads && op.need == Need::Write) {
-                break;
-            }
-            next = op.next;
-        }
-        None
-    }
-
-    /// Removes a host page from any position of a unit's queue.
-    fn leave_line(&mut self, op: OpId, unit: UnitId) {
-        let age = self.kernel.ops[op].age;
-        let left = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |o| o.class == Class::Host && o.age == age);
-        debug_assert_eq!(left, op);
-        self.note_queue(op, unit, false);
-    }
-
-    /// The page that the next operation in the queue reads, if it can share a multi-plane read of its request with `pages`.
-    fn mate_read(&self, next: OpId, lead: OpId, offset: u32, pages: &[Ppn]) -> Option<Ppn> {
-        if self.kernel.ops[next].need != self.kernel.ops[lead].need
-            || self.lacks(next) != self.lacks(lead)
-            || self.reads_copy(next)
-        {
-            return None;
-        }
-        let at = self.page_to_read(next)?;
-        let geometry = &self.dev.geometry;
-        let plane = geometry.plane_of(at);
-        let first = geometry.plane_of(pages[0]);
-        let fits = geometry.offset(at) == offset
-            && geometry.die_of(plane) == geometry.die_of(first)
-            && pages.iter().all(|other| geometry.plane_of(*other) != plane);
-        fits.then_some(at)
     }
 
     /// The page on flash that a read for the host, or for one of its writes, would read now; none if it needs none.
@@ -498,8 +424,8 @@ impl Ssd {
 
     /// An array read begins: the block has a reader, and the data's tag is loaded.
     #[inline(always)]
-    fn load(&mut self, op: OpId, at: Ppn) {
-        let block = self.block_of(at);
+    pub(super) fn load(&mut self, op: OpId, at: Ppn) {
+        let block = self.dev.geometry.block_of(at);
         self.array_reads(block);
         let lpn = self.kernel.ops[op].lpn;
         let tag = if self.features.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
@@ -561,105 +487,6 @@ impl Ssd {
         page.pages = PageSet::one(at);
         page.legs = legs;
         self.begin(id, unit);
-    }
-
-    /// Adds pages to a multi-plane program, as long as their planes' write points have the same offset: the following pages of the
-    /// same request, or the next write-backs of the write cache. Returns all pages that are programmed.
-    #[inline(never)]
-    fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> PageSet {
-        let offset = self.dev.geometry.offset(at);
-        let request = self.kernel.ops[lead].request;
-        let die = self.dev.geometry.die_of(self.kernel.ops[lead].plane);
-        let lines = self.kernel.ops[lead].class == Class::Cache;
-        let class = if lines { Class::Cache } else { Class::Host };
-        let (mut pages, mut last) = (PageSet::one(at), lead);
-        while pages.len() < MAX_PLANES {
-            let fits = |plane: PlaneId| {
-                self.dev.geometry.die_of(plane) == die
-                    && pages.iter().all(|page| self.dev.geometry.plane_of(*page) != plane)
-                    && self.dev.flash.next_offset(plane, Stream::Host) == Some(offset)
-            };
-            let joins = |page: &Op| page.class == class && page.need == Need::Write && page.request == request;
-            let mate = if self.rules.dynamic {
-                // Any plane can serve any of these pages, so the first one is used.
-                let next = self.host.anywhere.head();
-                let mut planes =
-                    (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
-                (next.is_some() && joins(&self.kernel.ops[next]))
-                    .then(|| planes.find(|p| fits(*p)))
-                    .flatten()
-                    .map(|p| (next, p))
-            } else {
-                let fitting = |next| {
-                    let page = &self.kernel.ops[next];
-                    (joins(page) && fits(page.plane)).then_some(page.plane)
-                };
-                if lines { self.first_line(unit, fits, fitting) } else { self.first_mate(unit, request, fitting) }
-            };
-            let Some((next, plane)) = mate else { break };
-            self.takes_along(next, lead, unit, plane);
-            let at = self.dev.flash.take_page(plane, Stream::Host, false).expect("the offset was offered");
-            self.stirs_buffer(plane);
-            if lines {
-                self.line_selected(next);
-            } else if self.oracle.tracks_sectors() {
-                self.compose(next);
-            }
-            self.kernel.ops[next].pages = PageSet::one(at);
-            self.kernel.ops[next].verb = Verb::Program;
-            self.kernel.ops[last].mate = next;
-            last = next;
-            pages.push(at);
-        }
-        pages
-    }
-
-    /// A page leaves its queue for a multi-plane program, and its wait is charged.
-    fn takes_along(&mut self, next: OpId, lead: OpId, unit: UnitId, plane: PlaneId) {
-        let lines = self.kernel.ops[next].class == Class::Cache;
-        if self.rules.dynamic {
-            self.host.anywhere.pop(&self.kernel.ops);
-            self.go_to(next, unit, plane);
-            if lines {
-                self.charge_anywhere(next);
-                return;
-            }
-            // It has waited exactly as long as its lead, for the same dies.
-            self.kernel.ops[Page(next)].blame = self.kernel.ops[Page(lead)].blame.clone();
-            if self.rules.tenants {
-                self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
-            }
-        } else {
-            if lines {
-                self.kernel.dies[unit].queue.remove(&mut self.kernel.ops, next);
-                self.note_queue(next, unit, false);
-            } else {
-                self.leave_line(next, unit);
-            }
-            self.charge_wait(next, unit);
-        }
-    }
-
-    /// The first write-back in a unit's queue that fits into its multi-plane program. Other operations are passed over. The queue
-    /// is searched only if a plane of the unit fits.
-    fn first_line<T>(
-        &self,
-        unit: UnitId,
-        plane_fits: impl Fn(PlaneId) -> bool,
-        fits: impl Fn(OpId) -> Option<T>,
-    ) -> Option<(OpId, T)> {
-        let mut planes = (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
-        if !planes.any(plane_fits) {
-            return None;
-        }
-        let mut next = self.kernel.dies[unit].queue.head();
-        while next.is_some() {
-            if let Some(found) = fits(next) {
-                return Some((next, found));
-            }
-            next = self.kernel.ops[next].next;
-        }
-        None
     }
 
     /// Counts a host read or program as measured if its request is.

@@ -1,18 +1,17 @@
 //! GC: when collections are due, and how their steps are executed. The collector chooses the steps.
 
-use crate::config::{Destination, GcTime, Scope, WearLevelling};
+use crate::config::{Destination, GcTime, Scope};
 use crate::device::command::Command;
-use crate::device::flash::{Change, Stream};
+use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
 use crate::engine::cache::For;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
 use crate::engine::queues::steps;
-use crate::engine::report::load;
 use crate::engine::{Pause, Running, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
-use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
+use crate::units::{JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Ssd {
     /// A program or an erase has completed in a plane. Tests whether a collection is due.
@@ -55,10 +54,6 @@ impl Ssd {
             .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
 
-    pub(in crate::engine) fn has_garbage(&self, plane: PlaneId) -> bool {
-        self.dev.flash.has_garbage(plane, &self.dev.geometry)
-    }
-
     /// A plane becomes due for collection.
     #[inline(never)]
     pub(in crate::engine) fn claim(&mut self, plane: PlaneId) {
@@ -79,7 +74,7 @@ impl Ssd {
         }
         let unit = self.dev.geometry.unit_of(plane);
         self.kernel.dies.push_due(unit, plane);
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
     }
 
     /// No die has a page for a host write: every full plane is due. Returns whether one was collected in no time.
@@ -285,66 +280,6 @@ impl Ssd {
         planes
     }
 
-    /// The policy's victim or, every second time if a plane's wear is uneven, a cold block.
-    pub(in crate::engine) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
-        if self.config.ftl.wear_levelling == WearLevelling::Static {
-            let levelled = std::mem::replace(&mut self.gc.planes[plane.ix()].levelled, false);
-            if let Some(cold) = (!levelled).then(|| self.cold_block(plane)).flatten() {
-                self.gc.planes[plane.ix()].levelled = true;
-                return Some(cold);
-            }
-        }
-        self.tell_victim();
-        self.date_closings();
-        let promised = self.pick_without_shortcuts(plane);
-        let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
-        let mut victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load);
-        law!(
-            promised.is_none_or(|promised| promised == victim),
-            "law: a victim depends on its plane alone, as promised"
-        );
-        if victim.is_none() && self.dev.flash.has_copies() {
-            // Second copies are all that is left to reclaim.
-            let copies = self.dev.flash.count_copies(0);
-            victim = self.schemes.victim.policy().pick_under(&self.dev.view(self.now), plane, &load);
-            self.dev.flash.count_copies(copies);
-        }
-        let victim = victim?;
-        // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
-        let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
-        (!full || self.has_garbage(plane)).then_some(victim)
-    }
-
-    /// Reports page changes to the victim policy.
-    #[inline(always)]
-    pub(in crate::engine) fn tell_victim(&mut self) {
-        if self.rules.watches {
-            self.passes_changes_on();
-        }
-    }
-
-    #[cold]
-    fn passes_changes_on(&mut self) {
-        let changes = self.dev.flash.take_changes();
-        let (view, victim) = (self.dev.view(self.now), self.schemes.victim.policy());
-        for change in &changes {
-            match *change {
-                Change::Written(page, lpn) => victim.on_write(&view, page, lpn),
-                Change::Invalid(page) => victim.on_invalidate(&view, page),
-            }
-        }
-        self.dev.flash.reuse(changes);
-    }
-
-    /// The least erased closed block, if the plane's wear differs by more than is tolerated.
-    #[inline(never)]
-    fn cold_block(&self, plane: PlaneId) -> Option<BlockId> {
-        let (flash, geometry) = (&self.dev.flash, &self.dev.geometry);
-        let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
-        let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
-        (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
-    }
-
     /// Asks the collector for a job's next step, and begins it or queues it on the die.
     #[inline(never)]
     fn step(&mut self, id: JobId) {
@@ -399,7 +334,7 @@ impl Ssd {
                 // other collections: otherwise two collections could wait for each other forever.
                 running.waiting = true;
                 let unit = running.unit;
-                return self.mark_unit(unit);
+                return self.kernel.dies.mark(unit);
             }
             Step::Erase => self.kernel.ops[op].verb = Verb::Erase,
             Step::Done => return self.end_collection(id),
@@ -635,7 +570,7 @@ impl Ssd {
         if !running.holds {
             self.set_holder(unit, Holder::Free);
             self.chip_in_use(self.gc.jobs[id.0].plane, false);
-            self.mark_unit(unit);
+            self.kernel.dies.mark(unit);
         }
         self.enqueue(op, target, false);
         self.gc.ready.push(id);
@@ -698,7 +633,7 @@ impl Ssd {
         running.busy = false;
         if !running.holds {
             let plane = running.plane;
-            self.mark_unit(unit);
+            self.kernel.dies.mark(unit);
             self.release_unit(unit, plane);
         }
         self.gc.ready.push(job);
@@ -724,7 +659,7 @@ impl Ssd {
         let (unit, plane, home) = (self.kernel.ops[id].unit, self.kernel.ops[id].plane, self.kernel.ops[id].home);
         self.kernel.dies[unit].vacate();
         self.count_time(id);
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
         self.land(id);
         self.kernel.ops.remove(id);
         // A collection that waits for its own pages on other dies admitted this program; it still holds the unit.
@@ -842,7 +777,7 @@ impl Ssd {
             self.kernel.dies[unit].job = JobId::NONE;
             self.release_unit(unit, plane);
         }
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
         for victim in &victims[..count] {
             let plane = self.dev.geometry.plane_of_block(*victim);
             self.gc.planes[plane.ix()].claimed = false;

@@ -4,20 +4,18 @@ use std::collections::VecDeque;
 
 use crate::blame::Cause;
 use crate::config::{Config, UnwrittenRead};
-use crate::device::geometry::{Geometry, Spot};
+use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
-use crate::engine::kernel::dies::Holder;
-use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
-use crate::engine::spine::complete::{PageEnd, completed};
+use crate::engine::kernel::ops::Page;
 use crate::engine::spine::merge::Runs;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
 use crate::engine::{Nanos, Ssd};
-use crate::request::{Extent, Marks, Request, RequestOp, Think};
+use crate::request::{Extent, Request, RequestOp};
 use crate::schemes::Place;
-use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, UnitId, Warmup, count};
+use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, Warmup, count};
 
 /// The host's queues.
 #[derive(Clone)]
@@ -27,7 +25,7 @@ pub(in crate::engine) struct Host {
     /// Writes in no time that wait. If there are any, the ring is empty.
     pub(in crate::engine) writes: Box<Writes>,
     /// Extents of scattered requests in the ring, in the order of the ring.
-    extents: VecDeque<Extent>,
+    pub(super) extents: VecDeque<Extent>,
     arrived: usize,
     pub(in crate::engine) requests: Requests,
     /// Requests admitted and not dispatched, in order of arrival.
@@ -50,15 +48,15 @@ pub(in crate::engine) struct Host {
     /// Outstanding flushes, which no order dispatches.
     pub(in crate::engine) flushing: u32,
     pub(in crate::engine) depth: u32,
-    closed: bool,
+    pub(super) closed: bool,
     /// Pauses of the closed loop.
-    pause: Option<Pause>,
+    pub(super) pause: Option<Pause>,
     /// When the first pause of a tenant's loop ends that has requests to send.
     pub(in crate::engine) pause_ends: Nanos,
     /// The kinds of requests submitted so far, as bits.
-    kinds: u8,
+    pub(super) kinds: u8,
     admitted: u64,
-    last_arrival: Nanos,
+    pub(super) last_arrival: Nanos,
     measuring: bool,
     warmup: Option<Warmup>,
     /// Pages written before measuring started.
@@ -173,7 +171,7 @@ impl Host {
 
     /// A request of the closed loop has completed.
     #[inline(always)]
-    fn loop_continues(&mut self, now: Nanos) {
+    pub(super) fn loop_continues(&mut self, now: Nanos) {
         if let Some(pause) = &mut self.pause {
             pause.completed(self.outstanding + self.queued, now);
         }
@@ -275,151 +273,6 @@ impl Host {
 }
 
 impl Ssd {
-    /// Whether the ring has room for one more request ([`Ssd::submit`]).
-    pub fn accepts(&self) -> bool {
-        self.host.ring.len() < RING
-    }
-
-    /// Submits a request. It is admitted when it has arrived and fewer than `device.queue_depth` requests are outstanding.
-    ///
-    /// # Panics
-    /// If it exceeds the device, is empty, arrives before the previous request, or [`Ssd::accepts`] returns false.
-    pub fn submit(&mut self, request: Request) {
-        if request.op == RequestOp::Flush {
-            return self.submit_marked(request, Marks::default(), std::iter::empty());
-        }
-        let waiting = self.together(request);
-        self.hand_in(waiting);
-    }
-
-    /// Submits a scattered request: one request with one latency, whose extents may be anywhere. `request.offset` is the start of
-    /// the first extent, `request.bytes` is the sum of all.
-    ///
-    /// # Panics
-    /// Like [`Ssd::submit`], and if the extents do not match the request.
-    pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
-        self.submit_marked(request, Marks::default(), extents);
-    }
-
-    /// Submits a request with what it asks for beside its data. Without extents it is contiguous.
-    ///
-    /// # Panics
-    /// Like [`Ssd::submit_scattered`], and if it is a flush and the device has no write cache.
-    pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
-        let waiting = self.checked(request, marks, extents);
-        self.hand_in(waiting);
-    }
-
-    /// A request that lies on the device, with its extents kept.
-    pub(in crate::engine) fn checked(
-        &mut self,
-        request: Request,
-        marks: Marks,
-        extents: impl Iterator<Item = Extent>,
-    ) -> Waiting {
-        if request.op == RequestOp::Flush {
-            law!(self.flushes(), "a device without a write cache has nothing to flush");
-            return Waiting { marks, ..Waiting::together(request, Lpn(0)) };
-        }
-        let mut extents = extents.peekable();
-        let waiting = if extents.peek().is_some() { self.scatter(request, extents) } else { self.together(request) };
-        Waiting { marks, ..waiting }
-    }
-
-    /// Whether it has a write cache, so that flushes are requests like others. Otherwise they are skipped ([`Ssd::skip`]).
-    pub fn flushes(&self) -> bool {
-        self.rules.caches
-    }
-
-    #[inline(always)]
-    fn hand_in(&mut self, waiting: Waiting) {
-        let request = &waiting.request;
-        if !self.host.closed {
-            law!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
-            self.host.last_arrival = request.arrival;
-        }
-        self.count_submitted(&waiting.request);
-        self.host.ring.push_back(waiting);
-    }
-
-    #[inline(always)]
-    pub(in crate::engine) fn count_submitted(&mut self, request: &Request) {
-        if self.rules.buffers {
-            self.more_arrivals();
-        }
-        self.host.kinds |= 1 << request.op as u8;
-    }
-
-    /// A contiguous request, which must lie on the device.
-    #[inline(always)]
-    pub(in crate::engine) fn together(&self, request: Request) -> Waiting {
-        self.check_extent(request.offset, request.bytes);
-        Waiting::together(request, self.dev.geometry.page_at(request.offset))
-    }
-
-    #[inline(always)]
-    fn check_extent(&self, offset: u64, bytes: u64) {
-        let capacity = self.capacity_bytes();
-        law!(bytes > 0 && bytes <= capacity && offset <= capacity - bytes, "a request lies on the device");
-    }
-
-    /// Keeps the extents of a request until it is admitted.
-    pub(in crate::engine) fn scatter(&mut self, request: Request, extents: impl Iterator<Item = Extent>) -> Waiting {
-        let before = self.host.extents.len();
-        for extent in extents {
-            self.check_extent(extent.offset, extent.bytes);
-            self.host.extents.push_back(extent);
-        }
-        let own = self.host.extents.range(before..);
-        let first = own.clone().next().map(|extent| extent.offset);
-        let bytes: u64 = own.map(|extent| extent.bytes).sum();
-        law!((first, bytes) == (Some(request.offset), request.bytes), "the extents are those of the request");
-        let count = self.host.extents.len() - before;
-        if count == 1 {
-            self.host.extents.pop_back();
-            return self.together(request);
-        }
-        let extents = u32::try_from(count).expect("a request has fewer than 2^32 extents");
-        Waiting { extents, ..Waiting::together(request, self.dev.geometry.page_at(request.offset)) }
-    }
-
-    /// Counts a command that is not simulated, such as a flush.
-    pub fn skip(&mut self) {
-        self.stats.requests.skipped += 1;
-    }
-
-    /// Closed-loop replay: `device.queue_depth` requests are outstanding. A request arrives whenever one completes.
-    pub fn set_closed(&mut self, closed: bool) {
-        self.host.closed = closed;
-    }
-
-    /// Pauses of the closed loop ([`Ssd::set_closed`]), or of that of a tenant ([`Ssd::set_loops`]).
-    ///
-    /// # Panics
-    /// If the tenant has no loop, or a pause comes after 0 requests.
-    pub fn set_think(&mut self, tenant: Option<u8>, think: Think) {
-        law!(think.after > 0, "a pause comes after at least one request");
-        match tenant {
-            None => self.host.pause = Some(Pause::new(think)),
-            Some(tenant) => self.set_think_of(tenant, think),
-        }
-    }
-
-    /// Why the run has stopped, if it has: `device.unwritten_read = "error"` met an unwritten page.
-    pub fn fault(&self) -> Option<&str> {
-        self.host.fault.as_deref()
-    }
-
-    /// Requests completed so far, including warm-up.
-    pub fn completed(&self) -> u64 {
-        self.stats.completed
-    }
-
-    /// Flash operations so far, including warm-up.
-    pub fn flash_operations(&self) -> u64 {
-        self.stats.operations
-    }
-
     /// Processes arrivals, and admits as many requests as possible.
     #[inline(always)]
     pub(in crate::engine) fn admit(&mut self) {
@@ -515,7 +368,7 @@ impl Ssd {
             self.host.measuring = true;
             self.stats.start_measuring();
             self.restart_tenants();
-            self.restart_cache();
+            self.features.cache.iter_mut().for_each(|cache| cache.restart());
             self.restart_conflicts();
             // The first measured request has already arrived.
             self.arrives();
@@ -603,14 +456,6 @@ impl Ssd {
         self.stats.count_writes_now(count, bytes);
     }
 
-    /// Discards the whole pages inside a range.
-    #[inline(never)]
-    pub(in crate::engine) fn trim_range(&mut self, extent: Extent, measured: bool) {
-        let size = self.entry_bytes();
-        let whole = (extent.offset.div_ceil(size) as u32)..(((extent.offset + extent.bytes) / size) as u32);
-        whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
-    }
-
     /// The first measured request is admitted: integrals over time are taken from here.
     #[cold]
     fn start_measures(&mut self, arrival: Nanos) {
@@ -623,23 +468,6 @@ impl Ssd {
         let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
         self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
         self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
-    }
-
-    /// A TRIM completes at admission.
-    #[inline(never)]
-    fn admit_trim(&mut self, next: Waiting, index: u64, measured: bool) {
-        let request = next.request;
-        self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured));
-        self.kernel.idle_rounds = 0;
-        self.stats.completed += 1;
-        self.stats.requests.trim += u64::from(measured);
-        self.stats.requests.warmup += u64::from(!measured);
-        let (arbitration, extras) = self.waits_of_trim();
-        self.count_trim(next.marks.tenant, measured);
-        self.host.loop_continues(self.now);
-        let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
-        let tenant = next.marks.tenant;
-        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant, None), ssd.now));
     }
 
     /// Admits a request, which has this number in the order of arrival.
@@ -895,8 +723,8 @@ impl Ssd {
         let overlaps = matches!(before, Location::Staged(_));
         self.stats.pages.from_memory += u64::from(merges && overlaps && measured);
         let lacks = (merges || overlaps || self.host.runs.any_linger()) && self.join_run(op, merges, before);
-        if self.rules.caches {
-            self.drop_clean_line(lpn);
+        if let Some(cache) = &mut self.features.cache {
+            cache.drop_clean(lpn);
         }
         if self.features.raid.is_some() {
             self.admit_chunk(op);
@@ -916,194 +744,5 @@ impl Ssd {
         }
         self.dev.map.set(lpn, Location::Staged(op));
         true
-    }
-
-    /// All data of a logical page becomes stale; a write in flight will land stale.
-    #[inline]
-    pub(in crate::engine) fn forget(&mut self, lpn: Lpn) {
-        match self.dev.map.get(lpn) {
-            Location::Nowhere => {}
-            Location::Flash(page) => {
-                self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn);
-                self.stirs_buffer(self.dev.geometry.plane_of(page));
-            }
-            Location::Staged(op) => {
-                // The page that it would be merged with is no longer needed.
-                let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
-                if old.is_some() {
-                    self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
-                    self.stirs_buffer(self.dev.geometry.plane_of(old));
-                }
-            }
-        }
-    }
-
-    #[inline(never)]
-    fn trim(&mut self, lpn: Lpn, measured: bool) {
-        if self.features.raid.is_some() {
-            // Parity covers the content of a stripe: a discarded page stays until it is overwritten.
-            return;
-        }
-        self.before_stale(self.dev.map.get(lpn));
-        if self.dev.map.get(lpn) != Location::Nowhere {
-            self.stats.pages.trimmed += u64::from(measured);
-            self.drop_buffered(lpn);
-            self.drop_copy(lpn);
-            self.trim_cached(lpn);
-            self.forget(lpn);
-            self.unbind(lpn);
-            let tag = self.oracle.admit(lpn);
-            self.oracle.admit_sectors(tag, None);
-            self.trim_run(lpn);
-            self.oracle.acknowledge_trim(tag);
-            self.dev.map.set(lpn, Location::Nowhere);
-            if self.rules.buffers {
-                self.serve_waiting();
-            }
-        }
-    }
-
-    /// Puts an unwritten page on flash in no time. None if its plane has no page for host data.
-    #[inline(never)]
-    fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
-        let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
-        let plane = self.timeless_plane(lpn)?;
-        self.touch_unit(self.dev.geometry.unit_of(plane));
-        if self.is_dead(lpn) {
-            return None;
-        }
-        let Some(page) = self.put(lpn, plane, tag) else {
-            self.unbind(lpn);
-            return None;
-        };
-        self.preload_parity(lpn);
-        Some(page)
-    }
-
-    /// Sends a page to its queue.
-    #[inline(always)]
-    pub(in crate::engine) fn send(&mut self, op: OpId) {
-        let page = &self.kernel.ops[op];
-        if self.host.windowed && self.kernel.ops[Page(op)].chip != NO_CHIP {
-            self.host.chip_outstanding[self.kernel.ops[Page(op)].chip as usize] += 1;
-        }
-        if page.need != Need::Read && self.rules.ports > self.dev.geometry.channels as usize {
-            return self.link(op, true);
-        }
-        self.place(op);
-    }
-
-    /// Adds a page to the queue of its die, or to the writes that any die may serve.
-    #[inline(always)]
-    pub(in crate::engine) fn place(&mut self, op: OpId) {
-        let page = &mut self.kernel.ops[op];
-        page.waits_since = self.now;
-        if self.features.raid.is_some() {
-            return self.place_chunk(op);
-        }
-        let host = page.class == Class::Host;
-        let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, self.kernel.ops[Page(op)].run);
-        let plane = match need {
-            Need::Absorb => return self.serve_from_memory(op),
-            Need::Read if self.features.replicas.is_some() => self.route_read(op),
-            Need::Read => plane,
-            Need::Merge => match self.merge_source(op) {
-                Ppn::NONE => return self.skip_merge(op),
-                old => self.dev.geometry.plane_of(old),
-            },
-            Need::Write if self.rules.buffers && host => return self.ask_line(op),
-            Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
-            Need::Write if self.rules.dynamic => {
-                self.kernel.ops.anywhere[op] = Anywhere {
-                    held: self.kernel.dies.held.total(self.now) as u64,
-                    held_gc: self.kernel.dies.held_gc.total(self.now) as u64,
-                    held_writeback: self.kernel.dies.held_writeback.total(self.now) as u64,
-                };
-                if self.rules.tenants {
-                    self.shares_anywhere(op);
-                }
-                // Idle dies are searched when all events of this moment are known.
-                self.host.anywhere.push(&mut self.kernel.ops, op);
-                return self.disturb_collections();
-            }
-            Need::Write if self.rules.binds => self.kernel.ops.bound[op],
-            Need::Write => self.dev.geometry.static_plane(lpn),
-        };
-        self.enqueue(op, plane, false);
-    }
-
-    /// Adds an operation to a unit's queue, at its end or by its age.
-    #[inline(always)]
-    pub(in crate::engine) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
-        if self.fast.turns {
-            let unit = self.dev.geometry.unit_of(plane);
-            if by_age {
-                self.touch_unit(unit);
-            } else {
-                self.joins_turns(unit);
-            }
-        }
-        self.join_die(op, plane, by_age);
-    }
-
-    /// The same where steps of collections never take turns.
-    #[inline(always)]
-    pub(in crate::engine) fn join_die(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
-        let Spot { unit, in_unit: k, ledger, channel, .. } = self.dev.geometry.spot(plane);
-        let ledger = self.kernel.dies.gc_by_plane[ledger as usize];
-        let state = &mut self.kernel.dies[unit];
-        let page = &mut self.kernel.ops[op];
-        page.plane = plane;
-        page.unit = unit;
-        page.channel = channel;
-        let age = page.age;
-        let page = &mut self.kernel.ops[Page(op)];
-        page.ledger_gc = state.gc(self.now);
-        page.ledger_gc_own = state.gc_own(ledger, k, self.now);
-        page.ledger_writeback = state.writeback(self.now);
-        page.collections = state.collections.saturating_sub(u32::from(state.holder() == Holder::Gc));
-        if by_age {
-            state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
-        } else {
-            state.queue.push(&mut self.kernel.ops, op);
-        }
-        self.note_queue(op, unit, true);
-        if self.rules.sorts_waits {
-            self.note_ledgers(op, unit);
-        }
-        self.mark_unit(unit);
-        if self.rules.heeds {
-            self.disturb_unit(unit);
-            if self.rules.idles {
-                let host = self.kernel.ops[op].class.like_host();
-                self.joins_idle(unit, host);
-            }
-        }
-    }
-
-    /// An operation joins a queue on a device that sorts waits further.
-    #[inline(never)]
-    fn note_ledgers(&mut self, op: OpId, unit: UnitId) {
-        if self.rules.buffers {
-            self.kernel.ops.cached[op].ledger = self.kernel.dies[unit].cached(self.now);
-        }
-        if self.rules.tenants {
-            self.shares_at_queue(op, unit);
-        }
-    }
-
-    /// Frees an operation.
-    #[inline(always)]
-    pub(in crate::engine) fn release(&mut self, op: OpId) {
-        let page = &self.kernel.ops[Page(op)];
-        if self.host.windowed && page.chip != NO_CHIP {
-            self.host.chip_outstanding[page.chip as usize] -= 1;
-            self.host.window_stale = !self.host.window.is_empty();
-        }
-        let run = page.run;
-        if run != NO_RUN {
-            self.leaves_run(run);
-        }
-        self.kernel.ops.remove(op);
     }
 }

@@ -30,7 +30,7 @@ impl Ssd {
                 self.kernel.timers.begin(Timer::Array(unit), now + leg.time);
                 if self.rules.suspends {
                     // Waiting reads may suspend it.
-                    self.mark_unit(unit);
+                    self.kernel.dies.mark(unit);
                 }
             }
             LegKind::Bus => {
@@ -119,7 +119,7 @@ impl Ssd {
             let later = |other: &Op| other.turn > turn || goes_first && other.turn == turn;
             queue.insert_before(&mut self.kernel.ops, id, |other| other.asked == now && later(other));
         }
-        self.mark_bus(bus);
+        self.kernel.buses.mark(bus);
     }
 
     /// R8: when a page moves to the cache register, the next read's command directly precedes its data-out.
@@ -273,7 +273,7 @@ impl Ssd {
         let state = &mut self.kernel.buses[bus];
         state.awaited = false;
         let id = std::mem::replace(&mut state.holder, OpId::NONE);
-        self.mark_bus(bus);
+        self.kernel.buses.mark(bus);
         if id.is_none() {
             return;
         }
@@ -312,7 +312,7 @@ impl Ssd {
                 return true;
             }
             if self.config.timing.cache_register {
-                self.mark_unit(unit);
+                self.kernel.dies.mark(unit);
             }
         }
         false
@@ -365,7 +365,7 @@ impl Ssd {
                 return;
             }
             state.move_to_cache();
-            self.mark_unit(unit);
+            self.kernel.dies.mark(unit);
         }
         self.kernel.ops[id].leg += 1;
         self.run_leg(id);
@@ -404,7 +404,7 @@ impl Ssd {
             let state = &self.kernel.dies[unit];
             self.die_serves(unit, state.of_event());
         }
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
         let mut at = id;
         while at.is_some() {
             let next = std::mem::replace(&mut self.kernel.ops[at].mate, OpId::NONE);
@@ -546,7 +546,7 @@ impl Ssd {
     fn suspended(&mut self, unit: UnitId) {
         self.watch_array_end(unit);
         self.kernel.dies[unit].suspend();
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
     }
 
     /// Serves the oldest waiting read in a suspension, according to the current map. If none needs the array, the suspended
@@ -587,7 +587,7 @@ impl Ssd {
                 self.share_own(id, lost.0);
             }
         }
-        self.mark_unit(unit);
+        self.kernel.dies.mark(unit);
     }
 
     /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured).

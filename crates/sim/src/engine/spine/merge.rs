@@ -238,7 +238,7 @@ impl Ssd {
     /// What an older line of the write cache has needs no read.
     #[inline(never)]
     fn take_from_line(&mut self, lpn: Lpn, run: u32, before: Location) {
-        let has: Vec<u64> = self.line_sectors(lpn).collect();
+        let has: Vec<u64> = self.features.cache.iter().flat_map(|cache| cache.sectors_of(lpn)).collect();
         let runs = &mut self.host.runs;
         for (lacking, has) in runs.bits[run as usize * runs.words..][..runs.words].iter_mut().zip(&has) {
             runs.runs[run].lacking -= (*lacking & has).count_ones();

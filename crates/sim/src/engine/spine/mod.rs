@@ -1,5 +1,6 @@
-//! The spine: the part that every device uses. Requests are admitted (`host`, their records are in `requests`, pauses of closed loops in `pause`), wait (`window`) and
-//! are dispatched to dies (`dispatch`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `single`,
+//! The spine: the part that every device uses. Requests are submitted (`submit`) and admitted (`host`; their records are in
+//! `requests`, pauses of closed loops in `pause`, trims in `trim`), wait (`window`), join the queues of dies (`queue`) and are
+//! dispatched (`dispatch`, `mates`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `victims`, `single`,
 //! `copies`). Operations in no time are in `timeless`.
 
 pub(super) mod complete;
@@ -8,11 +9,16 @@ pub(super) mod dispatch;
 pub(super) mod gc;
 pub(super) mod host;
 pub(super) mod legs;
+mod mates;
 pub(super) mod memory;
 pub(super) mod merge;
 pub(super) mod pause;
+mod queue;
 pub(super) mod requests;
 pub(super) mod ring;
 mod single;
+mod submit;
 pub(super) mod timeless;
+mod trim;
+mod victims;
 pub(super) mod window;

@@ -1,0 +1,20 @@
+//! Most of the wait is for requests that a collection has delayed.
+
+use ssdlab_sim::blame::Cause;
+
+use crate::patterns::case::{Case, Detector};
+
+/// `late`
+pub const DETECTOR: Detector = Detector {
+    name: "late",
+    about: "over half the wait",
+    says: "waited mostly for requests that GC had delayed",
+    causes: &[Cause::DieLate],
+    extras: &[],
+    from_rows: true,
+    shows,
+};
+
+fn shows(case: &Case<'_>) -> bool {
+    case.record.mostly(&[Cause::DieLate])
+}

@@ -1,0 +1,18 @@
+//! More arrives than the device can serve: waits grow with the length of the run.
+
+use crate::patterns::case::{Case, Detector};
+
+/// `overload`
+pub const DETECTOR: Detector = Detector {
+    name: "overload",
+    about: "more arrives than the device can serve; everything else is moot",
+    says: "came while more arrived than the device can serve",
+    causes: &[],
+    extras: &[],
+    from_rows: false,
+    shows,
+};
+
+fn shows(case: &Case<'_>) -> bool {
+    case.world.known.is_some_and(|known| known.overload.is_some())
+}

@@ -1,0 +1,20 @@
+//! Most of the wait is for a queue slot of the device.
+
+use ssdlab_sim::blame::Cause;
+
+use crate::patterns::case::{Case, Detector};
+
+/// `queue-full`
+pub const DETECTOR: Detector = Detector {
+    name: "queue-full",
+    about: "over half the wait",
+    says: "waited mostly for one of the queue slots of the device",
+    causes: &[Cause::Queue],
+    extras: &[],
+    from_rows: true,
+    shows,
+};
+
+fn shows(case: &Case<'_>) -> bool {
+    case.record.mostly(&[Cause::Queue])
+}

@@ -1,0 +1,55 @@
+//! The cost of the simulation itself as a file of JSON.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use ssdlab_sim::Shortcuts;
+
+use crate::drive::Device;
+use crate::error::Result;
+use crate::outcome::json;
+use crate::output::Output;
+use crate::perf::Perf;
+use crate::product::{Product, Recorder, RunEnd, Subject};
+
+/// The cost of the simulation itself, with that of the outputs that stand before it in the list, as JSON.
+#[derive(Clone, Debug)]
+pub struct CostFile(pub PathBuf);
+
+impl CostFile {
+    /// Its name.
+    pub const NAME: &str = "--perf";
+}
+
+impl Product for CostFile {
+    fn name(&self) -> &'static str {
+        CostFile::NAME
+    }
+
+    fn path(&self) -> Option<Cow<'_, Path>> {
+        Some(Cow::Borrowed(&self.0))
+    }
+
+    fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        Ok(Box::new(Cost { file: Output::create(&self.0)?, shortcuts: None }))
+    }
+}
+
+/// The file of a cost that is begun.
+struct Cost {
+    file: Output,
+    shortcuts: Option<Shortcuts>,
+}
+
+impl Recorder for Cost {
+    fn simulated(&mut self, device: &mut Device) {
+        self.shortcuts = Some(device.shortcuts());
+    }
+
+    fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        let perf = Perf { shortcuts: self.shortcuts.take(), ..end.perf() };
+        self.file.put(json(&perf).as_bytes())?;
+        end.put(CostFile::NAME, self.file.finish()?);
+        Ok(())
+    }
+}

@@ -1,0 +1,129 @@
+//! What the papers leave open. An assumption is a value for it: keys over a scheme's own, a rate of arrivals, other workloads.
+//!
+//! `--assumptions` runs a paper's claims under each of them, one at a time, and marks those under which a claim comes out.
+
+use crate::results::Keys;
+use crate::row::{Row, Verdict};
+
+/// A value for something that a paper does not state.
+#[derive(Debug)]
+pub(crate) struct Assumption {
+    /// What is left open.
+    pub(crate) knob: &'static str,
+    /// The value, in words.
+    pub(crate) value: &'static str,
+    pub(crate) sets: Keys,
+    /// More keys, and a number of requests, with `--quick`.
+    pub(crate) quick: Keys,
+    pub(crate) quick_limit: Option<u64>,
+    /// More keys, for some schemes only.
+    pub(crate) own: &'static [(&'static str, Keys)],
+    /// More keys, for some workloads only.
+    pub(crate) tuned: &'static [(&'static str, Keys)],
+    /// Arrival times are multiplied by this, as by `--time-scale`.
+    pub(crate) time_scale: Option<&'static str>,
+    /// Those of some workloads by something else.
+    pub(crate) scaled: &'static [(&'static str, &'static str)],
+    /// The next request comes when one completes.
+    pub(crate) closed: bool,
+    /// Workloads in place of others.
+    pub(crate) workloads: &'static [(&'static str, &'static str)],
+}
+
+impl Assumption {
+    /// The keys for a scheme on a workload.
+    pub(crate) fn keys(&self, scheme: &str, workload: &str) -> impl Iterator<Item = &'static str> {
+        let of = |list: &'static [(&'static str, Keys)], name: &str| {
+            list.iter().filter(|(own, _)| *own == name).flat_map(|(_, keys)| keys.iter()).collect::<Vec<_>>()
+        };
+        self.sets.iter().chain(of(self.own, scheme)).chain(of(self.tuned, workload)).copied()
+    }
+
+    /// What a workload's arrival times are multiplied by.
+    pub(crate) fn time_scale(&self, workload: &str) -> Option<&'static str> {
+        let own = self.scaled.iter().find(|(name, _)| *name == workload);
+        own.map(|(_, factor)| *factor).or(self.time_scale)
+    }
+
+    /// The workload that runs in place of another.
+    pub(crate) fn workload(&self, name: &'static str) -> &'static str {
+        self.workloads.iter().find(|(usual, _)| *usual == name).map_or(name, |(_, other)| other)
+    }
+
+    /// All that it changes, as the command line takes it.
+    pub(crate) fn settings(&self) -> String {
+        let mut parts: Vec<String> = self.sets.iter().map(|key| format!("--set {key}")).collect();
+        for (scheme, keys) in self.own {
+            let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
+            parts.push(format!("({} for {scheme})", keys.join(" ")));
+        }
+        for (workload, keys) in self.tuned {
+            let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
+            parts.push(format!("({} on {workload})", keys.join(" ")));
+        }
+        let mut quick: Vec<String> = self.quick.iter().map(|key| format!("--set {key}")).collect();
+        quick.extend(self.quick_limit.map(|limit| format!("--limit {limit}")));
+        if !quick.is_empty() {
+            parts.push(format!("(with --quick: {})", quick.join(" ")));
+        }
+        parts.extend(self.time_scale.map(|factor| format!("--time-scale {factor}")));
+        parts.extend(self.scaled.iter().map(|(workload, factor)| format!("(--time-scale {factor} on {workload})")));
+        parts.extend(self.closed.then(|| "--replay closed".to_string()));
+        parts.extend(self.workloads.iter().map(|(usual, other)| format!("{other} for {usual}")));
+        parts.join(" ")
+    }
+}
+
+/// A claim under a paper's assumptions.
+pub(crate) struct Search {
+    /// The table or figure, and what is compared.
+    pub(crate) id: &'static str,
+    /// As it runs without any of them.
+    pub(crate) usual: Row,
+    /// Under each; none where it could not be run.
+    pub(crate) tried: Vec<(&'static Assumption, Option<Row>)>,
+}
+
+impl Search {
+    /// Those of the assumptions under which a row is as wanted, the nearest to the paper's figure first.
+    fn those(&self, wanted: impl Fn(&Row) -> bool) -> Vec<&'static Assumption> {
+        let far = |row: &Row| row.ratio.map_or(0.0, |ratio| (ratio - 1.0).abs());
+        let rows = self.tried.iter().filter_map(|(assumption, row)| Some((*assumption, row.as_ref()?)));
+        let mut those: Vec<_> = rows.filter(|(_, row)| wanted(row)).map(|(one, row)| (far(row), one)).collect();
+        those.sort_by(|a, b| a.0.total_cmp(&b.0));
+        those.into_iter().map(|(_, one)| one).collect()
+    }
+
+    /// In a sentence, under what the claim comes out.
+    pub(crate) fn finding(&self) -> String {
+        let found = self.those(|row| row.verdict == Verdict::Agrees);
+        let nearly = self.those(|row| row.unjudged == Some(Verdict::Agrees));
+        let all = self.tried.len();
+        let some = |those: &[&Assumption]| {
+            let nearest = those.first().map_or(String::new(), |one| format!("{}: {}", one.knob, one.value));
+            format!("with {} of {all} assumptions, nearest with {nearest}", those.len())
+        };
+        match (self.usual.verdict, found.is_empty(), nearly.is_empty()) {
+            (Verdict::Agrees, true, _) => format!("comes out as it is, and with none of {all} assumptions"),
+            (Verdict::Agrees, false, _) => format!("comes out as it is, and {}", some(&found)),
+            (_, false, _) => format!("comes out {}", some(&found)),
+            (_, true, false) => format!("comes out in no steady run; in others {}", some(&nearly)),
+            (_, true, true) => format!("not found under any of {all} assumptions"),
+        }
+    }
+}
+
+/// By assumption, how many of the claims come out in steady runs, and how many in others; as it is, first.
+pub(crate) fn tally(searches: &[Search]) -> Vec<(Option<&'static Assumption>, usize, usize)> {
+    let count = |rows: Vec<&Row>| {
+        let steady = rows.iter().filter(|row| row.verdict == Verdict::Agrees).count();
+        (steady, rows.iter().filter(|row| row.unjudged == Some(Verdict::Agrees)).count())
+    };
+    let (steady, others) = count(searches.iter().map(|search| &search.usual).collect());
+    let mut tally = vec![(None, steady, others)];
+    for (at, (assumption, _)) in searches.first().map_or(&[][..], |search| &search.tried).iter().enumerate() {
+        let (steady, others) = count(searches.iter().filter_map(|search| search.tried[at].1.as_ref()).collect());
+        tally.push((Some(*assumption), steady, others));
+    }
+    tally
+}

@@ -1,0 +1,498 @@
+//! A paper's part of the output: runs what its tables need and fills in our numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::input::{Origin, Provenance, Requests, When, find_workload, has_recording};
+use ssdlab_lab::names::clip_line;
+use ssdlab_lab::settings::{Settings, Sources};
+use ssdlab_lab::text::count;
+use ssdlab_lab::variants::points::{Point, sweep};
+use ssdlab_sim::config::Config;
+use ssdlab_sim::units::Warmup;
+use ssdlab_trace::LbaPolicy;
+
+use crate::Wanted;
+use crate::assumption::{Assumption, Search};
+use crate::load::{Found, calibrate};
+use crate::paper::{Item, Line, Paper, Scheme};
+use crate::results::{Keys, Results, Run};
+use crate::row::{Row, Steadiness, Verdict};
+use crate::{Boards, format_of};
+
+/// Requests of a workload that is no model of a trace.
+const PLAIN_REQUESTS: u64 = 60_000;
+/// Seeds of each run at full length.
+const SEEDS: u64 = 5;
+/// Seeds of a run are this far apart, so that the trials of a table differ too.
+const TRIALS: u64 = 1000;
+
+/// A paper with the items asked for.
+pub(crate) struct Chapter {
+    pub(crate) paper: &'static Paper,
+    /// How it was run.
+    pub(crate) facts: Vec<(&'static str, String)>,
+    pub(crate) items: Vec<(&'static Item, Vec<Row>)>,
+    /// With `--assumptions`: the claims under each.
+    pub(crate) searches: Vec<Search>,
+    pub(crate) remarks: Vec<String>,
+}
+
+/// What is assumed besides the preset, in the order in which it applies.
+type Assumed = Vec<&'static Assumption>;
+
+/// Runs what the items need and fills in their rows.
+pub(crate) fn chapter(
+    paper: &'static Paper,
+    items: Vec<&'static Item>,
+    wanted: &Wanted,
+    boards: &Boards,
+) -> Result<Chapter> {
+    let mut plan = Plan::new(paper, wanted);
+    plan.calibrate(&items, boards)?;
+    for item in &items {
+        for tried in std::iter::once(None).chain(tries(paper, wanted).map(Some)) {
+            for seed in 0..seeds(wanted) {
+                plan.add(item, tried, seed)?;
+            }
+        }
+    }
+    let sources = plan.run(boards)?;
+    plan.case(None, None, 0)?;
+    let usual =
+        |case: &&Case| case.seed == 0 && case.assumed.len() <= 1 && !tries(paper, wanted).any(|one| case.has(one));
+    let results: Vec<&Results> = plan.cases.iter().filter(usual).map(|case| &case.results).collect();
+    let facts = facts(paper, wanted, &results, &sources, plan.load_text());
+    let mut chapter = Chapter { paper, facts, items: Vec::new(), searches: Vec::new(), remarks: Vec::new() };
+    for item in items {
+        let rows = plan.rows(item, None)?;
+        for usual in rows.iter().filter(|row| wanted.assumptions && row.is_claim()) {
+            let usual = usual.clone();
+            chapter.searches.push(Search { id: item.id, usual, tried: Vec::new() });
+        }
+        for tried in tries(paper, wanted) {
+            let rows = plan.rows(item, Some(tried))?;
+            for search in chapter.searches.iter_mut().filter(|search| search.id == item.id) {
+                let row = rows.iter().find(|row| row.what == search.usual.what && row.is_claim());
+                search.tried.push((tried, row.cloned()));
+            }
+        }
+        chapter.items.push((item, rows));
+    }
+    chapter.remarks = plan.remarks;
+    Ok(chapter)
+}
+
+/// The assumptions to try.
+fn tries(paper: &'static Paper, wanted: &Wanted) -> impl Iterator<Item = &'static Assumption> + use<> {
+    paper.assumptions.iter().filter({
+        let assumptions = wanted.assumptions;
+        move |_| assumptions
+    })
+}
+
+/// Seeds of each run. One is enough to look for an assumption.
+pub(crate) fn seeds(wanted: &Wanted) -> u64 {
+    wanted.seeds.unwrap_or(if wanted.quick || wanted.assumptions { 1 } else { SEEDS })
+}
+
+/// A remark that several runs make appears once.
+fn once(remarks: &mut Vec<String>, remark: String) {
+    if !remarks.contains(&remark) {
+        remarks.push(remark);
+    }
+}
+
+/// The configuration of a scheme of a paper, with keys over it.
+fn config_of(
+    paper: &Paper,
+    scheme: Option<&Scheme>,
+    assumed: &Assumed,
+    (workload, more): (&str, Keys),
+    quick: bool,
+) -> Result<Config> {
+    let scaled = if quick { paper.quick } else { &[] };
+    let mut sets: Vec<&str> = scheme.map_or(&[][..], |scheme| scheme.sets).to_vec();
+    sets.extend(scaled);
+    for assumption in assumed {
+        sets.extend(if quick { assumption.quick } else { &[] });
+        sets.extend(assumption.keys(scheme.map_or("", |scheme| scheme.name), workload));
+    }
+    sets.extend(more);
+    let sets = sets.into_iter().map(String::from).collect();
+    let sources = Sources { preset: Some(paper.name.into()), sets, ..Sources::default() };
+    Settings::load(&sources).map(|settings| settings.config)
+}
+
+/// Whether a device holds a workload.
+fn holds(config: &Config, workload: &str) -> bool {
+    let (capacity, page) = (config.capacity_bytes(), config.geometry.page_size.0);
+    find_workload(workload).is_ok_and(|(_, spec)| spec.build(capacity, page, 1, Some(1)).is_ok())
+}
+
+/// Requests of each workload.
+pub(crate) fn limit(paper: &Paper, wanted: &Wanted) -> u64 {
+    wanted.limit.unwrap_or(paper.limits[usize::from(!wanted.quick)])
+}
+
+/// Runs under one set of assumptions with one seed, as the tables look at them.
+struct Case {
+    assumed: Assumed,
+    seed: u64,
+    results: Results,
+}
+
+impl Case {
+    fn has(&self, assumption: &Assumption) -> bool {
+        self.assumed.iter().any(|own| std::ptr::eq(*own, assumption))
+    }
+}
+
+/// The runs of a paper.
+struct Plan<'a> {
+    paper: &'static Paper,
+    wanted: &'a Wanted,
+    cases: Vec<Case>,
+    points: Vec<Point>,
+    /// The cases and runs of these points, in their order.
+    planned: Vec<(usize, Run)>,
+    remarks: Vec<String>,
+    /// With `--load`: the factor on arrival times by workload.
+    found: BTreeMap<&'static str, Found>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(paper: &'static Paper, wanted: &'a Wanted) -> Self {
+        let (cases, points, planned, remarks) = Default::default();
+        Plan { paper, wanted, cases, points, planned, remarks, found: BTreeMap::new() }
+    }
+
+    /// With `--load`: finds the factors on the arrival times of all workloads of the items for which the paper prints a load.
+    fn calibrate(&mut self, items: &[&'static Item], boards: &Boards) -> Result<()> {
+        let (paper, wanted) = (self.paper, self.wanted);
+        let Ok(load) = paper.load.as_ref().map_err(|_| ()) else { return Ok(()) };
+        if !wanted.load {
+            return Ok(());
+        }
+        let runs = items.iter().flat_map(|item| item.runs).flat_map(|grid| grid.runs());
+        let used: BTreeSet<&str> = runs.map(|run| run.workload).collect();
+        let printed: Vec<(&'static str, f64)> =
+            used.iter().filter_map(|workload| Some((*workload, paper.printed_load(load, workload)?))).collect();
+        let scheme = paper.schemes.iter().find(|scheme| scheme.name == load.scheme).expect("a scheme of the paper");
+        let config = config_of(paper, Some(scheme), &Vec::new(), ("", &[]), wanted.quick)?;
+        let mut remarks = Vec::new();
+        let point = |workload: &'static str| {
+            let traces = self.recordings(workload, &mut remarks)?;
+            if traces.is_none() && !holds(&config, workload) {
+                return Ok(None);
+            }
+            let requests = self.requests((workload, workload), &Vec::new(), traces)?;
+            let name = format!("the load of {workload}");
+            Ok(Some(Point { name, config: config.clone(), requests, seed: wanted.seed }))
+        };
+        let found = calibrate(load, &printed, point, &wanted.plan, boards)?;
+        self.found = found;
+        self.remarks = remarks;
+        Ok(())
+    }
+
+    /// What `--load` found.
+    fn load_text(&self) -> Option<String> {
+        let load = match &self.paper.load {
+            _ if !self.wanted.load => return None,
+            Err(why) => return Some(format!("not calibrated: {why}")),
+            Ok(load) => load,
+        };
+        let one = |(workload, found): (&&str, &Found)| {
+            Some(format!("{workload} {}", found.text(load, self.paper.printed_load(load, workload)?)))
+        };
+        let each: Vec<String> = self.found.iter().filter_map(one).collect();
+        (!each.is_empty()).then(|| {
+            format!(
+                "arrival times have a factor for each workload, in place of the rate that a figure assumes, so that {} has {} \
+                 under the preset's settings: {}",
+                load.scheme,
+                load.source,
+                each.join(", ")
+            )
+        })
+    }
+
+    /// The directory of recordings, if it has this workload's.
+    fn recordings(&self, workload: &str, remarks: &mut Vec<String>) -> Result<Option<std::path::PathBuf>> {
+        let Some(directory) = &self.wanted.traces else { return Ok(None) };
+        if has_recording(directory, workload)? {
+            return Ok(Some(directory.clone()));
+        }
+        let place = clip_line(&directory.to_string_lossy());
+        once(remarks, format!("note: no recording of {workload} in {place}: its model runs instead"));
+        Ok(None)
+    }
+
+    /// The place of the case of these assumptions and this seed.
+    fn case(
+        &mut self,
+        under: Option<&'static Assumption>,
+        tried: Option<&'static Assumption>,
+        seed: u64,
+    ) -> Result<usize> {
+        let assumed: Assumed = under.into_iter().chain(tried).collect();
+        let same = |other: &Assumed| {
+            other.len() == assumed.len() && other.iter().zip(&assumed).all(|(a, b)| std::ptr::eq(*a, *b))
+        };
+        if let Some(at) = self.cases.iter().position(|case| case.seed == seed && same(&case.assumed)) {
+            return Ok(at);
+        }
+        let (paper, quick) = (self.paper, self.wanted.quick);
+        let config = |scheme: &Scheme| {
+            config_of(paper, Some(scheme), &assumed, ("", &[]), quick).map_err(|error: Error| error.message)
+        };
+        let results = Results {
+            preset: config_of(paper, None, &Vec::new(), ("", &[]), false)?,
+            schemes: paper.schemes.iter().map(|scheme| (scheme.name, config(scheme))).collect(),
+            runs: BTreeMap::new(),
+            workloads: paper.workloads,
+            data: &paper.data,
+            loaded: !self.found.is_empty(),
+            left_out: Vec::new(),
+            aside: Default::default(),
+            looks: Default::default(),
+        };
+        self.cases.push(Case { assumed, seed, results });
+        Ok(self.cases.len() - 1)
+    }
+
+    /// Plans the runs of an item.
+    fn add(&mut self, item: &'static Item, tried: Option<&'static Assumption>, seed: u64) -> Result<()> {
+        let case = self.case(self.paper.under(item), tried, seed)?;
+        for run in item.runs() {
+            if !self.planned.contains(&(case, run)) {
+                self.add_run(case, run)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans a run, unless its scheme is refused or its device does not hold the workload.
+    fn add_run(&mut self, case: usize, run: Run) -> Result<()> {
+        let workload = self.cases[case].assumed.iter().fold(run.workload, |name, one| one.workload(name));
+        let mut remarks = std::mem::take(&mut self.remarks);
+        let traces = self.recordings(workload, &mut remarks);
+        self.remarks = remarks;
+        let traces = traces?;
+        let scheme = self.paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
+        let Case { assumed, seed, results } = &mut self.cases[case];
+        match config_of(self.paper, Some(scheme), assumed, (run.workload, run.more), self.wanted.quick) {
+            Ok(config) if traces.is_none() && !holds(&config, workload) => {
+                // A run on a smaller array leaves out only itself.
+                if run.more.is_empty() && !results.left_out.contains(&run.workload) {
+                    results.left_out.push(run.workload);
+                }
+            }
+            Ok(config) => {
+                let values: Vec<&str> = assumed.iter().map(|one| one.value).collect();
+                let name = format!("{} on {workload} {} {}", run.scheme, values.join(", "), run.more.join(" "));
+                let seed = self.wanted.seed.wrapping_add(*seed * TRIALS).wrapping_add(run.trial);
+                let requests = self.requests((run.workload, workload), &self.cases[case].assumed, traces)?;
+                let config = self.warmed_up(config, run.workload, &requests)?;
+                self.points.push(Point { name, config, requests, seed });
+                self.planned.push((case, run));
+            }
+            Err(error) => {
+                let under: String = assumed.iter().map(|one| format!(" with {}: {}", one.knob, one.value)).collect();
+                let text = format!("note: {}{under} is left out: {}", run.scheme, error.message);
+                once(&mut self.remarks, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first half of a model's requests counts for nothing: it brings the device into its steady state.
+    fn warmed_up(&self, mut config: Config, usual: &str, requests: &Requests) -> Result<Config> {
+        let Origin::Workload { name, recordings: None } = &requests.from else { return Ok(config) };
+        if self.paper.workloads.contains(&usual) {
+            let of_phases: Option<u64> =
+                find_workload(name.as_str())?.1.phases.iter().map(|phase| phase.requests).sum();
+            let served = of_phases.into_iter().chain(requests.limit).min().unwrap_or(0);
+            config.run.warmup = (served > 1).then_some(Warmup::Requests(served / 2));
+        }
+        Ok(config)
+    }
+
+    /// The requests of a run: of its workload's recording if there is a directory, or of its model. Another workload may run in
+    /// place of the usual one.
+    fn requests(
+        &self,
+        (usual, workload): (&str, &str),
+        assumed: &Assumed,
+        traces: Option<std::path::PathBuf>,
+    ) -> Result<Requests> {
+        let recorded = traces.is_some();
+        let origin = Origin::Workload { name: workload.into(), recordings: traces };
+        let own = assumed.iter().rev().find_map(|one| one.quick_limit).filter(|_| self.wanted.quick);
+        // The plain workloads fill a device in a short time, and are to meet an empty one.
+        let modelled = self.paper.workloads.contains(&usual);
+        let usually = if modelled { limit(self.paper, self.wanted) } else { PLAIN_REQUESTS };
+        let limit = self.wanted.limit.or(own).unwrap_or(usually);
+        let time_scale = self.found.get(usual).map(Found::scale);
+        let mut requests = Requests { limit: Some(limit), time_scale, ..Requests::new(origin) };
+        if recorded {
+            requests.lba_policy = LbaPolicy::Wrap;
+            if let Some(format) = format_of(&self.wanted.format, &find_workload(workload)?.1.trace) {
+                requests.reading.format = format.into();
+            }
+        }
+        for assumption in assumed {
+            // What is tried is tried, but what a table is usually run at gives way.
+            let found = self.found.get(usual).filter(|_| self.paper.is_under(assumption));
+            let own = assumption.time_scale(usual).map(|factor| factor.parse().expect("a factor"));
+            requests.time_scale = own.filter(|_| found.is_none()).or(requests.time_scale);
+            if assumption.closed {
+                requests.replay = Some(When::Closed);
+            }
+        }
+        Ok(requests)
+    }
+
+    /// Runs all, and says what the requests came from.
+    fn run(&mut self, boards: &Boards) -> Result<Sourced> {
+        let board = boards(self.points.len());
+        let outcomes = sweep(&self.points, &self.wanted.plan, &*board)?;
+        drop(board);
+        let mut sources = Sourced { runs: self.points.len(), models: 0, generated: 0 };
+        for ((case, run), outcome) in self.planned.iter().zip(outcomes) {
+            let requests = outcome.summary.requests.read + outcome.summary.requests.write;
+            sources.models += usize::from(requests > 0 && outcome.provenance == Provenance::Model);
+            sources.generated += usize::from(outcome.provenance == Provenance::Generated);
+            outcome.chosen.into_iter().chain(outcome.remarks).for_each(|remark| once(&mut self.remarks, remark));
+            self.cases[*case].results.runs.insert(*run, outcome.summary);
+        }
+        Ok(sources)
+    }
+
+    /// The rows of an item over all seeds.
+    fn rows(&mut self, item: &'static Item, tried: Option<&'static Assumption>) -> Result<Vec<Row>> {
+        let mut cases = Vec::new();
+        for seed in 0..seeds(self.wanted) {
+            cases.push(self.case(self.paper.under(item), tried, seed)?);
+        }
+        let results: Vec<&Results> = cases.iter().map(|case| &self.cases[*case].results).collect();
+        Ok(item.lines.iter().flat_map(|line| rows_of(line, &results)).collect())
+    }
+}
+
+/// The rows of a line over all seeds.
+fn rows_of(line: &Line, results: &[&Results]) -> Vec<Row> {
+    let of_seeds: Vec<Vec<Row>> = results.iter().map(|results| line.rows(results)).collect();
+    let over_seeds = |first: &Row| {
+        let rows: Vec<Row> = of_seeds.iter().filter_map(|rows| first.same_in(rows)).collect();
+        let steadiness = Steadiness::of_seeds(&rows);
+        if !steadiness.can_set_aside() {
+            return Row::over_seeds(&rows);
+        }
+        // The same workloads count with all seeds.
+        let again = |results: &&Results| first.same_in(&results.setting_aside(&steadiness.aside, |r| line.rows(r)));
+        let others: Vec<Row> = results.iter().filter_map(again).collect();
+        let steady = others.iter().all(|row| row.verdict != Verdict::NotSteady);
+        if steady { Row::over_seeds(&others).map(|row| row.without(&steadiness.aside)) } else { Row::over_seeds(&rows) }
+    };
+    of_seeds[0].iter().filter_map(over_seeds).collect()
+}
+
+/// How many runs there are, and what their requests come from.
+struct Sourced {
+    runs: usize,
+    models: usize,
+    generated: usize,
+}
+
+/// How a chapter was run.
+fn facts(
+    paper: &Paper,
+    wanted: &Wanted,
+    results: &[&Results],
+    sources: &Sourced,
+    load: Option<String>,
+) -> Vec<(&'static str, String)> {
+    let mut facts = vec![("paper", format!("{}: {}", paper.letter.to_uppercase(), paper.title))];
+    let &Sourced { runs, models, generated } = sources;
+    if runs > 0 {
+        let recordings = runs - models - generated;
+        let plain = if generated > 0 { format!(", {generated} of plain workloads") } else { String::new() };
+        let most = count(limit(paper, wanted));
+        let text = format!(
+            "{runs} of at most {most} requests each: {models} of models of the traces, {recordings} of recordings{plain}"
+        );
+        facts.push(("runs", text));
+        if wanted.quick {
+            let scaled =
+                if paper.quick.is_empty() { "the geometry of the preset".into() } else { paper.quick.join(", ") };
+            facts.push(("quick", format!("device with {scaled}")));
+        }
+        if models > 0 {
+            facts
+                .push(("warm-up", "the first half of a model's requests; figures are those of the second half".into()));
+        }
+        let text = match seeds(wanted) {
+            1 => wanted.seed.to_string(),
+            n => format!("{n} from {} on; ± is half of the 95 % interval of a mean over them", wanted.seed),
+        };
+        facts.push(("seeds", text));
+    }
+    facts.extend(load.map(|text| ("load", text)));
+    let all = || results.iter().flat_map(|results| &results.runs);
+    let overloaded: Vec<&Run> = all().filter(|(_, summary)| summary.overload.is_some()).map(|(run, _)| run).collect();
+    if !overloaded.is_empty() {
+        let mut names: Vec<String> =
+            overloaded.iter().map(|run| format!("{} on {}", run.scheme, run.workload)).collect();
+        names.dedup();
+        let text = format!(
+            "{} of {} runs are overloaded, so their latencies grow with the length of the run: {}",
+            overloaded.len(),
+            all().count(),
+            names.join(", ")
+        );
+        facts.push(("caution", text));
+    }
+    let mut left_out: Vec<&str> = results.iter().flat_map(|results| &results.left_out).copied().collect();
+    left_out.sort_unstable();
+    left_out.dedup();
+    if !left_out.is_empty() {
+        let names = left_out.join(", ");
+        facts.push(("left out", format!("{names}: the device is too small for them; means are over the others")));
+    }
+    let refused = |(name, config): (&&str, &std::result::Result<Config, String>)| {
+        config.as_ref().err().map(|refusal| format!("{name}: {refusal}"))
+    };
+    let mut refused: Vec<String> = results.iter().flat_map(|results| &results.schemes).filter_map(refused).collect();
+    refused.dedup();
+    if !refused.is_empty() {
+        facts.push(("not there", refused.join("; ")));
+    }
+    facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::papers;
+
+    #[test]
+    fn every_assumption_is_a_device_that_can_be_built() {
+        for paper in papers() {
+            let under = paper.under.iter().map(|(_, assumption)| *assumption);
+            for assumption in paper.assumptions.iter().chain(under) {
+                for scheme in paper.schemes {
+                    for workload in paper.workloads {
+                        let loaded = config_of(paper, Some(scheme), &vec![assumption], (workload, &[]), true);
+                        let refusal = loaded.err().map(|error| error.message);
+                        assert_eq!(refusal, None, "{} {}: {}", scheme.name, assumption.knob, assumption.value);
+                    }
+                }
+                for workload in paper.workloads {
+                    assert!(find_workload(assumption.workload(workload)).is_ok());
+                }
+            }
+        }
+    }
+}

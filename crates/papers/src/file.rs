@@ -1,0 +1,355 @@
+//! The papers' data: `papers/*.toml`, one file a paper. A file has the paper's schemes, tables, figures and printed numbers; what ours are
+//! found by has a name there, and a function of that name in the paper's source ([`Code`]).
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Value;
+
+use crate::assumption::Assumption;
+use crate::data::Data;
+use crate::load::Load;
+use crate::paper::{self, Grid, Item, Line, MB_PER_SECOND, MILLISECONDS, Ours, PERCENT, Paper, Scheme, TENTHS, Unit};
+use crate::results::{Figure, Results};
+use crate::row::Row;
+
+/// A function of a source by its name in the data.
+type Named<F> = &'static [(&'static str, F)];
+
+/// What a paper's source adds to its data.
+pub(crate) struct Code {
+    /// The data.
+    pub(crate) text: &'static str,
+    /// Numbers of a summary.
+    pub(crate) figures: Named<Figure>,
+    /// Inputs, as the preset or a scheme has them.
+    pub(crate) parameters: Named<fn(&Results) -> String>,
+    /// Exact values and those of the paper's own arithmetic.
+    pub(crate) texts: Named<fn(&Results) -> Option<String>>,
+    /// Numbers that no figure of a summary has.
+    pub(crate) numbers: Named<fn(&Results) -> Option<f64>>,
+    /// What claims are judged by, and whether they hold.
+    pub(crate) claims: Named<fn(&Results) -> Option<(String, bool)>>,
+    /// Orders and their rank correlations.
+    pub(crate) ranks: Named<fn(&Results) -> Option<(String, f64)>>,
+    /// Rows that repeat for each workload, or that depend on what could be run.
+    pub(crate) rows: Named<fn(&Results) -> Vec<Row>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PaperFile {
+    letter: String,
+    name: String,
+    title: String,
+    workloads: Vec<String>,
+    quick: Vec<String>,
+    limits: [u64; 2],
+    no_load: Option<String>,
+    load: Option<LoadFile>,
+    #[serde(default)]
+    groups: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    keys: BTreeMap<String, Vec<Vec<String>>>,
+    #[serde(default)]
+    notes: BTreeMap<String, String>,
+    #[serde(default)]
+    tables: BTreeMap<String, Value>,
+    scheme: Vec<SchemeFile>,
+    #[serde(default)]
+    under: Vec<AssumptionFile>,
+    assumption: Vec<AssumptionFile>,
+    item: Vec<ItemFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoadFile {
+    source: String,
+    scheme: String,
+    figure: String,
+    unit: String,
+    printed: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SchemeFile {
+    name: String,
+    sets: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AssumptionFile {
+    /// Tables and figures that run under it.
+    #[serde(default)]
+    ids: Vec<String>,
+    knob: String,
+    value: String,
+    #[serde(default)]
+    sets: Vec<String>,
+    #[serde(default)]
+    own: Vec<KeysOf>,
+    #[serde(default)]
+    tuned: Vec<KeysOf>,
+    time_scale: Option<String>,
+    #[serde(default)]
+    scaled: BTreeMap<String, String>,
+    #[serde(default)]
+    closed: bool,
+    #[serde(default)]
+    workloads: BTreeMap<String, String>,
+    #[serde(default)]
+    quick: Vec<String>,
+    quick_limit: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeysOf {
+    of: String,
+    sets: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ItemFile {
+    id: String,
+    title: String,
+    #[serde(default)]
+    runs: Vec<GridFile>,
+    line: Vec<LineFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GridFile {
+    workloads: Option<Names>,
+    schemes: Vec<String>,
+    with: Option<String>,
+    trials: Option<u64>,
+}
+
+/// Names, or that of a group.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Names {
+    Group(String),
+    List(Vec<String>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineFile {
+    rule: String,
+    #[serde(default)]
+    what: String,
+    paper: Option<Value>,
+    ours: Option<String>,
+    on: Option<String>,
+    scheme: Option<String>,
+    over: Option<String>,
+    figure: Option<String>,
+    unit: Option<String>,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    derived: String,
+    #[serde(default)]
+    load: bool,
+    #[serde(default)]
+    unattainable: bool,
+}
+
+fn text(text: String) -> &'static str {
+    Box::leak(text.into_boxed_str())
+}
+
+fn list<T>(list: Vec<T>) -> &'static [T] {
+    Box::leak(list.into_boxed_slice())
+}
+
+fn texts(all: Vec<String>) -> &'static [&'static str] {
+    list(all.into_iter().map(text).collect())
+}
+
+fn pairs(all: BTreeMap<String, String>) -> &'static [(&'static str, &'static str)] {
+    list(all.into_iter().map(|(one, other)| (text(one), text(other))).collect())
+}
+
+fn found<F: Copy>(functions: Named<F>, name: &str) -> F {
+    let function = functions.iter().find(|(known, _)| *known == name);
+    function.unwrap_or_else(|| panic!("no function is called {name}")).1
+}
+
+fn unit(name: &str) -> Unit {
+    match name {
+        "percent" => PERCENT,
+        "tenths" => TENTHS,
+        "milliseconds" => MILLISECONDS,
+        "megabytes" => MB_PER_SECOND,
+        _ => panic!("no unit is called {name}"),
+    }
+}
+
+fn unit_of_load(name: &str) -> fn(f64) -> String {
+    match name {
+        "percent" => |share| format!("{:.1} %", share * 100.0),
+        "megabytes" => |rate| format!("{rate:.1} MB/s"),
+        _ => panic!("no unit of a load is called {name}"),
+    }
+}
+
+impl AssumptionFile {
+    fn build(self) -> Assumption {
+        let own = |all: Vec<KeysOf>| list(all.into_iter().map(|one| (text(one.of), texts(one.sets))).collect());
+        Assumption {
+            knob: text(self.knob),
+            value: text(self.value),
+            sets: texts(self.sets),
+            quick: texts(self.quick),
+            quick_limit: self.quick_limit,
+            own: own(self.own),
+            tuned: own(self.tuned),
+            time_scale: self.time_scale.map(text),
+            scaled: pairs(self.scaled),
+            closed: self.closed,
+            workloads: pairs(self.workloads),
+        }
+    }
+}
+
+impl LineFile {
+    fn build(self, code: &Code) -> Line {
+        let (what, note, derived) = (text(self.what.clone()), text(self.note.clone()), text(self.derived.clone()));
+        let ours = self.ours.as_deref().unwrap_or_default();
+        let line = match self.rule.as_str() {
+            "parameter" => paper::parameter(what, self.stated(), found(code.parameters, ours)),
+            "exact" => paper::exact(what, self.stated(), found(code.texts, ours)),
+            "formula" => paper::formula(what, self.stated(), found(code.texts, ours)),
+            "factor" => paper::factor(what, self.number(), self.source(code)),
+            "level" => {
+                paper::level(what, self.number(), self.source(code), unit(self.unit.as_deref().unwrap_or_default()))
+            }
+            "claim" => paper::claim(what, self.stated(), found(code.claims, ours)),
+            "rank" => paper::rank(what, self.stated(), found(code.ranks, ours)),
+            "rows" => paper::rows(found(code.rows, ours)),
+            rule => panic!("no rule is called {rule}"),
+        };
+        let line = line.note(note).derived(derived);
+        match (self.load, self.unattainable) {
+            (true, _) => line.of_load(),
+            (_, true) => line.unattainable(),
+            _ => line,
+        }
+    }
+
+    fn stated(&self) -> &'static str {
+        let stated = self.paper.as_ref().and_then(Value::as_str);
+        text(stated.unwrap_or_else(|| panic!("{}: `paper` is a text", self.what)).to_string())
+    }
+
+    fn number(&self) -> f64 {
+        let number = self.paper.as_ref().and_then(Value::as_float);
+        number.unwrap_or_else(|| panic!("{}: `paper` is a number with a point", self.what))
+    }
+
+    fn source(&self, code: &Code) -> Ours {
+        let name = |name: &Option<String>| name.clone().map(text);
+        let figure = || found(code.figures, self.figure.as_deref().unwrap_or_default());
+        match (name(&self.on), name(&self.scheme), name(&self.over)) {
+            (None, Some(scheme), None) => Ours::Mean(scheme, figure()),
+            (Some(on), Some(scheme), None) => Ours::On(on, scheme, figure()),
+            (None, Some(scheme), Some(over)) => Ours::MeanOver(scheme, over, figure()),
+            (Some(on), Some(scheme), Some(over)) => Ours::Over(on, scheme, over, figure()),
+            _ => Ours::From(found(code.numbers, self.ours.as_deref().unwrap_or_default())),
+        }
+    }
+}
+
+impl ItemFile {
+    fn build(self, code: &Code, workloads: &'static [&'static str], data: &Data) -> Item {
+        let grid = |grid: GridFile| {
+            let on = match grid.workloads {
+                None => workloads,
+                Some(Names::Group(name)) => data.group(&name),
+                Some(Names::List(names)) => texts(names),
+            };
+            let all: Grid = paper::grid(on, texts(grid.schemes));
+            let all = grid.with.iter().fold(all, |all, name| all.with(data.keys(name)));
+            grid.trials.into_iter().fold(all, Grid::trials)
+        };
+        Item {
+            id: text(self.id),
+            title: text(self.title),
+            runs: list(self.runs.into_iter().map(grid).collect()),
+            lines: list(self.line.into_iter().map(|line| line.build(code)).collect()),
+        }
+    }
+}
+
+/// The paper of a source.
+///
+/// # Panics
+/// If its data lacks something that the source asks for, or the other way round. A test builds each paper.
+pub(crate) fn paper(code: &'static Code) -> Paper {
+    let file: PaperFile = toml::from_str(code.text).unwrap_or_else(|error| panic!("{error}"));
+    let data = Data {
+        groups: file.groups.into_iter().map(|(name, group)| (name, texts(group))).collect(),
+        keys: (file.keys.into_iter()).map(|(name, sets)| (name, list(sets.into_iter().map(texts).collect()))).collect(),
+        notes: file.notes.into_iter().map(|(name, note)| (name, text(note))).collect(),
+        tables: file.tables,
+    };
+    let workloads = texts(file.workloads);
+    let load = match (file.load, file.no_load) {
+        (Some(load), _) => Ok(Load {
+            source: text(load.source),
+            scheme: text(load.scheme),
+            figure: found(code.figures, &load.figure),
+            printed: list(load.printed),
+            unit: unit_of_load(&load.unit),
+        }),
+        (None, why) => Err(text(why.unwrap_or_default())),
+    };
+    let scheme = |scheme: SchemeFile| Scheme { name: text(scheme.name), sets: texts(scheme.sets) };
+    let under = |mut under: AssumptionFile| -> (&'static [&'static str], &'static Assumption) {
+        (texts(std::mem::take(&mut under.ids)), Box::leak(Box::new(under.build())))
+    };
+    Paper {
+        letter: text(file.letter),
+        name: text(file.name),
+        title: text(file.title),
+        schemes: list(file.scheme.into_iter().map(scheme).collect()),
+        workloads,
+        quick: texts(file.quick),
+        limits: file.limits,
+        items: list(file.item.into_iter().map(|item| item.build(code, workloads, &data)).collect()),
+        under: list(file.under.into_iter().map(under).collect()),
+        load,
+        assumptions: list(file.assumption.into_iter().map(AssumptionFile::build).collect()),
+        data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A name in the data that no function has is a panic of [`paper`].
+    #[test]
+    fn every_function_of_a_source_is_named_in_its_data() {
+        for code in [&crate::a::CODE, &crate::b::CODE, &crate::c::CODE, &crate::d::CODE, &crate::e::CODE] {
+            let built = paper(code);
+            fn names<F>(functions: Named<F>) -> impl Iterator<Item = &'static str> {
+                functions.iter().map(|(name, _)| *name)
+            }
+            let all = names(code.figures).chain(names(code.parameters)).chain(names(code.texts));
+            let all = all.chain(names(code.numbers)).chain(names(code.claims)).chain(names(code.ranks));
+            for name in all.chain(names(code.rows)) {
+                let asked = [format!("figure = \"{name}\""), format!("ours = \"{name}\"")];
+                assert!(asked.iter().any(|line| code.text.contains(line)), "paper {}: {name}", built.letter);
+            }
+        }
+    }
+}

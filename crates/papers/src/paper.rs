@@ -1,0 +1,295 @@
+//! What a paper is: its schemes, its tables and figures, the numbers that it prints, and the runs that ours come from.
+//!
+//! All of it is data (`papers/*.toml`, read by [`file`](crate::file)). A table is an [`Item`] with its lines; a line names what is compared, the paper's number, the source of ours and the
+//! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
+//! ([`rows`]).
+
+use crate::assumption::Assumption;
+use crate::data::Data;
+use crate::load::Load;
+use crate::results::{Figure, Keys, Results, Run};
+use crate::row::Row;
+
+/// A paper.
+pub(crate) struct Paper {
+    /// `a` to `e`.
+    pub(crate) letter: &'static str,
+    /// The name of the paper on the command line and of the preset of its device.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// What it compares, the baseline first.
+    pub(crate) schemes: &'static [Scheme],
+    /// What it compares them on.
+    pub(crate) workloads: &'static [&'static str],
+    /// How `--quick` shrinks the device.
+    pub(crate) quick: &'static [&'static str],
+    /// Requests of each workload with `--quick`, and without.
+    pub(crate) limits: [u64; 2],
+    pub(crate) items: &'static [Item],
+    /// Tables and figures that need something besides the preset, and what.
+    pub(crate) under: &'static [(&'static [&'static str], &'static Assumption)],
+    /// The load that `--load` calibrates arrivals to, or why there is none.
+    pub(crate) load: Result<Load, &'static str>,
+    /// What the paper leaves open, with the values to try.
+    pub(crate) assumptions: &'static [Assumption],
+    /// What its source asks for.
+    pub(crate) data: Data,
+}
+
+impl Paper {
+    /// The load that the paper prints for a workload.
+    pub(crate) fn printed_load(&self, load: &Load, workload: &str) -> Option<f64> {
+        let at = self.workloads.iter().position(|one| *one == workload)?;
+        load.printed.get(at).copied()
+    }
+
+    /// Whether some of the items run only under this assumption.
+    pub(crate) fn is_under(&self, assumption: &Assumption) -> bool {
+        self.under.iter().any(|(_, own)| std::ptr::eq(*own, assumption))
+    }
+
+    /// What an item assumes besides the preset.
+    pub(crate) fn under(&self, item: &Item) -> Option<&'static Assumption> {
+        self.under.iter().find(|(ids, _)| ids.contains(&item.id)).map(|(_, assumption)| *assumption)
+    }
+}
+
+/// What a paper measures: a name of ours and the keys over the preset.
+pub(crate) struct Scheme {
+    pub(crate) name: &'static str,
+    pub(crate) sets: &'static [&'static str],
+}
+
+/// A table or figure.
+pub(crate) struct Item {
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
+    /// The long runs that its lines look at.
+    pub(crate) runs: &'static [Grid],
+    pub(crate) lines: &'static [Line],
+}
+
+impl Item {
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Run> {
+        self.runs.iter().flat_map(|grid| grid.runs())
+    }
+}
+
+/// Runs of each workload under each scheme, with each of some sets of keys over the scheme's, and with each of some seeds.
+#[derive(Clone, Copy)]
+pub(crate) struct Grid {
+    workloads: &'static [&'static str],
+    schemes: &'static [&'static str],
+    more: &'static [Keys],
+    trials: u64,
+}
+
+/// Runs of each workload under each scheme.
+pub(crate) const fn grid(workloads: &'static [&'static str], schemes: &'static [&'static str]) -> Grid {
+    Grid { workloads, schemes, more: &[&[]], trials: 1 }
+}
+
+impl Grid {
+    /// With each of these sets of keys instead of none.
+    pub(crate) const fn with(self, more: &'static [Keys]) -> Grid {
+        Grid { more, ..self }
+    }
+
+    /// With as many seeds instead of one.
+    pub(crate) const fn trials(self, trials: u64) -> Grid {
+        Grid { trials, ..self }
+    }
+
+    pub(crate) fn runs(self) -> impl Iterator<Item = Run> {
+        self.workloads.iter().flat_map(move |workload| {
+            self.schemes.iter().flat_map(move |scheme| {
+                let run = |more: Keys, trial| Run { workload, scheme, more, trial };
+                self.more.iter().flat_map(move |more| (0..self.trials).map(move |trial| run(more, trial)))
+            })
+        })
+    }
+}
+
+/// A line of a table.
+#[derive(Clone, Copy)]
+pub(crate) struct Line {
+    /// What is compared.
+    what: &'static str,
+    rule: Rule,
+    /// Why they differ, or where ours comes from.
+    note: &'static str,
+    /// The arithmetic of the paper's figure, if it isn't printed.
+    derived: &'static str,
+    special: Special,
+}
+
+/// What is not measured though it looks so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Special {
+    No,
+    /// The figure that `--load` fits arrival times to; measured without it.
+    Load,
+    /// The paper contradicts itself.
+    Unattainable,
+}
+
+/// The paper's number, the source of ours, and how the two are compared.
+#[derive(Clone, Copy)]
+enum Rule {
+    Parameter(&'static str, fn(&Results) -> String),
+    Exact(&'static str, fn(&Results) -> Option<String>),
+    Formula(&'static str, fn(&Results) -> Option<String>),
+    Factor(f64, Ours),
+    Level(f64, Ours, Unit),
+    Claim(&'static str, fn(&Results) -> Option<(String, bool)>),
+    Rank(&'static str, fn(&Results) -> Option<(String, f64)>),
+    Rows(fn(&Results) -> Vec<Row>),
+}
+
+/// A number of ours: figures of what was run. None where a run is missing.
+#[derive(Clone, Copy)]
+pub(crate) enum Ours {
+    /// Mean over all workloads: scheme, figure.
+    Mean(&'static str, Figure),
+    /// Workload, scheme, figure.
+    On(&'static str, &'static str, Figure),
+    /// Mean over all workloads of a scheme's figure over another's: scheme, baseline, figure.
+    MeanOver(&'static str, &'static str, Figure),
+    /// The same on one workload: workload, scheme, baseline, figure.
+    Over(&'static str, &'static str, &'static str, Figure),
+    /// Any other.
+    From(fn(&Results) -> Option<f64>),
+}
+
+impl Ours {
+    fn of(self, results: &Results) -> Option<f64> {
+        match self {
+            Ours::Mean(scheme, figure) => results.mean(scheme, figure),
+            Ours::On(workload, scheme, figure) => results.summary(workload, scheme).and_then(figure),
+            Ours::MeanOver(scheme, base, figure) => results.mean_ratio(scheme, base, figure),
+            Ours::Over(workload, scheme, base, figure) => results.ratio(workload, scheme, base, figure),
+            Ours::From(ours) => ours(results),
+        }
+    }
+
+    /// The median over all workloads, beside a mean of ratios.
+    fn median(self, results: &Results) -> Option<f64> {
+        let Ours::MeanOver(scheme, base, figure) = self else { return None };
+        results.median_by(|workload| results.ratio(workload, scheme, base, figure))
+    }
+}
+
+/// The unit in which a paper prints a level.
+#[derive(Clone, Copy)]
+pub(crate) struct Unit {
+    /// Our figure times this is in the unit of the paper's number.
+    scale: f64,
+    text: fn(f64) -> String,
+}
+
+/// Shares, printed in percent.
+pub(crate) const PERCENT: Unit = Unit { scale: 100.0, text: |share| format!("{share:.1} %") };
+/// Counts with one decimal.
+pub(crate) const TENTHS: Unit = Unit { scale: 1.0, text: |count| format!("{count:.1}") };
+/// Nanoseconds, printed as milliseconds.
+pub(crate) const MILLISECONDS: Unit = Unit { scale: 1.0, text: |ns| format!("{:.3} ms", ns / 1e6) };
+/// Millions of bytes a second.
+pub(crate) const MB_PER_SECOND: Unit = Unit { scale: 1.0, text: |rate| format!("{rate:.1} MB/s") };
+
+const fn line(what: &'static str, rule: Rule) -> Line {
+    Line { what, rule, note: "", derived: "", special: Special::No }
+}
+
+/// An input of the paper, as the preset or a scheme has it.
+pub(crate) const fn parameter(what: &'static str, paper: &'static str, ours: fn(&Results) -> String) -> Line {
+    line(what, Rule::Parameter(paper, ours))
+}
+
+/// A number that has to match to the printed digits; none of ours: the run was refused.
+pub(crate) const fn exact(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
+    line(what, Rule::Exact(paper, ours))
+}
+
+/// A number of the paper's own arithmetic, done again.
+pub(crate) const fn formula(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
+    line(what, Rule::Formula(paper, ours))
+}
+
+/// A factor over a baseline.
+pub(crate) const fn factor(what: &'static str, paper: f64, ours: Ours) -> Line {
+    line(what, Rule::Factor(paper, ours))
+}
+
+/// A figure whose size is compared.
+pub(crate) const fn level(what: &'static str, paper: f64, ours: Ours, unit: Unit) -> Line {
+    line(what, Rule::Level(paper, ours, unit))
+}
+
+/// A statement without a number: ours, and whether it holds.
+pub(crate) const fn claim(
+    what: &'static str,
+    paper: &'static str,
+    ours: fn(&Results) -> Option<(String, bool)>,
+) -> Line {
+    line(what, Rule::Claim(paper, ours))
+}
+
+/// An order, as a list and its rank correlation with the paper's.
+pub(crate) const fn rank(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<(String, f64)>) -> Line {
+    line(what, Rule::Rank(paper, ours))
+}
+
+/// Rows that repeat for each workload, or that depend on what could be run.
+pub(crate) const fn rows(rows: fn(&Results) -> Vec<Row>) -> Line {
+    line("", Rule::Rows(rows))
+}
+
+impl Line {
+    pub(crate) const fn note(self, note: &'static str) -> Line {
+        Line { note, ..self }
+    }
+
+    /// The paper does not print its figure: the arithmetic by which it follows from what it prints.
+    pub(crate) const fn derived(self, derived: &'static str) -> Line {
+        Line { derived, ..self }
+    }
+
+    /// The figure that `--load` fits arrival times to.
+    pub(crate) const fn of_load(self) -> Line {
+        Line { special: Special::Load, ..self }
+    }
+
+    /// The paper contradicts itself.
+    pub(crate) const fn unattainable(self) -> Line {
+        Line { special: Special::Unattainable, ..self }
+    }
+
+    /// The rows with our numbers filled in.
+    pub(crate) fn rows(&self, results: &Results) -> Vec<Row> {
+        let row = match self.rule {
+            Rule::Parameter(paper, ours) => Row::parameter(self.what, paper, ours(results)),
+            Rule::Exact(paper, ours) => Row::exact(self.what, paper, ours(results).unwrap_or("-".into())),
+            Rule::Formula(paper, ours) => Row::formula(self.what, paper, ours(results).unwrap_or("-".into())),
+            Rule::Factor(paper, ours) => {
+                let row = Row::factor(self.what, paper, ours.of(results));
+                ours.median(results).into_iter().fold(row, Row::median)
+            }
+            Rule::Level(paper, ours, unit) => {
+                Row::level(self.what, paper, ours.of(results).map(|ours| ours * unit.scale), unit.text)
+            }
+            Rule::Claim(paper, ours) => Row::claim(self.what, paper, ours(results)),
+            Rule::Rank(paper, ours) => Row::rank(self.what, paper, ours(results)),
+            Rule::Rows(rows) => {
+                let rows = rows(results);
+                results.forget_looks();
+                return rows;
+            }
+        };
+        let row = row.note(self.note).derived(self.derived);
+        vec![match self.special {
+            Special::Load => results.seal_load(row),
+            Special::No => results.seal(row),
+            Special::Unattainable => row.unattainable(),
+        }]
+    }
+}

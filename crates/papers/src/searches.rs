@@ -1,0 +1,112 @@
+//! Claims under assumptions as text, Markdown, CSV and JSON.
+
+use serde_json::{Value, json};
+use ssdlab_lab::results::sheet::quoted;
+
+use crate::assumption::{Assumption, Search, tally};
+use crate::chapter::Chapter;
+use crate::row::{Row, Verdict};
+use ssdlab_lab::layout::{WIDTH, grid, wrap};
+
+/// What marks the rows under which a claim comes out.
+const MARK: &str = "<";
+
+/// The name of an assumption, our figure, its verdict and a mark; as it is, first.
+fn lines(search: &Search) -> Vec<[String; 4]> {
+    let line = |name: String, row: Option<&Row>| {
+        let Some(row) = row else { return [name, "-".into(), "left out".into(), String::new()] };
+        let agrees = [Some(row.verdict), row.unjudged].contains(&Some(Verdict::Agrees));
+        [name, row.ours.clone(), row.verdict(), if agrees { MARK } else { "" }.into()]
+    };
+    let own = |(assumption, row): &(&Assumption, Option<Row>)| {
+        line(format!("{}: {}", assumption.knob, assumption.value), row.as_ref())
+    };
+    std::iter::once(line("as it is".into(), Some(&search.usual))).chain(search.tried.iter().map(own)).collect()
+}
+
+/// By assumption, how many claims come out.
+fn tallies(searches: &[Search]) -> Vec<Vec<String>> {
+    let head = ["assumption".into(), format!("of {} claims", searches.len()), "and in runs that are not steady".into()];
+    let line = |(assumption, steady, others): (Option<&Assumption>, usize, usize)| {
+        let name = assumption.map_or("as it is".into(), |one| format!("{}: {}", one.knob, one.value));
+        vec![name, steady.to_string(), others.to_string()]
+    };
+    std::iter::once(head.to_vec()).chain(tally(searches).into_iter().map(line)).collect()
+}
+
+/// As text for a terminal.
+pub(crate) fn text(searches: &[Search]) -> String {
+    let mut out = String::new();
+    if !searches.is_empty() {
+        grid(&mut out, &tallies(searches), true);
+    }
+    for search in searches {
+        out.push_str(&format!("\n{}: {}; the paper: {}\n", search.id, search.usual.what, search.usual.paper));
+        let rows: Vec<Vec<String>> = lines(search).into_iter().map(Vec::from).collect();
+        grid(&mut out, &rows, false);
+        wrap(&search.finding(), WIDTH - 2).iter().for_each(|line| out.push_str(&format!("  {line}\n")));
+    }
+    out
+}
+
+/// As Markdown.
+pub(crate) fn markdown(searches: &[Search]) -> String {
+    let escape = |text: String| text.replace('|', "\\|");
+    let mut out = String::new();
+    if !searches.is_empty() {
+        out.push_str("\n### Under which assumption do the claims come out?\n");
+        for (at, line) in tallies(searches).into_iter().enumerate() {
+            out.push_str(&format!("{}| {} |\n", if at == 0 { "\n" } else { "" }, line.join(" | ")));
+            out.push_str(if at == 0 { "| --- | ---: | ---: |\n" } else { "" });
+        }
+    }
+    for search in searches {
+        let Row { what, paper, .. } = &search.usual;
+        out.push_str(&format!("\n**{}: {what}**, the paper: {paper}: {}.\n\n", search.id, search.finding()));
+        out.push_str("| assumption | ours | verdict | |\n| --- | --- | --- | --- |\n");
+        for line in lines(search) {
+            out.push_str(&format!("| {} |\n", line.map(escape).join(" | ")));
+        }
+    }
+    out
+}
+
+/// As CSV, one row a claim and assumption.
+pub(crate) fn csv(chapters: &[Chapter]) -> String {
+    let mut out = String::from("paper,id,what,stated,knob,value,settings,ours,ratio,verdict\n");
+    for (chapter, search) in chapters.iter().flat_map(|chapter| chapter.searches.iter().map(move |s| (chapter, s))) {
+        let mut line = |knob: &str, value: &str, settings: &str, row: Option<&Row>| {
+            let (ours, verdict) = row.map_or(("", "left out"), |row| (&row.ours, row.verdict.word()));
+            let ratio = row.and_then(|row| row.ratio).map_or(String::new(), |ratio| ratio.to_string());
+            let Row { what, paper, .. } = &search.usual;
+            let cells = [chapter.paper.letter, search.id, what, paper, knob, value, settings, ours, &ratio, verdict];
+            out.push_str(&(cells.map(quoted).join(",") + "\n"));
+        };
+        line("", "as it is", "", Some(&search.usual));
+        for (assumption, row) in &search.tried {
+            line(assumption.knob, assumption.value, &assumption.settings(), row.as_ref());
+        }
+    }
+    out
+}
+
+/// As JSON.
+pub(crate) fn json(searches: &[Search]) -> Value {
+    let row = |row: &Row| {
+        json!({ "ours": row.ours, "ratio": row.ratio, "verdict": row.verdict.word(),
+        "unjudged": row.unjudged.map(Verdict::word), "note": row.note })
+    };
+    let one = |search: &Search| {
+        let tried: Vec<Value> = search
+            .tried
+            .iter()
+            .map(|(assumption, own)| {
+                json!({ "knob": assumption.knob, "value": assumption.value, "settings": assumption.settings(),
+                    "result": own.as_ref().map(row) })
+            })
+            .collect();
+        json!({ "id": search.id, "what": search.usual.what, "paper": search.usual.paper, "usual": row(&search.usual),
+            "tried": tried, "finding": search.finding() })
+    };
+    searches.iter().map(one).collect()
+}

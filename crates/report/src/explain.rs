@@ -1,0 +1,119 @@
+//! The section of an explanation: `ssdlab.explain/1`.
+
+use serde_json::Value;
+use ssdlab_figures::figure::{Cell, Table};
+
+use crate::analysis::{Analysis, by_cause, stacked};
+use ssdlab_lab::readers::json::{self, number, text};
+use ssdlab_lab::text::{clock, count, duration, percent};
+
+fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn time(value: &Value) -> Cell {
+    value.as_f64().map_or(Cell::Null, |ns| Cell::Text(duration(ns)))
+}
+
+/// Its tables for programs.
+pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
+    let of = |field: &str, columns: &[&str]| json::table(&value[field], columns);
+    let slowest = ["request", "op", "arrival_ns", "offset", "bytes", "start_ns", "latency_ns", "die", "plane"];
+    vec![
+        ("explain-causes", of("causes", &["cause", "total_ns", "middle_ns", "excess_ns", "share"])),
+        ("explain-patterns", of("patterns", &["name", "count"])),
+        (
+            "explain-tries",
+            of("tries", &["set", "value_ns", "ratio", "write_amplification", "write_amplification_bytes", "note"]),
+        ),
+        ("explain-refused", of("refused", &["set", "rule"])),
+        ("explain-slowest", of("slowest", &slowest)),
+    ]
+}
+
+/// What the page says of it.
+pub fn told(value: &Value) -> Analysis {
+    let of = |place: &str| number(value, place).unwrap_or(0.0);
+    let (at, tail) = (text(value, "/at"), of("/count"));
+    let mut told = Analysis { said: vec![text(value, "/verdict").into()], ..Analysis::default() };
+    let from = number(value, "/threshold_ns").map_or(String::new(), |ns| format!(", from {} on", duration(ns)));
+    told.said.push(format!(
+        "{at}: {}; {} of {} requests{from}. The middle of all takes {}.",
+        duration(of("/value_ns")),
+        count(tail as u64),
+        count(of("/requests") as u64),
+        duration(of("/middle_mean_ns"))
+    ));
+    let mut causes = Table::new(&["cause", "tail", "excess over the middle", "share"]);
+    for one in list(value, "causes") {
+        let share = one["share"].as_f64().map_or(Cell::Null, |share| Cell::Text(percent(share)));
+        causes.rows.push(vec![text(one, "/cause").into(), time(&one["total_ns"]), time(&one["excess_ns"]), share]);
+    }
+    told.tables.push(("Excess by cause".into(), causes));
+    let mut patterns = Table::new(&["pattern", "requests"]);
+    for one in list(value, "patterns") {
+        let shown = one["count"].as_u64();
+        if shown != Some(0) {
+            let cell = shown.map_or(Cell::Text("not known from rows".into()), Cell::from);
+            patterns.rows.push(vec![text(one, "/name").into(), cell]);
+        }
+    }
+    if !patterns.rows.is_empty() {
+        told.tables.push(("Patterns".into(), patterns));
+    }
+    let mut tries = Table::new(&["change", "value", "ratio", "write amplification", "note"]);
+    for one in list(value, "tries") {
+        let ratio = one["ratio"].as_f64().map_or(Cell::Null, |ratio| Cell::Text(format!("{ratio:.3}x")));
+        // Explanations before 0.1.3 have it in pages alone.
+        let amplification = one["write_amplification_bytes"].as_f64().or(one["write_amplification"].as_f64());
+        let amplification = amplification.map_or(Cell::Null, |factor| Cell::Text(format!("{factor:.3}")));
+        let change = ssdlab_lab::settings::assignment(text(one, "/set"));
+        tries.rows.push(vec![
+            Cell::Text(change),
+            time(&one["value_ns"]),
+            ratio,
+            amplification,
+            text(one, "/note").into(),
+        ]);
+    }
+    if !tries.rows.is_empty() {
+        told.tables.push(("What would help: whole runs with one change each".into(), tries));
+    }
+    let mut refused = Table::new(&["change", "reason"]);
+    for one in list(value, "refused") {
+        refused
+            .rows
+            .push(vec![ssdlab_lab::settings::assignment(text(one, "/set")).as_str().into(), text(one, "/rule").into()]);
+    }
+    if !refused.rows.is_empty() {
+        told.tables.push(("Refused changes".into(), refused));
+    }
+    let mut slowest = Table::new(&["request", "kind", "arrival", "latency", "largest cause"]);
+    for one in list(value, "slowest") {
+        let causes = one["causes"].as_object().into_iter().flatten();
+        let largest = causes.max_by_key(|(_, ns)| ns.as_u64()).map_or("", |(name, _)| name);
+        slowest.rows.push(vec![
+            one["request"].as_u64().map_or(Cell::Null, Cell::from),
+            text(one, "/op").into(),
+            one["arrival_ns"].as_u64().map_or(Cell::Null, |ns| Cell::Text(clock(ns))),
+            time(&one["latency_ns"]),
+            largest.into(),
+        ]);
+    }
+    told.tables.push(("Slowest requests".into(), slowest));
+    let means = |field: &str, requests: f64| {
+        by_cause(|cause| {
+            let one = list(value, "causes").iter().find(|one| text(one, "/cause") == cause)?;
+            number(one, field).map(|ns| ns / requests.max(1.0))
+        })
+    };
+    let (slow, middle) = (means("/total_ns", tail), means("/middle_ns", of("/middle/count")));
+    let caption = format!(
+        "A request of the tail takes {} in the mean, one of the middle {}.",
+        duration(slow.iter().sum()),
+        duration(middle.iter().sum())
+    );
+    let bars = [("the tail".to_string(), slow), ("the middle".to_string(), middle)];
+    told.figures.push(stacked("tail-excess", &format!("Mean latency by cause, {at}"), caption, &bars));
+    told
+}

@@ -1,0 +1,78 @@
+//! Pages of a plane: exported, reserved for GC, and in flight.
+
+use super::error::refuse;
+use super::{Config, ConfigError, PartialWrite};
+use crate::units::Ppm;
+
+impl Config {
+    /// Logical pages per plane, including parity: `floor((1 - over_provisioning) * pages per plane)`.
+    pub fn exported_per_plane(&self) -> u64 {
+        let pages = u64::from(self.geometry.blocks_per_plane) * u64::from(self.geometry.pages_per_block);
+        (u128::from(pages) * u128::from(Ppm::ONE - u64::from(self.device.over_provisioning.0)) / u128::from(Ppm::ONE))
+            as u64
+    }
+
+    /// Pages per plane that are needed even if all others are valid: by a partial write that is overwritten during its read phase,
+    /// or by a program whose old page is kept until it lands.
+    fn kept_per_plane(&self) -> u64 {
+        let volatile = self.cache.exists() && !self.device.power_loss_protection;
+        let merges = self.device.partial_write == PartialWrite::ReadModifyWrite;
+        u64::from(self.device.keep_overwritten || volatile || merges)
+    }
+
+    /// Logical pages that a plane can hold and still be collected.
+    pub(crate) fn most_per_plane(&self) -> u64 {
+        let blocks =
+            u64::from(self.geometry.blocks_per_plane) - u64::from(self.reserve()) - u64::from(self.gc_streams());
+        blocks * (u64::from(self.geometry.pages_per_block) - u64::from(self.metadata_pages())) - self.kept_per_plane()
+    }
+
+    /// Whether GC has the room that it needs while all exported pages are valid.
+    pub(super) fn check_space(&self) -> Result<(), ConfigError> {
+        let g = &self.geometry;
+        let (blocks, per_block) = (u64::from(g.blocks_per_plane), u64::from(g.pages_per_block));
+        let pages = blocks * per_block;
+        let exported = self.exported_per_plane();
+        let reserve = u64::from(self.reserve());
+        if exported == 0 {
+            let message = format!(
+                "floor((1 - {}) x {pages}) = 0 pages per plane would be exported",
+                self.device.over_provisioning.as_f64()
+            );
+            return refuse("device.over_provisioning", message, "use a smaller share");
+        }
+        let streams = u64::from(self.gc_streams());
+        if reserve < streams {
+            let message = format!(
+                "{reserve} erased blocks, but GC fills {streams} write points per plane, and each may need one"
+            );
+            return refuse("gc.reserve", message, format!("use {streams} or more, or leave it out"));
+        }
+        if reserve + streams >= blocks {
+            let message =
+                format!("{reserve} reserved and {streams} open GC blocks use up all {blocks} blocks of a plane");
+            return refuse(
+                "gc.reserve",
+                message,
+                format!("use at most {}, or leave it out", blocks.saturating_sub(streams + 1)),
+            );
+        }
+        let metadata = u64::from(self.metadata_pages());
+        let data = per_block - metadata;
+        let (kept, most) = (self.kept_per_plane(), self.most_per_plane());
+        if exported > most {
+            let message = format!(
+                "{exported} of {pages} pages per plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
+                if kept > 0 { " - 1 for a write in flight" } else { "" },
+                if metadata > 0 { format!(" without {metadata} metadata pages per block") } else { String::new() }
+            );
+            let enough = (pages - most) as f64 / pages as f64;
+            return refuse(
+                "device.over_provisioning",
+                message,
+                format!("use at least {:.6}", (enough * 1e6).ceil() / 1e6),
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! Multi-plane commands: pages of one request, or write-backs of the write cache, that share a command with the first one.
+
+use crate::device::command::{Command, Legs};
+use crate::device::flash::Stream;
+use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::kernel::dies::Suspension;
+use crate::engine::kernel::ops::Page;
+use crate::engine::{Nanos, Ssd};
+use crate::policy::{MAX_PLANES, PageSet};
+use crate::units::{OpId, PlaneId, Ppn, UnitId};
+
+impl Ssd {
+    /// Adds the following pages of the same request to a multi-plane read, as far as one command can read them. Returns the
+    /// number of pages, and the legs.
+    #[inline(never)]
+    pub(super) fn join_reads(&mut self, lead: OpId, at: Ppn, unit: UnitId, mut burst: Nanos) -> (u64, Legs) {
+        let (request, offset) = (self.kernel.ops[lead].request, self.dev.geometry.offset(at));
+        let (mut last, mut pages) = (lead, PageSet::one(at));
+        while pages.len() < MAX_PLANES {
+            let fits = |next| self.mate_read(next, lead, offset, &pages);
+            let Some((next, other)) = self.first_mate(unit, request, fits) else { break };
+            self.leave_line(next, unit);
+            self.charge_wait(next, unit);
+            self.kernel.ops[last].mate = next;
+            last = next;
+            self.load(next, other);
+            burst = burst + self.read_burst(next);
+            pages.push(other);
+            let mate = &mut self.kernel.ops[next];
+            mate.verb = Verb::Read;
+            mate.pages = PageSet::one(other);
+        }
+        let places = &self.dev.places(&pages)[..pages.len()];
+        (pages.len() as u64, self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false }))
+    }
+
+    /// The first page at the head of a unit's queue that belongs to a request and fits into its multi-plane command. During a
+    /// suspension, earlier writes are skipped, because only reads are served.
+    pub(super) fn first_mate<T>(
+        &self,
+        unit: UnitId,
+        request: crate::units::RequestId,
+        fits: impl Fn(OpId) -> Option<T>,
+    ) -> Option<(OpId, T)> {
+        let state = &self.kernel.dies[unit];
+        let only_reads = state.suspension() == Suspension::Serving;
+        let mut next = state.queue.head();
+        while next.is_some() {
+            let op = &self.kernel.ops[next];
+            if op.class == Class::Host && op.request == request {
+                if let Some(found) = fits(next) {
+                    return Some((next, found));
+                }
+            } else if !(only_reads && op.need == Need::Write) {
+                break;
+            }
+            next = op.next;
+        }
+        None
+    }
+
+    /// Removes a host page from any position of a unit's queue.
+    pub(super) fn leave_line(&mut self, op: OpId, unit: UnitId) {
+        let age = self.kernel.ops[op].age;
+        let left = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |o| o.class == Class::Host && o.age == age);
+        debug_assert_eq!(left, op);
+        self.note_queue(op, unit, false);
+    }
+
+    /// The page that the next operation in the queue reads, if it can share a multi-plane read of its request with `pages`.
+    pub(super) fn mate_read(&self, next: OpId, lead: OpId, offset: u32, pages: &[Ppn]) -> Option<Ppn> {
+        if self.kernel.ops[next].need != self.kernel.ops[lead].need
+            || self.lacks(next) != self.lacks(lead)
+            || self.reads_copy(next)
+        {
+            return None;
+        }
+        let at = self.page_to_read(next)?;
+        let geometry = &self.dev.geometry;
+        let plane = geometry.plane_of(at);
+        let first = geometry.plane_of(pages[0]);
+        let fits = geometry.offset(at) == offset
+            && geometry.die_of(plane) == geometry.die_of(first)
+            && pages.iter().all(|other| geometry.plane_of(*other) != plane);
+        fits.then_some(at)
+    }
+
+    /// Adds pages to a multi-plane program, as long as their planes' write points have the same offset: the following pages of the
+    /// same request, or the next write-backs of the write cache. Returns all pages that are programmed.
+    #[inline(never)]
+    pub(super) fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> PageSet {
+        let offset = self.dev.geometry.offset(at);
+        let request = self.kernel.ops[lead].request;
+        let die = self.dev.geometry.die_of(self.kernel.ops[lead].plane);
+        let lines = self.kernel.ops[lead].class == Class::Cache;
+        let class = if lines { Class::Cache } else { Class::Host };
+        let (mut pages, mut last) = (PageSet::one(at), lead);
+        while pages.len() < MAX_PLANES {
+            let fits = |plane: PlaneId| {
+                self.dev.geometry.die_of(plane) == die
+                    && pages.iter().all(|page| self.dev.geometry.plane_of(*page) != plane)
+                    && self.dev.flash.next_offset(plane, Stream::Host) == Some(offset)
+            };
+            let joins = |page: &Op| page.class == class && page.need == Need::Write && page.request == request;
+            let mate = if self.rules.dynamic {
+                // Any plane can serve any of these pages, so the first one is used.
+                let next = self.host.anywhere.head();
+                let mut planes =
+                    (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
+                (next.is_some() && joins(&self.kernel.ops[next]))
+                    .then(|| planes.find(|p| fits(*p)))
+                    .flatten()
+                    .map(|p| (next, p))
+            } else {
+                let fitting = |next| {
+                    let page = &self.kernel.ops[next];
+                    (joins(page) && fits(page.plane)).then_some(page.plane)
+                };
+                if lines { self.first_line(unit, fits, fitting) } else { self.first_mate(unit, request, fitting) }
+            };
+            let Some((next, plane)) = mate else { break };
+            self.takes_along(next, lead, unit, plane);
+            let at = self.dev.flash.take_page(plane, Stream::Host, false).expect("the offset was offered");
+            self.stirs_buffer(plane);
+            if lines {
+                self.line_selected(next);
+            } else if self.oracle.tracks_sectors() {
+                self.compose(next);
+            }
+            self.kernel.ops[next].pages = PageSet::one(at);
+            self.kernel.ops[next].verb = Verb::Program;
+            self.kernel.ops[last].mate = next;
+            last = next;
+            pages.push(at);
+        }
+        pages
+    }
+
+    /// A page leaves its queue for a multi-plane program, and its wait is charged.
+    pub(super) fn takes_along(&mut self, next: OpId, lead: OpId, unit: UnitId, plane: PlaneId) {
+        let lines = self.kernel.ops[next].class == Class::Cache;
+        if self.rules.dynamic {
+            self.host.anywhere.pop(&self.kernel.ops);
+            self.go_to(next, unit, plane);
+            if lines {
+                self.charge_anywhere(next);
+                return;
+            }
+            // It has waited exactly as long as its lead, for the same dies.
+            self.kernel.ops[Page(next)].blame = self.kernel.ops[Page(lead)].blame.clone();
+            if self.rules.tenants {
+                self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
+            }
+        } else {
+            if lines {
+                self.kernel.dies[unit].queue.remove(&mut self.kernel.ops, next);
+                self.note_queue(next, unit, false);
+            } else {
+                self.leave_line(next, unit);
+            }
+            self.charge_wait(next, unit);
+        }
+    }
+
+    /// The first write-back in a unit's queue that fits into its multi-plane program. Other operations are passed over. The queue
+    /// is searched only if a plane of the unit fits.
+    pub(super) fn first_line<T>(
+        &self,
+        unit: UnitId,
+        plane_fits: impl Fn(PlaneId) -> bool,
+        fits: impl Fn(OpId) -> Option<T>,
+    ) -> Option<(OpId, T)> {
+        let mut planes = (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
+        if !planes.any(plane_fits) {
+            return None;
+        }
+        let mut next = self.kernel.dies[unit].queue.head();
+        while next.is_some() {
+            if let Some(found) = fits(next) {
+                return Some((next, found));
+            }
+            next = self.kernel.ops[next].next;
+        }
+        None
+    }
+}

@@ -1,0 +1,154 @@
+//! How requests reach the device: submission, closed loops, and what a driver asks while it feeds one.
+
+use crate::engine::Ssd;
+use crate::engine::spine::pause::Pause;
+use crate::engine::spine::ring::{RING, Waiting};
+use crate::request::{Extent, Marks, Request, RequestOp, Think};
+use crate::units::Lpn;
+
+impl Ssd {
+    /// Whether the ring has room for one more request ([`Ssd::submit`]).
+    pub fn accepts(&self) -> bool {
+        self.host.ring.len() < RING
+    }
+
+    /// Submits a request. It is admitted when it has arrived and fewer than `device.queue_depth` requests are outstanding.
+    ///
+    /// # Panics
+    /// If it exceeds the device, is empty, arrives before the previous request, or [`Ssd::accepts`] returns false.
+    pub fn submit(&mut self, request: Request) {
+        if request.op == RequestOp::Flush {
+            return self.submit_marked(request, Marks::default(), std::iter::empty());
+        }
+        let waiting = self.together(request);
+        self.hand_in(waiting);
+    }
+
+    /// Submits a scattered request: one request with one latency, whose extents may be anywhere. `request.offset` is the start of
+    /// the first extent, `request.bytes` is the sum of all.
+    ///
+    /// # Panics
+    /// Like [`Ssd::submit`], and if the extents do not match the request.
+    pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
+        self.submit_marked(request, Marks::default(), extents);
+    }
+
+    /// Submits a request with what it asks for beside its data. Without extents it is contiguous.
+    ///
+    /// # Panics
+    /// Like [`Ssd::submit_scattered`], and if it is a flush and the device has no write cache.
+    pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
+        let waiting = self.checked(request, marks, extents);
+        self.hand_in(waiting);
+    }
+
+    /// A request that lies on the device, with its extents kept.
+    pub(in crate::engine) fn checked(
+        &mut self,
+        request: Request,
+        marks: Marks,
+        extents: impl Iterator<Item = Extent>,
+    ) -> Waiting {
+        if request.op == RequestOp::Flush {
+            law!(self.flushes(), "a device without a write cache has nothing to flush");
+            return Waiting { marks, ..Waiting::together(request, Lpn(0)) };
+        }
+        let mut extents = extents.peekable();
+        let waiting = if extents.peek().is_some() { self.scatter(request, extents) } else { self.together(request) };
+        Waiting { marks, ..waiting }
+    }
+
+    /// Whether it has a write cache, so that flushes are requests like others. Otherwise they are skipped ([`Ssd::skip`]).
+    pub fn flushes(&self) -> bool {
+        self.rules.caches
+    }
+
+    #[inline(always)]
+    pub(super) fn hand_in(&mut self, waiting: Waiting) {
+        let request = &waiting.request;
+        if !self.host.closed {
+            law!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
+            self.host.last_arrival = request.arrival;
+        }
+        self.count_submitted(&waiting.request);
+        self.host.ring.push_back(waiting);
+    }
+
+    #[inline(always)]
+    pub(in crate::engine) fn count_submitted(&mut self, request: &Request) {
+        if self.rules.buffers {
+            self.features.cache.iter_mut().for_each(|cache| cache.more_arrivals());
+        }
+        self.host.kinds |= 1 << request.op as u8;
+    }
+
+    /// A contiguous request, which must lie on the device.
+    #[inline(always)]
+    pub(in crate::engine) fn together(&self, request: Request) -> Waiting {
+        self.check_extent(request.offset, request.bytes);
+        Waiting::together(request, self.dev.geometry.page_at(request.offset))
+    }
+
+    #[inline(always)]
+    pub(super) fn check_extent(&self, offset: u64, bytes: u64) {
+        let capacity = self.capacity_bytes();
+        law!(bytes > 0 && bytes <= capacity && offset <= capacity - bytes, "a request lies on the device");
+    }
+
+    /// Keeps the extents of a request until it is admitted.
+    pub(in crate::engine) fn scatter(&mut self, request: Request, extents: impl Iterator<Item = Extent>) -> Waiting {
+        let before = self.host.extents.len();
+        for extent in extents {
+            self.check_extent(extent.offset, extent.bytes);
+            self.host.extents.push_back(extent);
+        }
+        let own = self.host.extents.range(before..);
+        let first = own.clone().next().map(|extent| extent.offset);
+        let bytes: u64 = own.map(|extent| extent.bytes).sum();
+        law!((first, bytes) == (Some(request.offset), request.bytes), "the extents are those of the request");
+        let count = self.host.extents.len() - before;
+        if count == 1 {
+            self.host.extents.pop_back();
+            return self.together(request);
+        }
+        let extents = u32::try_from(count).expect("a request has fewer than 2^32 extents");
+        Waiting { extents, ..Waiting::together(request, self.dev.geometry.page_at(request.offset)) }
+    }
+
+    /// Counts a command that is not simulated, such as a flush.
+    pub fn skip(&mut self) {
+        self.stats.requests.skipped += 1;
+    }
+
+    /// Closed-loop replay: `device.queue_depth` requests are outstanding. A request arrives whenever one completes.
+    pub fn set_closed(&mut self, closed: bool) {
+        self.host.closed = closed;
+    }
+
+    /// Pauses of the closed loop ([`Ssd::set_closed`]), or of that of a tenant ([`Ssd::set_loops`]).
+    ///
+    /// # Panics
+    /// If the tenant has no loop, or a pause comes after 0 requests.
+    pub fn set_think(&mut self, tenant: Option<u8>, think: Think) {
+        law!(think.after > 0, "a pause comes after at least one request");
+        match tenant {
+            None => self.host.pause = Some(Pause::new(think)),
+            Some(tenant) => self.set_think_of(tenant, think),
+        }
+    }
+
+    /// Why the run has stopped, if it has: `device.unwritten_read = "error"` met an unwritten page.
+    pub fn fault(&self) -> Option<&str> {
+        self.host.fault.as_deref()
+    }
+
+    /// Requests completed so far, including warm-up.
+    pub fn completed(&self) -> u64 {
+        self.stats.completed
+    }
+
+    /// Flash operations so far, including warm-up.
+    pub fn flash_operations(&self) -> u64 {
+        self.stats.operations
+    }
+}

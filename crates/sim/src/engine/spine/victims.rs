@@ -1,0 +1,73 @@
+//! Victims: the policy's, or a cold block for static wear levelling, and what the policy is told of pages.
+
+use crate::config::WearLevelling;
+use crate::device::flash::Change;
+use crate::engine::Ssd;
+use crate::engine::report::load;
+use crate::units::{BlockId, PlaneId};
+
+impl Ssd {
+    /// The policy's victim or, every second time if a plane's wear is uneven, a cold block.
+    pub(in crate::engine) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
+        if self.config.ftl.wear_levelling == WearLevelling::Static {
+            let levelled = std::mem::replace(&mut self.gc.planes[plane.ix()].levelled, false);
+            if let Some(cold) = (!levelled).then(|| self.cold_block(plane)).flatten() {
+                self.gc.planes[plane.ix()].levelled = true;
+                return Some(cold);
+            }
+        }
+        self.tell_victim();
+        self.date_closings();
+        let promised = self.pick_without_shortcuts(plane);
+        let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
+        let mut victim = self.schemes.victim.policy().pick(&self.dev.view(self.now).under(&load), plane);
+        law!(
+            promised.is_none_or(|promised| promised == victim),
+            "law: a victim depends on its plane alone, as promised"
+        );
+        if victim.is_none() && self.dev.flash.has_copies() {
+            // Second copies are all that is left to reclaim.
+            let copies = self.dev.flash.count_copies(0);
+            victim = self.schemes.victim.policy().pick(&self.dev.view(self.now).under(&load), plane);
+            self.dev.flash.count_copies(copies);
+        }
+        let victim = victim?;
+        // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
+        let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
+        (!full || self.has_garbage(plane)).then_some(victim)
+    }
+
+    /// Reports page changes to the victim policy.
+    #[inline(always)]
+    pub(in crate::engine) fn tell_victim(&mut self) {
+        if self.rules.watches {
+            self.passes_changes_on();
+        }
+    }
+
+    #[cold]
+    pub(super) fn passes_changes_on(&mut self) {
+        let changes = self.dev.flash.take_changes();
+        let (view, victim) = (self.dev.view(self.now), self.schemes.victim.policy());
+        for change in &changes {
+            match *change {
+                Change::Written(page, lpn) => victim.on_write(&view, page, lpn),
+                Change::Invalid(page) => victim.on_invalidate(&view, page),
+            }
+        }
+        self.dev.flash.reuse(changes);
+    }
+
+    /// The least erased closed block, if the plane's wear differs by more than is tolerated.
+    #[inline(never)]
+    pub(super) fn cold_block(&self, plane: PlaneId) -> Option<BlockId> {
+        let (flash, geometry) = (&self.dev.flash, &self.dev.geometry);
+        let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
+        let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
+        (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
+    }
+
+    pub(in crate::engine) fn has_garbage(&self, plane: PlaneId) -> bool {
+        self.dev.flash.has_garbage(plane, &self.dev.geometry)
+    }
+}

@@ -1,0 +1,85 @@
+//! What a store keeps of a study: its file, its points, and where its inputs are.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::disk::Disk;
+use crate::fleet::scan::Scans;
+use crate::key::Hashes;
+use crate::points::Points;
+use crate::store::Store;
+use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::outcome::json;
+use ssdlab_lab::results::sheet::{Cell, CellKind, Sheet};
+
+/// The file of hashes of a store.
+pub fn hashes(store: &Path) -> PathBuf {
+    store.join("hashes.json")
+}
+
+/// Hashes of inputs that a store remembers; none if they are to be computed again.
+pub fn known(store: Option<&Path>, again: bool) -> Hashes {
+    match store.filter(|_| !again) {
+        Some(store) => Hashes::open(&hashes(store)),
+        None => Hashes::default(),
+    }
+}
+
+/// The ending of the table of points.
+const POINTS: &str = if cfg!(feature = "parquet") { "points.parquet" } else { "points.csv" };
+
+/// Keeps a study. Files that have their content already are left alone.
+///
+/// # Errors
+/// The store can't be written.
+pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
+    let folder = store.study(&points.study.name);
+    let disk = store.disk();
+    disk.folder(&folder)?;
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        if same(&path, bytes) { Ok(()) } else { disk.write(&path, bytes) }
+    };
+    let files: BTreeMap<&String, PathBuf> = points
+        .inputs
+        .iter()
+        .flat_map(|input| &input.source.1)
+        .map(|(source, file)| (source, file.canonicalize().unwrap_or_else(|_| file.clone())))
+        .collect();
+    write("inputs.json", json(&files).as_bytes())?;
+    table(points, &folder, disk)?;
+    write("study.toml", points.study.text.text.as_bytes())?;
+    if let Some(text) = points.study.scans.as_ref().and_then(|scans| scans.changed()) {
+        disk.write(&Scans::path(store.root()), text.as_bytes())?;
+    }
+    match computed.changed() {
+        Some(text) => disk.write(&hashes(store.root()), text.as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Whether a file has these bytes. No more of it is read.
+fn same(path: &Path, bytes: &[u8]) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == bytes.len() as u64)
+        && std::fs::read(path).is_ok_and(|old| old == bytes)
+}
+
+/// Axes and key of each run. Keys change with the program's version and with what inputs hold, while the study stays the same.
+fn table(points: &Points, folder: &Path, disk: &Disk) -> Result<()> {
+    let mut columns: Vec<(&str, CellKind)> =
+        vec![("point", CellKind::Number), ("seed", CellKind::Number), ("key", CellKind::Text)];
+    columns.extend(points.study.axes.iter().map(|axis| (axis.label.as_str(), CellKind::Text)));
+    let path = folder.join(POINTS);
+    let mut sheet = Sheet::create("points", &path, &columns)?;
+    for run in points.runs() {
+        let point = &points.points[run.point];
+        let texts: Vec<String> = point.items.iter().map(|item| item.shown.text()).collect();
+        let own = [Cell::Number(point.number), Cell::Number(run.seed), Cell::Text(&run.key)];
+        sheet.row(own.into_iter().chain(texts.iter().map(|text| Cell::Text(text))))?;
+    }
+    let table = sheet.finish()?.file();
+    if table.content().and_then(|new| std::fs::read(new).ok()).is_some_and(|new| same(&path, &new)) {
+        return Ok(());
+    }
+    disk.publish(table).map_err(|error: Error| error.note("the points of the study"))
+}
