@@ -18,6 +18,7 @@ use ssdlab_lab::input::{Origin, Requests, Tenant, When};
 use ssdlab_lab::output::Output;
 use ssdlab_lab::results::blocks::BlockRows;
 use ssdlab_lab::results::cost::CostFile;
+use ssdlab_lab::results::counted::{CountedRows, Window};
 use ssdlab_lab::results::dies::DieRows;
 use ssdlab_lab::results::histograms::{BucketRows, Tail};
 use ssdlab_lab::results::requests::RequestRows;
@@ -105,6 +106,11 @@ pub enum Command {
         /// Name of a preset
         name: Option<String>,
     },
+    /// List the drives of the book with their verdicts and errors, or print one
+    Drives(crate::drives::DrivesArgs),
+    /// Fit a model to measurements of a real drive, and name its GC policy
+    #[command(subcommand)]
+    Calibrate(Box<crate::drives::CalibrateCommand>),
     /// List the schemes by slot, or print the manual of one
     Schemes {
         /// Name of a scheme, or of a slot such as `victim`
@@ -315,6 +321,9 @@ pub struct RunArgs {
     /// Where the configuration comes from.
     #[command(flatten)]
     pub config: ConfigArgs,
+    /// A drive of the book.
+    #[command(flatten)]
+    pub drive: crate::drives::DriveArg,
     /// Where the requests come from.
     #[command(flatten)]
     pub input: InputArgs,
@@ -325,7 +334,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
     pub check: CheckLevel,
     /// Simulate without time: the same placement, map and GC, but no latencies
-    #[arg(long, conflicts_with_all = ["requests", "series", "timeline", "histograms"])]
+    #[arg(long, conflicts_with_all = ["requests", "series_dies", "timeline", "histograms"])]
     pub count_only: bool,
     /// Memory limit of the device [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
@@ -339,15 +348,17 @@ pub struct RunArgs {
     /// Write one row per request: times, latency and its causes
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub requests: Option<PathBuf>,
-    /// Write one row per window of simulated time: rates, latencies, flash work, GC, causes
+    /// Write one row per window of simulated time: rates, latencies, flash work, GC, causes; with --count-only one per window of
+    /// host writes: flash work
     #[arg(long, value_name = "FILE.csv|.parquet", help_heading = "Results")]
     pub series: Option<PathBuf>,
     /// Write one row per window and die beside the series, as NAME.dies.csv beside NAME.csv: host, GC and write-back time
     #[arg(long, requires = "series", help_heading = "Results")]
     pub series_dies: bool,
-    /// Length of the windows of --series
-    #[arg(long, value_name = "TIME", default_value = "1s", requires = "series", help_heading = "Results")]
-    pub window: Nanos,
+    /// Length of the windows of --series: a time, or with --count-only host writes such as "0.05 drive writes" [default: 1s, or
+    /// 0.05 drive writes]
+    #[arg(long, value_name = "TIME|WRITES", requires = "series", help_heading = "Results")]
+    pub window: Option<Window>,
     /// Write the activity of every plane, channel and request over time, as a Perfetto trace for ui.perfetto.dev; `-`
     /// prints a chart of a tiny run
     #[arg(long, value_name = "FILE|-", help_heading = "Results")]
@@ -380,24 +391,47 @@ impl RunArgs {
     }
 
     /// Files to write; standard output is not one of them. `command`: what the user typed.
-    pub fn outputs(&self, command: &str) -> Outputs {
+    ///
+    /// # Errors
+    /// The windows of the series are times, and the run has none, or the other way round.
+    pub fn outputs(&self, command: &str) -> Result<Outputs> {
         let place = |path: &Option<PathBuf>| path.clone().map(Place::File);
         let to = |path: &PathBuf| given(Some(path)).map_or(To::Chart, |path| To::File(path.into()));
         let dies = self.series.clone().filter(|_| self.series_dies);
         let tail = self.json.as_deref() != Some(Path::new("-")) && !self.count_only;
-        let (window, span) = (self.window, self.timeline_window);
-        Outputs::default()
+        let (window, width) = self.windows()?;
+        let series = place(&self.series).filter(|_| !self.count_only);
+        let counted = self.count_only && (self.series.is_some() || self.drive.drive.is_some());
+        let counted = counted.then(|| CountedRows { place: place(&self.series), millionths: width });
+        Ok(Outputs::default()
             .with_tenants_alone(self.alone)
             .with_some(given(self.json.as_ref()).map(|path| SummaryFile(path.into())))
             .with_some(place(&self.requests).map(RequestRows))
-            .with_some(place(&self.series).map(|place| WindowRows { place, window }))
+            .with_some(series.map(|place| WindowRows { place, window }))
+            .with_some(counted)
             .with_some(dies.map(|series| DieRows { series, window }))
-            .with_some(self.timeline.as_ref().map(|path| Activity { to: to(path), span }))
+            .with_some(self.timeline.as_ref().map(|path| Activity { to: to(path), span: self.timeline_window }))
             .with_some(place(&self.blocks).map(BlockRows))
             .with_some(place(&self.histograms).map(BucketRows))
             .with_some(tail.then_some(Tail))
             .with_some(self.report.wanted(command))
-            .with_some(self.perf.clone().map(CostFile))
+            .with_some(self.perf.clone().map(CostFile)))
+    }
+
+    /// The windows of a run with times, and of one without, in millionths of a drive write.
+    fn windows(&self) -> Result<(Nanos, u64)> {
+        let second = Nanos(1_000_000_000);
+        match self.window {
+            None => Ok((second, Window::WRITES)),
+            Some(Window::Time(time)) if !self.count_only => Ok((time, Window::WRITES)),
+            Some(Window::DriveWrites(width)) if self.count_only => Ok((second, width)),
+            Some(Window::DriveWrites(_)) => {
+                Err(Error::usage("--window of host writes: the windows of this run are of simulated time")
+                    .help("add --count-only, or give a time such as --window 100ms"))
+            }
+            Some(Window::Time(_)) => Err(Error::usage("--window of a time: a run with --count-only has none")
+                .help("give host writes, such as --window \"0.05 drive writes\"")),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ pub mod args;
 mod blocks;
 mod chart;
 pub mod compare;
+pub mod drives;
 mod explain;
 #[cfg(feature = "figures")]
 mod export;
@@ -223,6 +224,8 @@ fn options(matches: &ArgMatches) -> Vec<String> {
 
 fn dispatch(command: Command, options: &[String], line: &str) -> Result<u8> {
     match command {
+        Command::Calibrate(command) => return drives::calibrate(&command),
+        Command::Drives(args) => drives::drives(&args),
         Command::Sweep(command) => return sweep::sweep(&command, line),
         Command::Fleet(command) => return fleet::fleet(&command, line),
         Command::Merge { inputs, output } => sweep::merge(&inputs, &output),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::perf::{Moment, Perf};
+use ssdlab_lab::results::counted::Rows;
 use ssdlab_lab::run::{Run, RunOutcome};
 use ssdlab_lab::settings::Settings;
 
@@ -18,7 +19,8 @@ use crate::{blocks, chart, output, table};
 /// The configuration or the requests are invalid, or a file can't be read or written.
 pub fn simulate(args: &RunArgs, line: &str) -> Result<RunOutcome> {
     let start = Moment::now();
-    let sources = args.config.sources()?;
+    let mut sources = args.config.sources()?;
+    args.drive.add_to(&mut sources, args.count_only)?;
     let run = Run::new(Settings::load(&sources)?, args.how(), start)?;
     let requests = import::requests(sources.imported.as_ref(), &args.input, args.quiet)?;
     let ready = run.open(&requests)?;
@@ -26,7 +28,7 @@ pub fn simulate(args: &RunArgs, line: &str) -> Result<RunOutcome> {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")
             .help("write one of them into a file"));
     }
-    let mut done = ready.simulate(&args.outputs(line), &mut Progress::new(args.quiet))?;
+    let mut done = ready.simulate(&args.outputs(line)?, &mut Progress::new(args.quiet))?;
     if !args.quiet {
         done.outcome.remarks.iter().chain(&done.remarks).for_each(output::remark);
     }
@@ -53,6 +55,9 @@ pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
             tail: done.value().map_or(Vec::new(), table::tails),
         };
         output::print(&table::render(&done.outcome.summary, &context))?;
+        output::print(
+            &args.drive.predicted(done.outcome.capacity_bytes, done.value().map_or(&[][..], |Rows(rows)| rows))?,
+        )?;
     }
     if !args.quiet {
         output::remark(cost(&done.perf));

@@ -11,16 +11,19 @@ use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::histogram::Histogram;
 use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Extent, Filled, Marks, Observer, Request, Sample, Shortcuts, Ssd};
+use ssdlab_sim::{Check, Completed, Extent, Filled, Marks, Observer, Request, RequestOp, Sample, Shortcuts, Ssd};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
+use crate::results::counted::Writes;
 
 /// A device under test, fed through its bounded ring.
 pub struct Device {
     ssd: Ssd,
     /// Requests complete at once, in zero time.
     timeless: bool,
+    /// Rows by host writes of a run without time.
+    writes: Option<Writes>,
 }
 
 impl Device {
@@ -29,7 +32,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn new(config: &Config, seed: u64, check: Check) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false })
+        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, writes: None })
     }
 
     /// The same; none if `go_on` stopped the filling.
@@ -43,7 +46,7 @@ impl Device {
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> std::result::Result<Option<Device>, ConfigError> {
         let ssd = Ssd::new_while(config, seed, check, go_on)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false }))
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None }))
     }
 
     /// The same device, started from a filling made earlier for a configuration that fills alike.
@@ -51,7 +54,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn from_filled(config: &Config, filled: &Filled) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false })
+        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, writes: None })
     }
 
     /// The state after filling, for other devices.
@@ -78,7 +81,7 @@ impl Device {
         input: &mut dyn Read,
     ) -> std::result::Result<io::Result<Device>, ConfigError> {
         let ssd = Ssd::read_filling(config, seed, check, input)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false }))
+        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None }))
     }
 
     /// Bytes that the host may address.
@@ -187,16 +190,42 @@ impl Device {
         let scattered = extents.len() > 1;
         let extents = extents.iter().map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
         if self.timeless {
-            return match scattered {
+            let written = if request.op == RequestOp::Write { request.bytes } else { 0 };
+            match scattered {
                 false => self.ssd.apply(request),
                 true => self.ssd.apply_scattered(request, extents),
-            };
+            }
+            if self.writes.as_mut().is_some_and(|writes| writes.applied(written)) {
+                self.end_window();
+            }
+            return;
         }
         match (self.ssd.fault(), scattered) {
             (Some(_), _) => {}
             (None, false) => self.ssd.submit_marked(request, marks, std::iter::empty()),
             (None, true) => self.ssd.submit_marked(request, marks, extents),
         }
+    }
+
+    /// Writes the row of a window of host writes.
+    #[inline(never)]
+    fn end_window(&mut self) {
+        self.ssd.apply_rest();
+        let sample = self.ssd.sample();
+        if let Some(writes) = &mut self.writes {
+            writes.row(sample);
+        }
+    }
+
+    /// Collects rows by host writes from now on. The device is one of a run without time.
+    pub fn count_writes(&mut self, mut writes: Writes) {
+        writes.start(self.ssd.capacity_bytes(), self.ssd.sample());
+        self.writes = Some(writes);
+    }
+
+    /// The rows by host writes, if they were collected.
+    pub fn take_writes(&mut self) -> Option<Writes> {
+        self.writes.take()
     }
 
     /// Counts a command that is not simulated.

@@ -135,7 +135,7 @@ pub trait Recorder: Send {
     }
 
     /// The last request has completed, and the device is still observed.
-    fn simulated(&mut self, _device: &Device) {}
+    fn simulated(&mut self, _device: &mut Device) {}
 
     /// Finishes the output and hands it over: [`RunEnd::put`], [`RunEnd::table`], [`RunEnd::give`].
     ///

@@ -42,7 +42,7 @@ struct Cost {
 }
 
 impl Recorder for Cost {
-    fn simulated(&mut self, device: &Device) {
+    fn simulated(&mut self, device: &mut Device) {
         self.shortcuts = Some(device.shortcuts());
     }
 

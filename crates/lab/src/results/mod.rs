@@ -3,6 +3,7 @@
 
 pub mod blocks;
 pub mod cost;
+pub mod counted;
 pub mod dies;
 pub mod histograms;
 pub mod perfetto;

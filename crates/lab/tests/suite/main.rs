@@ -3,6 +3,7 @@
 
 mod common;
 mod comparisons;
+mod counted;
 mod decisions;
 mod layers;
 mod live;

@@ -107,7 +107,7 @@ macro_rules! slot {
         impl Serialize for $any {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
-                    $(Self::$variant(policy) => named_table(serializer, $name, policy, <$ty>::KNOBS.is_empty()),)+
+                    $(Self::$variant(policy) => named_table(serializer, $name, policy, policy.is_bare()),)+
                     $(Self::$outside(policy) => policy.serialize(serializer),)?
                     $(#[cfg(test)] Self::$lying(_) => serializer.serialize_str(stringify!($lying)),)?
                 }
@@ -126,7 +126,7 @@ macro_rules! slot {
 }
 pub(crate) use slot;
 
-/// A policy without settings is written as its name, one with settings as a table.
+/// A policy without settings, or with none but later ones at their defaults, is written as its name, others as a table.
 fn named_table<S: Serializer>(
     serializer: S,
     name: &'static str,
@@ -169,6 +169,16 @@ macro_rules! scheme {
             pub const MANUAL: &'static str = concat!($($doc, "\n"),+);
             /// The names of the settings.
             pub const KNOBS: &'static [&'static str] = &[$(stringify!($field)),*];
+            /// Whether nothing is written of it but its name: all settings were added later, and are at their defaults.
+            pub fn is_bare(&self) -> bool {
+                true $(&& {
+                    let kept = false $(|| {
+                        let _: &str = $version;
+                        self.$field == Self::default().$field
+                    })?;
+                    kept
+                })*
+            }
         }
     };
 }

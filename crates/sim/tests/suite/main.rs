@@ -1,6 +1,7 @@
 //! All external tests of the simulator, one module per subject, in one program: it links once, and its tests share the cores.
 //! `cargo test -p ssdlab-sim --test suite worlds::` runs one module.
 
+mod age_exponent;
 mod amplification;
 mod attribution;
 mod brr;

@@ -135,17 +135,28 @@ struct Span {
 }
 
 impl Zipf {
-    /// `theta` in [0, 10]; `n` > 0.
-    pub(super) fn new(n: u64, theta: f64) -> Option<Self> {
+    /// `theta` in [0, 10]; `n` > 0. With a population, a whole number of at least `n`, each rank stands for
+    /// `population / n` neighbouring ranks of it.
+    pub(super) fn new(n: u64, theta: f64, population: Option<f64>) -> Option<Self> {
+        #[allow(clippy::cast_precision_loss)] // Below 2^50.
+        let each = population.map_or(1.0, |ranks| ranks / n as f64);
+        let mass_of = |first: u64, last: u64| match population {
+            None if last - first < 64 => (first..=last).map(|k| power(k, theta)).sum(),
+            None => span_mass(first as f64 - 0.5, last as f64 + 0.5, theta),
+            Some(_) => shared_mass((first - 1) as f64 * each, last as f64 * each, theta),
+        };
+        let at = |rank: u64| match population {
+            None => power(rank, theta),
+            Some(_) => mass_of(rank, rank),
+        };
         let mut spans = Vec::new();
         let mut masses = Vec::new();
         let mut first = 1_u64;
         while first <= n {
             let count = (first / 64).max(1).min(n - first + 1);
             let last = first + count - 1;
-            let (head, tail) = (power(first, theta), power(last, theta));
-            let mass =
-                if count <= 64 { (first..=last).map(|k| power(k, theta)).sum() } else { span_mass(first, last, theta) };
+            let (head, tail) = (at(first), at(last));
+            let mass = mass_of(first, last);
             let slope = if count > 1 {
                 // The largest float below 2^64 / count keeps the product with (count - 1) in range.
                 (head - tail) / (head + tail) / (count - 1) as f64 * 18_446_744_073_709_551_616.0
@@ -185,10 +196,23 @@ fn power(rank: u64, theta: f64) -> f64 {
     libm::pow(rank as f64, -theta)
 }
 
-/// Sum of k^-theta over `first..=last` by the midpoint rule with its first correction.
-fn span_mass(first: u64, last: u64, theta: f64) -> f64 {
-    #[allow(clippy::cast_precision_loss)]
-    let (a, b) = (first as f64 - 0.5, last as f64 + 0.5);
+/// Sum of k^-theta over the ranks above `from` up to `to`, where a rank that a bound divides counts in proportion.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Ranks are below 2^50.
+fn shared_mass(from: f64, to: f64, theta: f64) -> f64 {
+    /// Below this rank the sum is taken term by term.
+    const EXACT: f64 = 4096.0;
+    let part = |from: f64, to: f64| -> f64 {
+        let (first, last) = (libm::floor(from) as u64 + 1, libm::ceil(to) as u64);
+        (first..=last).map(|k| power(k, theta) * ((k as f64).min(to) - (k as f64 - 1.0).max(from))).sum()
+    };
+    let near = if from < EXACT { part(from, to.min(EXACT)) } else { 0.0 };
+    let start = from.max(EXACT);
+    near + if to > start { span_mass(start + 0.5, to + 0.5, theta) } else { 0.0 }
+}
+
+/// Integral of k^-theta with the first correction of the midpoint rule: the sum over the ranks between `a` and `b`, which are
+/// half-integers.
+fn span_mass(a: f64, b: f64, theta: f64) -> f64 {
     // a^(1-theta) * ln(b/a) * (e^d - 1) / d, which stays exact as theta nears 1.
     let span = libm::log(b / a);
     let d = (1.0 - theta) * span;
@@ -196,6 +220,60 @@ fn span_mass(first: u64, last: u64, theta: f64) -> f64 {
     let integral = libm::pow(a, 1.0 - theta) * span * stretch;
     let slope = |x: f64| -theta * libm::pow(x, -theta - 1.0);
     integral - (slope(b) - slope(a)) / 24.0
+}
+
+/// What fio draws for `random_distribution=zipf:theta`, by the published method of its `lib/zipf.c` (after Gray and others,
+/// SIGMOD 1994): a rank from one number of 32 bits, hashed by a multiplication onto the slots, and shifted. Its numbers come from
+/// our stream, not from fio's generator.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FioZipf {
+    slots: u64,
+    zeta: f64,
+    /// Below this the second rank is drawn.
+    second: f64,
+    eta: f64,
+    alpha: f64,
+    offset: u64,
+}
+
+impl FioZipf {
+    /// fio sums at most so many terms.
+    const TERMS: u64 = 10_000_000;
+    /// Multiplier of fio's `__hash_u64`.
+    const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
+
+    /// `theta` above 0, not 1; at least three slots.
+    pub(super) fn new(slots: u64, theta: f64, rng: &mut Stream) -> Self {
+        let zeta: f64 = (1..=slots.min(Self::TERMS)).map(|k| power(k, theta)).sum();
+        let second = 1.0 + power(2, theta);
+        #[allow(clippy::cast_precision_loss)]
+        let eta = (1.0 - libm::pow(2.0 / slots as f64, 1.0 - theta)) / (1.0 - second / zeta);
+        Self { slots, zeta, second, eta, alpha: 1.0 / (1.0 - theta), offset: rng.next_u64() >> 32 }
+    }
+
+    /// The rank, from 0, of a uniform number in [0, 1].
+    #[inline]
+    fn rank(&self, uniform: f64) -> u64 {
+        let z = uniform * self.zeta;
+        if z < 1.0 {
+            return 0;
+        }
+        if z < self.second {
+            return 1;
+        }
+        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        // `as` saturates.
+        let rank = (self.slots as f64 * libm::pow(self.eta * uniform - self.eta + 1.0, self.alpha)) as u64;
+        rank
+    }
+
+    /// Draws a slot.
+    #[inline]
+    pub(super) fn draw(&self, rng: &mut Stream) -> u64 {
+        #[allow(clippy::cast_precision_loss)] // 32 bits.
+        let uniform = (rng.next_u64() >> 32) as f64 / f64::from(u32::MAX);
+        self.rank(uniform).wrapping_mul(Self::GOLDEN).wrapping_add(self.offset) % self.slots
+    }
 }
 
 /// A fixed shuffle of 0..n without a table: a bijection of the next power of two, walked until it lands.
@@ -264,7 +342,7 @@ mod tests {
     fn zipf_is_exact_to_one_in_ten_thousand() {
         for (n, theta) in [(100_000_u64, 0.99), (50_000, 1.0), (50_000, 1.000_000_000_001), (200_000, 1.3), (999, 0.2)]
         {
-            let zipf = Zipf::new(n, theta).unwrap();
+            let zipf = Zipf::new(n, theta, None).unwrap();
             let size = zipf.groups.entries.len();
             let mut mass = vec![0.0; size];
             for (i, &(threshold, other)) in zipf.groups.entries.iter().enumerate() {
@@ -291,7 +369,7 @@ mod tests {
 
     #[test]
     fn zipf_draws_follow_the_head() {
-        let zipf = Zipf::new(1_000_000, 0.99).unwrap();
+        let zipf = Zipf::new(1_000_000, 0.99, None).unwrap();
         let total: f64 = (1..=1_000_000).map(|k| power(k, 0.99)).sum();
         let mut rng = stream();
         let mut first = 0_u32;
@@ -321,5 +399,67 @@ mod tests {
         let mut rng = stream();
         let mean = (0..1_000_000).map(|_| exponential(&mut rng)).sum::<f64>() / 1e6;
         assert!((mean - 1.0).abs() < 0.005, "{mean}");
+    }
+    /// With a population, every slot has the mass of the ranks that it stands for, also where they are no whole number.
+    #[test]
+    fn zipf_slots_stand_for_the_ranks_of_the_population() {
+        for (n, population, theta) in [(1_000_u64, 50_000_u64, 1.0), (999, 2_498, 0.8), (300, 1_000_003, 1.2)] {
+            let zipf = Zipf::new(n, theta, Some(population as f64)).unwrap();
+            let size = zipf.groups.entries.len();
+            let mut mass = vec![0.0; size];
+            for (i, &(threshold, other)) in zipf.groups.entries.iter().enumerate() {
+                let own = threshold as f64 / 18_446_744_073_709_551_616.0;
+                mass[i] += own / size as f64;
+                mass[other as usize] += (1.0 - own) / size as f64;
+            }
+            // Of each rank a slot has the share of the interval (rank - 1, rank] that lies in its own.
+            let mut exact = vec![0.0; n as usize];
+            for k in 1..=population {
+                let (low, high) = ((k - 1) as u128 * u128::from(n), u128::from(k) * u128::from(n));
+                let (first, last) = (low / u128::from(population), (high - 1) / u128::from(population));
+                for slot in first..=last {
+                    let from = low.max(slot * u128::from(population));
+                    let to = high.min((slot + 1) * u128::from(population));
+                    exact[slot as usize] += power(k, theta) * (to - from) as f64 / n as f64;
+                }
+            }
+            let total: f64 = (1..=population).map(|k| power(k, theta)).sum();
+            for (span, mass) in zipf.spans.iter().zip(&mass) {
+                for j in 0..span.count {
+                    let far = (2 * j) as f64 - (span.count - 1) as f64;
+                    let tilt = 1.0 - far * span.slope as f64 / 18_446_744_073_709_551_616.0;
+                    let ours = mass / span.count as f64 * tilt;
+                    let slot = (span.first + j) as usize;
+                    let ratio = ours / (exact[slot] / total);
+                    assert!((ratio - 1.0).abs() < 2e-3, "{n} of {population}, theta {theta}, slot {slot}: {ratio}");
+                }
+            }
+        }
+    }
+
+    /// Shares of the first ranks are fio's, and the slots that its hash reaches are drawn, and no others.
+    #[test]
+    fn fio_zipf_follows_its_source() {
+        let (n, theta) = (100_003_u64, 0.8);
+        let mut rng = stream();
+        let zipf = FioZipf::new(n, theta, &mut rng);
+        let zeta: f64 = (1..=n).map(|k| power(k, theta)).sum();
+        let mut seen = vec![0_u32; n as usize];
+        let draws = 4_000_000;
+        for _ in 0..draws {
+            seen[zipf.draw(&mut rng) as usize] += 1;
+        }
+        let slot = |rank: u64| (rank.wrapping_mul(0x61c8_8646_80b5_83eb).wrapping_add(zipf.offset) % n) as usize;
+        let share = |rank: u64| f64::from(seen[slot(rank)]) / f64::from(draws);
+        assert!((share(0) * zeta - 1.0).abs() < 0.03, "{}", share(0) * zeta);
+        assert!((share(1) * zeta / power(2, theta) - 1.0).abs() < 0.05);
+        // By the formula: the last number gives the last rank, and the ranks ascend.
+        assert_eq!(zipf.rank(1.0), n);
+        assert!(zipf.rank(0.9) < zipf.rank(0.99));
+        let mut reached = vec![false; n as usize];
+        (0..n).for_each(|rank| reached[slot(rank)] = true);
+        let alone = |of: &dyn Fn(usize) -> bool| (0..n as usize).filter(|i| !of(*i)).count() as f64 / n as f64;
+        let (unreached, undrawn) = (alone(&|i| reached[i]), alone(&|i| seen[i] > 0));
+        assert!((0.2..0.4).contains(&unreached) && (undrawn - unreached).abs() < 0.002, "{unreached} {undrawn}");
     }
 }

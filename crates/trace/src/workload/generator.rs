@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::record::{Op, Record};
-use crate::workload::draw::{Alias, Shuffle, Stream, Streams, Zipf, below, chance, exponential};
+use crate::workload::draw::{Alias, Stream, Streams, below, chance, exponential};
+use crate::workload::place::{Place, Scatter};
 use crate::workload::spec::{
-    Arrivals, Bound, ClosedLoop, Pattern, Phase, Sizes, Spec, SpecError, StreamSpec, Weight, idle_mean,
+    Arrivals, Bound, ClosedLoop, Phase, Sizes, Spec, SpecError, StreamSpec, Weight, idle_mean,
 };
-use crate::workload::units::{Ppm, show_size};
+use crate::workload::units::{Ppm, Size, show_size};
 
 /// A source of records that is a value: a clone continues exactly where the original stood.
 ///
@@ -146,6 +147,8 @@ struct Source {
     /// End of the last request, relative to the range; `u64::MAX`: none yet.
     tail: u64,
     place: Place,
+    /// Where the addresses of the phase are sent.
+    scatter: Option<Scatter>,
     place_rng: Stream,
     run_rng: Stream,
 }
@@ -206,29 +209,6 @@ impl SizeTable {
     }
 }
 
-/// The address of a request that does not continue another.
-#[derive(Clone, Debug)]
-enum Place {
-    /// Continue if possible, else from the start of the range.
-    Sequential,
-    Uniform,
-    Zipf {
-        ranks: Zipf,
-        shuffle: Option<Shuffle>,
-    },
-    HotCold {
-        hot: u64,
-        slots: u64,
-        traffic: u32,
-        shuffle: Option<Shuffle>,
-    },
-    Strided {
-        stride: u64,
-        at: u64,
-        lane: u64,
-    },
-}
-
 impl Source {
     #[inline]
     fn next(&mut self) -> (Op, u64, u64) {
@@ -236,40 +216,14 @@ impl Source {
         let (bytes, positions) = self.sizes[op].draw();
         let continues = chance(&mut self.run_rng, self.sequential);
         let last = self.len - bytes;
-        let at = if continues && self.tail <= last { self.tail } else { self.jump(bytes, positions) };
-        self.tail = if self.ragged { (at + bytes).next_multiple_of(self.align) } else { at + bytes };
-        (OPS[op], self.from + at, bytes)
-    }
-
-    #[inline]
-    fn jump(&mut self, bytes: u64, positions: u64) -> u64 {
-        let rng = &mut self.place_rng;
-        let slot = match &mut self.place {
-            Place::Sequential => 0,
-            Place::Uniform => return below(rng, positions) * self.align,
-            Place::Zipf { ranks, shuffle } => {
-                let rank = ranks.draw(rng);
-                shuffle.as_ref().map_or(rank, |s| s.apply(rank))
-            }
-            Place::HotCold { hot, slots, traffic, shuffle } => {
-                let rank = if chance(rng, *traffic) { below(rng, *hot) } else { *hot + below(rng, *slots - *hot) };
-                shuffle.as_ref().map_or(rank, |s| s.apply(rank))
-            }
-            Place::Strided { stride, at, lane } => {
-                if *at > self.len - bytes {
-                    *lane += self.align;
-                    if *lane >= *stride || *lane > self.len - bytes {
-                        *lane = 0;
-                    }
-                    *at = *lane;
-                }
-                let here = *at;
-                *at = here.saturating_add(*stride);
-                return here;
-            }
+        let at = if continues && self.tail <= last {
+            self.tail
+        } else {
+            self.place.next(&mut self.place_rng, bytes, positions)
         };
-        // A request that would cross the end of the range is moved to end with it.
-        slot.min(positions - 1) * self.align
+        self.tail = if self.ragged { (at + bytes).next_multiple_of(self.align) } else { at + bytes };
+        let offset = self.from + at;
+        (OPS[op], self.scatter.as_ref().map_or(offset, |scatter| scatter.apply(offset)), bytes)
     }
 }
 
@@ -396,7 +350,7 @@ impl Spec {
         seed: u64,
         limit: Option<u64>,
     ) -> Result<Generator, SpecError> {
-        let device = Device::new(self, capacity_bytes, page_bytes)?;
+        let device = Device::new(self, capacity_bytes, page_bytes, seed)?;
         let mut streams = Streams::new(seed);
         let mut plans = Vec::with_capacity(self.phases.len());
         let mut total = Some(0_u64);
@@ -502,7 +456,7 @@ impl Spec {
             .enumerate()
             .map(|(s, stream)| {
                 let path = |key: &str| self.path(p, Some(s), key);
-                source(stream, device, rngs, &path)
+                source(stream, phase.scatter, device, rngs, &path)
             })
             .collect::<Result<_, _>>()?;
         Ok(Plan {
@@ -575,10 +529,11 @@ struct Device {
     page: u64,
     /// Absolute bytes are multiplied by capacity / needed if they need more than there is.
     needed: u64,
+    seed: u64,
 }
 
 impl Device {
-    fn new(spec: &Spec, capacity: u64, page: u64) -> Result<Self, SpecError> {
+    fn new(spec: &Spec, capacity: u64, page: u64, seed: u64) -> Result<Self, SpecError> {
         if page == 0 || capacity < page {
             return Err(SpecError::new(
                 "",
@@ -603,7 +558,7 @@ impl Device {
                 ),
             ));
         }
-        Ok(Self { capacity, page, needed })
+        Ok(Self { capacity, page, needed, seed })
     }
 
     fn resolve(&self, bound: Bound) -> u64 {
@@ -623,6 +578,7 @@ impl Device {
 
 fn source(
     spec: &StreamSpec,
+    scatter: Option<Size>,
     device: &Device,
     rngs: &mut Streams,
     path: &dyn Fn(&str) -> String,
@@ -659,12 +615,33 @@ fn source(
     let place_rng = rngs.take();
     let run_rng = rngs.take();
     let mut shuffle_rng = rngs.take();
-    let (place, sequential) = place(spec, len, align, &mut shuffle_rng, path)?;
+    let resolve = |bound| device.resolve(bound);
+    let (place, sequential) = Place::new(spec, (len, align), &mut shuffle_rng, &resolve, path)?;
+    let scatter = scatter.map(|width| scattered(width.0, align, &tables, device, path)).transpose()?;
     let Ok(sizes) = <[SizeTable; 3]>::try_from(tables) else {
         return Err(SpecError::new(path("size"), "three operations have three sizes", ""));
     };
     let ragged = sizes.iter().any(|table| table.entries.iter().any(|(bytes, _)| bytes % align != 0));
-    Ok(Source { mix, sizes, from, len, align, ragged, sequential, tail: u64::MAX, place, place_rng, run_rng })
+    Ok(Source { mix, sizes, from, len, align, ragged, sequential, tail: u64::MAX, place, scatter, place_rng, run_rng })
+}
+
+/// The permutation of the device's slots of this width. Every request must lie within one slot.
+fn scattered(
+    width: u64,
+    align: u64,
+    sizes: &[SizeTable],
+    device: &Device,
+    path: &dyn Fn(&str) -> String,
+) -> Result<Scatter, SpecError> {
+    let larger = sizes.iter().flat_map(|table| table.entries.iter()).any(|(bytes, _)| *bytes > width);
+    if width == 0 || larger || !align.is_multiple_of(width) {
+        return Err(SpecError::new(
+            path("align"),
+            format!("a request may cross a slot of {}, which scatter moves as a whole", show_size(width)),
+            "give the streams sizes up to the width of scatter, and an align that is a multiple of it",
+        ));
+    }
+    Ok(Scatter::new(device.seed, device.capacity, width))
 }
 
 fn mix(spec: &StreamSpec, rng: Stream, path: &dyn Fn(&str) -> String) -> Result<Mix, SpecError> {
@@ -785,69 +762,4 @@ fn size_table(sizes: &Sizes, align: u64, len: u64, rng: Stream, path: &str) -> R
         );
     }
     Ok(SizeTable { entries: list.iter().map(|&bytes| (bytes, (len - bytes) / align + 1)).collect(), pick, rng })
-}
-
-fn place(
-    spec: &StreamSpec,
-    len: u64,
-    align: u64,
-    rng: &mut Stream,
-    path: &dyn Fn(&str) -> String,
-) -> Result<(Place, u32), SpecError> {
-    let slots = len / align;
-    let sequential = spec.sequential.map_or(0, |p| p.0);
-    let mut shuffle = |scrambled: bool| scrambled.then(|| Shuffle::new(slots, rng));
-    let place = match spec.pattern {
-        Pattern::Sequential if spec.sequential.is_some_and(|s| s != Ppm::ONE) => {
-            return Err(SpecError::new(
-                path("sequential"),
-                "pattern = \"sequential\" is sequential throughout",
-                "leave sequential out, or choose the pattern of the jumps between runs",
-            ));
-        }
-        Pattern::Sequential => return Ok((Place::Sequential, 1_000_000)),
-        Pattern::Uniform => Place::Uniform,
-        Pattern::Zipf { theta, scrambled } => {
-            if !(0.0..=10.0).contains(&theta) {
-                return Err(SpecError::new(
-                    path("pattern.zipf.theta"),
-                    format!("{theta} is not between 0 and 10"),
-                    "0 is uniform, 0.99 a usual skew",
-                ));
-            }
-            if slots >= 1 << 50 {
-                return Err(SpecError::new(path("range"), "too many slots", "raise align"));
-            }
-            let ranks = Zipf::new(slots, theta)
-                .ok_or_else(|| SpecError::new(path("pattern.zipf"), "no slot has a chance", "lower theta"))?;
-            Place::Zipf { ranks, shuffle: shuffle(scrambled) }
-        }
-        Pattern::HotCold { hot_space, hot_traffic, scrambled } => {
-            let hot = u128::from(slots) * u128::from(hot_space.0) / 1_000_000;
-            let hot = u64::try_from(hot).unwrap_or(slots);
-            if (hot == 0 && hot_traffic.0 > 0) || (hot == slots && hot_traffic != Ppm::ONE) {
-                return Err(SpecError::new(
-                    path("pattern.hot-cold.hot_space"),
-                    format!("{hot} of {slots} slots are hot, which leaves a class with requests empty"),
-                    "change hot_space, or widen range",
-                ));
-            }
-            Place::HotCold { hot, slots, traffic: hot_traffic.0, shuffle: shuffle(scrambled) }
-        }
-        Pattern::Strided { stride } => {
-            if stride.0 == 0 || stride.0 % align != 0 {
-                return Err(SpecError::new(
-                    path("pattern.strided.stride"),
-                    format!(
-                        "a stride of {} is not a multiple of the alignment {}",
-                        show_size(stride.0),
-                        show_size(align)
-                    ),
-                    "",
-                ));
-            }
-            Place::Strided { stride: stride.0, at: 0, lane: 0 }
-        }
-    };
-    Ok((place, sequential))
 }

@@ -25,6 +25,7 @@
 mod draw;
 mod generator;
 mod named;
+mod place;
 mod spec;
 mod units;
 

@@ -64,6 +64,9 @@ pub struct Phase {
     /// One arrival process for the whole phase, divided among its streams by `share`. Without it every stream
     /// has its own.
     pub arrivals: Option<Arrivals>,
+    /// Scatter the addresses of all streams together: one permutation of the device's slots of this width, the same in every
+    /// phase. Every request lies within one slot.
+    pub scatter: Option<Size>,
     /// The streams, at least one.
     #[serde(rename = "stream")]
     pub streams: Vec<StreamSpec>,
@@ -161,6 +164,8 @@ impl Default for Range {
 pub enum Pattern {
     /// From the start of the range to its end, and again.
     Sequential,
+    /// Every slot of the requests' size once in a random order, and again in another.
+    Shuffled,
     /// Every position alike.
     #[default]
     Uniform,
@@ -171,6 +176,15 @@ pub enum Pattern {
         /// Spread the ranks over the range (default), or keep them in address order.
         #[serde(default = "yes")]
         scrambled: bool,
+        /// Number of ranks, at least one a slot; default the number of slots. Each slot stands for that many neighbouring
+        /// ranks, so that a small device is written as a large one would be.
+        population: Option<f64>,
+    },
+    /// What fio's `random_distribution=zipf:theta` draws, by the method of its `lib/zipf.c`: ranks are hashed onto the slots,
+    /// so that several share a slot and others are never drawn.
+    FioZipf {
+        /// Exponent, above 0 and up to 5, not 1.
+        theta: f64,
     },
     /// A fraction of the slots gets a fraction of the requests; uniform inside both classes.
     HotCold {
@@ -186,6 +200,14 @@ pub enum Pattern {
     Strided {
         /// From the start of one request to the start of the next.
         stride: Size,
+    },
+    /// Zones that are appended to: a request picks one of the active zones, each alike. A full zone is replaced by one that is
+    /// not active, drawn uniformly, and is written again from its start.
+    Zones {
+        /// Zones that are active at a time.
+        active: u32,
+        /// Width of a zone: bytes, or a fraction of the exported space.
+        size: Bound,
     },
 }
 
@@ -452,7 +474,7 @@ impl<'de> Deserialize<'de> for Range {
 }
 
 const HEADER: &[&str] = &["name", "description", "source", "model", "trace", "scale", "phase"];
-const PHASE: &[&str] = &["name", "requests", "duration", "arrivals", "stream"];
+const PHASE: &[&str] = &["name", "requests", "duration", "arrivals", "scatter", "stream"];
 const STREAM: &[&str] = &[
     "name",
     "share",

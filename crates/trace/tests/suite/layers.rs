@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 47] = [
+const LAYERS: [&str; 48] = [
     "record",
     "table",
     "shown",
@@ -49,6 +49,7 @@ const LAYERS: [&str; 47] = [
     "workload/draw",
     "workload/spec",
     "workload/named",
+    "workload/place",
     "workload/generator",
     "workload",
 ];

@@ -356,3 +356,91 @@ proptest! {
         }
     }
 }
+
+/// Every slot once a pass, each pass in another order.
+#[test]
+fn shuffled_visits_every_slot_once_a_pass() {
+    let text = "requests = 64\nwrite = 1.0\nsize = \"512KiB\"\nrange = \"16MiB\"\npattern = \"shuffled\"\narrivals = \"closed\"";
+    let at: Vec<u64> = records(text).iter().map(|r| r.offset / (512 << 10)).collect();
+    let pass = |i: usize| at[i * 32..][..32].to_vec();
+    let sorted = |mut slots: Vec<u64>| {
+        slots.sort_unstable();
+        slots
+    };
+    assert_eq!(sorted(pass(0)), (0..32).collect::<Vec<u64>>());
+    assert_eq!(sorted(pass(1)), (0..32).collect::<Vec<u64>>());
+    assert!(pass(0) != pass(1) && pass(0) != sorted(pass(0)));
+}
+
+/// Bytes written in each of the zones of a run, checked to be written from their starts to their ends, and how often each was begun.
+fn zones(active: usize) -> (Vec<u64>, Vec<u32>, Vec<u64>) {
+    let text = format!(
+        "requests = 40000\nwrite = 1.0\nsize = \"64KiB\"\nrange = \"20MiB\"\narrivals = \"closed\"\n\
+         pattern = {{ zones = {{ active = {active}, size = \"1MiB\" }} }}"
+    );
+    let (mut written, mut begun, mut order) = (vec![0_u64; 20], vec![0_u32; 20], Vec::new());
+    for record in records(&text) {
+        let (zone, within) = ((record.offset >> 20) as usize, record.offset & ((1 << 20) - 1));
+        if within == 0 {
+            assert!(written[zone] == 0 || written[zone] == 1 << 20, "zone {zone} is begun again before it is full");
+            written[zone] = 0;
+            begun[zone] += 1;
+            order.push(zone as u64);
+        }
+        assert_eq!(written[zone], within, "zone {zone} is appended to");
+        written[zone] += record.bytes;
+        let partial = written.iter().filter(|bytes| (1..1 << 20).contains(*bytes)).count();
+        assert!(partial <= active, "{partial} zones are partly written");
+    }
+    (written, begun, order)
+}
+
+/// A request appends to one of the active zones; a full zone is followed by one that is not active, each alike.
+#[test]
+fn zones_are_appended_to_and_replaced() {
+    let (written, begun, _) = zones(3);
+    assert_eq!(written.iter().filter(|bytes| **bytes > 0).count(), 20);
+    // 2,500 zones over 20: five standard deviations.
+    assert!(begun.iter().all(|count| count.abs_diff(125) < 56), "{begun:?}");
+    let (_, begun, order) = zones(1);
+    assert!(begun.iter().all(|count| count.abs_diff(125) < 56), "{begun:?}");
+    assert!(order.windows(2).all(|pair| pair[0] != pair[1]), "a zone follows itself");
+}
+
+/// Streams with ranges of their own keep their shares and never meet; their slots are spread over the device.
+#[test]
+fn scatter_is_one_permutation_for_all_streams() {
+    let stream = |share: &str, range: &str| {
+        format!("[[stream]]\nshare = {share}\nwrite = 1.0\nsize = \"4KiB\"\nrange = {range}\n")
+    };
+    let text = |scatter: &str| {
+        let head = format!("requests = 200000\narrivals = \"closed\"\n{scatter}");
+        format!("{head}{}{}", stream("0.9", "[0, 0.125]"), stream("0.1", "[0.125, 0.25]"))
+    };
+    let (plain, scattered) = (records(&text("")), records(&text("scatter = \"4KiB\"\n")));
+    let mut moved = std::collections::BTreeMap::new();
+    for (from, to) in plain.iter().zip(&scattered) {
+        assert_eq!(*moved.entry(from.offset).or_insert(to.offset), to.offset, "the permutation is one function");
+    }
+    let targets: std::collections::BTreeSet<u64> = moved.values().copied().collect();
+    assert_eq!(targets.len(), moved.len(), "no two slots meet");
+    let upper = scattered.iter().filter(|r| r.offset >= DEVICE / 2).count();
+    assert!(plain.iter().all(|r| r.offset < DEVICE / 4) && upper.abs_diff(100_000) < 2_000, "{upper}");
+    let text = "requests = 5\nwrite = 1.0\nsize = \"8KiB\"\narrivals = \"closed\"\nscatter = \"4KiB\"";
+    assert!(refusal(text).contains("a request may cross a slot of 4KiB"));
+}
+
+#[test]
+fn new_patterns_refuse_what_they_cannot_mean() {
+    for (pattern, message) in [
+        ("{ zipf = { theta = 1.0, population = 10 } }", "10 is not a whole number of at least 262144"),
+        ("{ fio-zipf = { theta = 1.0 } }", "fio refuses 1"),
+        ("{ zones = { active = 1024, size = \"1MiB\" } }", "1024 active zones of 1024"),
+        ("{ zones = { active = 1, size = \"6KiB\" } }", "a zone of 6KiB is not a multiple of the size 4KiB"),
+        ("\"shuffled\"\nsequential = 0.5", "this pattern decides which requests continue another"),
+        ("\"shuffled\"\nsize = [[\"4KiB\", 1], [\"8KiB\", 1]]", "this pattern needs requests of one size"),
+    ] {
+        let refused = refusal(&format!("{BASE}pattern = {pattern}"));
+        assert!(refused.contains(message), "{pattern}: {refused}");
+    }
+}

@@ -1,0 +1,43 @@
+//! The book: the drives that come with the program.
+
+use std::path::Path;
+
+use ssdlab_lab::error::{Error, Result};
+
+use crate::file::DriveFile;
+
+include!(concat!(env!("OUT_DIR"), "/book.rs"));
+
+/// The drives of the book, by name.
+///
+/// # Errors
+/// None: a test reads every file.
+pub fn all() -> Result<Vec<DriveFile>> {
+    TEXTS.iter().map(|(name, text)| DriveFile::parse(Path::new(&format!("drives/{name}.toml")), text)).collect()
+}
+
+/// The text of a drive of the book.
+///
+/// # Errors
+/// No drive has this name.
+pub fn text(name: &str) -> Result<&'static str> {
+    TEXTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
+        let known: Vec<&str> = TEXTS.iter().map(|(name, _)| *name).collect();
+        let near = ssdlab_lab::names::nearest(name, known.iter().copied());
+        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
+        let known = known.join(", ");
+        Error::usage(format!("no drive of the book is called `{name}`")).help(format!("{near}The drives are {known}"))
+    })
+}
+
+/// A drive by the name that the book has for it, or from a file.
+///
+/// # Errors
+/// It is neither, or the file can't be read.
+pub fn find(name: &str) -> Result<DriveFile> {
+    let path = Path::new(name);
+    if !name.ends_with(".toml") {
+        return DriveFile::parse(Path::new(&format!("drives/{name}.toml")), text(name)?);
+    }
+    DriveFile::parse(path, &ssdlab_lab::files::read_data("a drive", path, 16 << 20)?)
+}

@@ -1,0 +1,126 @@
+//! Predictions of a file against measurements: nothing is fitted.
+
+use serde_json::{Value, json};
+use ssdlab_lab::error::Result;
+
+use crate::cells::{Cell, DRIFT_PCT, USUAL_WRITES};
+use crate::cost::{Cost, inverse};
+use crate::file::{DriveFile, Predicted, Use, error_line};
+use crate::input::Input;
+use crate::model::{Model, Situation};
+use crate::parallel::each;
+
+/// Seeds of a prediction.
+pub const SEEDS: u64 = 3;
+
+/// The cells of a file as they stand in it.
+///
+/// # Errors
+/// A pattern is none.
+pub fn recorded(file: &DriveFile) -> Result<Vec<Cell>> {
+    let cell = |predicted: &Predicted| {
+        Ok(Cell {
+            pattern: predicted.pattern()?,
+            rate: predicted.measured,
+            error: 0.0,
+            drift_pct: predicted.drift_pct,
+            drive_writes: predicted.drive_writes,
+            mistaken: predicted.mistaken,
+        })
+    };
+    file.predicted.iter().map(cell).collect()
+}
+
+/// Predicts cells with the values of a file. Cells of which the model says nothing are left out.
+///
+/// # Errors
+/// The model can't be built.
+pub fn predict(file: &DriveFile, cells: &[Cell]) -> Result<Vec<Predicted>> {
+    let (model, cost) = (file.model()?, file.cost()?);
+    let situations: Vec<Situation> = (1..=SEEDS).map(|seed| file.situation(seed)).collect::<Result<_>>()?;
+    let jobs: Vec<(usize, Situation)> =
+        (0..cells.len()).flat_map(|cell| situations.iter().map(move |situation| (cell, *situation))).collect();
+    let rates = each(&jobs, |(cell, situation)| cells[*cell].predict(&model, &cost, situation));
+    let mut by_cell: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
+    for ((cell, _), rate) in jobs.iter().zip(rates) {
+        by_cell[*cell].extend(rate?);
+    }
+    let used = |cell: &Cell| {
+        let same = |known: &&Predicted| known.pattern().is_ok_and(|pattern| pattern == cell.pattern);
+        file.predicted.iter().find(same).map_or(Use::HeldOut, |known| known.used)
+    };
+    let of = |(cell, rates): (&Cell, Vec<f64>)| {
+        let logs: Vec<f64> = rates.iter().map(|rate| rate.ln()).collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let spread = if logs.len() > 1 { (squares / (logs.len() - 1) as f64).sqrt() } else { 0.0 };
+        let known = |known: &Predicted| known.mistaken && known.pattern().is_ok_and(|pattern| pattern == cell.pattern);
+        let cell = &Cell { mistaken: file.predicted.iter().any(known), ..cell.clone() };
+        (!logs.is_empty()).then(|| Predicted::of(cell, mean.exp(), spread, used(cell)))
+    };
+    Ok(cells.iter().zip(by_cell).filter_map(of).collect())
+}
+
+/// Predicts what was measured, or what the file itself has if `input` is none.
+///
+/// # Errors
+/// As [`predict`].
+pub fn check(file: &DriveFile, input: Option<&Input>) -> Result<Vec<Predicted>> {
+    match input {
+        Some(input) => predict(file, &Cell::all(input)),
+        None => predict(file, &recorded(file)?),
+    }
+}
+
+/// Whether a prediction is claimed: the run had settled, it decided no number, and the model is not known to miss the pattern.
+pub fn is_claimed(predicted: &Predicted) -> bool {
+    let extreme = predicted.pattern().is_ok_and(|pattern| pattern.is_extreme() || !pattern.is_scored());
+    predicted.used != Use::Fit && predicted.drift_pct <= DRIFT_PCT && !predicted.mistaken && !extreme
+}
+
+/// Whether a measurement lies in the interval of its prediction.
+pub fn is_inside(predicted: &Predicted) -> bool {
+    let [low, high] = predicted.interval;
+    (low..=high).contains(&predicted.measured)
+}
+
+/// The result as JSON.
+pub fn json(file: &DriveFile, predicted: &[Predicted]) -> Value {
+    let cell = |cell: &Predicted| {
+        json!({
+            "pattern": cell.pattern, "parameter": cell.parameter, "drive_writes": cell.drive_writes,
+            "predicted_MBps": cell.MBps, "interval_MBps": cell.interval, "measured_MBps": cell.measured,
+            "error_pct": cell.error_pct, "drift_pct": cell.drift_pct, "in": cell.used.name(),
+            "claimed": is_claimed(cell), "inside": is_inside(cell),
+        })
+    };
+    json!({
+        "schema": "ssdlab.drive_check/1",
+        "name": file.name,
+        "verdict": file.verdict,
+        "error": error_line(predicted),
+        "cells": predicted.iter().map(cell).collect::<Vec<_>>(),
+    })
+}
+
+/// A drive of the book as JSON.
+pub fn described(file: &DriveFile) -> Result<Value> {
+    let (model, cost) = (file.model()?, file.cost()?);
+    let Model { candidate, spare, .. } = model;
+    let Cost { host, moved, least } = cost;
+    let predicted = json(file, &file.predicted);
+    Ok(json!({
+        "name": file.name, "label": file.label, "source": file.source, "verdict": file.verdict, "error": file.error,
+        "policy": candidate.to_string(), "spare": f64::from(spare) / 1e6,
+        "host_us_per_kb": host, "moved_us_per_kb": moved, "least_us_per_kb": least,
+        "cells": predicted["cells"],
+    }))
+}
+
+/// Write amplification and rate over the host writes of a run: rows of drive writes, write amplification, MB/s.
+pub fn over_writes(cost: &Cost, rows: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
+    rows.iter().map(|(at, moved)| (*at, 1.0 + moved, inverse(cost.time(*moved)))).collect()
+}
+
+/// Drive writes of a run of which nothing is said.
+pub const RUN: f64 = USUAL_WRITES;

@@ -1,0 +1,141 @@
+//! Measurements as fio writes them: JSON, with bandwidth logs beside it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use ssdlab_lab::error::{Error, Result};
+
+use super::{Curve, Input, Point, wrong};
+use crate::pattern::Pattern;
+
+/// Reads the jobs of a file. The description of each holds `pattern,parameter`.
+pub(super) fn read(path: &Path, text: &str, capacity: Option<u64>, input: &mut Input) -> Result<()> {
+    let document: Value =
+        serde_json::from_str(text).map_err(|error| wrong(path, error.line(), &format!("no JSON of fio: {error}")))?;
+    let jobs = document.get("jobs").and_then(Value::as_array).ok_or_else(|| {
+        wrong(path, 1, "no `jobs`: this is no output of fio").help("run fio with --output-format=json or json+")
+    })?;
+    let Some(capacity) = capacity else {
+        let message = format!("{}: fio counts bytes, but the size of the drive is not known", path.display());
+        return Err(Error::usage(message).help("give --capacity, such as 960GB"));
+    };
+    let mut read = Vec::new();
+    for job in jobs {
+        self::job(path, job, capacity, &mut read, input)?;
+    }
+    Ok(())
+}
+
+/// `read`: the logs that were read so far.
+fn job(path: &Path, job: &Value, capacity: u64, read: &mut Vec<String>, input: &mut Input) -> Result<()> {
+    let name = job.get("jobname").and_then(Value::as_str).unwrap_or("without a name");
+    let options = job.get("job options");
+    let option = |key: &str| options.and_then(|options| options.get(key)).and_then(Value::as_str);
+    let Some(description) = job.get("desc").and_then(Value::as_str).or(option("description")) else {
+        input.remarks.push(format!("{}: job {name} has no description, and is left out", path.display()));
+        return Ok(());
+    };
+    let (kind, parameter) = description.split_once(',').unwrap_or((description, ""));
+    let pattern = Pattern::parse(kind, parameter).map_err(|what| wrong(path, 1, &format!("job {name}: {what}")))?;
+    let Some(pattern) = pattern else {
+        input.remarks.push(format!("{}: job {name} is no pattern of the model, and is left out", path.display()));
+        return Ok(());
+    };
+    let Some(prefix) = option("write_bw_log") else {
+        let message = format!("job {name} has no bandwidth log");
+        return Err(wrong(path, 1, &message).help("give the job write_bw_log=NAME and log_avg_msec=1000"));
+    };
+    if read.iter().any(|log| log == prefix) {
+        // Without group_reporting every thread has an entry of its own, and all of them name the same logs.
+        return Ok(());
+    }
+    read.push(prefix.into());
+    let mut bins = Bins::default();
+    for log in logs(path, prefix)? {
+        bins.log(&log)?;
+    }
+    if bins.bytes.is_empty() {
+        let message = format!("job {name}: no line of a write in {prefix}_bw.N.log beside this file");
+        return Err(wrong(path, 1, &message));
+    }
+    input.curves.push((pattern, bins.curve(capacity)));
+    Ok(())
+}
+
+/// The bandwidth logs of a job beside the JSON: one a thread, numbered over all jobs.
+fn logs(path: &Path, prefix: &str) -> Result<Vec<PathBuf>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).map_err(|error| Error::file("read", folder, &error))?;
+    let is_log = |name: &str| {
+        let rest = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix("_bw."));
+        rest.and_then(|rest| rest.strip_suffix(".log")).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let entries = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = entries.filter(|name| is_log(name)).collect();
+    names.sort();
+    Ok(names.into_iter().map(|name| folder.join(name)).collect())
+}
+
+/// Bytes by second of a job, over all its threads.
+#[derive(Default)]
+struct Bins {
+    bytes: Vec<f64>,
+}
+
+impl Bins {
+    /// Adds a log: `time in ms, KiB/s, direction, ...`, each line the mean since the one before.
+    fn log(&mut self, path: &Path) -> Result<()> {
+        let text = ssdlab_lab::files::read_data("a bandwidth log", path, 1 << 30)?;
+        let mut last = 0.0_f64;
+        for (i, line) in text.lines().enumerate() {
+            let mut cells = line.split(',').map(str::trim);
+            let mut number = || cells.next().and_then(|cell| cell.parse::<f64>().ok());
+            let (Some(ms), Some(rate), Some(direction)) = (number(), number(), number()) else {
+                let what = "no line of a bandwidth log: time in ms, KiB/s, direction, block size";
+                return Err(wrong(path, i + 1, what));
+            };
+            if direction != 1.0 {
+                continue;
+            }
+            if ms < last {
+                return Err(wrong(path, i + 1, "the time goes back"));
+            }
+            self.add(last / 1000.0, ms / 1000.0, rate * 1024.0);
+            last = ms;
+        }
+        Ok(())
+    }
+
+    /// Bytes at a rate from one second to another, divided at whole seconds.
+    fn add(&mut self, from: f64, to: f64, rate: f64) {
+        let mut at = from;
+        while at < to {
+            let second = at.floor();
+            let end = to.min(second + 1.0);
+            let index = second as usize;
+            if self.bytes.len() <= index {
+                self.bytes.resize(index + 1, 0.0);
+            }
+            self.bytes[index] += rate * (end - at);
+            at = end;
+        }
+    }
+
+    /// The run in points of a hundredth of a drive write, or of a second where that is more.
+    fn curve(&self, capacity: u64) -> Curve {
+        let capacity = capacity as f64;
+        let (mut points, mut total) = (Vec::new(), 0.0);
+        let (mut bytes, mut seconds) = (0.0, 0.0);
+        for second in &self.bytes {
+            bytes += second;
+            seconds += 1.0;
+            if bytes >= 0.01 * capacity {
+                let (at, rate) = ((total + bytes / 2.0) / capacity, bytes / seconds / 1e6);
+                points.push(Point { at, rate, written: None, read: None });
+                total += bytes;
+                (bytes, seconds) = (0.0, 0.0);
+            }
+        }
+        Curve { points }
+    }
+}

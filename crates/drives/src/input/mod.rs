@@ -1,0 +1,154 @@
+//! What was measured: runs over host writes, and steady rates.
+
+mod fio;
+mod tables;
+
+use std::path::PathBuf;
+
+use ssdlab_lab::error::{Error, Kind, Result};
+
+use crate::cost::{STEADY, inverse};
+use crate::pattern::Pattern;
+
+/// A rate of a run at some host writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Host writes so far in drive writes: the middle of the part that the rate is of.
+    pub at: f64,
+    /// MB/s of the host.
+    pub rate: f64,
+    /// Bytes written to flash over those of the host, if counted.
+    pub written: Option<f64>,
+    /// Bytes read from flash over those that the host wrote, if counted: the pages that GC moves.
+    pub read: Option<f64>,
+}
+
+/// A run over its host writes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// In ascending order.
+    pub points: Vec<Point>,
+}
+
+impl Curve {
+    /// The part of the run that a point stands for: halfway to its neighbours.
+    pub fn part(&self, i: usize) -> (f64, f64) {
+        let at = |i: usize| self.points[i].at;
+        let from = if i == 0 { 0.0 } else { f64::midpoint(at(i - 1), at(i)) };
+        let to = if i + 1 < self.points.len() { f64::midpoint(at(i), at(i + 1)) } else { 2.0 * at(i) - from };
+        (from, to)
+    }
+
+    /// Its width in drive writes.
+    pub fn width(&self, i: usize) -> f64 {
+        let (from, to) = self.part(i);
+        to - from
+    }
+
+    /// Host writes at the end in drive writes.
+    pub fn drive_writes(&self) -> f64 {
+        if self.points.is_empty() { 0.0 } else { self.part(self.points.len() - 1).1 }
+    }
+
+    /// MB/s over a window of the run's time, given as shares of it.
+    fn rate_in(&self, (from, to): (f64, f64)) -> f64 {
+        let times: Vec<f64> = (0..self.points.len()).map(|i| self.width(i) * inverse(self.points[i].rate)).collect();
+        let total: f64 = times.iter().sum();
+        let (start, end) = (from * total, to * total);
+        let (mut clock, mut written) = (0.0, 0.0);
+        for (i, time) in times.iter().enumerate() {
+            let inside: f64 = end.min(clock + time) - start.max(clock);
+            written += if inside > 0.0 { self.width(i) * inside / time } else { 0.0 };
+            clock += time;
+        }
+        inverse((end - start) / written)
+    }
+}
+
+/// The steady rate of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steady {
+    /// What was written.
+    pub pattern: Pattern,
+    /// MB/s of the host over [`STEADY`] of the run's time.
+    pub rate: f64,
+    /// Standard error of the rate in percent.
+    pub error_pct: Option<f64>,
+    /// Second half of the window against the first in percent.
+    pub drift_pct: Option<f64>,
+    /// Bytes written to flash over those of the host, if counted.
+    pub written: Option<f64>,
+    /// Pages that GC moves a host page, if counted.
+    pub moved: Option<f64>,
+    /// Host writes of the run in drive writes.
+    pub drive_writes: Option<f64>,
+}
+
+/// All that was measured on a drive.
+#[derive(Clone, Debug, Default)]
+pub struct Input {
+    /// Runs over host writes.
+    pub curves: Vec<(Pattern, Curve)>,
+    /// Steady rates.
+    pub steady: Vec<Steady>,
+    /// What was left out, and why.
+    pub remarks: Vec<String>,
+}
+
+impl Input {
+    /// Reads files of measurements. `capacity`: bytes of the drive, for logs that count bytes.
+    ///
+    /// # Errors
+    /// A file can't be read, or its content is not a measurement: with file, line and what was expected.
+    pub fn read(paths: &[PathBuf], capacity: Option<u64>) -> Result<Input> {
+        let mut input = Input::default();
+        for path in paths {
+            let text = ssdlab_lab::files::read_data("measurements", path, 256 << 20)?;
+            if text.trim_start().starts_with('{') {
+                fio::read(path, &text, capacity, &mut input)?;
+            } else {
+                tables::read(path, &text, &mut input)?;
+            }
+        }
+        Ok(input)
+    }
+
+    /// The uniform runs.
+    pub fn uniform(&self) -> Vec<&Curve> {
+        self.curves.iter().filter(|(pattern, _)| *pattern == Pattern::Uniform).map(|(_, curve)| curve).collect()
+    }
+
+    /// Mean of the sequential rates in MB/s, if there are any.
+    pub fn sequential(&self) -> Option<f64> {
+        let rates: Vec<f64> =
+            self.steady_and_curves().into_iter().filter(|s| s.pattern == Pattern::Sequential).map(|s| s.rate).collect();
+        (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+    }
+
+    /// Steady rates, and those of runs over host writes whose pattern has none.
+    pub fn steady_and_curves(&self) -> Vec<Steady> {
+        let mut all = self.steady.clone();
+        for (pattern, curve) in &self.curves {
+            if self.steady.iter().any(|steady| steady.pattern == *pattern) || curve.points.len() < 5 {
+                continue;
+            }
+            let middle = f64::midpoint(STEADY.0, STEADY.1);
+            let drift = 100.0 * (curve.rate_in((middle, STEADY.1)) / curve.rate_in((STEADY.0, middle)) - 1.0);
+            all.push(Steady {
+                pattern: *pattern,
+                rate: curve.rate_in(STEADY),
+                error_pct: None,
+                drift_pct: Some(drift),
+                written: None,
+                moved: None,
+                drive_writes: Some(curve.drive_writes()),
+            });
+        }
+        all
+    }
+}
+
+/// An error in a file of measurements.
+fn wrong(path: &std::path::Path, line: usize, what: &str) -> Error {
+    Error::new(Kind::Data { path: path.into() }, format!("{}:{line}: {what}", path.display()))
+}

@@ -1,0 +1,64 @@
+//! The book: what its files say of predictions is what the program predicts.
+
+use ssdlab_drives::cells::Cell;
+use ssdlab_drives::check;
+use ssdlab_drives::file::{DriveFile, Predicted, error_line};
+use ssdlab_drives::{book, file};
+
+/// The recorded numbers of a file agree with each other, and every claimed cell is inside its interval unless the verdict refuses
+/// to name a policy.
+fn agrees(drive: &DriveFile) {
+    assert_eq!(drive.error, error_line(&drive.predicted), "{}", drive.name);
+    for cell in &drive.predicted {
+        let error = 100.0 * (cell.MBps / cell.measured - 1.0);
+        assert!((error - cell.error_pct).abs() < 0.1, "{}: {cell:?}", drive.name);
+        if drive.verdict.starts_with("identified") || drive.verdict.starts_with("equivalent") {
+            assert!(!check::is_claimed(cell) || check::is_inside(cell), "{}: {cell:?}", drive.name);
+        }
+    }
+}
+
+/// Predictions of some cells, made anew, are within 0.5 % of the recorded ones: a change beyond that needs a reason in the changelog.
+fn repeats(drive: &DriveFile, cells: &[Cell]) {
+    let predicted = check::predict(drive, cells).unwrap();
+    assert_eq!(predicted.len(), cells.len(), "{}", drive.name);
+    for cell in predicted {
+        let same = |known: &&Predicted| (&known.pattern, &known.parameter) == (&cell.pattern, &cell.parameter);
+        let known = drive.predicted.iter().find(same).unwrap();
+        assert!((cell.MBps / known.MBps - 1.0).abs() < 0.005, "{}: {cell:?} was {known:?}", drive.name);
+    }
+}
+
+#[test]
+fn every_file_agrees_with_itself() {
+    let drives = book::all().unwrap();
+    assert!(drives.len() >= 5, "{}", drives.len());
+    for drive in &drives {
+        agrees(drive);
+        assert!(!drive.label.is_empty() && !drive.source.is_empty() && !drive.predicted.is_empty(), "{}", drive.name);
+        assert_eq!(book::find(&drive.name).unwrap().verdict, drive.verdict, "a file has the name of its drive");
+        let text = book::text(&drive.name).unwrap();
+        assert_eq!(file::rewritten(text, &drive.predicted).unwrap(), text, "{} is as check writes it", drive.name);
+    }
+}
+
+/// The cell of the book that costs least.
+#[test]
+fn a_cell_is_predicted_again() {
+    let drives = book::all().unwrap();
+    let cells =
+        drives.iter().flat_map(|drive| check::recorded(drive).unwrap().into_iter().map(move |cell| (drive, cell)));
+    let (drive, cell) = cells.min_by(|a, b| a.1.drive_writes.total_cmp(&b.1.drive_writes)).unwrap();
+    repeats(drive, &[cell]);
+}
+
+/// Minutes: set SSDLAB_LONG to run it.
+#[test]
+fn every_cell_of_every_drive_is_predicted_again() {
+    if std::env::var_os("SSDLAB_LONG").is_none() {
+        return;
+    }
+    for drive in book::all().unwrap() {
+        repeats(&drive, &check::recorded(&drive).unwrap());
+    }
+}
