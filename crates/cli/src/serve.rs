@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use ssdlab_lab::error::{Error, Kind, Result};
+use ssdlab_lab::layout::facts;
 use ssdlab_lab::results::histograms::Tail;
 use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::series::WindowRows;
@@ -18,7 +19,7 @@ use ssdlab_sim::units::Nanos;
 
 use crate::args::shared::size;
 use crate::args::{CheckLevel, ConfigArgs, ReportOptions, given};
-use crate::layout::facts;
+
 use crate::progress::Progress;
 use crate::{output, signals, table};
 

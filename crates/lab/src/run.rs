@@ -2,8 +2,10 @@
 //! (are there requests), [`Ready::simulate`] (can the results be written, do the requests fit the device; then the run).
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
 use std::sync::Arc;
 
 use ssdlab_sim::device::geometry::Geometry;
@@ -86,6 +88,13 @@ impl Outputs {
     pub fn with_some(mut self, product: Option<impl Product + 'static>) -> Outputs {
         self.products.extend(product.map(|product| Arc::new(product) as Arc<dyn Product>));
         self
+    }
+}
+
+impl Outputs {
+    /// The options that ask for them, and their files.
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, Cow<'_, Path>)> {
+        self.products.iter().filter_map(|product| Some((product.name(), product.path()?)))
     }
 }
 

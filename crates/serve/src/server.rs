@@ -229,20 +229,17 @@ fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'stati
 fn check_files(settings: &Settings) -> Result<()> {
     let mut files = Files::new();
     settings.drive.sources().read_by(&mut files);
-    let outputs = &settings.outputs;
     let data = match &settings.data {
         Place::Memory => None,
         Place::File(path) => Some(path.as_path()),
     };
-    let series = outputs.series.as_ref().and_then(|(place, _)| place.path());
-    let requests = outputs.requests.as_ref().and_then(|place| place.path());
-    let report = outputs.report.as_ref().map(|report| report.path.as_path());
-    let json = outputs.json.as_deref();
-    let results = [("--json", json), ("--requests", requests), ("--series", series), ("--report", report)];
     files.write_all(&[("--data", data), ("--record", settings.record.as_deref())])?;
-    files.write_all(&results)?;
-    // An output that is dropped leaves nothing.
-    results.iter().filter_map(|(_, path)| *path).try_for_each(|path| Output::create(path).map(drop))
+    for (option, path) in settings.outputs.files() {
+        files.write_all(&[(option, Some(&path))])?;
+        // An output that is dropped leaves nothing.
+        Output::create(&path)?;
+    }
+    Ok(())
 }
 
 /// Bytes of memory for data beside the drive.

@@ -1,7 +1,9 @@
 //! Data in memory and in a file, and what is refused before anything is served.
 
 use ssdlab_disk::Check;
+use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::sheet::Place as To;
+use ssdlab_lab::run::Outputs;
 use ssdlab_serve::{Address, Place, Speed};
 
 use crate::bench::{Bench, SMALL};
@@ -77,8 +79,9 @@ fn what_cannot_be_served_is_refused_at_once() {
         settings.record = Some(folder.join("data"));
     });
     assert!(twice.contains("--record"), "{twice}");
-    let nowhere =
-        refused("", &|folder, settings| settings.outputs.requests = Some(To::File(folder.join("no/rows.csv"))));
+    let nowhere = refused("", &|folder, settings| {
+        settings.outputs = Outputs::default().with(RequestRows(To::File(folder.join("no/rows.csv"))));
+    });
     assert!(nowhere.contains("rows.csv"), "{nowhere}");
 
     let mut bench = Bench::new(SMALL, Speed::Max);

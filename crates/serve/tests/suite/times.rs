@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::perf::Moment;
+use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::sheet::Place as To;
 use ssdlab_lab::run::{How, Outputs, Run};
 use ssdlab_serve::Speed;
@@ -28,7 +29,7 @@ fn rows(path: &Path) -> Vec<(u64, String, u64)> {
 fn replayed(text: &str, recording: &Path, to: &Path) -> Vec<(u64, String, u64)> {
     let run = Run::new(drive(text), How::default(), Moment::now()).unwrap();
     let requests = Requests::new(Origin::Trace(recording.into()));
-    let outputs = Outputs { requests: Some(To::File(to.into())), ..Outputs::default() };
+    let outputs = Outputs::default().with(RequestRows(To::File(to.into())));
     run.open(&requests).unwrap().simulate(&outputs, &mut ()).unwrap().publish().unwrap();
     rows(to)
 }
@@ -39,7 +40,7 @@ fn replayed(text: &str, recording: &Path, to: &Path) -> Vec<(u64, String, u64)> 
 fn a_write_and_a_read_take_their_exact_time() {
     for (text, times) in [("", [605_120, 55_120]), ("cache = { size = \"1MiB\", time = \"1us\" }", [1_000, 1_000])] {
         let mut bench = Bench::with(text, Speed::Max, |folder, settings| {
-            settings.outputs.requests = Some(To::File(folder.join("rows.csv")));
+            settings.outputs = Outputs::default().with(RequestRows(To::File(folder.join("rows.csv"))));
             settings.record = Some(folder.join("session.txt"));
         })
         .unwrap();
@@ -124,7 +125,7 @@ fn a_recorded_session_replays_to_the_nanosecond() {
     let without_cache = SMALL.lines().filter(|line| !line.starts_with("cache")).collect::<Vec<_>>().join("\n");
     for (text, speed) in [(SMALL, Speed::Max), (&without_cache, Speed::Max), (SMALL, "5".parse().unwrap())] {
         let mut bench = Bench::with(text, speed, |folder, settings| {
-            settings.outputs.requests = Some(To::File(folder.join("rows.csv")));
+            settings.outputs = Outputs::default().with(RequestRows(To::File(folder.join("rows.csv"))));
             settings.record = Some(folder.join("session.txt"));
         })
         .unwrap();
