@@ -26,7 +26,7 @@ struct Decision(decisions::Decision);
 /// The end of an episode.
 #[pyclass(module = "ssdlab", name = "_End", frozen)]
 struct End {
-    end: decisions::End,
+    end: decisions::EpisodeEnd,
 }
 
 /// Counters of a device as a dictionary.
