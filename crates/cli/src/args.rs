@@ -1,7 +1,10 @@
 //! The command line: its doc comments are the help and the man page.
 
+pub mod drives;
 pub mod figure;
 pub mod fleet;
+#[cfg(unix)]
+pub mod serve;
 pub mod shared;
 pub mod sweep;
 pub mod trace;
@@ -88,7 +91,7 @@ pub enum Command {
     Whatif(Box<WhatifArgs>),
     /// Serve the drive as a block device over NBD: programs and file systems use it, in real time or slow motion
     #[cfg(unix)]
-    Serve(Box<crate::serve::ServeArgs>),
+    Serve(Box<serve::ServeArgs>),
     /// Turn configurations and workloads of MQSim, SSDsim, SimpleSSD, FEMU, FlashSim or DiskSim into ours, and account for every key
     Import(Box<ImportArgs>),
     /// Write a page from the results of runs: what happened, why, and whether a difference is real
@@ -107,10 +110,10 @@ pub enum Command {
         name: Option<String>,
     },
     /// List the drives of the book with their verdicts and errors, or print one
-    Drives(crate::drives::DrivesArgs),
+    Drives(drives::DrivesArgs),
     /// Fit a model to measurements of a real drive, and name its GC policy
     #[command(subcommand)]
-    Calibrate(Box<crate::drives::CalibrateCommand>),
+    Calibrate(Box<drives::CalibrateCommand>),
     /// List the schemes by slot, or print the manual of one
     Schemes {
         /// Name of a scheme, or of a slot such as `victim`
@@ -323,7 +326,7 @@ pub struct RunArgs {
     pub config: ConfigArgs,
     /// A drive of the book.
     #[command(flatten)]
-    pub drive: crate::drives::DriveArg,
+    pub drive: drives::DriveArg,
     /// Where the requests come from.
     #[command(flatten)]
     pub input: InputArgs,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::perf::{Moment, Perf};
-use ssdlab_lab::results::counted::Rows;
+use ssdlab_lab::results::counted::CountedWindows;
 use ssdlab_lab::run::{Run, RunOutcome};
 use ssdlab_lab::settings::Settings;
 
@@ -56,7 +56,9 @@ pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
         };
         output::print(&table::render(&done.outcome.summary, &context))?;
         output::print(
-            &args.drive.predicted(done.outcome.capacity_bytes, done.value().map_or(&[][..], |Rows(rows)| rows))?,
+            &args
+                .drive
+                .predicted(done.outcome.capacity_bytes, done.value().map_or(&[][..], |CountedWindows(rows)| rows))?,
         )?;
     }
     if !args.quiet {

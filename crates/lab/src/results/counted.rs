@@ -73,7 +73,7 @@ impl FromStr for Window {
 /// One row per window of host writes.
 #[derive(Clone, Debug)]
 pub struct CountedRows {
-    /// Where they go; without a place they are only given to the caller, as [`Rows`].
+    /// Where they go; without a place they are only given to the caller, as [`CountedWindows`].
     pub place: Option<Place>,
     /// The width of a window in millionths of a drive write.
     pub millionths: u64,
@@ -81,7 +81,7 @@ pub struct CountedRows {
 
 /// What was counted, by window.
 #[derive(Clone, Debug, Default)]
-pub struct Rows(pub Vec<Counted>);
+pub struct CountedWindows(pub Vec<Counted>);
 
 impl Product for CountedRows {
     fn name(&self) -> &'static str {
@@ -224,7 +224,7 @@ impl Writes {
         if let Some(sheet) = self.sheet {
             end.table(WindowRows::NAME, sheet.finish()?);
         }
-        end.give(Rows(self.rows));
+        end.give(CountedWindows(self.rows));
         Ok(())
     }
 }

@@ -1,8 +1,8 @@
-//! Rows by host writes of runs without time.
+//! CountedWindows by host writes of runs without time.
 
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::perf::Moment;
-use ssdlab_lab::results::counted::{CountedRows, Rows, Window};
+use ssdlab_lab::results::counted::{CountedRows, CountedWindows, Window};
 use ssdlab_lab::run::{How, Outputs, Run, RunOutcome};
 use ssdlab_lab::settings::Settings;
 use ssdlab_sim::units::Nanos;
@@ -26,7 +26,7 @@ fn rows_by_host_writes_add_up_to_the_run() {
     let outputs = Outputs::default().with(CountedRows { place: Some(path.clone().into()), millionths: 100_000 });
     let mut done = run(workload, &outputs);
     done.publish().unwrap();
-    let (Rows(rows), summary) = (done.value().unwrap(), &done.outcome.summary);
+    let (CountedWindows(rows), summary) = (done.value().unwrap(), &done.outcome.summary);
     let capacity = done.outcome.capacity_bytes;
     let window = (capacity / 10) as i64;
     for (i, row) in rows.iter().enumerate().take(rows.len() - 1) {

@@ -1,4 +1,4 @@
-//! What data costs: `cargo run --release -p ssdlab-disk --example speed -- [--requests N] [--span MIB] [--check off|sampled|full] [--plain]`
+//! What data costs: `cargo run --release -p ssdlab-disk --example operations -- [--requests N] [--span MIB] [--check off|sampled|full] [--plain]`
 //!
 //! Runs requests of 4 KiB on the default device, seven writes to three reads, 32 at a time, in the first 64 MiB of it unless `--span`
 //! says more, and prints the operations a second.
