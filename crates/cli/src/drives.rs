@@ -12,8 +12,8 @@ use ssdlab_drives::{book, check, jobs, table};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::results::counted::Counted;
 use ssdlab_lab::settings::{Document, Sources};
+use ssdlab_lab::writes::Counted;
 
 use crate::args::drives::{CalibrateCommand, CheckArgs, DriveArg, DrivesArgs, Measured};
 use crate::args::given;
@@ -44,7 +44,7 @@ impl DriveArg {
         let Some(name) = &self.drive else { return Ok(String::new()) };
         let drive = book::find(name)?;
         let cost = drive.cost()?;
-        let moved = |row: &Counted| row.moved_pages as f64 / row.host_pages.max(1) as f64;
+        let moved = |row: &Counted| row.moved_pages() as f64 / row.host_pages.max(1) as f64;
         let rows: Vec<(f64, f64)> = rows
             .iter()
             .filter(|row| row.host_pages > 0)

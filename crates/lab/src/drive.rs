@@ -15,7 +15,7 @@ use ssdlab_sim::{Check, Completed, Extent, Filled, Marks, Observer, Request, Req
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
-use crate::results::counted::Writes;
+use crate::writes::Writes;
 
 /// A device under test, fed through its bounded ring.
 pub struct Device {

@@ -61,3 +61,4 @@ pub mod settings;
 pub mod text;
 pub mod theory;
 pub mod variants;
+pub mod writes;

@@ -35,7 +35,7 @@ fn rows_by_host_writes_add_up_to_the_run() {
     }
     assert_eq!(rows.last().unwrap().host_bytes, summary.bytes.written);
     assert_eq!(rows.iter().map(|row| row.host_pages).sum::<u64>(), summary.flash.programs.host);
-    assert_eq!(rows.iter().map(|row| row.moved_pages).sum::<u64>(), summary.flash.programs.gc);
+    assert_eq!(rows.iter().map(|row| row.moved_pages()).sum::<u64>(), summary.flash.programs.gc);
     assert!(summary.flash.programs.gc > 1000 && rows.len() > 20);
     let text = std::fs::read_to_string(path).unwrap();
     assert_eq!(text.lines().count(), rows.len() + 1);
