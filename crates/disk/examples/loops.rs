@@ -120,7 +120,7 @@ pub mod events {
         /// A timer, by number.
         Timer(u64),
         /// A request of the disk has ended.
-        Disk(Completion),
+        Disk(Box<Completion>),
     }
 
     /// Events of one node.
@@ -151,7 +151,7 @@ pub mod events {
                 let timer = self.queue.peek().map(|Reverse((at, _))| *at);
                 let next = timer.into_iter().chain(self.disk.next_event()).min()?;
                 self.disk.advance_to(next);
-                self.ready.extend(self.disk.completions().into_iter().map(Event::Disk));
+                self.ready.extend(self.disk.completions().into_iter().map(Box::new).map(Event::Disk));
                 if timer == Some(next) {
                     self.ready.extend(self.queue.pop().map(|Reverse((_, timer))| Event::Timer(timer)));
                 }

@@ -71,14 +71,13 @@ fn plain(count: u64, blocks: u64, check: Check) -> Result<u64, Box<dyn std::erro
     let sums = Arc::new(Mutex::new((0, 0)));
     ssd.observe(Box::new(Sums(Arc::clone(&sums))));
     let done = || sums.lock().unwrap_or_else(PoisonError::into_inner).0;
-    let mut submitted = 0;
-    for (reads, block) in requests(count, blocks.min(ssd.capacity_bytes() / BLOCK)) {
+    let blocks = blocks.min(ssd.capacity_bytes() / BLOCK);
+    for (submitted, (reads, block)) in (0..).zip(requests(count, blocks)) {
         while submitted - done() == DEPTH as u64 {
             ssd.run_until(ssd.next_event());
         }
         let op = if reads { RequestOp::Read } else { RequestOp::Write };
         ssd.submit(Request { arrival: ssd.now(), op, offset: block * BLOCK, bytes: BLOCK });
-        submitted += 1;
     }
     while ssd.next_event() < Nanos::NEVER {
         ssd.run_until(ssd.next_event());

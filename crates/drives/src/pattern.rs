@@ -67,7 +67,7 @@ pub fn bytes(text: &str) -> Option<u64> {
         _ => return None,
     };
     let bytes = number * base.powi(power);
-    (bytes >= 1.0 && bytes < 1e18).then(|| bytes.round() as u64)
+    (1.0..1e18).contains(&bytes).then(|| bytes.round() as u64)
 }
 
 /// `bytes` in the largest unit of 1,024 that leaves at most two decimals.

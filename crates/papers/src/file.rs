@@ -16,6 +16,9 @@ use crate::row::Row;
 /// A function of a source by its name in the data.
 type Named<F> = &'static [(&'static str, F)];
 
+/// A value of the results in words or as a number, with what was asked of it.
+type Judged<T> = fn(&Results) -> Option<(String, T)>;
+
 /// What a paper's source adds to its data.
 pub(crate) struct Code {
     /// The data.
@@ -29,9 +32,9 @@ pub(crate) struct Code {
     /// Numbers that no figure of a summary has.
     pub(crate) numbers: Named<fn(&Results) -> Option<f64>>,
     /// What claims are judged by, and whether they hold.
-    pub(crate) claims: Named<fn(&Results) -> Option<(String, bool)>>,
+    pub(crate) claims: Named<Judged<bool>>,
     /// Orders and their rank correlations.
-    pub(crate) ranks: Named<fn(&Results) -> Option<(String, f64)>>,
+    pub(crate) ranks: Named<Judged<f64>>,
     /// Rows that repeat for each workload, or that depend on what could be run.
     pub(crate) rows: Named<fn(&Results) -> Vec<Row>>,
 }

@@ -83,7 +83,7 @@ fn mix(socket: &Path, number: u64, requests: u64) {
         }
     };
     for i in 0..requests {
-        while open.len() >= 1 + draw.below(16) as usize {
+        while open.len() > draw.below(16) as usize {
             receive(&mut client, &mut open);
         }
         let sectors = [1, 8, 8, 8, 20, 64][draw.below(6) as usize];

@@ -160,7 +160,8 @@ fn a_transfer_in_progress_ends_by_the_new_rules() {
         device = { over_provisioning = 0.5, queue_depth = 8 }
         precondition = { mode = \"sequential\" }";
     let config = of(toml);
-    let rules: [(&str, fn(&mut Config)); 4] = [
+    type Rule = (&'static str, fn(&mut Config));
+    let rules: [Rule; 4] = [
         ("suspension", |config| config.timing.suspendable = Suspendable::ProgramErase),
         ("suspension and another collector", |config| {
             config.timing.suspendable = Suspendable::ProgramErase;

@@ -26,9 +26,11 @@ impl Ssd {
     #[inline(never)]
     fn ends_unseen(&self, id: OpId) -> bool {
         let op = &self.kernel.ops[id];
-        op.verb == Verb::Read
-            || !(op.class.like_host() && self.host_sees_end(id))
-                && !(self.rules.suspends && self.waiting(op.unit).any_read())
+        if op.verb == Verb::Read {
+            return true;
+        }
+        let seen = op.class.like_host() && self.host_sees_end(id);
+        !(seen || self.rules.suspends && self.waiting(op.unit).any_read())
     }
 
     /// Whether the end of a host program's transfer acknowledges a write, or lets another operation of its die begin.
