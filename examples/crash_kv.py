@@ -28,7 +28,7 @@ class PowerCut(Exception):
 
 
 class Store:
-    """A log of records of equal size: checksum, key, value."""
+    """A log of records of equal size: checksum, key, filling, value."""
 
     def __init__(self, disk: sl.Disk, *, steps: int = -1, flushes: bool = True, checks: bool = True) -> None:
         self.disk, self.steps, self.flushes, self.checks = disk, steps, flushes, checks
@@ -38,35 +38,34 @@ class Store:
             self.pairs[record[0]] = record[1]
             self.end += RECORD
 
-    def _wait(self) -> list[sl.Completion]:
-        """Advances until all requests have completed, or the power is cut: it is after so many steps."""
-        done = []
-        while (at := self.disk.next_event) is not None:
+    def _wait(self) -> sl.Completion:
+        """Advances until the request has completed, or the power is cut: it is after so many steps."""
+        while not (done := self.disk.completions()):
             if self.steps == 0:
                 raise PowerCut
             self.steps -= 1
-            self.disk.advance_to(at)
-            done += self.disk.completions()
-        return done
+            self.disk.advance_to(self.disk.next_event)
+        return done[0]
 
     def _record(self, at: int) -> tuple[int, int] | None:
         self.disk.read(at, RECORD)
-        (read,) = self._wait()
-        if read.data is None:
+        data = self._wait().data
+        if data is None:
             return None  # the drive reports an error: nothing was acknowledged there
-        checksum, key, value = struct.unpack_from("<IQQ", read.data)
-        sound = checksum == zlib.crc32(read.data[4:]) if self.checks else checksum != 0
+        checksum, key = struct.unpack_from("<IQ", data)
+        (value,) = struct.unpack_from("<Q", data, RECORD - 8)
+        sound = checksum == zlib.crc32(data[4:]) if self.checks else checksum != 0
         return (key, value) if sound else None
 
     def put(self, key: int, value: int) -> None:
-        body = struct.pack("<QQ", key, value)
-        body += random.Random(value).randbytes(RECORD - 4 - len(body))
+        # The value is at the end, so a part of a record has another one.
+        body = struct.pack("<Q", key) + random.Random(value).randbytes(RECORD - 20) + struct.pack("<Q", value)
         self.disk.write(self.end, struct.pack("<I", zlib.crc32(body)) + body)
+        self._wait()
         if self.flushes:
             # The drive may write back in any order: the flush is submitted when the write is in its cache.
-            self._wait()
             self.disk.flush()
-        self._wait()
+            self._wait()
         self.end += RECORD
         self.pairs[key] = value
 
@@ -74,9 +73,9 @@ class Store:
 def crashed(fresh: sl.Disk, world: int, steps: int, **bug: bool) -> str | None:
     """Runs a world until its power is cut. Returns what was lost or wrong, if anything."""
     with fresh.fork() as disk:
-        store = Store(disk, steps=steps, **bug)
         draw, promised, tried = random.Random(world), {}, {}
         try:
+            store = Store(disk, steps=steps, **bug)
             for i in range(20):
                 key = draw.randrange(4)
                 tried[key] = i + 1

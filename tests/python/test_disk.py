@@ -80,7 +80,7 @@ def test_errors_name_what_is_wrong() -> None:
     with pytest.raises(BlockingIOError):
         for _ in range(10_000):
             disk.write(0, bytes(512))
-    torn = sl.Disk(SMALL.set({"cache.size": 0, "cache.writeback": "eager"}))
+    torn = sl.Disk(SMALL.set("cache.size", "0B"))
     torn.write(0, b"1" * 4096)
     torn.advance_to(300_000)
     with pytest.raises(OSError):

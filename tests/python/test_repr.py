@@ -95,7 +95,7 @@ def test_a_run_is_a_line_that_helps(small) -> None:
     dev = sl.Device(small)
     assert repr(dev.snapshot()) == "<ssdlab.Snapshot of a device at 0 ns>"
     disk = sl.Disk(check="off")
-    disk.read(0, 512)
+    disk.read(0, 4096)
     assert repr(disk.run()) == "[<ssdlab.Completion of read 1: 0 to 55120 ns>]"
 
 

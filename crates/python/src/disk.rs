@@ -144,7 +144,7 @@ impl Disk {
         Ok(Disk { drive: Mutex::new(Some(drive)), config })
     }
 
-    /// Writes bytes (anything with a buffer of bytes) from the byte `offset` on, both multiples of 512. The data is copied. Returns the
+    /// Writes `data` (anything with a buffer of bytes) from the byte `offset` on, both multiples of 512. The data is copied. Returns the
     /// number of the request. `through`: forced unit access, which a write-back cache completes when the data is on flash.
     #[pyo3(signature = (offset, data, *, through = false))]
     fn write(&self, py: Python<'_>, offset: u64, data: &Bound<'_, PyAny>, through: bool) -> PyResult<u64> {
@@ -152,7 +152,8 @@ impl Disk {
         self.submit(py, |drive| if through { drive.write_through(offset, &data) } else { drive.write(offset, &data) })
     }
 
-    /// Writes zeros, which take no memory here. Returns the number of the request.
+    /// Writes `bytes` zeros from the byte `offset` on, both multiples of 512; they take no memory here. Returns the number of the request.
+    /// `through`: as of `write`.
     #[pyo3(signature = (offset, bytes, *, through = false))]
     fn write_zeroes(&self, py: Python<'_>, offset: u64, bytes: u64, through: bool) -> PyResult<u64> {
         self.submit(py, |drive| drive.write_zeroes(offset, bytes, through))
@@ -164,7 +165,7 @@ impl Disk {
         self.submit(py, |drive| drive.read(offset, bytes))
     }
 
-    /// Discards the whole pages of a range. Returns the number of the request.
+    /// Discards the whole pages of `bytes` from the byte `offset` on, both multiples of 512. Returns the number of the request.
     fn trim(&self, py: Python<'_>, offset: u64, bytes: u64) -> PyResult<u64> {
         self.submit(py, |drive| drive.trim(offset, bytes))
     }
@@ -225,7 +226,8 @@ impl Disk {
         })
     }
 
-    /// What a power cut would leave of a range now, as bytes, in no time. Raises `OSError` if it could not be read then.
+    /// What a power cut now would leave of the `bytes` from the byte `offset` on, in no time. Raises `OSError` if it could not be read
+    /// then.
     fn read_at_rest<'py>(&self, py: Python<'py>, offset: u64, bytes: u64) -> PyResult<Bound<'py, PyBytes>> {
         self.needs_full(py, "read_at_rest")?;
         let read = self.work(py, |drive| {
