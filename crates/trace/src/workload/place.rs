@@ -132,15 +132,19 @@ impl Place {
         let slots = len / align;
         let sequential = spec.sequential.map_or(0, |p| p.0);
         let mut shuffle = |scrambled: bool| scrambled.then(|| Shuffle::new(slots, rng));
+        let refused = |why: &str| {
+            SpecError::new(
+                path("sequential"),
+                why,
+                "leave sequential out, or choose the pattern of the jumps between runs",
+            )
+        };
         let kind = match spec.pattern {
-            Pattern::Sequential | Pattern::Shuffled | Pattern::Zones { .. }
-                if spec.sequential.is_some_and(|s| !(s == Ppm::ONE && spec.pattern == Pattern::Sequential)) =>
-            {
-                return Err(SpecError::new(
-                    path("sequential"),
-                    "this pattern decides which requests continue another",
-                    "leave sequential out, or choose the pattern of the jumps between runs",
-                ));
+            Pattern::Sequential if spec.sequential.is_some_and(|s| s != Ppm::ONE) => {
+                return Err(refused("pattern = \"sequential\" is sequential throughout"));
+            }
+            Pattern::Shuffled | Pattern::Zones { .. } if spec.sequential.is_some() => {
+                return Err(refused("this pattern decides which requests continue another"));
             }
             Pattern::Sequential => return Ok((Place { kind: Kind::Sequential, len, align }, 1_000_000)),
             Pattern::Shuffled => {
