@@ -16,7 +16,7 @@ pub(crate) struct Asked {
     pub(crate) back: Return,
 }
 
-/// What the thread is told.
+/// A message to the thread of the drive.
 #[derive(Debug)]
 pub(crate) enum Message {
     /// Serve a request.

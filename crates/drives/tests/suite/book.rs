@@ -18,7 +18,7 @@ fn agrees(drive: &DriveFile) {
     }
 }
 
-/// Predictions of some cells, made anew, are within 0.5 % of the recorded ones: a change beyond that needs a reason in the changelog.
+/// Some cells are predicted again, within 0.5 % of the recorded values: a change beyond that needs a reason in the changelog.
 fn repeats(drive: &DriveFile, cells: &[Cell]) {
     let predicted = check::predict(drive, cells).unwrap();
     assert_eq!(predicted.len(), cells.len(), "{}", drive.name);

@@ -1,4 +1,4 @@
-//! Victims: the policy's, or a cold block for static wear levelling, and what the policy is told of pages.
+//! Victims: the policy's, or a cold block for static wear levelling, and notices to the policy about pages.
 
 use crate::config::WearLevelling;
 use crate::device::flash::Change;
