@@ -1,4 +1,4 @@
-//! Outputs of a run. Each is a type of its own, in one file; [`run`](crate::run) knows none of them by name.
+//! Outputs of a run. Each is a type of its own, in one file; `run.rs` knows none of them by name.
 //!
 //! A [`Product`] is an output that is asked for. It begins before anything is simulated, so that a directory without write permission
 //! is reported at once. What it begins, a [`Recorder`], gets what it observes during the run, and finishes the output at its end.

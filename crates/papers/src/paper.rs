@@ -1,6 +1,6 @@
 //! What a paper is: its schemes, its tables and figures, the numbers that it prints, and the runs that ours come from.
 //!
-//! All of it is data (`papers/*.toml`, read by [`file`](crate::file)). A table is an [`Item`] with its lines; a line names what is compared, the paper's number, the source of ours and the
+//! All of it is data (`papers/*.toml`, read by `file.rs`). A table is an [`Item`] with its lines; a line names what is compared, the paper's number, the source of ours and the
 //! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
 //! ([`rows`]).
 

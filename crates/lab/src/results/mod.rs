@@ -1,5 +1,5 @@
 //! Optional results of a run: its summary, rows per request, window of time or block, timelines, its cost. Each file holds a
-//! [`Product`](crate::product::Product).
+//! `product::Product`.
 
 pub mod blocks;
 pub mod cost;
