@@ -2,7 +2,7 @@
 //!
 //! The wheel is built while the libraries of the tests are installed, and two tests run at a time.
 //! Without a Python that can do so the test says what is missing and passes; with `SSDLAB_PYTHON=1` it fails.
-//! `SSDLAB_PROFILE=release` builds and tests the wheel that would be published, and its size; this takes three minutes longer.
+//! `SSDLAB_PROFILE=release` builds and tests the wheel that would be published, and its size; this takes 18 minutes of CPU time more.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -68,7 +68,7 @@ fn released() -> bool {
 /// CONTRIBUTING.md.
 fn wheel(python: &Path, root: &Path, scratch: &Path) -> PathBuf {
     let out = scratch.join("wheel");
-    let profile = if released() { "release" } else { "dev" };
+    let profile = if released() { "wheel" } else { "dev" };
     let arguments = ["-m", "maturin", "build", "--profile", profile, "--locked", "--out"];
     let build = run(Command::new(python).args(arguments).arg(&out).current_dir(root));
     build.unwrap_or_else(|error| panic!("{error}"));

@@ -11,7 +11,8 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Every key alone at the ends of what numbers can be, with every unit that a value may have.
+/// Every key alone at the ends of what numbers can be, with every unit that a value may have. Without `SSDLAB_LONG` a third of the
+/// pairs of number and unit, others for each key.
 #[test]
 fn extreme_values_of_every_key_are_taken_or_refused() {
     const NUMBERS: [&str; 9] = [
@@ -28,10 +29,14 @@ fn extreme_values_of_every_key_are_taken_or_refused() {
     const UNITS: [&str; 9] = ["", "ns", "B", "B/s", "MT/s", "ns/B", " pages", " blocks", " requests"];
     let keys = ssdlab_lab::settings::known_keys();
     assert!(keys.len() > 80, "{keys:?}");
-    let sets: Vec<String> = keys
-        .iter()
-        .flat_map(|key| NUMBERS.iter().flat_map(move |n| UNITS.iter().map(move |unit| format!("{key}={n}{unit}"))))
-        .collect();
+    let long = std::env::var_os("SSDLAB_LONG").is_some();
+    let mut sets = Vec::new();
+    for (at, key) in keys.iter().enumerate() {
+        for (row, number) in NUMBERS.iter().enumerate() {
+            let drawn = UNITS.iter().enumerate().filter(|(column, _)| long || (at + row + column) % 3 == 0);
+            sets.extend(drawn.map(|(_, unit)| format!("{key}={number}{unit}")));
+        }
+    }
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let accepted = AtomicUsize::new(0);
     let status = |arguments: &[&str], set: &str| {
@@ -57,7 +62,7 @@ fn extreme_values_of_every_key_are_taken_or_refused() {
     std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(worker))));
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{} end badly:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(accepted.into_inner() > keys.len(), "most keys take some of these values");
+    assert!(accepted.into_inner() > keys.len() / 3, "most keys take some of these values");
 }
 
 #[test]
