@@ -70,6 +70,10 @@ impl run::Progress for Progress {
         }
     }
 
+    fn slowed(&mut self, remark: &str) {
+        self.chosen(remark);
+    }
+
     fn at(&mut self, tick: Tick) -> ControlFlow<()> {
         self.show(tick);
         ControlFlow::Continue(())

@@ -11,7 +11,9 @@ use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::histogram::Histogram;
 use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Extent, Filled, Marks, Observer, Request, RequestOp, Sample, Shortcuts, Ssd};
+use ssdlab_sim::{
+    Check, Completed, Extent, Filled, Marks, Observer, Request, RequestOp, Sample, Shortcuts, Slowed, Ssd,
+};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Feed, Input, Next, Target};
@@ -274,6 +276,11 @@ impl Device {
     /// Shortcuts of the simulation.
     pub fn shortcuts(&self) -> Shortcuts {
         self.ssd.shortcuts()
+    }
+
+    /// What was asked of the device that makes its operations take more than 1.5 times the CPU time: [`ssdlab_sim::Ssd::slowed`].
+    pub fn slowed(&self) -> Option<Slowed> {
+        self.ssd.slowed()
     }
 
     /// What happened.

@@ -104,6 +104,8 @@ pub trait Progress {
     fn building(&mut self) {}
     /// A choice that the options left open; the requests come next.
     fn chosen(&mut self, _remark: &str) {}
+    /// What makes the run slower than it need be; the requests come next.
+    fn slowed(&mut self, _remark: &str) {}
     /// After each [`TICK`](crate::drive::TICK) requests; `Break` stops the run.
     fn at(&mut self, _tick: Tick) -> ControlFlow<()> {
         ControlFlow::Continue(())
@@ -253,7 +255,12 @@ impl Ready {
             progress.chosen(&chosen);
         }
 
+        // Another observer than the outputs is no option.
+        let showing = also.is_none().then(|| showing(products, &recorders));
         let mut recorders = Recorders::observe(&mut device, recorders, also);
+        if let Some(remark) = showing.and_then(|showing| slowed(&device, &showing)) {
+            progress.slowed(&remark);
+        }
         let simulated_from = Moment::now();
         let heard = &mut Heard(progress);
         let replayed = catch_unwind(AssertUnwindSafe(|| replay(&mut device, input, &mut recorders, heard)));
@@ -327,6 +334,22 @@ fn begin(
         recorders.iter().try_for_each(|recorder| recorder.expects(expected))?;
     }
     Ok(recorders)
+}
+
+/// The outputs that show each leg of an operation.
+fn showing(products: &[Arc<dyn Product>], recorders: &[Box<dyn Recorder>]) -> Vec<&'static str> {
+    let watching = products.iter().zip(recorders).filter(|(_, recorder)| recorder.observes().legs);
+    watching.map(|(product, _)| product.name()).collect()
+}
+
+/// What makes this run slow, by the options that ask for it.
+fn slowed(device: &Device, showing: &[&str]) -> Option<String> {
+    let slowed = device.slowed()?;
+    let by = if showing.is_empty() { slowed.by.to_string() } else { showing.join(", ") };
+    let closed = slowed.closes.join(", ");
+    Some(format!(
+        "{by}: an operation takes more than 1.5 times the CPU time, without the shortcuts {closed}; no result changes"
+    ))
 }
 
 /// Fits the requests to a device, and prepares it for them.
