@@ -8,16 +8,18 @@ use ssdlab_drives::fit::Given;
 use ssdlab_drives::identify::{self, How};
 use ssdlab_drives::input::Input;
 use ssdlab_drives::model::Geometry;
-use ssdlab_drives::{book, check, jobs, table};
+use ssdlab_drives::{book, check, jobs, results, table};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
-use ssdlab_lab::output::Output;
+use ssdlab_lab::output::{Finished, Output};
 use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::writes::Counted;
+use ssdlab_report::inputs::Inputs;
 
-use crate::args::drives::{CalibrateCommand, CheckArgs, DriveArg, DrivesArgs, Measured};
+use crate::args::drives::{CalibrateCommand, CheckArgs, DriveArg, DrivesArgs, IdentifyArgs, Measured};
 use crate::args::given;
 use crate::output;
+use crate::report::Begun;
 
 impl DriveArg {
     /// Adds the drive's keys below all files.
@@ -69,9 +71,14 @@ impl DriveArg {
 ///
 /// # Errors
 /// The measurements can't be read or fitted, or a file can't be written.
-pub(crate) fn calibrate(command: &CalibrateCommand) -> Result<u8> {
+pub(crate) fn calibrate(command: &CalibrateCommand, line: &str) -> Result<u8> {
     match command {
         CalibrateCommand::Jobs(args) => {
+            let files = args.workloads.iter().flat_map(|folder| {
+                let texts = jobs::workloads(args.quick, args.capacity).into_iter();
+                texts.map(move |(name, text)| (folder.join(name + ".toml"), text))
+            });
+            files.into_iter().try_for_each(|(path, text)| publish(&path, &text))?;
             output::print(&jobs::text(&args.device, args.quick, args.capacity, args.rate))?;
         }
         CalibrateCommand::Fit(args) => {
@@ -80,19 +87,24 @@ pub(crate) fn calibrate(command: &CalibrateCommand) -> Result<u8> {
                 return Err(Error::usage(format!("--policy {}: a fit takes one policy", args.policy))
                     .help("add /separate or /shared, or use `calibrate identify`"));
             }
-            fit(&args.measured, candidates)?;
+            fit(&args.measured, candidates, None, line)?;
         }
-        CalibrateCommand::Identify(args) => fit(&args.measured, Candidate::list(&args.candidates)?)?,
+        CalibrateCommand::Identify(args) => fit(&args.measured, Candidate::list(&args.candidates)?, Some(args), line)?,
         CalibrateCommand::Check(args) => return compare(args),
     }
     Ok(0)
 }
 
-fn fit(args: &Measured, candidates: Vec<Candidate>) -> Result<()> {
+/// Fits policies. `shown`: what `identify` writes beside the drive.
+fn fit(args: &Measured, candidates: Vec<Candidate>, shown: Option<&IdentifyArgs>, line: &str) -> Result<()> {
     let mut files = Files::new();
     args.inputs.iter().for_each(|path| files.reads("INPUT", path));
-    files.write_all(&[("--output", Some(&args.output))])?;
+    let json = shown.and_then(|shown| shown.json.as_ref());
+    let page = shown.and_then(|shown| shown.report.report.as_deref());
+    files.write_all(&[("--output", Some(&args.output)), ("--json", given(json)), ("--report", page)])?;
     let mut to = Output::create(&args.output)?;
+    let file = given(json).map(Output::create).transpose()?;
+    let page = shown.map(|shown| Begun::create(&shown.report, line)).transpose()?.flatten();
     let input = Input::read(&args.inputs, args.capacity)?;
     if !args.quiet {
         input.remarks.iter().for_each(output::remark);
@@ -105,7 +117,25 @@ fn fit(args: &Measured, candidates: Vec<Candidate>) -> Result<()> {
     )?;
     let name = args.output.file_stem().map_or("drive".into(), |name| name.to_string_lossy());
     to.put(file::text(&name, &found, capacity).as_bytes())?;
-    to.finish()?.publish()?;
+    let mut finished = vec![to.finish()?];
+    if json.is_none() && page.is_none() {
+        finished.into_iter().try_for_each(Finished::publish)?;
+        return output::print(&table::identified(&found));
+    }
+    let value = results::json(&name, &found)?;
+    let text = format!("{value:#}\n");
+    if let Some(mut file) = file {
+        file.put(text.as_bytes())?;
+        finished.push(file.finish()?);
+    }
+    if let Some(page) = page {
+        let inputs = Inputs { drive: Some(value), ..Inputs::default() };
+        finished.push(page.finish(&inputs, args.quiet)?);
+    }
+    finished.into_iter().try_for_each(Finished::publish)?;
+    if json.is_some_and(|path| path == Path::new("-")) {
+        return output::print(&text);
+    }
     output::print(&table::identified(&found))
 }
 

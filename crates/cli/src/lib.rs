@@ -224,7 +224,7 @@ fn options(matches: &ArgMatches) -> Vec<String> {
 
 fn dispatch(command: Command, options: &[String], line: &str) -> Result<u8> {
     match command {
-        Command::Calibrate(command) => return drives::calibrate(&command),
+        Command::Calibrate(command) => return drives::calibrate(&command, line),
         Command::Drives(args) => drives::drives(&args),
         Command::Sweep(command) => return sweep::sweep(&command, line),
         Command::Fleet(command) => return fleet::fleet(&command, line),

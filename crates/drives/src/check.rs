@@ -84,22 +84,24 @@ pub fn is_inside(predicted: &Predicted) -> bool {
     (low..=high).contains(&predicted.measured)
 }
 
+/// A cell as JSON.
+pub(crate) fn cell_json(cell: &Predicted) -> Value {
+    json!({
+        "pattern": cell.pattern, "parameter": cell.parameter, "drive_writes": cell.drive_writes,
+        "predicted_MBps": cell.MBps, "interval_MBps": cell.interval, "measured_MBps": cell.measured,
+        "error_pct": cell.error_pct, "drift_pct": cell.drift_pct, "in": cell.used.name(),
+        "claimed": is_claimed(cell), "inside": is_inside(cell),
+    })
+}
+
 /// The result as JSON.
 pub fn json(file: &DriveFile, predicted: &[Predicted]) -> Value {
-    let cell = |cell: &Predicted| {
-        json!({
-            "pattern": cell.pattern, "parameter": cell.parameter, "drive_writes": cell.drive_writes,
-            "predicted_MBps": cell.MBps, "interval_MBps": cell.interval, "measured_MBps": cell.measured,
-            "error_pct": cell.error_pct, "drift_pct": cell.drift_pct, "in": cell.used.name(),
-            "claimed": is_claimed(cell), "inside": is_inside(cell),
-        })
-    };
     json!({
         "schema": "ssdlab.drive_check/1",
         "name": file.name,
         "verdict": file.verdict,
         "error": error_line(predicted),
-        "cells": predicted.iter().map(cell).collect::<Vec<_>>(),
+        "cells": predicted.iter().map(cell_json).collect::<Vec<_>>(),
     })
 }
 

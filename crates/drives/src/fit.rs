@@ -7,7 +7,7 @@ use crate::closed::Closed;
 use crate::cost::{Cost, Moves, inverse};
 use crate::input::{Curve, Input};
 use crate::model::{Geometry, Model, Situation};
-use crate::pattern::Pattern;
+use crate::pattern::{Pattern, USUAL_CAPACITY};
 
 /// Steps of the search in millionths of the flash.
 const STEP: u32 = 5_000;
@@ -127,6 +127,21 @@ impl Target {
     /// Drive writes of the longest run.
     pub fn drive_writes(&self) -> f64 {
         self.runs.iter().map(Curve::drive_writes).fold(0.0, f64::max)
+    }
+
+    /// The first run beside a model: drive writes, and MB/s measured and predicted, by point.
+    ///
+    /// # Errors
+    /// The model can't be built.
+    pub fn beside(&self, fitted: &Fitted) -> Result<Vec<[f64; 3]>> {
+        let Some(run) = self.runs.first() else { return Ok(Vec::new()) };
+        let situation = Situation { capacity: USUAL_CAPACITY, superblock: None, seed: 1 };
+        let moves = fitted.model.moves(&Pattern::Uniform, run.drive_writes(), &situation)?.unwrap_or_default();
+        let row = |i: usize| {
+            let (from, to) = run.part(i);
+            [run.points[i].at, run.points[i].rate, moves.rate_over(&fitted.cost, from, to)]
+        };
+        Ok((0..run.points.len()).map(row).collect())
     }
 
     /// Parts of the runs that begin behind the cliff, which is as sharp as the points of the run allow.

@@ -79,6 +79,11 @@ fn distribution(pattern: &Pattern, capacity: u64) -> String {
     }
 }
 
+/// The patterns of the jobs as workload files: names without ending, and texts.
+pub fn workloads(quick: bool, capacity: u64) -> Vec<(String, String)> {
+    plan(quick).iter().filter_map(|(pattern, _)| pattern.workload_file(capacity / PAGE * PAGE)).collect()
+}
+
 /// The jobs as a file for fio. `capacity` in bytes, `rate` in MB/s of sequential writes.
 pub fn text(device: &str, quick: bool, capacity: u64, rate: Option<f64>) -> String {
     let capacity = capacity / PAGE * PAGE;

@@ -19,5 +19,6 @@ pub mod jobs;
 pub mod model;
 pub mod parallel;
 pub mod pattern;
+pub mod results;
 pub mod table;
 pub mod verdict;

@@ -201,6 +201,20 @@ impl Pattern {
     /// The workload on a simulated drive of whole pages that stands for one of `capacity` bytes. None for patterns that need none
     /// of it: they are sequential, or have a geometry of their own.
     pub(crate) fn workload(&self, capacity: u64) -> Option<Spec> {
+        self.draws(capacity).map(|pattern| parsed(&writes(&pattern)))
+    }
+
+    /// The same as a workload file: its name without ending, and its text.
+    pub fn workload_file(&self, capacity: u64) -> Option<(String, String)> {
+        let draws = self.draws(capacity)?;
+        let name = format!("{}{}{}", self.name(), if self.parameter().is_empty() { "" } else { "-" }, self.parameter());
+        let name = name.replace('/', "-").replace('%', "");
+        let about = format!("4 KiB writes as `calibrate` models them: {self}, on a drive of {capacity} bytes");
+        Some((name.clone(), format!("name = \"{name}\"\ndescription = \"{about}\"\n{}", writes(&draws))))
+    }
+
+    /// What decides where it writes, as workloads say it.
+    fn draws(&self, capacity: u64) -> Option<String> {
         let pattern = match self {
             Pattern::Uniform | Pattern::Span(_) => "\"uniform\"".to_string(),
             Pattern::Zone { space, traffic, scattered } => hot_cold(*space, *traffic, *scattered),
@@ -212,12 +226,12 @@ impl Pattern {
             Pattern::FioZipf(theta) => format!("{{ fio-zipf = {{ theta = {theta:?} }} }}"),
             Pattern::Zones { .. } | Pattern::Sequential => return None,
         };
-        Some(writes(&pattern))
+        Some(pattern)
     }
 
     /// The workload of zones of so many pages.
     pub(crate) fn zones(active: u32, pages: u64) -> Spec {
-        writes(&format!("{{ zones = {{ active = {active}, size = {} }} }}", quoted(pages * PAGE)))
+        parsed(&writes(&format!("{{ zones = {{ active = {active}, size = {} }} }}", quoted(pages * PAGE))))
     }
 }
 
@@ -234,10 +248,13 @@ fn hot_cold(space: u32, traffic: u32, scattered: bool) -> String {
     )
 }
 
-fn writes(pattern: &str) -> Spec {
-    let text = format!("write = 1.0\nsize = \"4KiB\"\narrivals = \"closed\"\npattern = {pattern}\n");
+fn writes(pattern: &str) -> String {
+    format!("write = 1.0\nsize = \"4KiB\"\narrivals = \"closed\"\npattern = {pattern}\n")
+}
+
+fn parsed(text: &str) -> Spec {
     // The text has no part from outside but checked numbers.
-    Spec::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    Spec::parse(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 impl fmt::Display for Pattern {

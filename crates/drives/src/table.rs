@@ -4,6 +4,7 @@ use crate::cells::Cell;
 use crate::check::{is_claimed, is_inside};
 use crate::file::{DriveFile, Predicted, Use, error_line};
 use crate::identify::Identified;
+use crate::results::ranked;
 use crate::verdict::signed;
 
 /// Columns of equal width, the first to the left and the others to the right.
@@ -61,15 +62,9 @@ pub fn identified(found: &Identified) -> String {
         closed.dip,
         closed.moved(found.target.host)
     );
-    let mut order: Vec<usize> = (0..found.trials.len()).collect();
     let score = |i: usize| found.trials[i].score(&found.cells, &Cell::is_scored);
-    let rank = |i: usize| score(i).map_or(found.trials[i].fitted.rms, |score| score.rms);
-    order.sort_by(|a, b| {
-        let stopped = |i: usize| found.trials[i].stopped;
-        stopped(*a).cmp(&stopped(*b)).then(rank(*a).total_cmp(&rank(*b)))
-    });
     let mut rows = vec![words(&["policy", "spare", "moved us/KB", "uniform rms", "cells rms", "mean", "worst"])];
-    for i in order {
+    for i in ranked(found) {
         let trial = &found.trials[i];
         let mut row = vec![
             trial.fitted.model.candidate.to_string(),

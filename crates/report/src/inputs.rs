@@ -52,6 +52,8 @@ pub struct Inputs {
     pub explain: Option<Value>,
     /// Two futures of a device, `ssdlab.whatif/1`.
     pub whatif: Option<Value>,
+    /// What a real drive is, `ssdlab.identify/1`.
+    pub drive: Option<Value>,
     /// Papers beside ours, `ssdlab.reproduce/1`.
     pub reproduce: Option<Value>,
     /// A study, from its store.
@@ -68,6 +70,7 @@ enum Content {
     Reproduce,
     Explain,
     Whatif,
+    Drive,
     Requests,
     Series,
     Dies,
@@ -130,6 +133,7 @@ impl Inputs {
                 Content::Reproduce => inputs.reproduce = value,
                 Content::Explain => inputs.explain = value,
                 Content::Whatif => inputs.whatif = value,
+                Content::Drive => inputs.drive = value,
                 Content::Requests => inputs.run.histograms = Some(histogram::of_requests(path, parquet)?),
                 Content::Histograms => inputs.run.histograms = Some(histogram::read(path, parquet)?),
                 Content::Series => inputs.run.series = Some(checked(path, parquet, TableKind::Series)?),
@@ -394,7 +398,7 @@ fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
     (&file).take(4096).read_to_end(&mut head).map_err(cannot)?;
     let unknown = || {
         data(path, "no result of ssdlab").help(
-            "a report is made of a summary (--json), of files of --requests, --series, --blocks, --histograms or --timeline, of the JSON of `ssdlab compare`, `reproduce`, `explain` or `whatif`, or of the store of a sweep",
+            "a report is made of a summary (--json), of files of --requests, --series, --blocks, --histograms or --timeline, of the JSON of `ssdlab compare`, `reproduce`, `explain`, `whatif` or `calibrate identify`, or of the store of a sweep",
         )
     };
     let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());
@@ -412,6 +416,7 @@ fn content(path: &Path) -> Result<(Content, bool, Option<Value>)> {
                 Some("ssdlab.reproduce/1") => Content::Reproduce,
                 Some("ssdlab.explain/1") => Content::Explain,
                 Some("ssdlab.whatif/1") => Content::Whatif,
+                Some("ssdlab.identify/1") => Content::Drive,
                 _ => return Err(unknown()),
             };
             Ok((content, false, Some(value)))

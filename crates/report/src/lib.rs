@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod charts;
 pub mod design;
 pub mod die_work;
+pub mod drive;
 pub mod explain;
 pub mod inputs;
 pub mod page;

@@ -12,6 +12,7 @@ use ssdlab_figures::svg::{Look, draw};
 
 use crate::analysis::Analysis;
 use crate::charts::{self, Shown};
+use crate::drive;
 use crate::explain;
 use crate::inputs::Inputs;
 use crate::style::{MOST_COLUMNS, PRINTED_ROWS, VERDICTS, colours, digest, style};
@@ -34,7 +35,7 @@ const MOST_ROWS: usize = 500;
 const MOST_VALUES: usize = 24;
 
 /// The sections in their order: name, heading, and the options that make their results.
-pub const SECTIONS: [(&str, &str, &str); 14] = [
+pub const SECTIONS: [(&str, &str, &str); 15] = [
     ("verdict", "What happened", "--json"),
     ("latency", "Latency", "--histograms"),
     ("causes", "Where the time went", "--histograms"),
@@ -47,6 +48,7 @@ pub const SECTIONS: [(&str, &str, &str); 14] = [
     ("gc", "Garbage collection", "--json"),
     ("compare", "Comparison", "`ssdlab compare`"),
     ("sweep", "Study", "`ssdlab sweep`"),
+    ("drive", "The drive", "`ssdlab calibrate identify`"),
     ("paper", "Papers and our results", "`ssdlab reproduce`"),
     ("method", "Method", "--json"),
 ];
@@ -229,11 +231,12 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
     }
     head.push_str("</fieldset></header><nav aria-label=\"Contents\"><ol>");
     // Explanations and what-ifs have none of these options.
-    let only_run = kind(inputs) == "run" && inputs.explain.is_none() && inputs.whatif.is_none();
+    let others = [&inputs.explain, &inputs.whatif, &inputs.drive];
+    let only_run = kind(inputs) == "run" && others.into_iter().all(Option::is_none);
     for (id, heading, needs) in SECTIONS.iter().filter(|(id, ..)| page.shows(id)) {
         if sections.iter().any(|section| section.id == *id) {
             let _ = write!(head, "<li><a href=\"#{id}\">{heading}</a></li>");
-        } else if only_run && !matches!(*id, "compare" | "sweep" | "paper" | "explain" | "whatif") {
+        } else if only_run && !matches!(*id, "compare" | "sweep" | "drive" | "paper" | "explain" | "whatif") {
             let _ = write!(head, "<li><span>{heading} (add {})</span></li>", html(needs));
         }
     }
@@ -280,6 +283,7 @@ fn title(inputs: &Inputs) -> String {
         "compare" => "Comparison of SSD configurations".into(),
         "sweep" => format!("Study {}", inputs.sweep.as_ref().map_or("", |sweep| &sweep.study)),
         _ if inputs.whatif.is_some() && inputs.run.is_empty() => "What an SSD would have done".into(),
+        _ if inputs.drive.is_some() && inputs.run.is_empty() => "What a drive is".into(),
         _ => "What an SSD did".into(),
     }
 }
@@ -336,7 +340,11 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &S
     if let Some(compare) = &inputs.compare {
         tables.push(json!({ "id": "comparison", "table": charts::comparison_table(compare) }));
     }
-    let analyses = [inputs.explain.as_ref().map(explain::tables), inputs.whatif.as_ref().map(whatif::tables)];
+    let analyses = [
+        inputs.explain.as_ref().map(explain::tables),
+        inputs.whatif.as_ref().map(whatif::tables),
+        inputs.drive.as_ref().map(drive::tables),
+    ];
     tables.extend(analyses.into_iter().flatten().flatten().map(|(id, table)| json!({ "id": id, "table": table })));
     let mut all = json!({
         "schema": "ssdlab.report/1",
@@ -380,6 +388,10 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
         "paper" => figures = paper(&mut body, inputs)?,
         "explain" => figures = told(&mut body, explain::told(inputs.explain.as_ref()?)),
         "whatif" => figures = told(&mut body, whatif::told(inputs.whatif.as_ref()?)),
+        "drive" => {
+            figures = told(&mut body, drive::told(inputs.drive.as_ref()?));
+            repeat(&mut body, page);
+        }
         "latency" => views(&mut body, "view", &["Percentiles", "CDF", "CCDF"], &figures),
         _ => {}
     }

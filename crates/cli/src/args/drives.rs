@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use ssdlab_drives::pattern::bytes;
 
+use super::shared::ReportOptions;
+
 /// `run --drive`
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Configuration")]
@@ -53,6 +55,9 @@ pub struct JobsArgs {
     /// MB/s of the first job (sequential), for the hours
     #[arg(long, value_name = "MBps")]
     pub rate: Option<f64>,
+    /// Write the patterns as workload files, too, for `ssdlab run --workload`: one TOML each in this directory
+    #[arg(long, value_name = "DIRECTORY")]
+    pub workloads: Option<PathBuf>,
 }
 
 /// What was measured.
@@ -104,6 +109,12 @@ pub struct IdentifyArgs {
     /// Policies, with commas between them, as --policy of `calibrate fit` takes them; without frontiers both are tried
     #[arg(long, value_name = "LIST|all", default_value = "all")]
     pub candidates: String,
+    /// Write what was found as JSON; `-` means standard output, in place of the table
+    #[arg(long, value_name = "FILE|-", help_heading = "Results")]
+    pub json: Option<PathBuf>,
+    /// The page of the drive.
+    #[command(flatten)]
+    pub report: ReportOptions,
 }
 
 /// `ssdlab calibrate check`

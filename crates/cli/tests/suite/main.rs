@@ -4,6 +4,7 @@
 mod catalogue;
 mod common;
 mod compare;
+mod drives;
 mod files;
 #[cfg(unix)]
 mod fleet;
