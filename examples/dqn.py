@@ -1,4 +1,4 @@
-"""Deep Q-learning on ssdlab/Victim-v0, with stable-baselines3 (pip install 'ssdlab[gym]' stable-baselines3).
+"""Deep Q-learning on ssdlab/Victim-v0, with stable-baselines3 (pip install gymnasium stable-baselines3).
 
     SSDLAB_STEPS=2000 python examples/dqn.py
 
@@ -11,7 +11,7 @@ import os
 import gymnasium as gym
 from stable_baselines3 import DQN
 
-import ssdlab.gym  # noqa: F401 (registers the environments)
+import gym_env  # noqa: F401 (registers the environments; the file beside this one)
 
 STEPS = int(os.environ.get("SSDLAB_STEPS", "2000"))
 

@@ -24,6 +24,7 @@ from ssdlab._ssdlab import (
     MemoryLimitError,
     PolicyError,
     Reproduction,
+    Requests,
     Run,
     Section,
     Snapshot,
@@ -47,10 +48,12 @@ from ssdlab._ssdlab import (
     schema,
     schemes,
     slots,
+    whatif,
     workload,
     workloads,
 )
 from ssdlab.policy import Trigger, Victim
+from ssdlab.report import report
 from ssdlab.sweep import Sweep, optimize, sweep
 
 if TYPE_CHECKING:
@@ -75,6 +78,7 @@ __all__ = [
     "MemoryLimitError",
     "PolicyError",
     "Reproduction",
+    "Requests",
     "Run",
     "Section",
     "Snapshot",
@@ -98,12 +102,14 @@ __all__ = [
     "plot",
     "presets",
     "read_trace",
+    "report",
     "reproduce",
     "run",
     "schema",
     "schemes",
     "slots",
     "sweep",
+    "whatif",
     "workload",
     "workloads",
 ]

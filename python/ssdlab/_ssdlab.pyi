@@ -216,6 +216,34 @@ class Table:
     def _repr_html_(self) -> str: ...
 
 @final
+class Requests:
+    """Which requests runs serve, stated once."""
+
+    def __new__(
+        cls,
+        *,
+        trace: _Trace | None = None,
+        workload: _Path | dict[str, Any] | None = None,
+        tenants: Mapping[str, str] | Sequence[str] | None = None,
+        format: str = "auto",
+        device: str | int | None = None,
+        limit: int | None = None,
+        loop: int = 1,
+        time_scale: float | str = 1,
+        replay: Literal["arrival", "closed"] | None = None,
+        lba_policy: _LbaPolicy = "error",
+        on_bad_line: str = "error",
+        time_order: _TimeOrder = "error",
+        op_codes: Literal["read-is-one", "read-is-zero"] | None = None,
+        within_second: Literal["once", "even"] = "once",
+        max_request: int | str | None = None,
+        traces: _Path | None = None,
+        seed: int = 1,
+    ) -> Requests: ...
+    def replace(self, **changes: Any) -> Requests: ...
+    def _given(self) -> dict[str, Any]: ...
+
+@final
 class Run:
     """The result of a run."""
 
@@ -630,6 +658,7 @@ def _ratio(values: Sequence[float], base: Sequence[float]) -> tuple[float, float
 def _column(name: str) -> str: ...
 def run(
     cfg: Config | None = None,
+    source: Requests | None = None,
     *,
     trace: _Trace | None = None,
     workload: _Path | dict[str, Any] | None = None,
@@ -663,16 +692,30 @@ def run(
     trigger: Trigger | None = None,
 ) -> Run: ...
 def explain(
-    source: Run | _Path,
+    source: Run | Requests | _Path,
     at: str | None = None,
     *,
+    cfg: Config | None = None,
     tries: _Changes | None = "auto",
     jobs: int | None = None,
     top: int = 5,
     progress: _Progress = "auto",
 ) -> Explanation: ...
+def whatif(
+    source: Run | Requests,
+    at: str = "slowest",
+    *,
+    cfg: Config | None = None,
+    change: _Changes | None = None,
+    without: str | Sequence[str] | None = None,
+    before: str | timedelta = "1s",
+    after: str | timedelta = "1s",
+    rows: bool = False,
+    progress: _Progress = "auto",
+) -> WhatIf: ...
 def compare(
     cfg: Config | None = None,
+    source: Requests | None = None,
     *,
     vary: dict[str, Sequence[Any]] | None = None,
     repeat: int = 1,

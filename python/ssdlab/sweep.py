@@ -12,7 +12,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ssdlab._ssdlab import Error, Table, UsageError, _column, _half_width, _perform, _ratio, _Study
+from ssdlab._ssdlab import Error, Requests, Table, UsageError, _column, _half_width, _perform, _ratio, _Study
 from ssdlab.policy import Trigger, Victim, _identity
 
 if TYPE_CHECKING:
@@ -48,6 +48,26 @@ def _study(study: _Path | Mapping[str, Any], store: Path) -> _Study:
         return _Study.open(study, store)
     text = "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in study.items())
     return _Study.parse(text, ".", store)
+
+
+def _with(study: _Path | Mapping[str, Any], requests: Requests) -> Mapping[str, Any]:
+    """A study that serves these requests: they are its section `input`."""
+    if not isinstance(study, Mapping):
+        raise UsageError("requests are for a study that is a dict; a file has its own section [input]")
+    if "input" in study:
+        raise UsageError("the study has an input, and requests are given; give one of them")
+    given = requests._given()
+    if "seed" in given:
+        raise UsageError("requests: the seeds of a study are its key `seeds`; leave seed out of the requests")
+    if "traces" in given:
+        raise UsageError("requests: a study has no recordings in place of workloads; leave traces out")
+    for name in ("workload", "trace"):
+        if name in given and not isinstance(given[name], str | PathLike):
+            raise UsageError(f"requests: a study keeps the name of a {name}; save this one to a file")
+    tenants = given.get("tenants")
+    if isinstance(tenants, Mapping):
+        given["tenants"] = [f"{name}={text}" for name, text in tenants.items()]
+    return {**study, "input": given}
 
 
 def _tasks(tasks: list[str], store: str | None) -> list[str]:
@@ -280,6 +300,7 @@ def sweep(
     progress: bool | Literal["auto"] | Callable[..., Any] | None = "auto",
     victim: Victim | None = None,
     trigger: Trigger | None = None,
+    requests: Requests | None = None,
 ) -> Sweep:
     """Runs what a store does not have of a study, and returns its results.
 
@@ -302,8 +323,11 @@ def sweep(
     - `victim`, `trigger`: policies written in Python, as for `run`. Every run has a copy of its own, so results do not depend on `jobs`
       and are those of `run`. Threads ask one after the other (unless Python is free-threaded). A store tells policies apart by the
       sources of their classes and by their state. Policies do not leave the process: they are not for executors.
+    - `requests`: what every run serves, in place of the section `input` of a study that is a dict.
     """
     place = Path(store)
+    if requests is not None:
+        study = _with(study, requests)
     fillings = None if fill_cache is None else Path(fill_cache).resolve()
     policies = [policy for policy in (victim, trigger) if policy is not None]
     if policies and executor is not None:

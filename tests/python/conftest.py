@@ -12,6 +12,8 @@ import pytest
 import ssdlab as sl
 
 ROOT = Path(__file__).resolve().parents[2]
+# What stands beside a script of a user.
+sys.path.append(str(ROOT / "examples"))
 
 
 def absent(what: str) -> None:

@@ -159,7 +159,7 @@ def test_policies(base: sl.Config) -> None:
 
 def test_environments(base: sl.Config) -> None:
     gymnasium = pytest.importorskip("gymnasium")
-    import ssdlab.gym  # noqa: F401
+    import gym_env  # noqa: F401
 
     env = gymnasium.make(
         "ssdlab/Victim-v0", config=base, workload="random-write", candidates=8, episode_writes=200, reward="moved", warm="random", seed=None

@@ -11,7 +11,7 @@ np = pytest.importorskip("numpy")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 import ssdlab as sl  # noqa: E402
-import ssdlab.gym  # noqa: E402, F401
+import gym_env  # noqa: E402, F401
 
 SMALL = sl.Config().set(
     {

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::errors::{engine, raised, usage};
 use crate::policy::{Objects, policies, varied};
 use crate::report;
-use crate::requests::Given;
+use crate::source::Requests;
 use crate::summary::Summary;
 use crate::table::Table;
 use crate::values::toml_of;
@@ -174,6 +174,7 @@ fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>>
 #[doc = concat!(
     "Simulates the same requests on several configurations and compares each with the first.\n\n",
     "- `cfg`: the configuration that is varied; by default the built-in device.\n",
+    "- `source`: `Requests`, in place of the arguments from `trace` to `traces`, which change them if both are given.\n",
     "- `vary`: a dict of keys (also `preset` and `file`), each with a list of values; every combination is a variant. Values of\n",
     "  `schemes.victim` and `schemes.trigger` may be policies written in Python.\n",
     "- `repeat`: seeds of each variant, from `seed` on.\n",
@@ -188,13 +189,10 @@ fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>>
     " of every variant. Each run asks a deep copy of its own, so that results are those of `run`.",
 )]
 #[pyfunction]
-#[pyo3(signature = (cfg = None, *, vary = None, repeat = None, jobs = None, trace = None, workload = None, tenants = None,
-    format = "auto", device = None, limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error",
-    on_bad_line = "error",
-    time_order = "error", op_codes = None, within_second = "once", max_request = None, traces = None, seed = None,
-    check = "sampled", count_only = false, memory_limit = None, progress = None, victim = None, trigger = None))]
+#[pyo3(signature = (cfg = None, source = None, *, vary = None, repeat = None, jobs = None, seed = None, check = "sampled",
+    count_only = false, memory_limit = None, progress = None, victim = None, trigger = None, **given))]
 #[pyo3(
-    text_signature = "(cfg=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', \
+    text_signature = "(cfg=None, source=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', \
     device=None, limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
     op_codes=None, within_second='once', max_request=None, traces=None, seed=1, check='sampled', count_only=False, \
     memory_limit=None, progress='auto', victim=None, trigger=None)"
@@ -203,25 +201,10 @@ fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>>
 fn compare<'py>(
     py: Python<'py>,
     cfg: Option<&Config>,
+    source: Option<Bound<'py, PyAny>>,
     vary: Option<Bound<'py, PyDict>>,
     repeat: Option<Bound<'py, PyAny>>,
     jobs: Option<Bound<'py, PyAny>>,
-    trace: Option<Bound<'py, PyAny>>,
-    workload: Option<Bound<'py, PyAny>>,
-    tenants: Option<Bound<'py, PyAny>>,
-    format: &str,
-    device: Option<Bound<'py, PyAny>>,
-    limit: Option<Bound<'py, PyAny>>,
-    r#loop: Option<Bound<'py, PyAny>>,
-    time_scale: Option<Bound<'py, PyAny>>,
-    replay: Option<&str>,
-    lba_policy: &str,
-    on_bad_line: &str,
-    time_order: &str,
-    op_codes: Option<&str>,
-    within_second: &str,
-    max_request: Option<Bound<'py, PyAny>>,
-    traces: Option<PathBuf>,
     seed: Option<Bound<'py, PyAny>>,
     check: &str,
     count_only: bool,
@@ -229,37 +212,21 @@ fn compare<'py>(
     progress: Option<Bound<'py, PyAny>>,
     victim: Option<Bound<'py, PyAny>>,
     trigger: Option<Bound<'py, PyAny>>,
+    given: Option<Bound<'py, PyDict>>,
 ) -> PyResult<Comparison> {
     let config = Config::or_default(py, cfg)?;
     let policies = policies(victim.as_ref(), trigger.as_ref(), Objects::Copied)?;
     let axes = vary.as_ref().map_or(Ok(Vec::new()), axes_of)?;
     let repeat = counted(py, "repeat", repeat.as_ref())?.unwrap_or(1);
-    let requests = Given {
-        trace,
-        workload,
-        tenants,
-        format,
-        device,
-        limit,
-        r#loop,
-        time_scale,
-        replay,
-        lba_policy,
-        on_bad_line,
-        time_order,
-        op_codes,
-        within_second,
-        max_request,
-        traces,
-    }
-    .requests(py)?;
+    let source = Requests::taken("compare", source.as_ref(), given, py)?;
+    let requests = source.get().requests.clone();
     let plan = Plan {
         check: check_of(py, check)?,
         count_only,
         jobs: counted(py, "jobs", jobs.as_ref())?,
         memory_limit: memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
     };
-    let seeds = Seeds { first: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?, count: repeat };
+    let seeds = Seeds { first: seed.as_ref().map_or(Ok(source.get().seed), |seed| seed_of(py, seed))?, count: repeat };
     let board = Board::new(py, progress)?;
     let done = engine(py, || {
         axes.iter().try_for_each(Axis::check)?;

@@ -1,4 +1,4 @@
-//! `_Game`: episodes whose decisions Python takes, for the environments of `ssdlab.gym`.
+//! `_Game`: episodes whose decisions Python takes, for the environments of `examples/gym_env.py`.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -3,17 +3,18 @@
 //! | name in Python | file |
 //! | --- | --- |
 //! | `Config` and the listings | `config.rs` |
-//! | `run`, `Run`, `explain` | `run.rs`, `summary.rs` |
+//! | `run`, `Run`, `explain`, `whatif` | `run.rs`, `summary.rs` |
 //! | `Explanation`, `WhatIf` | `why.rs` |
 //! | `compare`, `reproduce` | `compare.rs` |
 //! | `Run.report` and the pictures of notebooks | `report.rs` |
+//! | `Requests` | `source.rs` |
 //! | `workload`, `read_trace`, traces of Python | `requests.rs`, over the columns of `columns.rs` |
 //! | `_Study` and its runs, under `ssdlab.sweep` | `sweep.rs` |
 //! | `Table`, `Column` | `table.rs`, over the capsules of `arrow.rs` |
 //! | `Device`, `Snapshot` | `device.rs` |
 //! | `Disk` and what its calls return | `disk.rs` |
 //! | `VictimView`, `TriggerView` | `policy.rs` |
-//! | `_Game`, under `ssdlab.gym` | `game.rs` |
+//! | `_Game`, for `examples/gym_env.py` | `game.rs` |
 //! | exceptions | `errors.rs` |
 //! | arguments of several functions, their manuals, progress and signals | `arguments.rs`, `manual.rs`, `watch.rs` |
 
@@ -34,6 +35,7 @@ mod policy;
 mod report;
 mod requests;
 mod run;
+mod source;
 mod summary;
 mod sweep;
 mod table;
@@ -66,6 +68,7 @@ fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     requests::register(module)?;
     compare::register(module)?;
     run::register(module)?;
+    source::register(module)?;
     summary::register(module)?;
     sweep::register(module)?;
     table::register(module)?;

@@ -54,6 +54,18 @@ macro_rules! explain_manual {
     };
 }
 
+/// What does not happen, in `whatif`.
+macro_rules! what_if_manual {
+    () => {
+        "\
+- `at`: the moment: `\"slowest\"`, `\"slowest:read\"`, `\"slowest:write\"`, `\"request:N\"`, or a time.
+- `change`: keys that one copy has otherwise, as a dict, a text or a list of these.
+- `without`: one or more of `gc`, `gc:plane=P`, `gc:job=N`, `request:N`, `tenant:NAME`, `suspend`, `writeback`.
+- `before`, `after`: how much is compared: a text such as `\"50ms\"`, or a timedelta.
+- `rows`: a row per request of the window, with both futures."
+    };
+}
+
 /// Pages of results.
 macro_rules! report_manual {
     () => {

@@ -1,4 +1,4 @@
-//! Requests from Python: tables of Arrow, dictionaries of buffers, files, streams; and tables of requests for Python.
+//! Traces from Python: tables of Arrow, dictionaries of buffers, files, streams; and tables of requests for Python.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -9,15 +9,14 @@ use arrow_array::{Array, ArrayRef, cast::AsArray};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ssdlab_lab::error::Error;
-use ssdlab_lab::input::{self, Origin, Reading, Room, Tenant, When, trace_rows, workload_rows};
-use ssdlab_trace::{Code, LbaPolicy, Row, Rows, SORT_RECORDS, TimeOrder, Trace, TraceError};
+use ssdlab_lab::input::{Reading, Room, trace_rows, workload_rows};
+use ssdlab_trace::{Code, Row, Rows, SORT_RECORDS, TimeOrder, Trace, TraceError};
 
-use crate::arguments::{bytes_of, counted, parsed, scale_of};
+use crate::arguments::bytes_of;
 use crate::arrow;
 use crate::columns::{BadTime, Flags, Numbers, Ops};
 use crate::errors::{engine, keep, raised, usage};
 use crate::table::Table;
-use crate::values::toml_of;
 
 /// The name of a table of Python in messages.
 const NAME: &str = "table";
@@ -77,14 +76,14 @@ impl Chunk {
 }
 
 /// A table of requests.
-struct Requests {
+struct Columns {
     /// Each with the number of its first row.
     chunks: Vec<(u64, Chunk)>,
     rows: u64,
     devices: bool,
 }
 
-impl Rows for Requests {
+impl Rows for Columns {
     fn rows(&self) -> u64 {
         self.rows
     }
@@ -156,7 +155,7 @@ fn check(py: Python<'_>, before: u64, chunk: &Chunk) -> PyResult<()> {
 
 /// Where a stream of tables is left: it may have no end, and what it gives can't be read again.
 #[derive(Clone, Copy)]
-struct Enough {
+pub struct Enough {
     /// Rows that are requests for certain.
     requests: u64,
     /// Of this device alone, if given.
@@ -167,7 +166,7 @@ struct Enough {
 impl Enough {
     /// That of a limit on requests with how they are read; none where all rows have to be seen. A run passes over rows that it can't
     /// use, and sorting looks ahead: so many more are read.
-    fn of(limit: Option<u64>, reading: &Reading, clips: bool) -> Option<Enough> {
+    pub fn of(limit: Option<u64>, reading: &Reading, clips: bool) -> Option<Enough> {
         let ahead = if reading.time_order == TimeOrder::Sort { SORT_RECORDS as u64 } else { 0 };
         let device = reading.device.as_ref().map(|device| device.parse::<u64>().ok());
         // A device with another name, and requests that are cut off at the end of the device: any number may be passed over.
@@ -199,7 +198,7 @@ impl Enough {
 }
 
 /// Requests of an object with `__arrow_c_stream__`; a stream is read until there are enough.
-fn of_arrow(object: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Requests> {
+fn of_arrow(object: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Columns> {
     let py = object.py();
     let (schema, batches) = arrow::batches(object)?;
     let (mut known, mut latest) = (0, 0);
@@ -207,7 +206,7 @@ fn of_arrow(object: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Reque
     let need = |name: &'static str| place(name).ok_or_else(|| missing(py, name));
     let (time, op, offset, bytes) = (need("time_ns")?, need("op")?, need("offset")?, need("bytes")?);
     let (device, skip, fua, stream) = (place("device"), place("skip"), place("fua"), place("stream"));
-    let mut requests = Requests { chunks: Vec::new(), rows: 0, devices: device.is_some() };
+    let mut requests = Columns { chunks: Vec::new(), rows: 0, devices: device.is_some() };
     for batch in batches {
         let batch = batch?;
         let filled = |name: &'static str, at: usize| -> PyResult<ArrayRef> {
@@ -288,7 +287,7 @@ fn operations(value: &Bound<'_, PyAny>) -> PyResult<Ops> {
 }
 
 /// Requests of a dictionary of buffers.
-fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<Requests> {
+fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<Columns> {
     let py = table.py();
     let need = |name: &'static str| table.get_item(name)?.ok_or_else(|| missing(py, name));
     let flags = |name: &'static str| -> PyResult<Option<Flags>> {
@@ -313,7 +312,7 @@ fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<Requests> {
     }
     check(py, 0, &chunk)?;
     let devices = chunk.device.is_some();
-    Ok(Requests { chunks: vec![(0, chunk)], rows: rows as u64, devices })
+    Ok(Columns { chunks: vec![(0, chunk)], rows: rows as u64, devices })
 }
 
 /// A file of Python as a stream of bytes.
@@ -342,9 +341,9 @@ pub fn trace_of(trace: &Bound<'_, PyAny>) -> PyResult<Trace> {
 }
 
 /// The same, of which no more than this is needed.
-fn bounded(trace: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Trace> {
+pub fn bounded(trace: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Trace> {
     let py = trace.py();
-    let table = |requests: Requests| Trace::Table(ssdlab_trace::Table::new(NAME, Arc::new(requests)));
+    let table = |requests: Columns| Trace::Table(ssdlab_trace::Table::new(NAME, Arc::new(requests)));
     if let Ok(path) = trace.extract::<PathBuf>() {
         return Ok(Trace::File(path));
     }
@@ -407,126 +406,6 @@ fn read_trace(py: Python<'_>, path: &Bound<'_, PyAny>, format: &str, limit: Opti
     let reading = Reading { format: format.into(), ..Reading::default() };
     let trace = bounded(path, Enough::of(limit, &reading, false))?;
     engine(py, || trace_rows(&trace, &reading, limit)).map(Table::of)
-}
-
-/// Tenants: a dict of names and texts such as `"workload:random-read,depth=4"`, or a list of `"NAME=..."`.
-fn tenants_of(given: &Bound<'_, PyAny>) -> PyResult<Vec<Tenant>> {
-    let py = given.py();
-    let wrong = || {
-        let help = "give a dict such as {\"db\": \"workload:random-read,depth=4\"}, or a list of \"NAME=...\"";
-        usage(py, format!("tenants: {} is not one", given.get_type()), help)
-    };
-    let texts: Vec<String> = match given.cast::<PyDict>() {
-        Ok(by_name) => {
-            let text = |(name, rest): (Bound<'_, PyAny>, Bound<'_, PyAny>)| -> PyResult<String> {
-                let (name, rest): (String, String) = (name.extract()?, rest.extract()?);
-                Ok(format!("{name}={rest}"))
-            };
-            by_name.iter().map(text).collect::<PyResult<_>>().map_err(|_| wrong())?
-        }
-        Err(_) => given.extract().map_err(|_| wrong())?,
-    };
-    if texts.is_empty() {
-        return Err(wrong());
-    }
-    texts.iter().map(|text| Tenant::parse(text).map_err(|error| raised(py, &error))).collect()
-}
-
-/// Arguments that say which requests there are: those of `run` and `compare`.
-pub struct Given<'py> {
-    pub trace: Option<Bound<'py, PyAny>>,
-    pub workload: Option<Bound<'py, PyAny>>,
-    pub tenants: Option<Bound<'py, PyAny>>,
-    pub format: &'py str,
-    pub device: Option<Bound<'py, PyAny>>,
-    pub limit: Option<Bound<'py, PyAny>>,
-    pub r#loop: Option<Bound<'py, PyAny>>,
-    pub time_scale: Option<Bound<'py, PyAny>>,
-    pub replay: Option<&'py str>,
-    pub lba_policy: &'py str,
-    pub on_bad_line: &'py str,
-    pub time_order: &'py str,
-    pub op_codes: Option<&'py str>,
-    pub within_second: &'py str,
-    pub max_request: Option<Bound<'py, PyAny>>,
-    pub traces: Option<PathBuf>,
-}
-
-impl Given<'_> {
-    /// The requests.
-    pub fn requests(&self, py: Python<'_>) -> PyResult<input::Requests> {
-        let (reading, lba_policy) = (self.reading(py)?, parsed(py, "lba_policy", self.lba_policy)?);
-        let from = match (&self.trace, &self.workload) {
-            (Some(_), Some(_)) => return Err(usage(py, "both trace and workload are given", "give one of them")),
-            (trace, workload) if self.tenants.is_some() => {
-                if trace.is_some() || workload.is_some() || self.traces.is_some() {
-                    return Err(usage(py, "tenants are given, and other requests", "give one of them"));
-                }
-                Origin::Tenants(self.tenants.as_ref().map_or(Ok(Vec::new()), tenants_of)?)
-            }
-            (None, None) => return Err(usage(py, "no requests", "give trace=..., workload=... or tenants=...")),
-            (Some(_), None) if self.traces.is_some() => {
-                return Err(usage(py, "traces applies to workloads", "leave it out, or name a workload"));
-            }
-            (Some(trace), None) => {
-                let (limit, clips) = (counted(py, "limit", self.limit.as_ref())?, lba_policy == LbaPolicy::Clip);
-                Origin::Trace(bounded(trace, Enough::of(limit, &reading, clips))?)
-            }
-            (None, Some(workload)) => match workload.cast::<PyDict>() {
-                Ok(spec) if self.traces.is_none() => {
-                    let spec = toml::to_string(&toml_of("workload", spec.as_any())?);
-                    Origin::Spec(spec.map_err(|error| usage(py, format!("workload: {error}"), ""))?)
-                }
-                Ok(_) => return Err(usage(py, "traces applies to named workloads", "leave it out")),
-                Err(_) => {
-                    let name: PathBuf = workload
-                        .extract()
-                        .map_err(|_| usage(py, "workload: expected a name, the path of a TOML file, or a dict", ""))?;
-                    Origin::Workload { name: name.to_string_lossy().into_owned(), recordings: self.traces.clone() }
-                }
-            },
-        };
-        let loops = counted(py, "loop", self.r#loop.as_ref())?.unwrap_or(1);
-        let loops = u32::try_from(loops).map_err(|_| {
-            usage(py, format!("loop: {loops} is out of range"), "a run repeats its requests at most 4294967295 times")
-        })?;
-        Ok(input::Requests {
-            from,
-            reading,
-            limit: counted(py, "limit", self.limit.as_ref())?,
-            loops,
-            time_scale: self.time_scale.as_ref().map_or(Ok(None), scale_of)?,
-            replay: match self.replay {
-                None => None,
-                Some("arrival") => Some(When::Arrival),
-                Some("closed") => Some(When::Closed),
-                Some(other) => {
-                    return Err(usage(
-                        py,
-                        format!("replay: `{other}` is not one of its values"),
-                        "the values are arrival, closed",
-                    ));
-                }
-            },
-            lba_policy,
-        })
-    }
-
-    /// How they are read.
-    fn reading(&self, py: Python<'_>) -> PyResult<Reading> {
-        let usual = Reading::default();
-        let device = self.device.as_ref().map(|device| Ok::<_, PyErr>(device.str()?.to_string())).transpose()?;
-        let most = self.max_request.as_ref();
-        Ok(Reading {
-            format: self.format.into(),
-            device,
-            on_bad_line: parsed(py, "on_bad_line", self.on_bad_line)?,
-            time_order: parsed(py, "time_order", self.time_order)?,
-            op_codes: self.op_codes.map_or(Ok(usual.op_codes), |text| parsed(py, "op_codes", text))?,
-            within_second: parsed(py, "within_second", self.within_second)?,
-            max_request: most.map_or(Ok(usual.max_request), |given| bytes_of("max_request", given))?,
-        })
-    }
 }
 
 /// Adds the names of this file.

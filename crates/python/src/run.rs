@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
+use pyo3::types::{PyBool, PyDict};
 use ssdlab_figures::figure::Figure;
 use ssdlab_lab::error::{Error, Kind};
 use ssdlab_lab::perf::Moment;
@@ -24,7 +24,7 @@ use crate::config::Config;
 use crate::errors::{self, broken, engine, raised, taken, usage};
 use crate::policy::{Objects, policies};
 use crate::report;
-use crate::requests::Given;
+use crate::source::Requests;
 use crate::summary::Summary;
 use crate::table::Table;
 use crate::values::python_of;
@@ -106,11 +106,8 @@ impl Run {
 
     #[doc = concat!(
         "Had something not happened: the device is copied before it, and both copies serve the same requests.\n\n",
-        "- `at`: the moment: `\"slowest\"`, `\"slowest:read\"`, `\"slowest:write\"`, `\"request:N\"`, or a time.\n",
-        "- `change`: keys that one copy has otherwise, as a dict, a text or a list of these.\n",
-        "- `without`: one or more of `gc`, `gc:plane=P`, `gc:job=N`, `request:N`, `tenant:NAME`, `suspend`, `writeback`.\n",
-        "- `before`, `after`: how much is compared: a text such as `\"50ms\"`, or a timedelta.\n",
-        "- `rows`: a row per request of the window, with both futures.\n",
+        what_if_manual!(),
+        "\n",
         progress_manual!(),
     )]
     #[pyo3(signature = (at = "slowest", *, change = None, without = None, before = None, after = None, rows = false,
@@ -240,6 +237,7 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
 #[doc = concat!(
     "Simulates a trace or a workload and returns what happened.\n\n",
     "- `cfg`: the configuration; by default the built-in device.\n",
+    "- `source`: `Requests`, in place of the arguments up to `traces`, which change them if both are given.\n",
     requests_manual!(),
     "\n",
     how_manual!(),
@@ -257,14 +255,12 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
     ". The run asks the object itself.",
 )]
 #[pyfunction]
-#[pyo3(signature = (cfg = None, *, trace = None, workload = None, tenants = None, format = "auto", device = None,
-    limit = None, r#loop = None, time_scale = None, replay = None, lba_policy = "error", on_bad_line = "error", time_order = "error", op_codes = None,
-    within_second = "once", max_request = None, traces = None, seed = None, check = "sampled", count_only = false,
-    alone = false, requests = None, series = None, blocks = false, histograms = None, timeline = None, timeline_window = None, memory_limit = None,
-    progress = None, victim = None, trigger = None))]
+#[pyo3(signature = (cfg = None, source = None, *, seed = None, check = "sampled", count_only = false, alone = false,
+    requests = None, series = None, blocks = false, histograms = None, timeline = None, timeline_window = None, memory_limit = None,
+    progress = None, victim = None, trigger = None, **given))]
 #[pyo3(
-    text_signature = "(cfg=None, *, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, time_scale=1, \
-    replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
+    text_signature = "(cfg=None, source=None, *, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, \
+    time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
     max_request=None, traces=None, seed=1, check='sampled', count_only=False, alone=False, requests=False, series=None, blocks=False, \
     histograms=False, timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
@@ -272,22 +268,7 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
 fn run<'py>(
     py: Python<'py>,
     cfg: Option<&Config>,
-    trace: Option<Bound<'py, PyAny>>,
-    workload: Option<Bound<'py, PyAny>>,
-    tenants: Option<Bound<'py, PyAny>>,
-    format: &str,
-    device: Option<Bound<'py, PyAny>>,
-    limit: Option<Bound<'py, PyAny>>,
-    r#loop: Option<Bound<'py, PyAny>>,
-    time_scale: Option<Bound<'py, PyAny>>,
-    replay: Option<&str>,
-    lba_policy: &str,
-    on_bad_line: &str,
-    time_order: &str,
-    op_codes: Option<&str>,
-    within_second: &str,
-    max_request: Option<Bound<'py, PyAny>>,
-    traces: Option<PathBuf>,
+    source: Option<Bound<'py, PyAny>>,
     seed: Option<Bound<'py, PyAny>>,
     check: &str,
     count_only: bool,
@@ -302,30 +283,14 @@ fn run<'py>(
     progress: Option<Bound<'py, PyAny>>,
     victim: Option<Bound<'py, PyAny>>,
     trigger: Option<Bound<'py, PyAny>>,
+    given: Option<Bound<'py, PyDict>>,
 ) -> PyResult<Run> {
     let start = Moment::now();
     let config = Config::or_default(py, cfg)?;
-    let wanted = Given {
-        trace,
-        workload,
-        tenants,
-        format,
-        device,
-        limit,
-        r#loop,
-        time_scale,
-        replay,
-        lba_policy,
-        on_bad_line,
-        time_order,
-        op_codes,
-        within_second,
-        max_request,
-        traces,
-    }
-    .requests(py)?;
+    let source = Requests::taken("run", source.as_ref(), given, py)?;
+    let wanted = source.get().requests.clone();
     let how = How {
-        seed: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?,
+        seed: seed.as_ref().map_or(Ok(source.get().seed), |seed| seed_of(py, seed))?,
         check: check_of(py, check)?,
         count_only,
         memory_limit: memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
@@ -401,38 +366,89 @@ fn run<'py>(
     Ok(Run { summary, remarks, perf, requests, series, blocks, histograms, timeline, config, latencies, curve, made })
 }
 
+/// What a `Run` was made of, or what `Requests` and a configuration would be run with. None of other values.
+fn made_of(py: Python<'_>, source: &Bound<'_, PyAny>, cfg: Option<&Config>) -> PyResult<Option<Made>> {
+    if let Ok(source) = source.cast::<Requests>() {
+        let (config, source) = (Config::or_default(py, cfg)?, source.get());
+        let how = How { seed: source.seed, ..How::default() };
+        return Ok(Some(Made { settings: (*config.settings).clone(), requests: source.requests.clone(), how }));
+    }
+    if cfg.is_some() {
+        return Err(usage(py, "cfg is for Requests", "leave it out: a Run has its configuration, and a file has none"));
+    }
+    Ok(source.cast::<Run>().ok().map(|run| run.get().made.clone()))
+}
+
 #[doc = concat!(
-    "Why requests are slow: of a `Run`, which is simulated again and watched, or of a file of its rows.\n\n",
-    "- `source`: a `Run`, or the path of a file that `requests=PATH` wrote.\n",
+    "Why requests are slow: of a `Run`, which is simulated again and watched, of `Requests`, or of a file of a run's rows.\n\n",
+    "- `source`: a `Run`, `Requests`, or the path of a file that `requests=PATH` wrote.\n",
+    "- `cfg`: the configuration for `Requests`; by default the built-in device.\n",
     explain_manual!(),
     "\n",
     progress_manual!(),
 )]
 #[pyfunction(name = "explain")]
-#[pyo3(signature = (source, at = None, *, tries = None, jobs = None, top = 5, progress = None))]
-#[pyo3(text_signature = "(source, at=None, *, tries='auto', jobs=None, top=5, progress='auto')")]
+#[pyo3(signature = (source, at = None, *, cfg = None, tries = None, jobs = None, top = 5, progress = None))]
+#[pyo3(text_signature = "(source, at=None, *, cfg=None, tries='auto', jobs=None, top=5, progress='auto')")]
+#[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
 fn explain_any<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     at: Option<&str>,
+    cfg: Option<&Config>,
     tries: Option<Bound<'py, PyAny>>,
     jobs: Option<Bound<'py, PyAny>>,
     top: usize,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Py<Explanation>> {
     let wish = why::Wish { at, tries, jobs, top };
-    if let Ok(run) = source.cast::<Run>() {
-        return run.get().made.explain(py, &wish, progress);
+    if let Some(made) = made_of(py, source, cfg)? {
+        return made.explain(py, &wish, progress);
     }
     let path: PathBuf = source
         .extract()
-        .map_err(|_| usage(py, "source: expected a Run, or the path of a file of requests=PATH", ""))?;
+        .map_err(|_| usage(py, "source: expected a Run, Requests, or the path of a file of requests=PATH", ""))?;
     why::explain_file(py, &path, &wish)
+}
+
+#[doc = concat!(
+    "Had something not happened in a `Run`, or in a run of `Requests`: the device is copied before it, and both copies serve the same\n",
+    "requests.\n\n",
+    "- `source`: a `Run`, or `Requests`.\n",
+    "- `cfg`: the configuration for `Requests`; by default the built-in device.\n",
+    what_if_manual!(),
+    "\n",
+    progress_manual!(),
+)]
+#[pyfunction(name = "whatif")]
+#[pyo3(signature = (source, at = "slowest", *, cfg = None, change = None, without = None, before = None, after = None, rows = false,
+    progress = None))]
+#[pyo3(
+    text_signature = "(source, at='slowest', *, cfg=None, change=None, without=None, before='1s', after='1s', rows=False, \
+    progress='auto')"
+)]
+#[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
+fn what_if_any<'py>(
+    py: Python<'py>,
+    source: &Bound<'py, PyAny>,
+    at: &str,
+    cfg: Option<&Config>,
+    change: Option<Bound<'py, PyAny>>,
+    without: Option<Bound<'py, PyAny>>,
+    before: Option<Bound<'py, PyAny>>,
+    after: Option<Bound<'py, PyAny>>,
+    rows: bool,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Py<WhatIf>> {
+    let event = why::Event { at, change, without, before, after, rows };
+    let made = made_of(py, source, cfg)?;
+    made.ok_or_else(|| usage(py, "source: expected a Run, or Requests", ""))?.what_if(py, &event, progress)
 }
 
 /// Adds the names of this file.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Run>()?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(explain_any, module)?)
+    module.add_function(wrap_pyfunction!(explain_any, module)?)?;
+    module.add_function(wrap_pyfunction!(what_if_any, module)?)
 }

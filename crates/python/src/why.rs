@@ -25,6 +25,7 @@ use crate::values::{Levels, toml_within};
 use crate::watch::{Board, Follower};
 
 /// What a finished run was made of, to run it again.
+#[derive(Clone)]
 pub struct Made {
     /// The configuration, with the policies that were given.
     pub settings: Settings,

@@ -1,6 +1,6 @@
 """Environments for gymnasium: an agent takes the decisions of one slot of a device.
 
-``import ssdlab.gym`` registers ``ssdlab/Victim-v0`` (which block is collected) and ``ssdlab/Trigger-v0`` (whether an idle die is
+``import gym_env``, with this file beside the script, registers ``ssdlab/Victim-v0`` (which block is collected) and ``ssdlab/Trigger-v0`` (whether an idle die is
 collected now). The engine runs in a thread of its own and meets the caller at each decision.
 """
 
@@ -300,5 +300,5 @@ class TriggerVectorEnv(_Vector):
     single = TriggerEnv
 
 
-gym.register("ssdlab/Victim-v0", "ssdlab.gym:VictimEnv", vector_entry_point="ssdlab.gym:VictimVectorEnv")
-gym.register("ssdlab/Trigger-v0", "ssdlab.gym:TriggerEnv", vector_entry_point="ssdlab.gym:TriggerVectorEnv")
+gym.register("ssdlab/Victim-v0", "gym_env:VictimEnv", vector_entry_point="gym_env:VictimVectorEnv")
+gym.register("ssdlab/Trigger-v0", "gym_env:TriggerEnv", vector_entry_point="gym_env:TriggerVectorEnv")
