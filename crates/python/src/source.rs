@@ -64,7 +64,9 @@ impl Requests {
         Requests::of("Requests", &given.map_or_else(|| Ok(PyDict::new(py)), |given| given.copy())?)
     }
 
-    /// These requests with other arguments: `requests.replace(limit=1000)`. None takes an argument back.
+    /// These requests with other arguments: `requests.replace(limit=1000)`.
+    ///
+    /// - `changes`: arguments of `Requests` by name; None takes one back.
     #[pyo3(signature = (**changes))]
     fn replace(&self, py: Python<'_>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<Requests> {
         self.changed("replace", py, changes)
@@ -91,19 +93,20 @@ impl Requests {
     /// Those that the arguments of a function name.
     fn of(function: &str, given: &Bound<'_, PyDict>) -> PyResult<Requests> {
         let py = given.py();
+        let named = PyDict::new(py);
         for (name, value) in given.iter() {
             let name: String = name.extract()?;
             if !NAMES.contains(&name.as_str()) {
                 let wrong = format!("{function}() got an unexpected keyword argument '{name}'");
                 return Err(PyTypeError::new_err(wrong));
             }
-            if value.is_none() {
-                given.del_item(name)?;
+            if !value.is_none() {
+                named.set_item(name, value)?;
             }
         }
-        let arguments = Given(given.clone());
+        let arguments = Given(named.clone());
         let seed = arguments.get("seed")?.map_or(Ok(1), |seed| seed_of(py, &seed))?;
-        Ok(Requests { requests: arguments.requests()?, seed, given: given.clone().unbind() })
+        Ok(Requests { requests: arguments.requests()?, seed, given: named.unbind() })
     }
 
     fn changed(&self, function: &str, py: Python<'_>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<Requests> {
