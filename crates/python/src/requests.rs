@@ -76,14 +76,14 @@ impl Chunk {
 }
 
 /// A table of requests.
-struct Columns {
+struct RequestTable {
     /// Each with the number of its first row.
     chunks: Vec<(u64, Chunk)>,
     rows: u64,
     devices: bool,
 }
 
-impl Rows for Columns {
+impl Rows for RequestTable {
     fn rows(&self) -> u64 {
         self.rows
     }
@@ -198,7 +198,7 @@ impl Enough {
 }
 
 /// Requests of an object with `__arrow_c_stream__`; a stream is read until there are enough.
-fn of_arrow(object: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Columns> {
+fn of_arrow(object: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<RequestTable> {
     let py = object.py();
     let (schema, batches) = arrow::batches(object)?;
     let (mut known, mut latest) = (0, 0);
@@ -206,7 +206,7 @@ fn of_arrow(object: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Colum
     let need = |name: &'static str| place(name).ok_or_else(|| missing(py, name));
     let (time, op, offset, bytes) = (need("time_ns")?, need("op")?, need("offset")?, need("bytes")?);
     let (device, skip, fua, stream) = (place("device"), place("skip"), place("fua"), place("stream"));
-    let mut requests = Columns { chunks: Vec::new(), rows: 0, devices: device.is_some() };
+    let mut requests = RequestTable { chunks: Vec::new(), rows: 0, devices: device.is_some() };
     for batch in batches {
         let batch = batch?;
         let filled = |name: &'static str, at: usize| -> PyResult<ArrayRef> {
@@ -287,7 +287,7 @@ fn operations(value: &Bound<'_, PyAny>) -> PyResult<Ops> {
 }
 
 /// Requests of a dictionary of buffers.
-fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<Columns> {
+fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<RequestTable> {
     let py = table.py();
     let need = |name: &'static str| table.get_item(name)?.ok_or_else(|| missing(py, name));
     let flags = |name: &'static str| -> PyResult<Option<Flags>> {
@@ -312,7 +312,7 @@ fn of_buffers(table: &Bound<'_, PyDict>) -> PyResult<Columns> {
     }
     check(py, 0, &chunk)?;
     let devices = chunk.device.is_some();
-    Ok(Columns { chunks: vec![(0, chunk)], rows: rows as u64, devices })
+    Ok(RequestTable { chunks: vec![(0, chunk)], rows: rows as u64, devices })
 }
 
 /// A file of Python as a stream of bytes.
@@ -343,7 +343,7 @@ pub fn trace_of(trace: &Bound<'_, PyAny>) -> PyResult<Trace> {
 /// The same, of which no more than this is needed.
 pub fn bounded(trace: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Trace> {
     let py = trace.py();
-    let table = |requests: Columns| Trace::Table(ssdlab_trace::Table::new(NAME, Arc::new(requests)));
+    let table = |requests: RequestTable| Trace::Table(ssdlab_trace::Table::new(NAME, Arc::new(requests)));
     if let Ok(path) = trace.extract::<PathBuf>() {
         return Ok(Trace::File(path));
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files, but for `input`, whose readers fill its types.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "parallel",
     "pattern",
     "jobs",
@@ -20,6 +20,7 @@ const LAYERS: [&str; 18] = [
     "identify",
     "file",
     "check",
+    "results",
     "table",
     "book",
 ];
