@@ -6,6 +6,9 @@ use ssdlab_lab::readers::json::{self, number, text};
 
 use crate::analysis::Analysis;
 
+/// Points of a series.
+type Points = Vec<Vec<f64>>;
+
 const POLICIES: [&str; 9] = [
     "policy",
     "spare",
@@ -117,7 +120,7 @@ fn uniform(value: &Value) -> Figure {
 /// Predictions over measurements with their intervals.
 fn cells(value: &Value) -> Figure {
     let mut rows = Vec::new();
-    let mut groups: [(&str, &str, Vec<Vec<f64>>, Vec<Vec<f64>>); 3] = [
+    let mut groups: [(&str, &str, Points, Points); 3] = [
         ("lower", "predicted", Vec::new(), Vec::new()),
         ("same", "fitted", Vec::new(), Vec::new()),
         ("open", "not claimed", Vec::new(), Vec::new()),
