@@ -27,7 +27,8 @@ fn published_crates_are_whole() {
     for name in PUBLISHED {
         assert!(said.contains(&format!("Packaging ssdlab-{name} ")), "{said}");
         let manifest = std::fs::read_to_string(root().join(format!("crates/{name}/Cargo.toml"))).unwrap();
-        for key in ["description", "license.workspace", "readme", "documentation", "keywords", "categories", "include"] {
+        for key in ["description", "license.workspace", "readme", "documentation", "keywords", "categories", "include"]
+        {
             assert!(manifest.lines().any(|line| line.starts_with(key)), "{name} has no {key}");
         }
         assert!(manifest.contains("[package.metadata.docs.rs]"), "{name}");
@@ -40,7 +41,8 @@ fn published_crates_are_whole() {
 fn published_crates_name_the_version_of_today() {
     let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
     for name in PUBLISHED {
-        let line = format!("ssdlab-{name} = {{ path = \"crates/{name}\", version = \"{}\" }}", env!("CARGO_PKG_VERSION"));
+        let line =
+            format!("ssdlab-{name} = {{ path = \"crates/{name}\", version = \"{}\" }}", env!("CARGO_PKG_VERSION"));
         assert!(manifest.contains(&line), "the workspace's Cargo.toml says {line}");
     }
 }
