@@ -49,7 +49,7 @@ impl Config {
     ///
     /// let config = Config::preset_text("nvme-tlc", "cache.size = \"1MiB\"")?;
     /// assert!(config.cache.exists());
-    /// assert_eq!(config.geometry, Config::preset_text("nvme-tlc", "")?.geometry);
+    /// assert_eq!(config.geometry.channels, Config::preset_text("nvme-tlc", "")?.geometry.channels);
     /// let unknown = Config::preset_text("nvme-slc", "").unwrap_err();
     /// assert!(unknown.help.contains("nvme-tlc"));
     /// # Ok::<(), ssdlab_sim::ConfigError>(())
