@@ -91,6 +91,17 @@ def test_errors_name_what_is_wrong() -> None:
     assert done.data is None and "cannot read" in (done.error or "")
 
 
+def test_requests_fail_as_the_configuration_says() -> None:
+    faults = 'faults.read_errors = [{ at = "1ms", offset = "0B", bytes = "512B" }]'
+    disk = sl.Disk(sl.Config.from_toml(faults))
+    disk.write(0, b"1" * 4096)
+    disk.advance_before(1_000_000)
+    disk.read(0, 512)
+    write, read = disk.run()
+    assert write.completed == 605_120 and read.submitted == 1_000_000
+    assert read.data is None and "cannot read" in (read.error or "")
+
+
 def test_the_example_finds_both_bugs() -> None:
     example = Path(__file__).parents[2] / "examples" / "crash_kv.py"
     done = subprocess.run(

@@ -44,6 +44,7 @@ impl ServeArgs {
             speed: self.speed,
             max_lag: Duration::from_nanos(self.max_lag.0),
             data: self.data.clone().map_or(Place::Memory, Place::File),
+            control: self.control.clone(),
             record: self.record.clone(),
             outputs,
         })
@@ -51,7 +52,7 @@ impl ServeArgs {
 
     /// The command line without folders, so that a report says nothing of the machine.
     fn short(&self, line: &str) -> String {
-        let paths = [&self.unix, &self.data, &self.record].into_iter().flatten();
+        let paths = [&self.unix, &self.data, &self.record, &self.control].into_iter().flatten();
         paths.fold(line.to_string(), |line, path| match (path.to_str(), path.file_name()) {
             (Some(whole), Some(base)) => line.replace(whole, &base.to_string_lossy()),
             _ => line,

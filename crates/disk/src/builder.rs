@@ -78,7 +78,7 @@ impl Builder {
     /// If the configuration cannot work ([`Config::check`]), has power cuts at fixed times (call [`Disk::power_cut`] instead), refuses
     /// reads of unwritten pages, or, although the checks are [`Check::Full`], cannot recover from power cuts or keeps no data.
     pub fn build(mut self) -> Result<Disk, ConfigError> {
-        self.config.check_io_errors()?;
+        self.config.check()?;
         let read_errors = Errors::new(&std::mem::take(&mut self.config.faults.read_errors), "read_errors");
         let write_errors = Errors::new(&std::mem::take(&mut self.config.faults.write_errors), "write_errors");
         let refuse = |key: &str, message: &str, help: &str| {
@@ -96,7 +96,6 @@ impl Builder {
             let help = "build it with Check::Sampled or Check::Off";
             return refuse("check", "a disk without data cannot lose its power, which Check::Full is for", help);
         }
-        self.config.check()?;
         if self.check == Check::Full {
             let mut cut = self.config.clone();
             cut.faults.power_cut = vec![Nanos::NEVER];

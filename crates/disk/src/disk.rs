@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::versions::{Admitted, Held};
@@ -10,14 +10,18 @@ use ssdlab_sim::{Check, Completed, Config, ConfigError, Marks, Observer, Request
 
 use crate::cut::Survivors;
 use crate::faults::Errors;
-use crate::request::{End, Flight};
+use crate::request::Flight;
 use crate::store::{Data, SECTOR, Store, versions};
 use crate::{Builder, Causes, Completion, DiskError, Seed, Ticket};
 
-/// Requests that have completed and not been reported.
-type Ended = Arc<Mutex<Vec<End>>>;
+/// Requests that have completed, and that the disk's owner has not taken.
+type Ended = Arc<Mutex<Vec<Completion>>>;
 
-/// Receives completions from the simulator.
+fn locked(ended: &Ended) -> MutexGuard<'_, Vec<Completion>> {
+    ended.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Receives completions from the simulator. What only the disk knows is filled in later.
 struct Ends(Ended);
 
 impl Observer for Ends {
@@ -26,14 +30,20 @@ impl Observer for Ends {
     }
 
     fn completed(&mut self, request: &Completed) {
-        let end = End {
-            request: request.request,
-            arrival: request.arrival,
-            completion: request.completion,
-            uncorrectable: request.uncorrectable > 0,
+        let mut ended = locked(&self.0);
+        if ended.capacity() == 0 {
+            // Requests mostly complete one by one: room for four would take longer to get.
+            ended.reserve_exact(1);
+        }
+        ended.push(Completion {
+            ticket: Ticket(request.request),
+            op: request.op,
+            submitted: request.arrival,
+            completed: request.completion,
             causes: Causes { common: request.blame, extra: request.extras },
-        };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(end);
+            data: None,
+            error: (request.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset: 0, bytes: 0 }),
+        });
     }
 }
 
@@ -69,7 +79,8 @@ pub struct Disk {
     first: u64,
     flight: VecDeque<Option<Flight>>,
     ended: Ended,
-    done: Vec<Completion>,
+    /// How many of them are complete.
+    complete: usize,
     admitted: Vec<Admitted>,
     /// The data that would survive a power cut now, once asked for.
     at_rest: OnceCell<Box<Store>>,
@@ -104,7 +115,7 @@ impl Disk {
             first: 0,
             flight: VecDeque::new(),
             ended: Ended::default(),
-            done: Vec::new(),
+            complete: 0,
             admitted: Vec::new(),
             at_rest: OnceCell::new(),
         };
@@ -113,7 +124,8 @@ impl Disk {
     }
 
     fn watch(&mut self) {
-        self.ended = Ended::default();
+        let known = locked(&self.ended).clone();
+        self.ended = Arc::new(Mutex::new(known));
         self.ssd.observe(Box::new(Ends(Arc::clone(&self.ended))));
     }
 
@@ -223,14 +235,16 @@ impl Disk {
             self.ssd.skip();
             let (now, causes) = (self.now(), Causes::ZERO);
             let op = RequestOp::Flush;
-            self.done.push(Completion { ticket, op, submitted: now, completed: now, causes, data: None, error: None });
+            let done = Completion { ticket, op, submitted: now, completed: now, causes, data: None, error: None };
+            locked(&self.ended).push(done);
+            self.complete += 1;
         }
         Ok(ticket)
     }
 
     /// Time at which something happens next, perhaps now; none if the drive is idle and every completion has been taken.
     pub fn next_event(&self) -> Option<Nanos> {
-        let now = (!self.done.is_empty()).then_some(self.now());
+        let now = (self.complete > 0).then_some(self.now());
         now.or(Some(self.ssd.next_event()).filter(|at| *at < Nanos::NEVER))
     }
 
@@ -255,7 +269,11 @@ impl Disk {
 
     /// Takes the requests that have completed, in order of completion.
     pub fn completions(&mut self) -> Vec<Completion> {
-        std::mem::take(&mut self.done)
+        if self.complete == 0 {
+            return Vec::new();
+        }
+        self.complete = 0;
+        std::mem::take(&mut locked(&self.ended))
     }
 
     /// Cuts power now. Requests that have not completed never will; those that have can still be taken ([`Disk::completions`]). The
@@ -270,7 +288,25 @@ impl Disk {
         // Requests outside the drive are lost with their host.
         self.first = self.ssd.discard_waiting();
         let (report, lost) = cut(&mut self.ssd, &mut self.store);
+        // Whatever ends in the cut is no request that the disk has.
+        locked(&self.ended).truncate(self.complete);
         Survivors { lost, aborted, report }
+    }
+
+    /// The drive follows another configuration from now on. Operations that have begun end as they began. Of its values only those may
+    /// differ that are no part of the drive's state, such as times, limits and schemes; errors of single requests stay as they are.
+    ///
+    /// # Errors
+    /// If the configuration cannot work ([`Config::check`]), or the state of the drive rules the change out. The disk has not changed
+    /// then.
+    pub fn change(&mut self, config: &Config) -> Result<(), ConfigError> {
+        let mut config = config.clone();
+        (config.faults.read_errors, config.faults.write_errors) = (Vec::new(), Vec::new());
+        config.check()?;
+        self.ssd = self.ssd.changed(&config)?;
+        self.at_rest.take();
+        self.watch();
+        Ok(())
     }
 
     /// Reads what flash and capacitor hold now, in no time: the data that a power cut would leave. The disk does not change.
@@ -325,8 +361,11 @@ impl Disk {
     fn submit(&mut self, flight: Flight, fua: bool) {
         self.at_rest.take();
         let request = Request { arrival: self.now(), op: flight.op, offset: flight.offset, bytes: flight.bytes };
-        let marks = Marks { fua, ..Marks::default() };
-        self.ssd.submit_marked(request, marks, std::iter::empty());
+        if fua {
+            self.ssd.submit_marked(request, Marks { fua, ..Marks::default() }, std::iter::empty());
+        } else {
+            self.ssd.submit(request);
+        }
         self.flight.push_back(Some(flight));
     }
 
@@ -340,28 +379,31 @@ impl Disk {
 
     /// Reports requests that have completed.
     fn take_ended(&mut self) {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        if ended.is_empty() {
-            return;
-        }
-        self.done.reserve_exact(ended.len());
-        for end in ended.drain(..) {
-            let place = end.request.checked_sub(self.first).and_then(|place| self.flight.get_mut(place as usize));
-            let Some(flight) = place.and_then(Option::take) else { continue };
+        let mut ended = locked(&self.ended);
+        let mut place = self.complete;
+        while let Some(done) = ended.get_mut(place) {
+            let index = done.ticket.0.checked_sub(self.first).map(|index| index as usize);
+            let Some(flight) = index.and_then(|index| self.flight.get_mut(index)?.take()) else {
+                ended.remove(place);
+                continue;
+            };
             while let Some(None) = self.flight.front() {
                 self.flight.pop_front();
                 self.first += 1;
             }
-            let error = flight.error(end.uncorrectable);
+            done.error = flight.error(done.error.is_some());
             let Flight { ticket, op, offset, bytes, data, .. } = flight;
-            if matches!(op, RequestOp::Write | RequestOp::Trim) && error.is_none() {
-                self.store.acknowledge(offset, bytes, op == RequestOp::Trim, ticket);
+            done.ticket = ticket;
+            match op {
+                RequestOp::Read if done.error.is_none() && self.store.keeps_data() => done.data = Some(data),
+                RequestOp::Write | RequestOp::Trim => {
+                    self.store.end(offset, bytes, op == RequestOp::Trim, ticket, done.error.is_some());
+                }
+                RequestOp::Read | RequestOp::Flush => {}
             }
-            let is_read = op == RequestOp::Read && error.is_none() && self.store.keeps_data();
-            let data = if is_read { Some(data) } else { None };
-            let End { arrival: submitted, completion: completed, causes, .. } = end;
-            self.done.push(Completion { ticket, op, submitted, completed, causes, data, error });
+            place += 1;
         }
+        self.complete = place;
     }
 }
 
@@ -384,8 +426,8 @@ impl Clone for Disk {
             next_ticket: self.next_ticket,
             first: self.first,
             flight: self.flight.clone(),
-            ended: Ended::default(),
-            done: self.done.clone(),
+            ended: Arc::clone(&self.ended),
+            complete: self.complete,
             admitted: Vec::new(),
             at_rest: self.at_rest.clone(),
         };

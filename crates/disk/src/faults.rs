@@ -27,7 +27,7 @@ pub(crate) struct Errors {
 }
 
 impl Errors {
-    /// Precondition: every entry says one of both ([`ssdlab_sim::Config::check_io_errors`]).
+    /// Precondition: every entry says one of both ([`ssdlab_sim::Config::check`]).
     pub(crate) fn new(list: &[IoErrors], purpose: &str) -> Self {
         let mut errors = Errors { places: Vec::new(), shares: Vec::new() };
         for entry in list.iter().filter_map(IoErrors::place) {

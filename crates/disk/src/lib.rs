@@ -35,8 +35,11 @@
 //! Faults are part of the configuration (`faults.chip_fails`, `faults.read_errors`, `faults.write_errors`), so a failing world is a
 //! configuration and a seed. A clone of a [`Disk`] is a snapshot: a search can fork worlds at any point.
 //!
-//! Requests of a disk share one queue. Versions of overwritten data are kept while some state of the drive can return them: until
-//! their flash block is erased.
+//! Requests of a disk share one queue. Versions of overwritten data are kept while some state of the drive can return them: with a
+//! capacitor (`device.power_loss_protection`, the default) until a newer write is acknowledged, otherwise until their flash block is
+//! erased.
+//!
+//! The drives that come with the simulator are presets: [`Config::preset_text`].
 
 mod builder;
 mod cut;

@@ -72,13 +72,3 @@ impl Flight {
         }
     }
 }
-
-/// What the simulator reports of a request that has completed.
-#[derive(Debug)]
-pub(crate) struct End {
-    pub(crate) request: u64,
-    pub(crate) arrival: Nanos,
-    pub(crate) completion: Nanos,
-    pub(crate) uncorrectable: bool,
-    pub(crate) causes: Causes,
-}

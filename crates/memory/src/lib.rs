@@ -2,6 +2,15 @@
 //!
 //! A page map is read and written at random. On 4 KiB pages each touch of a large one misses the TLB too, and without
 //! prefetch each miss is waited for.
+//!
+//! ```
+//! use ssdlab_memory::{Table, prefetch};
+//!
+//! let mut map = Table::filled(1 << 20, u32::MAX);
+//! map[7] = 3;
+//! prefetch(&map, 7); // soon needed
+//! assert_eq!((map[7], map[8]), (3, u32::MAX));
+//! ```
 
 mod fatal;
 

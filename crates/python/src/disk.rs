@@ -19,6 +19,10 @@ use crate::errors::{engine, raised, usage};
 /// A simulated drive that keeps data, in virtual time: for tests of what stores data. The simulator decides when a request completes,
 /// and what a power cut leaves. Used in a `with` statement, it drops its data at the end.
 ///
+/// Requests are submitted at the current time, and complete when the clock is advanced (`run`, or `next_event` and `advance_to`). A call
+/// that submits one raises `ValueError` if it does not lie on the disk or is not of whole sectors of 512 bytes, and `BlockingIOError` if
+/// the drive's queue is full: advance the clock then.
+///
 /// - `cfg`: the configuration; by default the built-in device.
 /// - `seed`: seed of every random choice.
 /// - `check`: `"full"` (the default) knows every version of every page, which `power_cut` and `read_at_rest` need; `"sampled"` and
@@ -170,7 +174,8 @@ impl Disk {
         self.submit(py, |drive| drive.trim(offset, bytes))
     }
 
-    /// Puts completed writes on flash. Returns the number of the request.
+    /// Puts completed writes on flash. A drive without a write cache has nothing to flush: then it completes at once. Returns the number
+    /// of the request.
     fn flush(&self, py: Python<'_>) -> PyResult<u64> {
         self.submit(py, Drive::flush)
     }
@@ -185,6 +190,13 @@ impl Disk {
     fn advance_to(&self, py: Python<'_>, at: &Bound<'_, PyAny>) -> PyResult<()> {
         let at = time_of("at", at)?;
         self.work(py, |drive| drive.advance_to(Nanos(at)))
+    }
+
+    /// Moves the clock to `at` nanoseconds, and handles everything before it, so that a request submitted next arrives before what
+    /// happens at `at` itself. A time in the past is now.
+    fn advance_before(&self, py: Python<'_>, at: &Bound<'_, PyAny>) -> PyResult<()> {
+        let at = time_of("at", at)?;
+        self.work(py, |drive| drive.advance_before(Nanos(at)))
     }
 
     /// Takes the requests that have completed, in order of completion.

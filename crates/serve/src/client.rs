@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::budget::Budget;
+use crate::doors::Doors;
 use crate::handshake::handshake;
 use crate::lag::Lags;
 use crate::message::{Asked, Message, Reply, Return};
@@ -23,6 +24,7 @@ pub(crate) struct Shared {
     pub(crate) lags: Arc<Lags>,
     /// The file that flushes sync, if data is in one.
     pub(crate) file: Option<Arc<File>>,
+    pub(crate) doors: Arc<Doors>,
     /// Says something to the user.
     pub(crate) tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -32,6 +34,7 @@ pub(crate) struct Shared {
 /// # Errors
 /// Those of the connection, or the client violates the protocol.
 pub(crate) fn serve(mut socket: Socket, shared: &Arc<Shared>, drive: Sender<Message>) -> io::Result<()> {
+    let era = shared.doors.era();
     socket.read_within(Some(HANDSHAKE))?;
     if !handshake(&mut socket, &shared.export)? {
         return Ok(());
@@ -44,7 +47,7 @@ pub(crate) fn serve(mut socket: Socket, shared: &Arc<Shared>, drive: Sender<Mess
         let write = move || write_all(out, &to_write, &shared, &budget);
         std::thread::Builder::new().name("replies".into()).spawn(write)?
     };
-    let mut requests = Requests { input: BufReader::with_capacity(1 << 16, socket), budget, replies, drive };
+    let mut requests = Requests { input: BufReader::with_capacity(1 << 16, socket), budget, era, replies, drive };
     let read = requests.read_all(shared.export.bytes);
     let Requests { input, replies, drive, .. } = requests;
     drop((replies, drive));
@@ -58,6 +61,7 @@ pub(crate) fn serve(mut socket: Socket, shared: &Arc<Shared>, drive: Sender<Mess
 struct Requests {
     input: BufReader<Socket>,
     budget: Arc<Budget>,
+    era: u64,
     replies: Sender<Reply>,
     drive: Sender<Message>,
 }
@@ -89,7 +93,7 @@ impl Requests {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let (command, offset, bytes) = (head.command, head.offset, u64::from(head.bytes));
-            let asked = Asked { command, offset, bytes, fua: head.fua(), data, back };
+            let asked = Asked { command, offset, bytes, fua: head.fua(), data, era: self.era, back };
             if self.drive.send(Message::Request(asked)).is_err() {
                 return Ok(());
             }

@@ -12,7 +12,9 @@ use ssdlab_sim::units::Nanos;
 
 use crate::clock::Clock;
 use crate::data::Image;
+use crate::doors::Doors;
 use crate::message::{Asked, Message, Return};
+use crate::order::Control;
 use crate::record::{Recorded, Recording, Times};
 use crate::wire::{Command, Errno, MOST_BYTES};
 
@@ -31,7 +33,7 @@ enum What {
 }
 
 /// A part of a request, as the drive gets it: all of it, unless it is longer than the drive's requests may be.
-struct Part {
+pub(crate) struct Part {
     call: u64,
     what: What,
     offset: u64,
@@ -40,7 +42,7 @@ struct Part {
 }
 
 /// A request in service.
-struct Call {
+pub(crate) struct Call {
     back: Return,
     /// Parts that have not completed.
     left: u64,
@@ -78,54 +80,68 @@ enum Next {
 
 /// See the module's documentation.
 pub(crate) struct Drive {
-    disk: Disk,
-    bytes: Bytes,
-    clock: Clock,
-    recording: Recording,
+    pub(crate) disk: Disk,
+    pub(crate) bytes: Bytes,
+    pub(crate) clock: Clock,
+    pub(crate) recording: Recording,
+    pub(crate) control: Control,
+    /// Times of the requests that the recording has.
     times: Times,
-    calls: BTreeMap<u64, Call>,
+    /// Requests that have completed.
+    pub(crate) completed: u64,
+    pub(crate) calls: BTreeMap<u64, Call>,
     next_call: u64,
-    in_service: BTreeMap<Ticket, u64>,
+    pub(crate) in_service: BTreeMap<Ticket, u64>,
     /// Parts that the drive's queue has no room for.
-    waiting: VecDeque<Part>,
-    stops: bool,
+    pub(crate) waiting: VecDeque<Part>,
+    /// Connections of earlier eras were cut off.
+    pub(crate) era: u64,
+    pub(crate) stops: bool,
 }
 
 impl Drive {
-    pub(crate) fn new(disk: Disk, bytes: Bytes, clock: Clock, recording: Recording) -> Drive {
+    pub(crate) fn new(disk: Disk, bytes: Bytes, clock: Clock, recording: Recording, control: Control) -> Drive {
         Drive {
             disk,
             bytes,
             clock,
             recording,
+            control,
             times: Times::default(),
+            completed: 0,
             calls: BTreeMap::new(),
             next_call: 0,
             in_service: BTreeMap::new(),
             waiting: VecDeque::new(),
+            era: 0,
             stops: false,
         }
     }
 
-    /// Serves requests until it has been told to stop and all clients have left. `end` ends directions of all connections.
+    /// Serves requests until it has been told to stop and all clients have left.
     ///
     /// # Errors
     /// The drive fails, or the recording can't be written.
-    pub(crate) fn run(mut self, inbox: &Receiver<Message>, end: &dyn Fn(Shutdown)) -> Result<Session> {
+    pub(crate) fn run(mut self, inbox: &Receiver<Message>, doors: &Doors) -> Result<Session> {
         loop {
             self.submit_waiting()?;
             match self.wait(inbox) {
                 Next::Message(Message::Request(asked)) => self.take(asked),
                 Next::Message(Message::Stop) => {
                     self.stops = true;
-                    end(Shutdown::Read);
+                    doors.close();
+                    doors.end(Shutdown::Read);
+                }
+                Next::Message(Message::Control(order, to)) => {
+                    let answer = self.obey(order, doors);
+                    let _ = to.send(answer);
                 }
                 Next::Event(at) => {
                     let until = Nanos(at.0.saturating_add(1));
                     self.disk
                         .advance_before(self.clock.now().filter(|_| !self.stops).map_or(until, |now| now.max(until)));
                 }
-                Next::Impatience => end(Shutdown::Both),
+                Next::Impatience => doors.end(Shutdown::Both),
                 Next::End => break,
             }
             self.reply();
@@ -174,7 +190,10 @@ impl Drive {
 
     /// Takes a request of a client.
     fn take(&mut self, asked: Asked) {
-        let Asked { command, offset, bytes, fua, data, back } = asked;
+        let Asked { command, offset, bytes, fua, data, era, back } = asked;
+        if era != self.era {
+            return back.send(Some(Errno::Shutdown), Vec::new(), false, None);
+        }
         let call = self.next_call;
         self.next_call += 1;
         let writes = matches!(command, Command::Write | Command::WriteZeroes);
@@ -243,7 +262,7 @@ impl Drive {
     fn prepare(&mut self, call: u64, what: &What, offset: u64, bytes: u64) -> std::result::Result<(), Errno> {
         let image = match &self.bytes {
             Bytes::Memory(room_bytes) => {
-                let full = self.disk.kept_bytes() + bytes > *room_bytes;
+                let full = self.disk.kept_bytes() + self.control.snapshot_bytes() + bytes > *room_bytes;
                 return if full && matches!(what, What::Write(_)) { Err(Errno::NoSpace) } else { Ok(()) };
             }
             Bytes::File(image) => image,
@@ -281,10 +300,11 @@ impl Drive {
     }
 
     /// Replies to requests that have completed.
-    fn reply(&mut self) {
+    pub(crate) fn reply(&mut self) {
         let flushes = self.disk.ssd().flushes();
         for done in self.disk.completions() {
-            if done.op != RequestOp::Flush || flushes {
+            self.completed += 1;
+            if (done.op != RequestOp::Flush || flushes) && self.recording.is_open() {
                 self.times.live(&done);
             }
             let Some(call) = self.in_service.remove(&done.ticket) else { continue };

@@ -12,11 +12,15 @@
 mod budget;
 mod client;
 mod clock;
+mod control;
 mod data;
+mod doors;
 mod drive;
+mod effects;
 mod handshake;
 mod lag;
 mod message;
+mod order;
 mod record;
 mod server;
 mod socket;

@@ -3,6 +3,9 @@
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use serde_json::Value as Json;
+
+use crate::order::Order;
 use crate::wire::{Command, Errno};
 
 /// A request of a client that the drive is to serve.
@@ -13,6 +16,8 @@ pub(crate) struct Asked {
     pub(crate) bytes: u64,
     pub(crate) fua: bool,
     pub(crate) data: Vec<u8>,
+    /// The era of its connection ([`crate::doors::Doors::era`]).
+    pub(crate) era: u64,
     pub(crate) back: Return,
 }
 
@@ -23,6 +28,8 @@ pub(crate) enum Message {
     Request(Asked),
     /// Finish what is there, without waiting for the clock, and end when all clients have left.
     Stop,
+    /// Do as told, and answer.
+    Control(Order, Sender<Json>),
 }
 
 /// A reply on its way to its client.

@@ -38,12 +38,16 @@ impl Write for Target {
 pub(crate) struct Recording {
     writer: Writer<Target>,
     name: String,
+    /// When it ends.
+    until: Nanos,
 }
 
 /// A complete recording: to be replayed, and the file of the user, not visible yet.
 pub(crate) struct Recorded {
     pub(crate) trace: Trace,
     pub(crate) file: Option<Finished>,
+    /// Requests that complete from this time on are not those of the session.
+    pub(crate) until: Nanos,
 }
 
 impl Recording {
@@ -63,14 +67,28 @@ impl Recording {
         let base = path.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
         let name = base.unwrap_or_else(|| "this session".into());
         let format: Format = "blkparse".parse().map_err(|error| Error::usage(format!("blkparse: {error}")))?;
-        Ok(Recording { writer: Writer::new(target, &name, format)?, name })
+        Ok(Recording { writer: Writer::new(target, &name, format)?, name, until: Nanos::NEVER })
     }
 
-    /// Adds a request.
+    /// Ends it before what happens at `at`: a run can't repeat what comes then. Requests that have completed before are those of the
+    /// session.
+    pub(crate) fn end_at(&mut self, at: Nanos) {
+        self.until = self.until.min(at);
+    }
+
+    /// Whether requests are still added.
+    pub(crate) fn is_open(&self) -> bool {
+        self.until == Nanos::NEVER
+    }
+
+    /// Adds a request, unless the recording has ended.
     ///
     /// # Errors
     /// It can't be written.
     pub(crate) fn add(&mut self, at: Nanos, op: RequestOp, offset: u64, bytes: u64, fua: bool) -> Result<()> {
+        if !self.is_open() {
+            return Ok(());
+        }
         let op = match op {
             RequestOp::Read => Op::Read,
             RequestOp::Write => Op::Write,
@@ -86,6 +104,7 @@ impl Recording {
     /// # Errors
     /// It can't be written.
     pub(crate) fn finish(self) -> Result<Recorded> {
+        let until = self.until;
         let (_, target) = self.writer.end()?;
         let cannot = |error: std::io::Error| Error::file("write", Path::new(&self.name), &error);
         let (file, content) = match target {
@@ -100,7 +119,7 @@ impl Recording {
                 (None, content)
             }
         };
-        Ok(Recorded { trace: Trace::stream(&self.name, content), file })
+        Ok(Recorded { trace: Trace::stream(&self.name, content), file, until })
     }
 }
 
@@ -127,8 +146,11 @@ impl Times {
     }
 }
 
-/// The times of a replay.
-pub(crate) struct Replayed(pub(crate) std::sync::Arc<std::sync::Mutex<Times>>);
+/// The times of a replay, as far as the session's recording covers them.
+pub(crate) struct Replayed {
+    pub(crate) times: std::sync::Arc<std::sync::Mutex<Times>>,
+    pub(crate) until: Nanos,
+}
 
 impl Observer for Replayed {
     fn watches(&self) -> Watches {
@@ -136,7 +158,10 @@ impl Observer for Replayed {
     }
 
     fn completed(&mut self, request: &Completed) {
-        let mut times = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if request.completion >= self.until {
+            return;
+        }
+        let mut times = self.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         times.add(request.op, request.arrival, request.completion);
     }
 }

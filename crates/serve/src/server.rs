@@ -1,14 +1,11 @@
 //! A server from its start to its results.
 
-use std::collections::BTreeMap;
-use std::io;
 use std::net::Shutdown;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ssdlab_disk::{Check, Disk, Seed};
 use ssdlab_lab::error::{Error, Kind, Result};
@@ -21,19 +18,21 @@ use ssdlab_lab::run::{How, Outputs, Progress, Run, RunOutcome};
 use ssdlab_lab::settings;
 use ssdlab_lab::text::size;
 use ssdlab_lab::theory::Outlook;
+use ssdlab_sim::units::Nanos;
 
 use crate::client::{self, Shared};
 use crate::clock::{Clock, Speed};
+use crate::control;
 use crate::data::Image;
+use crate::doors::{Door, Doors, Serve, of_clients, of_controls, welcome};
 use crate::drive::{Bytes, Drive, Session};
 use crate::lag::{Lag, Lags};
 use crate::message::Message;
+use crate::order::Control;
 use crate::record::{Recording, Replayed, Times};
-use crate::socket::{Address, Listener, Socket};
+use crate::socket::{Address, Listener};
 use crate::wire::Export;
 
-/// Connections at a time. Further ones are closed at once.
-const MOST_CLIENTS: usize = 64;
 /// How long clients may take to read their last replies.
 const LAST_REPLIES: Duration = Duration::from_secs(5);
 
@@ -63,6 +62,8 @@ pub struct Settings {
     pub max_lag: Duration,
     /// Where the data is.
     pub data: Place,
+    /// The socket that takes orders.
+    pub control: Option<PathBuf>,
     /// The recording, as a trace.
     pub record: Option<PathBuf>,
     /// The results.
@@ -76,9 +77,6 @@ pub struct Served {
     /// How late replies left; none if they did not wait for their time.
     pub lag: Option<Lag>,
 }
-
-/// Connections, by number.
-type Clients = Arc<Mutex<BTreeMap<u64, Socket>>>;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -101,11 +99,10 @@ pub struct Server {
     capacity_bytes: u64,
     address: Address,
     stopper: Stopper,
-    stops: Arc<AtomicBool>,
-    clients: Clients,
+    doors: Arc<Doors>,
     lags: Arc<Lags>,
     drive: JoinHandle<Result<Session>>,
-    doorman: JoinHandle<()>,
+    doormen: Vec<JoinHandle<()>>,
 }
 
 impl Server {
@@ -138,34 +135,31 @@ impl Server {
         };
         let recording = Recording::create(settings.record.as_deref())?;
         let listener = Listener::bind(&settings.at)?;
+        let controls = settings.control.clone().map(|path| Listener::bind(&Address::Unix(path))).transpose()?;
         let address = listener.address().clone();
         if address.is_open() {
             tell(
                 "other machines may reach this address, and anybody who does may read and write: there is no authentication",
             );
         }
+        let doors = Arc::new(Doors::new(address.clone(), controls.as_ref().map(|door| door.address().clone())));
         let lags = Arc::new(Lags::new(settings.max_lag));
         let export = Export { name: settings.export.clone(), bytes: capacity_bytes };
-        let shared = Arc::new(Shared { export, lags: Arc::clone(&lags), file, tell });
+        let shared =
+            Shared { export, lags: Arc::clone(&lags), file, doors: Arc::clone(&doors), tell: Arc::clone(&tell) };
         let (to_drive, inbox) = channel();
-        let (clients, stops) = (Clients::default(), Arc::new(AtomicBool::new(false)));
         let drive = {
-            let drive = Drive::new(disk, bytes, Clock::new(settings.speed), recording);
-            let (clients, stops, address) = (Arc::clone(&clients), Arc::clone(&stops), address.clone());
-            let end = move |how| {
-                if !stops.swap(true, Ordering::SeqCst) {
-                    address.knock();
-                }
-                locked(&clients).values().for_each(|socket| socket.end(how));
-            };
-            spawn("drive", move || drive.run(&inbox, &end))?
+            let control = Control::new(frozen(&settings)?, drive_bytes(&settings));
+            let drive = Drive::new(disk, bytes, Clock::new(settings.speed), recording, control);
+            let doors = Arc::clone(&doors);
+            spawn("drive", move || drive.run(&inbox, &doors))?
         };
-        let doorman = {
-            let (to_drive, clients, stops) = (to_drive.clone(), Arc::clone(&clients), Arc::clone(&stops));
-            spawn("doorman", move || welcome(&listener, &shared, &clients, &stops, &to_drive))?
-        };
+        let mut doormen = vec![doorman(listener, &doors, of_clients, serve_clients(shared, &to_drive), &tell)?];
+        if let Some(controls) = controls {
+            doormen.push(doorman(controls, &doors, of_controls, serve_controls(&to_drive, &tell), &tell)?);
+        }
         let stopper = Stopper(Arc::new(Mutex::new(Some(to_drive))));
-        Ok(Server { settings, capacity_bytes, address, stopper, stops, clients, lags, drive, doorman })
+        Ok(Server { settings, capacity_bytes, address, stopper, doors, lags, drive, doormen })
     }
 
     /// Where it listens.
@@ -190,21 +184,15 @@ impl Server {
     pub fn finish(self, progress: &mut dyn Progress) -> Result<Served> {
         let session = self.drive.join();
         // A drive that fails takes no more requests.
-        if !self.stops.swap(true, Ordering::SeqCst) {
-            self.address.knock();
+        self.doors.close();
+        for doorman in self.doormen {
+            let _ = doorman.join();
         }
-        let _ = self.doorman.join();
         let session = session.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         if session.is_err() {
-            locked(&self.clients).values().for_each(|socket| socket.end(Shutdown::Both));
+            self.doors.end(Shutdown::Both);
         }
-        let since = Instant::now();
-        while !locked(&self.clients).is_empty() && since.elapsed() < LAST_REPLIES + Duration::from_secs(1) {
-            if since.elapsed() > LAST_REPLIES {
-                locked(&self.clients).values().for_each(|socket| socket.end(Shutdown::Both));
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        self.doors.empty_within(LAST_REPLIES);
         let Session { recorded, times, image } = session?;
         if let (Some(image), Place::File(path)) = (image, &self.settings.data) {
             image.close(path)?;
@@ -212,8 +200,9 @@ impl Server {
         if let Some(file) = recorded.file {
             file.publish()?;
         }
-        let outcome =
-            (times.of_data > 0).then(|| replay(&self.settings, recorded.trace, times, progress)).transpose()?;
+        let outcome = (times.of_data > 0)
+            .then(|| replay(&self.settings, recorded.trace, times, recorded.until, progress))
+            .transpose()?;
         Ok(Served { outcome, lag: self.lags.summary() })
     }
 }
@@ -247,8 +236,7 @@ fn room(settings: &Settings) -> Result<u64> {
     let limit = settings.how.memory_limit.or_else(perf::memory_limit);
     let (config, check) = (&settings.drive.config, settings.how.check);
     memory::fits(config, check, limit).map_err(|large| large.error(|refusal| settings.drive.refuse(refusal)))?;
-    let used = Outlook::new(config, check == Check::Full).memory.total();
-    Ok(limit.map_or(u64::MAX, |limit| limit - used))
+    Ok(limit.map_or(u64::MAX, |limit| limit - drive_bytes(settings)))
 }
 
 /// The drive of a configuration.
@@ -264,59 +252,60 @@ fn disk(settings: &Settings) -> Result<Disk> {
             return Err(Error::usage("--check full looks at every page, but data in a file is not the drive's")
                 .help("use --check sampled, or leave --data out"));
         }
+        if !config.faults.write_errors.is_empty() {
+            let key = "faults.write_errors";
+            let message =
+                format!("{key}: a write that fails leaves the old data, but data in a file is not the drive's");
+            return Err(Error::config(key, message).help("leave the key or --data out"));
+        }
         builder = builder.without_data();
     }
     builder.build().map_err(|error| settings.drive.refuse(&error))
 }
 
-/// Lets clients in until the server stops.
-fn welcome(
-    listener: &Listener,
-    shared: &Arc<Shared>,
-    clients: &Clients,
-    stops: &AtomicBool,
-    to_drive: &Sender<Message>,
-) {
-    let mut number = 0;
-    while !stops.load(Ordering::SeqCst) {
-        let Ok(socket) = listener.accept() else {
-            // Too many files are open, as a rule.
-            std::thread::sleep(Duration::from_millis(20));
-            continue;
-        };
-        number += 1;
-        if let Err(error) = let_in(number, socket, shared, clients, stops, to_drive) {
-            (shared.tell)(&format!("a client was not let in: {error}"));
-        }
-    }
+/// Lets connections in, in a thread of its own.
+fn doorman(
+    listener: Listener,
+    doors: &Arc<Doors>,
+    door: fn(&Doors) -> Option<&Door>,
+    serve: Serve,
+    tell: &Arc<dyn Fn(&str) + Send + Sync>,
+) -> Result<JoinHandle<()>> {
+    let (doors, tell) = (Arc::clone(doors), Arc::clone(tell));
+    spawn("doorman", move || welcome(&listener, &doors, door, &serve, &*tell))
 }
 
-fn let_in(
-    number: u64,
-    socket: Socket,
-    shared: &Arc<Shared>,
-    clients: &Clients,
-    stops: &AtomicBool,
-    to_drive: &Sender<Message>,
-) -> io::Result<()> {
-    let copy = socket.copy()?;
-    let mut all = locked(clients);
-    if stops.load(Ordering::SeqCst) {
-        return Ok(());
-    }
-    if all.len() >= MOST_CLIENTS {
-        return Err(io::Error::other(format!("there are {MOST_CLIENTS} already")));
-    }
-    let (shared, to_drive, others) = (Arc::clone(shared), to_drive.clone(), Arc::clone(clients));
-    let work = move || {
+fn serve_clients(shared: Shared, to_drive: &Sender<Message>) -> Serve {
+    let (shared, to_drive) = (Arc::new(shared), Mutex::new(to_drive.clone()));
+    Arc::new(move |number, socket| {
+        let to_drive = locked(&to_drive).clone();
         if let Err(error) = client::serve(socket, &shared, to_drive) {
             (shared.tell)(&format!("client {number}: its connection was ended: {error}"));
         }
-        locked(&others).remove(&number);
-    };
-    std::thread::Builder::new().name("requests".into()).spawn(work)?;
-    all.insert(number, copy);
-    Ok(())
+    })
+}
+
+fn serve_controls(to_drive: &Sender<Message>, tell: &Arc<dyn Fn(&str) + Send + Sync>) -> Serve {
+    let (to_drive, tell) = (Mutex::new(to_drive.clone()), Arc::clone(tell));
+    Arc::new(move |number, socket| {
+        let to_drive = locked(&to_drive).clone();
+        if let Err(error) = control::serve(socket, &to_drive) {
+            tell(&format!("control {number}: its connection was ended: {error}"));
+        }
+    })
+}
+
+/// The configuration with the content that its files have now: it may change later.
+fn frozen(settings: &Settings) -> Result<settings::Settings> {
+    match settings.control {
+        Some(_) => settings::Settings::load(&settings.drive.sources().clone().frozen()?),
+        None => Ok(settings.drive.clone()),
+    }
+}
+
+/// Bytes of memory of the drive without its data.
+fn drive_bytes(settings: &Settings) -> u64 {
+    Outlook::new(&settings.drive.config, settings.how.check == Check::Full).memory.total()
 }
 
 /// Replays a session, and writes its results.
@@ -324,13 +313,17 @@ fn replay(
     settings: &Settings,
     trace: ssdlab_trace::Trace,
     times: Times,
+    until: Nanos,
     progress: &mut dyn Progress,
 ) -> Result<RunOutcome> {
     let mut requests = Requests::new(Origin::Trace(trace));
     requests.reading = Reading { format: "blkparse".into(), ..Reading::default() };
-    let run = Run::new(settings.drive.clone(), settings.how, Moment::now())?.open(&requests)?;
+    // Requests that failed took their time all the same. A run has no data that they could concern.
+    let mut drive = settings.drive.clone();
+    (drive.config.faults.read_errors, drive.config.faults.write_errors) = (Vec::new(), Vec::new());
+    let run = Run::new(drive, settings.how, Moment::now())?.open(&requests)?;
     let replayed = Arc::new(Mutex::new(Times::default()));
-    let watch = Box::new(Replayed(Arc::clone(&replayed)));
+    let watch = Box::new(Replayed { times: Arc::clone(&replayed), until });
     let outcome = run.simulate_watched(&settings.outputs, progress, Some(watch))?;
     let replayed = *locked(&replayed);
     if replayed != times {

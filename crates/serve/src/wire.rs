@@ -57,6 +57,8 @@ pub enum Errno {
     Invalid = 22,
     /// A write beyond the end, or no room for its data.
     NoSpace = 28,
+    /// The drive has lost its power since the client connected.
+    Shutdown = 108,
 }
 
 /// The fixed part of a request.

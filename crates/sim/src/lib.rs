@@ -55,6 +55,7 @@ pub mod engine;
 pub mod observe;
 pub mod oracle;
 pub mod policy;
+pub mod presets;
 pub mod random;
 pub mod report;
 pub mod request;

@@ -41,6 +41,9 @@ pub struct ServeArgs {
     /// End with status 5 if replies were late in some second
     #[arg(long, help_heading = "Server")]
     pub strict: bool,
+    /// Take orders at a socket of the file system, one line of JSON each: stats, set, snapshot, restore, power_cut
+    #[arg(long, value_name = "PATH", help_heading = "Server")]
+    pub control: Option<PathBuf>,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
     pub seed: u64,

@@ -10,10 +10,40 @@ pub(super) const MOST: usize = 8;
 /// Version of a write that has not been admitted.
 const PENDING: u32 = u32::MAX;
 
+/// A request by sector; nearly always one for all.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tickets {
+    one: u64,
+    each: Option<Box<[u64; MOST]>>,
+}
+
+impl Tickets {
+    fn all(ticket: u64) -> Self {
+        Tickets { one: ticket, each: None }
+    }
+
+    #[inline]
+    pub(super) fn of(&self, sector: usize) -> u64 {
+        self.each.as_ref().map_or(self.one, |each| each[sector])
+    }
+
+    #[inline]
+    fn newest(&self) -> u64 {
+        self.each.as_ref().map_or(self.one, |each| each.iter().copied().max().unwrap_or_default())
+    }
+
+    fn set(&mut self, sector: usize, ticket: u64) {
+        if self.of(sector) == ticket {
+            return;
+        }
+        self.each.get_or_insert_with(|| Box::new([self.one; MOST]))[sector] = ticket;
+    }
+}
+
 /// A chunk as it is after a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Record {
-    /// The page's version, or [`PENDING`].
+    /// The first of the page's versions that it stands for, or [`PENDING`].
     version: u32,
     /// The request.
     ticket: u64,
@@ -21,12 +51,14 @@ pub(super) struct Record {
     trim: bool,
     /// Whether a power cut that found no version of the page has left it.
     nothing: bool,
+    /// Whether the request has ended.
+    ended: bool,
     /// Sectors (bits) that were last changed by a trim.
     trimmed: u8,
     /// Sectors (bits) that cannot be read.
     pub(super) bad: u8,
-    /// By sector, the request that last changed it; 0 for none.
-    pub(super) by: [u64; MOST],
+    /// The request that last changed a sector; 0 for none.
+    pub(super) by: Tickets,
     /// The data; none for zeros.
     data: Option<Arc<[u8]>>,
 }
@@ -36,10 +68,17 @@ pub(super) struct Record {
 pub(super) struct Chunk {
     /// In order of submission; the last one is what reads get.
     records: Vec<Record>,
-    /// By sector, the newest request of those that have completed.
-    acknowledged: [u64; MOST],
+    /// The newest request of a sector of those that have completed.
+    acknowledged: Tickets,
     /// Sectors (bits) for which that is a trim.
     discarded: u8,
+}
+
+/// What is dropped: records, and bytes of their data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Dropped {
+    pub(super) records: u64,
+    pub(super) bytes: u64,
 }
 
 /// What a write brings.
@@ -147,11 +186,17 @@ impl Chunk {
                 Some(data)
             }
         };
-        let own = bits(first, count);
-        let (bad, trimmed) = before.map_or((0, 0), |record| (record.bad & !own, record.trimmed & !own));
-        let mut by = before.map_or([0; MOST], |record| record.by);
-        by[first..first + count].fill(ticket);
-        self.records.push(Record { version: PENDING, ticket, trim: false, nothing: false, trimmed, bad, by, data });
+        let mut record = Record { version: PENDING, ticket, data, ..Record::default() };
+        if whole {
+            record.by = Tickets::all(ticket);
+        } else if let Some(before) = before {
+            let own = bits(first, count);
+            (record.bad, record.trimmed, record.by) = (before.bad & !own, before.trimmed & !own, before.by.clone());
+        }
+        if !whole {
+            (first..first + count).for_each(|sector| record.by.set(sector, ticket));
+        }
+        self.records.push(record);
     }
 
     /// The same where only the newest data is kept: nobody asks for versions and requests then.
@@ -185,24 +230,18 @@ impl Chunk {
     pub(super) fn fail(&mut self, ticket: u64, keep: bool) {
         if keep {
             let before = self.newest().cloned().unwrap_or_default();
-            self.push(Record { version: PENDING, ticket, trim: false, nothing: false, ..before }, keep);
+            let record = Record { version: PENDING, ticket, trim: false, nothing: false, ended: false, ..before };
+            self.records.push(record);
         }
     }
 
     /// A trim of all sectors.
     pub(super) fn trim(&mut self, ticket: u64, keep: bool) {
-        let by = [ticket; MOST];
-        self.push(
-            Record { version: PENDING, ticket, trim: true, nothing: false, trimmed: u8::MAX, bad: 0, by, data: None },
-            keep,
-        );
-    }
-
-    fn push(&mut self, record: Record, keep: bool) {
         if !keep {
             self.records.clear();
         }
-        self.records.push(record);
+        let by = Tickets::all(ticket);
+        self.records.push(Record { version: PENDING, ticket, trim: true, trimmed: u8::MAX, by, ..Record::default() });
     }
 
     /// The oldest request that has not been admitted: a write, or a trim with nothing before it that waits.
@@ -222,25 +261,55 @@ impl Chunk {
     }
 
     /// A request gets its version, if it is of this chunk. Earlier trims get none: they found no data. Returns how many records that
-    /// drops, and the bytes of their data.
-    pub(super) fn admit(&mut self, ticket: u64, version: u32) -> (usize, u64) {
+    /// drops.
+    pub(super) fn admit(&mut self, ticket: u64, version: u32) -> Dropped {
         let from = self.admitted();
         let found = self.records[from..].iter().position(|record| record.ticket == ticket);
-        let Some(skipped) = found else { return (0, 0) };
+        let Some(skipped) = found else { return Dropped::default() };
+        self.records[from + skipped].version = version;
+        if skipped == 0 {
+            return Dropped::default();
+        }
         let dropped = self.records.drain(from..from + skipped);
         let bytes = dropped.filter_map(|record| record.data).map(|data| data.len() as u64).sum();
-        self.records[from].version = version;
-        (skipped, bytes)
+        Dropped { records: skipped as u64, bytes }
     }
 
-    /// A request has completed.
-    pub(super) fn acknowledge(&mut self, ticket: u64, trim: bool, first: usize, count: usize) {
+    /// A request has completed: `count` sectors from `first` on of `sectors` are what it made them.
+    pub(super) fn acknowledge(&mut self, ticket: u64, trim: bool, first: usize, count: usize, sectors: usize) {
+        if count == sectors && ticket > self.acknowledged.newest() {
+            self.acknowledged = Tickets::all(ticket);
+            self.discarded = if trim { u8::MAX } else { 0 };
+            return;
+        }
         for i in first..first + count {
-            if ticket > self.acknowledged[i] {
-                self.acknowledged[i] = ticket;
+            if ticket > self.acknowledged.of(i) {
+                self.acknowledged.set(i, ticket);
                 self.discarded = self.discarded & !(1 << i) | u8::from(trim) << i;
             }
         }
+    }
+
+    /// A request has ended, on a drive that keeps what it has acknowledged. If all before it have ended, no cut returns what they
+    /// made: the records of such requests become one.
+    pub(super) fn end(&mut self, ticket: u64, spare: &mut Spare) -> Dropped {
+        let Some(record) = self.records.iter_mut().find(|record| record.ticket == ticket) else {
+            return Dropped::default();
+        };
+        record.ended = true;
+        let mut dropped = Dropped::default();
+        while let [first, second, ..] = &self.records[..]
+            && first.ended
+            && second.ended
+            && second.version != PENDING
+        {
+            let first = self.records.remove(0);
+            self.records[0].version = first.version;
+            dropped.records += 1;
+            dropped.bytes += first.data.as_ref().map_or(0, |data| data.len() as u64);
+            spare.put(first.data);
+        }
+        dropped
     }
 
     /// The place of the record of a version: the newest one that is not newer.
@@ -282,33 +351,35 @@ impl Chunk {
 
     /// The version of the data that a completed request left in a sector, if it is still kept.
     pub(super) fn version_by(&self, sector: usize, ticket: u64) -> Option<u32> {
-        self.records.iter().find(|record| record.by[sector] == ticket).map(|record| record.version)
+        self.records.iter().find(|record| record.by.of(sector) == ticket).map(|record| record.version)
     }
 
     /// Whether a request that changed a sector was a trim.
     pub(super) fn was_trimmed(&self, sector: usize, ticket: u64) -> bool {
-        self.records.iter().any(|record| record.by[sector] == ticket && record.trimmed >> sector & 1 == 1)
+        self.records.iter().any(|record| record.by.of(sector) == ticket && record.trimmed >> sector & 1 == 1)
     }
 
     /// The newest completed request of a sector, and whether it is a trim.
     pub(super) fn acknowledged(&self, sector: usize) -> (u64, bool) {
-        (self.acknowledged[sector], self.discarded >> sector & 1 == 1)
+        (self.acknowledged.of(sector), self.discarded >> sector & 1 == 1)
     }
 
     /// The chunk after a power cut: by sector, the data of these versions; `torn`: sectors of which there is no version cannot be
-    /// read. From now on it has one
-    /// record, which stands for all versions so far.
+    /// read. From now on it has one record, which stands for all versions so far.
     pub(super) fn cut(&self, versions: impl Fn(usize) -> Option<u32>, sectors: usize, torn: bool) -> Chunk {
         let place =
             |version: Option<u32>| version.map_or_else(|| self.place_of_none(), |version| self.place_of(version));
         let places: Vec<Option<usize>> = (0..sectors).map(|i| place(versions(i))).collect();
-        let mut record = Record { nothing: versions(0).is_none(), ..Record::default() };
+        let mut record = Record { nothing: versions(0).is_none(), ended: true, ..Record::default() };
+        record.by = Tickets::all(places[0].map_or(0, |place| self.records[place].by.of(0)));
         for (i, place) in places.iter().enumerate() {
             if let Some(place) = place {
                 let of = &self.records[*place];
-                record.by[i] = of.by[i];
+                record.by.set(i, of.by.of(i));
                 record.bad |= of.bad & 1 << i;
                 record.trimmed |= of.trimmed & 1 << i;
+            } else {
+                record.by.set(i, 0);
             }
             record.bad |= u8::from(torn && versions(i).is_none()) << i;
         }
@@ -326,6 +397,6 @@ impl Chunk {
             }
             Some(Arc::from(data))
         };
-        Chunk { acknowledged: record.by, discarded: record.trimmed, records: vec![record] }
+        Chunk { acknowledged: record.by.clone(), discarded: record.trimmed, records: vec![record] }
     }
 }

@@ -6,12 +6,13 @@
 mod chunk;
 mod table;
 
+use ssdlab_sim::config::RaidLayout;
 use ssdlab_sim::units::Lpn;
 use ssdlab_sim::versions::{Admitted, CutVersions, Held, Recovered};
-use ssdlab_sim::{Check, Ssd};
+use ssdlab_sim::{Check, Config, Ssd};
 
 use crate::{Lost, Reason, Ticket};
-use chunk::{Brings, Chunk, Spare};
+use chunk::{Brings, Chunk, Dropped, Spare};
 use table::Table;
 
 /// Bytes of a sector.
@@ -54,11 +55,15 @@ struct Part {
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     chunks: Table<Chunk>,
+    /// Bytes of a chunk: a power of two, and its logarithm.
     chunk_bytes: u64,
+    chunk_log: u32,
     /// Chunks of a page of the map.
     per_page: u64,
     /// Whether versions are kept for power cuts, or the newest data only.
     versions: bool,
+    /// Whether a power cut leaves what was acknowledged, so that older data need not be kept.
+    keeps_acknowledged: bool,
     /// Whether there is data at all.
     keeps_data: bool,
     /// Bytes of data in memory.
@@ -76,8 +81,10 @@ impl Store {
         Store {
             chunks: Table::new(ssd.capacity_bytes() / chunk_bytes),
             chunk_bytes,
+            chunk_log: chunk_bytes.trailing_zeros(),
             per_page: page / chunk_bytes,
             versions: ssd.knows_pages(),
+            keeps_acknowledged: keeps_acknowledged(ssd.config()),
             keeps_data,
             kept_bytes: 0,
             spare: Spare::default(),
@@ -97,13 +104,13 @@ impl Store {
 
     /// The chunks of a range, in order.
     fn parts(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Part> + use<> {
-        let (size, end, mut at) = (self.chunk_bytes, offset + bytes, offset);
+        let (size, log, end, mut at) = (self.chunk_bytes, self.chunk_log, offset + bytes, offset);
         std::iter::from_fn(move || {
-            let chunk = at / size;
-            let to = end.min((chunk + 1) * size);
+            let chunk = at >> log;
+            let to = end.min((chunk + 1) << log);
             let part = Part {
                 chunk,
-                first: (at % size) as usize / SECTOR,
+                first: (at & (size - 1)) as usize / SECTOR,
                 count: (to.saturating_sub(at)) as usize / SECTOR,
                 from: (at - offset) as usize,
             };
@@ -183,33 +190,47 @@ impl Store {
             let waiting = chunks.clone().filter_map(|i| self.chunks.get(i)?.waiting(one.trim)).min();
             let Some(ticket) = waiting else { continue };
             for i in chunks {
-                if self.chunks.get(i).is_some_and(|chunk| chunk.len() > 0) {
-                    let (skipped, bytes) = self.chunks.get_mut(i).admit(ticket, one.version);
-                    self.records -= skipped as u64;
-                    self.kept_bytes -= bytes;
+                if let Some(chunk) = self.chunks.existing_mut(i) {
+                    let dropped = chunk.admit(ticket, one.version);
+                    self.forget(dropped);
                 }
             }
         }
     }
 
-    /// A write or trim has completed.
-    pub(crate) fn acknowledge(&mut self, offset: u64, bytes: u64, trim: bool, ticket: Ticket) {
+    fn forget(&mut self, dropped: Dropped) {
+        self.records -= dropped.records;
+        self.kept_bytes -= dropped.bytes;
+    }
+
+    /// A write or trim has completed, or failed.
+    pub(crate) fn end(&mut self, offset: u64, bytes: u64, trim: bool, ticket: Ticket, failed: bool) {
         if !self.versions {
             return;
         }
         let (offset, bytes) = if trim { self.whole_pages(offset, bytes) } else { (offset, bytes) };
+        let sectors = self.chunk_bytes as usize / SECTOR;
         for part in self.parts(offset, bytes) {
-            if self.chunks.get(part.chunk).is_some_and(|chunk| chunk.len() > 0) {
-                self.chunks.get_mut(part.chunk).acknowledge(ticket.0, trim, part.first, part.count);
+            let Some(chunk) = self.chunks.existing_mut(part.chunk).filter(|chunk| chunk.len() > 0) else { continue };
+            if !failed {
+                chunk.acknowledge(ticket.0, trim, part.first, part.count, sectors);
+            }
+            if self.keeps_acknowledged {
+                let dropped = chunk.end(ticket.0, &mut self.spare);
+                self.forget(dropped);
             }
         }
     }
 
     /// Drops data that no state of the drive can return any more, once enough has been written since the last time.
+    #[inline]
     pub(crate) fn sweep(&mut self, ssd: &Ssd) {
-        if self.records < self.sweep_at || !self.versions {
-            return;
+        if self.records >= self.sweep_at && self.versions && !self.keeps_acknowledged {
+            self.sweep_all(ssd);
         }
+    }
+
+    fn sweep_all(&mut self, ssd: &Ssd) {
         let per_page = self.per_page;
         let mut written = 0u64;
         let live = versions(ssd, |held, page| {
@@ -273,6 +294,12 @@ impl Store {
     }
 }
 
+/// Whether a power cut leaves the newest acknowledged data of every sector, or newer data, on a drive that can be cut. (With parity
+/// groups and failed chips it may leave older data.)
+fn keeps_acknowledged(config: &Config) -> bool {
+    config.device.power_loss_protection && config.raid.layout == RaidLayout::None && config.faults.chip_fails.is_empty()
+}
+
 /// Versions of pages that are wanted, each once, by page and version.
 pub(crate) fn versions(ssd: &Ssd, mut wanted: impl FnMut(Held, Lpn) -> bool) -> Vec<(Held, u32, u32)> {
     debug_assert!(ssd.knows_pages(), "versions are known with {:?}", Check::Full);
@@ -297,17 +324,18 @@ fn loss(
     was_in_memory: impl Fn(u32) -> bool,
 ) -> Option<Lost> {
     let is = after.newest()?;
-    let (was_by, was_bad) = before.newest().map_or((0, 0), |was| (was.by[sector], was.bad >> sector & 1));
+    let (was_by, was_bad) = before.newest().map_or((0, 0), |was| (was.by.of(sector), was.bad >> sector & 1));
     let unreadable = is.bad >> sector & 1 == 1;
     let newly = unreadable && was_bad == 0;
     // A discarded sector has lost nothing if no data of it is found.
-    let empty = is.by[sector] == 0 || after.was_trimmed(sector, is.by[sector]);
+    let left = is.by.of(sector);
+    let empty = left == 0 || after.was_trimmed(sector, left);
     let nothing = empty && before.was_trimmed(sector, was_by);
-    if was_by == is.by[sector] && !newly || nothing && !unreadable {
+    if was_by == left && !newly || nothing && !unreadable {
         return None;
     }
     let (known, discarded) = before.acknowledged(sector);
-    let (ticket, reason) = if known <= is.by[sector] || discarded && empty && !unreadable {
+    let (ticket, reason) = if known <= left || discarded && empty && !unreadable {
         (was_by, Reason::InFlight)
     } else if discarded {
         (known, Reason::TrimUndone)

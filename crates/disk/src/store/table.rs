@@ -26,6 +26,11 @@ impl<T: Clone + Default> Table<T> {
         &mut Arc::make_mut(leaf)[i as usize % LEAF]
     }
 
+    /// An entry that exists.
+    pub(super) fn existing_mut(&mut self, i: u64) -> Option<&mut T> {
+        self.leaves[i as usize / LEAF].as_mut().map(|leaf| &mut Arc::make_mut(leaf)[i as usize % LEAF])
+    }
+
     /// Changes the entries that exist and are `wanted`, with their index.
     pub(super) fn change(&mut self, wanted: impl Fn(&T) -> bool, mut change: impl FnMut(u64, &mut T)) {
         for (place, leaf) in self.leaves.iter_mut().enumerate() {

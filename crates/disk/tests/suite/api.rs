@@ -1,5 +1,7 @@
 //! Single cases: the contract's example, refusals, errors of requests, memory, and equal bytes on every run.
 
+use ssdlab_sim::Ssd;
+
 use ssdlab_disk::{Check, Completion, Config, Disk, DiskError, Nanos, Reason, Seed};
 
 fn small(more: &str) -> Config {
@@ -64,7 +66,9 @@ fn configurations_that_a_disk_cannot_have_are_refused() {
     open.write(512, &[3; 512]).unwrap();
     open.read(0, 1536).unwrap();
     assert_eq!(run(&mut open).iter().find_map(|done| done.data.clone()).unwrap()[512..1024], [3; 512]);
-    let simulated = small("faults.write_errors = [{ rate = 0.5 }]").check().unwrap_err().to_string();
+    let errors = small("faults.write_errors = [{ rate = 0.5 }]");
+    assert_eq!(errors.check(), Ok(()), "a disk takes it");
+    let simulated = Ssd::new(&errors, 1, Check::Off).map(drop).unwrap_err().to_string();
     assert!(simulated.contains("ssdlab-disk"), "{simulated}");
 }
 

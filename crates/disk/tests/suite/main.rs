@@ -3,5 +3,7 @@
 mod api;
 mod differential;
 mod examples;
+mod instructions;
 mod model;
+mod package;
 mod world;

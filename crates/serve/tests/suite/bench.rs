@@ -37,6 +37,7 @@ pub fn settings(folder: &Path, text: &str, speed: Speed) -> Settings {
         speed,
         max_lag: Duration::from_millis(1),
         data: Place::Memory,
+        control: None,
         record: None,
         outputs: Default::default(),
     }

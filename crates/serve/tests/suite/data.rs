@@ -54,6 +54,22 @@ fn memory_has_its_limit() {
     bench.end();
 }
 
+/// Errors of single requests reach the client; the session replays all the same.
+#[test]
+fn requests_that_the_configuration_fails_are_errors() {
+    const IO: u32 = 5;
+    let faults = "faults = { read_errors = [{ at = \"0s\", offset = \"4KiB\", bytes = \"512B\" }], write_errors = [{ at = \"0s\", offset = \"0B\", bytes = \"512B\" }] }";
+    let mut bench = Bench::new(&format!("{SMALL}\n{faults}"), Speed::Max);
+    let mut client = Nbd::connect(&bench.socket());
+    assert_eq!(client.write(0, 0, &[1; 4096]), IO);
+    assert_eq!(client.read(0, 4096), Ok(vec![0; 4096]), "the old data is there");
+    assert_eq!(client.read(0, 8192), Err(IO));
+    assert_eq!(client.write(0, 0, &[2; 8192]), 0);
+    assert_eq!(client.read(0, 8192), Ok(vec![2; 8192]));
+    drop(client);
+    assert_eq!(bench.end().outcome.unwrap().outcome.summary.requests.write, 2);
+}
+
 #[test]
 fn what_cannot_be_served_is_refused_at_once() {
     let refused = |text: &str, change: &dyn Fn(&std::path::Path, &mut ssdlab_serve::Settings)| {
@@ -74,6 +90,7 @@ fn what_cannot_be_served_is_refused_at_once() {
         settings.how.check = Check::Full;
     });
     assert!(full.contains("--check full"), "{full}");
+    assert!(refused("faults.write_errors = [{ rate = 0.1 }]", &data).contains("--data"));
     let twice = refused("", &|folder, settings| {
         data(folder, settings);
         settings.record = Some(folder.join("data"));

@@ -2,8 +2,24 @@
 
 use std::path::Path;
 
-const LAYERS: [&str; 12] =
-    ["wire", "handshake", "socket", "budget", "clock", "lag", "data", "record", "message", "drive", "client", "server"];
+const LAYERS: [&str; 16] = [
+    "wire",
+    "handshake",
+    "socket",
+    "budget",
+    "clock",
+    "lag",
+    "data",
+    "record",
+    "order",
+    "message",
+    "doors",
+    "drive",
+    "effects",
+    "client",
+    "control",
+    "server",
+];
 
 #[test]
 fn no_import_runs_up() {

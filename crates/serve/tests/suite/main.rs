@@ -2,6 +2,7 @@
 #![allow(missing_docs)]
 
 mod bench;
+mod control;
 mod data;
 mod layers;
 mod nbd;

@@ -171,3 +171,63 @@ fn a_client_that_does_not_read_delays_nobody() {
     assert!(from.elapsed() < Duration::from_secs(15), "{:?}", from.elapsed());
     assert!(ended(&mut other.stream));
 }
+
+/// Streams of a good client with a few bytes changed, left out or repeated, on a server with data. It serves a good client afterwards.
+/// A minute of them with `SSDLAB_LONG`.
+#[test]
+fn broken_streams_end_no_server() {
+    let mut draw = 1u64;
+    let mut below = |bound: usize| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (draw >> 33) as usize % bound
+    };
+    let mut bench = Bench::new(SMALL, Speed::Max);
+    let long = std::env::var_os("SSDLAB_LONG").is_some();
+    let (from, mut streams) = (Instant::now(), 0);
+    while if long { from.elapsed() < Duration::from_secs(60) } else { streams < 300 } {
+        let mut stream = 3u32.to_be_bytes().to_vec();
+        for (option, data) in [(3u32, Vec::new()), (6, name("disk")), (7, name(""))] {
+            stream.extend(OPTION);
+            stream.extend(option.to_be_bytes());
+            stream.extend((data.len() as u32).to_be_bytes());
+            stream.extend(data);
+        }
+        for cookie in 0..below(6) as u64 {
+            let (command, bytes) = ([READ, WRITE, TRIM, FLUSH, ZEROES][below(5)], 512 * (1 + below(16) as u32));
+            let bytes = if command == FLUSH { 0 } else { bytes };
+            stream.extend(head(command, below(2) as u16, cookie, 4096 * below(100) as u64, bytes));
+            stream.extend(vec![7; if command == WRITE { bytes as usize } else { 0 }]);
+        }
+        for _ in 0..1 + below(4) {
+            let at = below(stream.len());
+            match below(4) {
+                0 => stream[at] ^= 1 << below(8),
+                1 => stream.truncate(at.max(1)),
+                2 => drop(stream.drain(at..(at + 1 + below(8)).min(stream.len()))),
+                _ => {
+                    let again = stream[at..(at + 1 + below(40)).min(stream.len())].to_vec();
+                    stream.splice(at..at, again);
+                }
+            }
+            if stream.is_empty() {
+                break;
+            }
+        }
+        let mut client = UnixStream::connect(bench.socket()).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        // The server may have ended the connection by now.
+        let _ = client.write_all(&stream);
+        let _ = client.shutdown(std::net::Shutdown::Write);
+        let mut all = Vec::new();
+        let read = client.read_to_end(&mut all);
+        let reset = |error: &std::io::Error| error.kind() == std::io::ErrorKind::ConnectionReset;
+        assert!(read.as_ref().is_ok() || read.as_ref().is_err_and(reset), "stream {streams} hangs: {read:?}");
+        streams += 1;
+    }
+    println!("{streams} broken streams");
+    let mut client = Nbd::connect(&bench.socket());
+    assert_eq!(client.write(0, 0, &[9; 4096]), 0);
+    assert_eq!(client.read(0, 4096), Ok(vec![9; 4096]));
+    drop(client);
+    bench.end();
+}

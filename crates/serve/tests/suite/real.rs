@@ -164,3 +164,40 @@ fn qemu_io_reads_what_it_wrote() {
     assert!(!said.contains("verification failed") && said.contains("wrote 1048576/1048576"), "{said}");
     bench.end();
 }
+
+/// ext4, and RocksDB on it, by FUSE and a loop device: what was written is there after the file system was mounted again. In the long run
+/// only, as root.
+#[test]
+fn a_file_system_and_a_database_live_on_it() {
+    if std::env::var_os("SSDLAB_LONG").is_none() {
+        return;
+    }
+    for (program, argument) in [("nbdfuse", "--version"), ("mkfs.ext4", "-V"), ("db_bench", "--help")] {
+        if Command::new(program).arg(argument).output().is_err() {
+            return absent(program);
+        }
+    }
+    if !Path::new("/dev/fuse").exists() || !succeeds("losetup", &["-f"]) {
+        return absent("FUSE, or a loop device,");
+    }
+    let mut bench = Bench::new(DRIVE, Speed::Max);
+    let script = "
+        mkdir mounted && touch disk
+        nbdfuse disk --unix socket & fuse=$!
+        trap 'umount mounted 2> /dev/null; umount disk 2> /dev/null; wait $fuse' EXIT
+        while [ ! -s disk ]; do sleep 0.1; done
+        mkfs.ext4 -q -F disk
+        mount -o loop disk mounted
+        db_bench --db=mounted/db --benchmarks=fillrandom,overwrite,fillsync --num=20000 --value_size=400 --compression_type=none
+        find mounted/db -type f -exec sha256sum {} + | sort > before
+        umount mounted
+        e2fsck -fn disk
+        mount -o loop disk mounted
+        find mounted/db -type f -exec sha256sum {} + | sort | cmp - before
+        db_bench --db=mounted/db --use_existing_db=1 --benchmarks=verifychecksum,readrandom --num=20000
+    ";
+    let said = run("sh", &["-ec", script], bench.folder.path());
+    assert!(said.contains("readrandom") && said.contains("of 20000 found"), "{said}");
+    let requests = bench.end().outcome.unwrap().outcome.summary.requests;
+    assert!(requests.write > 100 && requests.flush.is_some_and(|flushes| flushes > 10), "{requests:?}");
+}

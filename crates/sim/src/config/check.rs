@@ -25,7 +25,7 @@ impl Config {
         self.check_schemes()?;
         self.check_raid()?;
         self.check_cache()?;
-        self.check_no_io_errors()?;
+        self.check_io_errors()?;
         self.check_nvme()
     }
 

@@ -154,10 +154,7 @@ impl Config {
     }
 
     /// Rejects errors of single requests that are incomplete.
-    ///
-    /// # Errors
-    /// The first such entry.
-    pub fn check_io_errors(&self) -> Result<(), ConfigError> {
+    pub(super) fn check_io_errors(&self) -> Result<(), ConfigError> {
         for (key, list) in [("read_errors", &self.faults.read_errors), ("write_errors", &self.faults.write_errors)] {
             if let Some(entry) = list.iter().position(|entry| entry.place().is_none()) {
                 return Err(ConfigError {
@@ -171,8 +168,9 @@ impl Config {
         Ok(())
     }
 
-    /// Rejects errors of single requests where no data is kept that they could concern.
-    pub(super) fn check_no_io_errors(&self) -> Result<(), ConfigError> {
+    /// Rejects errors of single requests where no data is kept that they could concern: in every device that is built. A disk takes
+    /// them out of its configuration before.
+    pub(crate) fn check_no_io_errors(&self) -> Result<(), ConfigError> {
         for (key, list) in [("read_errors", &self.faults.read_errors), ("write_errors", &self.faults.write_errors)] {
             if !list.is_empty() {
                 return Err(ConfigError {

@@ -126,6 +126,7 @@ impl Ssd {
         stored: impl Fn(&Geometry) -> Geometry,
     ) -> Result<Self, ConfigError> {
         config.check()?;
+        config.check_no_io_errors()?;
         // Recovery needs the content of every page.
         let check = if config.faults.power_cut.is_empty() { check } else { Check::Full };
         let array = config.array_spec();

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 /// Each module of the crate uses only modules before it in this list, so there are no circles: from the bottom up.
-const LAYERS: [&str; 18] = [
-    "units", "random", "carry", "blame", "request", "device", "policy", "schema", "schemes", "config", "sectors",
-    "versions", "oracle", "report", "observe", "slowest", "stats", "engine",
+const LAYERS: [&str; 19] = [
+    "units", "random", "carry", "blame", "request", "device", "policy", "schema", "schemes", "config", "presets",
+    "sectors", "versions", "oracle", "report", "observe", "slowest", "stats", "engine",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {

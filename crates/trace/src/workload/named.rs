@@ -17,7 +17,7 @@ pub struct Named {
 
 macro_rules! bundled {
     ($($name:literal)*) => {
-        &[$(($name, include_str!(concat!("../../../../workloads/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!("../../workloads/", $name, ".toml")))),*]
     };
 }
 

@@ -182,6 +182,9 @@ impl Ssd {
 
     /// Undoes all bookings between two rounds.
     pub(super) fn unbook_all(&mut self) {
+        if self.booked.count == 0 {
+            return;
+        }
         for bus in 0..self.kernel.buses.all.len() {
             if self.has_bookings(bus) {
                 self.unbook(bus, false);

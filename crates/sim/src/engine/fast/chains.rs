@@ -491,8 +491,11 @@ impl Ssd {
 
     /// Dissolves all chains between two rounds.
     pub(super) fn dissolve_all(&mut self) {
+        if self.chains.count == 0 {
+            return;
+        }
         for unit in 0..self.chains.of_unit.len() {
-            if self.chains.count > 0 && self.chains.of_unit[unit].op.is_some() {
+            if self.chains.of_unit[unit].op.is_some() {
                 self.dissolve(UnitId(unit as u32), self.now, false);
             }
         }
@@ -571,6 +574,7 @@ impl Ssd {
                 state.half = half;
             }
             self.kernel.ops[id].leg = FUSED;
+            self.kernel.fused = true;
             begun + pace.period
         };
         if within && due == now {

@@ -48,6 +48,7 @@ impl Ssd {
         self.clear_way(bus, half, half + back);
         self.kernel.timers.set(Timer::Array(unit), half + back + array);
         self.kernel.ops[id].leg = FUSED;
+        self.kernel.fused = true;
         true
     }
 
@@ -501,7 +502,7 @@ impl Ssd {
         self.unbook_all();
         self.dissolve_all();
         self.part_transfers();
-        if !self.fast.moves {
+        if !std::mem::take(&mut self.kernel.fused) {
             return;
         }
         for bus in 0..self.kernel.buses.all.len() {

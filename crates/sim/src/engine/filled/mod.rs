@@ -128,6 +128,7 @@ impl Ssd {
                     decided_at: _,
                     granted_at: _,
                     idle_rounds: _,
+                    fused: _,
                     events_since_scan: _,
                 },
             host,

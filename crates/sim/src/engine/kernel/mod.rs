@@ -33,6 +33,8 @@ pub(super) struct Kernel {
     pub(super) granted_at: Nanos,
     /// Rounds since a host request last completed. It is bounded while requests are outstanding, to detect deadlock and livelock.
     pub(super) idle_rounds: u64,
+    /// Whether a move may have been fused since all fusing was last undone.
+    pub(super) fused: bool,
     /// Events handled since the oracle's last scan.
     pub(super) events_since_scan: u64,
 }
@@ -52,6 +54,7 @@ impl Kernel {
             decided_at: Nanos::NEVER,
             granted_at: Nanos::NEVER,
             idle_rounds: 0,
+            fused: false,
             events_since_scan: 0,
         }
     }

@@ -1,0 +1,151 @@
+//! How connections come and go: of clients of the drive, and of those who control it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Shutdown;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::socket::{Address, Listener, Socket};
+
+/// Connections of a kind at a time. Further ones are closed at once.
+const MOST: usize = 64;
+
+/// Connections, by number.
+type Sockets = Mutex<BTreeMap<u64, Socket>>;
+
+fn locked(sockets: &Sockets) -> MutexGuard<'_, BTreeMap<u64, Socket>> {
+    sockets.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A place where connections come in, and those that are there.
+#[derive(Debug)]
+pub(crate) struct Door {
+    address: Address,
+    sockets: Sockets,
+}
+
+/// All doors of a server.
+#[derive(Debug)]
+pub(crate) struct Doors {
+    /// That of clients.
+    clients: Door,
+    /// That of those who control the drive, if there is one.
+    controls: Option<Door>,
+    stops: AtomicBool,
+    /// How often all clients have been cut off.
+    era: AtomicU64,
+}
+
+impl Doors {
+    pub(crate) fn new(clients: Address, controls: Option<Address>) -> Doors {
+        let door = |address| Door { address, sockets: Sockets::default() };
+        let (clients, controls) = (door(clients), controls.map(door));
+        Doors { clients, controls, stops: AtomicBool::new(false), era: AtomicU64::new(0) }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Door> {
+        std::iter::once(&self.clients).chain(&self.controls)
+    }
+
+    /// Lets nobody in any more.
+    pub(crate) fn close(&self) {
+        if !self.stops.swap(true, Ordering::SeqCst) {
+            self.all().for_each(|door| door.address.knock());
+        }
+    }
+
+    /// Ends one direction or both of all connections.
+    pub(crate) fn end(&self, how: Shutdown) {
+        self.all().for_each(|door| locked(&door.sockets).values().for_each(|socket| socket.end(how)));
+    }
+
+    /// Ends the connections of clients, which may connect again.
+    pub(crate) fn cut_off(&self) {
+        self.era.fetch_add(1, Ordering::SeqCst);
+        locked(&self.clients.sockets).values().for_each(|socket| socket.end(Shutdown::Both));
+    }
+
+    /// See [`Doors::cut_off`]. What a connection of an earlier era asks for is not served.
+    pub(crate) fn era(&self) -> u64 {
+        self.era.load(Ordering::SeqCst)
+    }
+
+    /// Waits until all have left, but no longer than this: then their connections are ended.
+    pub(crate) fn empty_within(&self, time: Duration) {
+        let since = Instant::now();
+        let is_empty = || self.all().all(|door| locked(&door.sockets).is_empty());
+        while !is_empty() && since.elapsed() < time + Duration::from_secs(1) {
+            if since.elapsed() > time {
+                self.end(Shutdown::Both);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// What serves a connection, given its number, in a thread of its own. It reports its errors itself.
+pub(crate) type Serve = Arc<dyn Fn(u64, Socket) + Send + Sync>;
+
+/// Lets connections in until the doors close. `door`: that of the listener. `tell` says things to the user.
+pub(crate) fn welcome(
+    listener: &Listener,
+    doors: &Arc<Doors>,
+    door: fn(&Doors) -> Option<&Door>,
+    serve: &Serve,
+    tell: &dyn Fn(&str),
+) {
+    let mut number = 0;
+    while !doors.stops.load(Ordering::SeqCst) {
+        let Ok(socket) = listener.accept() else {
+            // Too many files are open, as a rule.
+            std::thread::sleep(Duration::from_millis(20));
+            continue;
+        };
+        number += 1;
+        if let Err(error) = let_in(number, socket, doors, door, serve) {
+            tell(&format!("a client was not let in: {error}"));
+        }
+    }
+}
+
+/// The door of clients.
+pub(crate) fn of_clients(doors: &Doors) -> Option<&Door> {
+    Some(&doors.clients)
+}
+
+/// The door of those who control the drive.
+pub(crate) fn of_controls(doors: &Doors) -> Option<&Door> {
+    doors.controls.as_ref()
+}
+
+fn let_in(
+    number: u64,
+    socket: Socket,
+    doors: &Arc<Doors>,
+    door: fn(&Doors) -> Option<&Door>,
+    serve: &Serve,
+) -> io::Result<()> {
+    let copy = socket.copy()?;
+    let Some(sockets) = door(doors).map(|door| &door.sockets) else { return Ok(()) };
+    let mut all = locked(sockets);
+    if doors.stops.load(Ordering::SeqCst) {
+        return Ok(());
+    }
+    if all.len() >= MOST {
+        return Err(io::Error::other(format!("there are {MOST} already")));
+    }
+    let (serve, others) = (Arc::clone(serve), Arc::clone(doors));
+    let work = move || {
+        serve(number, socket);
+        // Nothing that the thread has outlives its entry: the server waits for the entries only.
+        drop(serve);
+        if let Some(door) = door(&others) {
+            locked(&door.sockets).remove(&number);
+        }
+    };
+    std::thread::Builder::new().name("requests".into()).spawn(work)?;
+    all.insert(number, copy);
+    Ok(())
+}
