@@ -85,7 +85,7 @@ fn cuts_leave_what_was_flushed() {
     let mut bench = bench(Check::Full);
     let mut control = Control::connect(&bench);
     // By block: the value that is safe, and the newest one.
-    let mut blocks = vec![(0u8, 0u8); 64];
+    let mut blocks = [(0u8, 0u8); 64];
     let (mut lost, mut draw) = (0, 7u64);
     let mut below = |bound: u64| {
         draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
