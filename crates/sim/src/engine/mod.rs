@@ -282,7 +282,7 @@ struct PlaneState {
 impl Ssd {
     /// Capacity for the host, in bytes.
     pub fn capacity_bytes(&self) -> u64 {
-        u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
+        u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.unit_bytes)
     }
 
     /// Bytes of a flash page.
@@ -293,7 +293,7 @@ impl Ssd {
     /// Bytes per entry of the page map: a page, or a super page.
     #[inline(always)]
     fn entry_bytes(&self) -> u64 {
-        u64::from(self.dev.geometry.page_size)
+        u64::from(self.dev.geometry.unit_bytes)
     }
 
     /// Simulated time.

@@ -84,7 +84,7 @@ impl Cache {
         let lines = config.cache_lines();
         let units = if keys.writeback == config::Writeback::Idle { geometry.units } else { 0 };
         let (lru, by_write) = (keys.evict == CacheEvict::Lru, keys.order == CacheOrder::Lru);
-        let sectors = geometry.page_size.div_ceil(512);
+        let sectors = geometry.unit_bytes.div_ceil(512);
         let stripes = (keys.order == CacheOrder::Stripe).then(|| Stripes::of(geometry));
         let ready = Order::new(units, stripes);
         Some(Box::new(Cache {
@@ -305,7 +305,7 @@ impl Ssd {
         }
         self.cache_mut().outside += 1;
         self.kernel.ops.cached[op].fua = fua;
-        let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.page_size;
+        let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {
             self.note_write(op, merges);
@@ -501,7 +501,7 @@ impl Ssd {
             waits_since: now,
             ..Op::blank()
         });
-        self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.page_size;
+        self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.cached[carrier].line = line;
         let place = self.kernel.ops.cached[by].place;
         let cache = self.cache_mut();
