@@ -219,6 +219,7 @@ impl FastPaths {
                     time: _,
                     plp_budget: _,
                     flush: _,
+                    hold: _,
                 },
         } = config;
         let (collector, path) = (collector.policy_ref(), path.policy_ref());
