@@ -112,6 +112,10 @@ section! {
         /// What a flush waits for.
         [since "0.1.1"]
         flush: CacheFlush = CacheFlush::Program,
+        /// How long a dirty line stays in the cache before it is written back at once; for ever by default. For `watermark` and
+        /// `idle`.
+        [since "0.1.3"]
+        hold: Option<Nanos> = None,
     }
 }
 
@@ -150,6 +154,7 @@ impl Config {
         if cache.time.is_some_and(|time| time.0 > LONGEST.0) {
             return refuse("cache.time", "longer than an hour".into(), "check the unit");
         }
+        self.check_hold()?;
         if cache.low >= cache.high {
             let (low, high) = (cache.low.as_f64(), cache.high.as_f64());
             let message = format!("write-back would stop at {low} of the lines, but starts at {high}");
@@ -182,6 +187,24 @@ impl Config {
             }
         }
         self.check_beside_cache()
+    }
+
+    /// Whether lines can be held.
+    fn check_hold(&self) -> Result<(), ConfigError> {
+        let (cache, key) = (&self.cache, "cache.hold");
+        let Some(hold) = cache.hold else { return Ok(()) };
+        if hold.0 > LONGEST.0 {
+            return refuse(key, "longer than an hour".into(), "check the unit");
+        }
+        if cache.write != CacheWrite::Back {
+            let message = "writes go to flash at once, so no line is held".to_string();
+            return refuse(key, message, "leave it out, or use cache.write = \"back\"");
+        }
+        if cache.writeback == Writeback::Eager {
+            let message = "eager write-back holds no line".to_string();
+            return refuse(key, message, "leave it out, or use cache.writeback = \"watermark\" or \"idle\"");
+        }
+        Ok(())
     }
 
     /// What write-back by multi-plane commands needs.

@@ -32,8 +32,10 @@ pub struct Geometry {
     pub data_pages: u32,
     /// Pages of a plane.
     pub pages_per_plane: u32,
-    /// Data bytes of a page (of a super page, if planes are paired).
-    pub page_size: u32,
+    /// Data bytes of what a map entry points to: a page (a super page, if planes are paired).
+    pub unit_bytes: u32,
+    /// Data bytes of a flash page, which the bus moves.
+    pub flash_page: u32,
     /// Flash pages per page: 1, or 2 for super pages. Paired planes are one plane here and their blocks one block; counts of
     /// flash pages are multiplied when they are taken.
     pub pages_per_entry: u32,
@@ -43,8 +45,8 @@ pub struct Geometry {
     pub mapped: u32,
     /// Constant divisors: each division is a multiplication or a shift.
     by: Divisors,
-    /// `log2` of the page size, if it is a power of two.
-    page_shift: Option<u32>,
+    /// `log2` of `unit_bytes`, if it is a power of two.
+    unit_shift: Option<u32>,
     /// By plane: its place.
     spots: Vec<Spot>,
     /// Static placement: plane of a logical page and its place, by its number modulo `planes`.
@@ -53,7 +55,7 @@ pub struct Geometry {
 
 #[derive(Clone, Debug)]
 struct Divisors {
-    page_size: StrengthReducedU64,
+    unit_bytes: StrengthReducedU64,
     pages_per_block: Divisor,
     pages_per_plane: Divisor,
     blocks_per_plane: Divisor,
@@ -135,17 +137,17 @@ impl Geometry {
         };
         let striped = (0..planes).map(|n| place.plane(n, radix));
         let stripe = striped.map(|plane| (PlaneId(plane), spot(plane))).collect();
-        let page_size = spec.flash_page * spec.pages_per_entry;
+        let unit_bytes = spec.flash_page * spec.pages_per_entry;
         let by = Divisor::new;
         Geometry {
             by: Divisors {
-                page_size: StrengthReducedU64::new(page_size.into()),
+                unit_bytes: StrengthReducedU64::new(unit_bytes.into()),
                 pages_per_block: by(spec.pages_per_block),
                 pages_per_plane: by(pages_per_plane),
                 blocks_per_plane: by(spec.blocks_per_plane),
                 planes: by(planes),
             },
-            page_shift: page_size.is_power_of_two().then(|| page_size.trailing_zeros()),
+            unit_shift: unit_bytes.is_power_of_two().then(|| unit_bytes.trailing_zeros()),
             spots: (0..planes).map(spot).collect(),
             channels: spec.channels,
             chips,
@@ -157,7 +159,8 @@ impl Geometry {
             pages_per_block: spec.pages_per_block,
             data_pages: spec.data_pages,
             pages_per_plane,
-            page_size,
+            unit_bytes,
+            flash_page: spec.flash_page,
             pages_per_entry: spec.pages_per_entry,
             exported: layout.map_or(mapped, |layout| layout.exported()),
             mapped,
@@ -173,9 +176,9 @@ impl Geometry {
     /// The host page that contains a byte.
     #[inline(always)]
     pub fn page_at(&self, byte: u64) -> Lpn {
-        Lpn(match self.page_shift {
+        Lpn(match self.unit_shift {
             Some(shift) => byte >> (shift % u64::BITS),
-            None => byte / self.by.page_size,
+            None => byte / self.by.unit_bytes,
         } as u32)
     }
 

@@ -45,7 +45,7 @@ pub struct Timing {
     command: Nanos,
     /// Bus time of a whole page (super page).
     page: Nanos,
-    page_size: u32,
+    page_bytes: u32,
     /// Bytes of a flash page. Bus time is rounded once per flash page.
     flash_page: u32,
     rate: Rate,
@@ -86,7 +86,7 @@ impl Timing {
             copyback: spec.copyback,
             command: spec.command,
             page: Nanos(rate.time(u64::from(flash_page)).0 * u64::from(per_unit)),
-            page_size: flash_page * per_unit,
+            page_bytes: flash_page * per_unit,
             flash_page,
             rate,
             link: spec.link.clone(),
@@ -106,10 +106,16 @@ impl Timing {
         PagePlace { offset, factor: if self.blocks.differ() { self.blocks.of(block()) } else { ONE } }
     }
 
+    /// Bus time of a whole page (super page).
+    #[inline(always)]
+    pub fn page(&self) -> Nanos {
+        self.page
+    }
+
     /// Bus time of `bytes` of one page.
     #[inline(always)]
     pub fn transfer(&self, bytes: u32) -> Nanos {
-        if bytes == self.page_size {
+        if bytes == self.page_bytes {
             self.page
         } else if bytes <= self.flash_page {
             self.rate.time(u64::from(bytes))

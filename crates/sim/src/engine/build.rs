@@ -135,7 +135,7 @@ impl Ssd {
         let rules = Rules::of(config, &geometry);
         let noc = noc::Noc::new(config, geometry.units);
         let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
-        let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.traversal(geometry.page_size));
+        let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.traversal(geometry.unit_bytes));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
         let parts = parts(config, &rules, noc.is_some());

@@ -250,7 +250,7 @@ impl Ssd {
         let pages_mean = mean(page_ns, span);
         let pages_rounded = (page_ns + u128::from(span / 2)).checked_div(u128::from(span)).unwrap_or(0);
         let in_flash = (stats.flash.programs.gc + stats.flash.copybacks).saturating_sub(counters.written_back);
-        let program = self.dev.timing.transfer(geometry.page_size) + self.dev.timing.first_program();
+        let program = self.dev.timing.page() + self.dev.timing.first_program();
         let drain = |pages: u64| drain_ns(pages, chips, self.config.device.memory.0, program.0);
         let rate = |bytes: u64| mean(u128::from(bytes) * 1_000, simulated);
         let [read_bytes, write_bytes] = counters.bytes;

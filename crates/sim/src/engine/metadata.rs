@@ -91,7 +91,7 @@ impl Ssd {
         }
         pages.iter().for_each(|page| self.dev.flash.read_begins(self.dev.geometry.block_of(*page)));
         self.stats.count_reads(Class::Metadata, pages.len() as u64);
-        let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
+        let burst = Nanos(self.dev.timing.page().0 * pages.len() as u64);
         self.kernel.ops[op].pages = pages;
         let places = &self.dev.places(&pages)[..pages.len()];
         self.kernel.ops[op].legs = self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false });
@@ -104,7 +104,7 @@ impl Ssd {
         if self.rules.tenants {
             self.tenant_closes(block, gc);
         }
-        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let burst = self.dev.timing.page();
         self.kernel.ops[op].pages = PageSet::one(page);
         self.kernel.ops[op].legs = self.dev.timing.legs(Command::Program { pages: &[self.dev.place(page)], burst });
     }

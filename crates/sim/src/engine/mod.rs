@@ -282,7 +282,7 @@ struct PlaneState {
 impl Ssd {
     /// Capacity for the host, in bytes.
     pub fn capacity_bytes(&self) -> u64 {
-        u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.page_size)
+        u64::from(self.dev.geometry.exported) * u64::from(self.dev.geometry.unit_bytes)
     }
 
     /// Bytes of a flash page.
@@ -293,7 +293,7 @@ impl Ssd {
     /// Bytes per entry of the page map: a page, or a super page.
     #[inline(always)]
     fn entry_bytes(&self) -> u64 {
-        u64::from(self.dev.geometry.page_size)
+        u64::from(self.dev.geometry.unit_bytes)
     }
 
     /// Simulated time.
@@ -670,9 +670,9 @@ impl Ssd {
             Timer::Array(unit) => self.kernel.dies[unit].of_event(),
             Timer::Bus(bus) => self.kernel.buses[bus].holder,
             Timer::Memory => self.host.memory[0].1,
-            // The timeout of a parity group is handled after completions of its time; that of an idle die belongs to the
-            // collector decisions.
-            Timer::Encode | Timer::Idle => return u64::MAX,
+            // The timeout of a parity group is handled after completions of its time; those of an idle die and of a line belong to
+            // the collector decisions.
+            Timer::Encode | Timer::Idle | Timer::Hold => return u64::MAX,
             Timer::Decoder => self.host.decoding[0].1,
             Timer::Delay(slot) => self.delayed(slot),
         };

@@ -281,7 +281,7 @@ impl Ssd {
             self.kernel.buses[bus].power_cut(self.now);
             self.kernel.timers.clear(Timer::Bus(bus));
         }
-        for timer in [Timer::Memory, Timer::Decoder] {
+        for timer in [Timer::Memory, Timer::Decoder, Timer::Hold] {
             self.kernel.timers.clear(timer);
         }
         self.kernel.ops.clear();

@@ -402,7 +402,7 @@ impl Ssd {
         }
         let plane = self.dev.geometry.plane_of(page);
         let unit = self.dev.geometry.unit_of(plane);
-        let (burst, place) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.place(page));
+        let (burst, place) = (self.dev.timing.page(), self.dev.place(page));
         let reads = verb == Verb::Read;
         let mut op = Op {
             class: Class::Replica,
@@ -423,7 +423,7 @@ impl Ssd {
             false => Command::Program { pages, burst },
         });
         let id = self.kernel.ops.create(op);
-        self.kernel.ops[Page(id)].bytes = self.dev.geometry.page_size;
+        self.kernel.ops[Page(id)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops[Page(id)].tags[0] = tag;
         self.start(id, unit, Holder::Writeback, plane);
     }

@@ -17,6 +17,9 @@ pub struct WriteBacks {
     pub fua: u64,
     /// At the end of the run.
     pub drain: u64,
+    /// Held for `cache.hold`; absent without that key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hold: Option<u64>,
 }
 
 /// The write cache: pages, over the whole run.

@@ -6,6 +6,7 @@ mod amplification;
 mod attribution;
 mod brr;
 mod cache;
+mod cache_hold;
 mod cache_stripes;
 mod cache_waits;
 mod change;

@@ -138,7 +138,7 @@ impl Ssd {
             let (age, segment) = (op.age, self.segment_of(id));
             let op = self.kernel.ops.create(op);
             let written = &mut self.kernel.ops[Page(op)];
-            written.bytes = self.dev.geometry.page_size;
+            written.bytes = self.dev.geometry.unit_bytes;
             written.old_age = age;
             written.tags[0] = tags[i];
             self.kernel.ops.buffer[op].segment = segment;

@@ -169,7 +169,7 @@ impl Ssd {
         if self.plan().free_at_issue {
             self.frees_slot();
         }
-        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let burst = self.dev.timing.page();
         let place = self.dev.place(to);
         let op = &mut self.kernel.ops[id];
         op.unit = unit;

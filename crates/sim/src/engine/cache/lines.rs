@@ -50,6 +50,10 @@ pub(super) struct Line {
     pub(super) flushed: bool,
     /// It is written back at once: for a write with forced unit access.
     pub(super) forced: bool,
+    /// It is written back at once: it has been held long enough (`cache.hold`).
+    pub(super) held: bool,
+    /// When data first moved in since it became dirty.
+    pub(super) entered: Nanos,
     /// Writes with forced unit access that wait for its program, in order, with the time since when.
     pub(super) waiting: Vec<(OpId, Nanos)>,
 }
@@ -70,11 +74,18 @@ impl Line {
         older: NONE,
         flushed: false,
         forced: false,
+        held: false,
+        entered: Nanos::ZERO,
         waiting: Vec::new(),
     };
 
     pub(super) fn is_dirty(&self) -> bool {
         matches!(self.state, State::Dirty | State::Issued | State::Programming)
+    }
+
+    /// Whether it is written back at once as soon as its data is in.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.flushed || self.forced || self.held
     }
 
     /// Whether a newer version may replace its data in place.

@@ -8,6 +8,7 @@
 //! [`HostPage::old`]: crate::engine::kernel::ops::HostPage
 
 mod flush;
+mod hold;
 mod lines;
 mod order;
 mod reads;
@@ -24,6 +25,7 @@ use crate::report::{self, Distribution, Figures};
 use crate::sectors::Under;
 use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
 use flush::Flush;
+use hold::Holds;
 use lines::{Lines, State};
 use order::{Home, NONE, Order, Stripes};
 pub(super) use waits::For;
@@ -67,6 +69,8 @@ pub(super) struct Cache {
     urgent: bool,
     /// A page is in since write-backs were last decided.
     fresh: bool,
+    /// Lines that may be held long enough, in that order.
+    holds: Holds,
     /// No more requests will arrive than the host's ring holds.
     ending: bool,
     counts: report::cache::Cache,
@@ -84,7 +88,7 @@ impl Cache {
         let lines = config.cache_lines();
         let units = if keys.writeback == config::Writeback::Idle { geometry.units } else { 0 };
         let (lru, by_write) = (keys.evict == CacheEvict::Lru, keys.order == CacheOrder::Lru);
-        let sectors = geometry.page_size.div_ceil(512);
+        let sectors = geometry.unit_bytes.div_ceil(512);
         let stripes = (keys.order == CacheOrder::Stripe).then(|| Stripes::of(geometry));
         let ready = Order::new(units, stripes);
         Some(Box::new(Cache {
@@ -102,8 +106,9 @@ impl Cache {
             decided_dirty: 0,
             urgent: false,
             fresh: false,
+            holds: Holds::default(),
             ending: false,
-            counts: report::cache::Cache { lines: u64::from(lines), ..Default::default() },
+            counts: counts_of(&keys, lines.into(), 0),
             flush_latency: Distribution::new(),
             logs: Logs::default(),
             keys,
@@ -134,7 +139,7 @@ impl Cache {
     /// Measuring starts: work so far does not count.
     pub(super) fn restart(&mut self) {
         let (lines, dirty) = (self.counts.lines, u64::from(self.lines.dirty));
-        self.counts = report::cache::Cache { lines, dirty_max: dirty, ..Default::default() };
+        self.counts = counts_of(&self.keys, lines, dirty);
     }
 
     /// Whether another line may become dirty.
@@ -222,7 +227,14 @@ impl Cache {
         (self.outside, self.bypassing) = (0, 0);
         self.active = false;
         self.urgent = false;
+        self.holds.clear();
     }
+}
+
+/// Counters at the start, with so many lines, of which some are dirty.
+fn counts_of(keys: &config::Cache, lines: u64, dirty: u64) -> report::cache::Cache {
+    let write_backs = report::cache::WriteBacks { hold: keys.hold.map(|_| 0), ..Default::default() };
+    report::cache::Cache { lines, dirty_max: dirty, write_backs, ..Default::default() }
 }
 
 impl Ssd {
@@ -305,7 +317,7 @@ impl Ssd {
         }
         self.cache_mut().outside += 1;
         self.kernel.ops.cached[op].fua = fua;
-        let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.page_size;
+        let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {
             self.note_write(op, merges);
@@ -501,7 +513,7 @@ impl Ssd {
             waits_since: now,
             ..Op::blank()
         });
-        self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.page_size;
+        self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.cached[carrier].line = line;
         let place = self.kernel.ops.cached[by].place;
         let cache = self.cache_mut();
@@ -517,6 +529,7 @@ impl Ssd {
         of.oldest = place;
         of.flushed = false;
         of.forced = false;
+        of.held = false;
     }
 
     /// A write with a line, or a trimmed one, moves into the cache.
@@ -536,7 +549,8 @@ impl Ssd {
         let (line, period, fua, lpn) = (cached.line, cached.period, cached.fua, self.kernel.ops[op].lpn);
         if line != NO_LINE && self.cache().lines.all[line as usize].period == period {
             let home = self.home_of_line(lpn);
-            let (now, cache) = (self.now, self.cache_mut());
+            let now = self.now;
+            let Some(cache) = &mut self.features.cache else { return };
             let of = &mut cache.lines.all[line as usize];
             let first = !std::mem::replace(&mut of.inside, true);
             let dirty = of.state == State::Dirty;
@@ -545,8 +559,12 @@ impl Ssd {
                 of.forced = true;
                 of.waiting.push((op, now));
             }
+            if first {
+                of.entered = now;
+            }
             if first && dirty {
                 cache.lines.get_ready(line, home);
+                cache.hold_line(&mut self.kernel.timers, line);
             }
             if fua {
                 return;
@@ -717,8 +735,12 @@ impl Ssd {
             cache.lines.drop_clean();
         }
         cache.most_dirty = new.most_dirty;
+        let holds = cache.keys.hold != keys.hold;
         cache.keys = keys.clone();
         cache.fresh = self.rules.buffers;
+        if holds {
+            cache.hold_all(&mut self.kernel.timers, self.now);
+        }
         if self.rules.buffers {
             self.serve_waiting();
         }

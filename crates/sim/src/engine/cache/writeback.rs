@@ -21,6 +21,7 @@ enum Reason {
     Idle,
     Flush,
     Fua,
+    Hold,
     Drain,
 }
 
@@ -64,13 +65,16 @@ impl Ssd {
             }
         }
         self.drain_lines();
+        if let Some(cache) = &mut self.features.cache {
+            cache.watch_holds(&mut self.kernel.timers, self.now);
+        }
     }
 
-    /// Issues lines that a flush or a write with forced unit access waits for.
+    /// Issues lines that a flush or a write with forced unit access waits for, and those that have been held long enough.
     fn issue_urgent(&mut self) {
         self.cache_mut().urgent = false;
         let lines = &self.cache().lines;
-        let wanted = |line: u32| lines.all[line as usize].flushed || lines.all[line as usize].forced;
+        let wanted = |line: u32| lines.all[line as usize].is_urgent();
         let urgent = lines.ready.iter().filter(|(_, _, line)| wanted(*line));
         let mut urgent = lines.ready.of(urgent.map(|turn| (*turn, self.home_of_line(Lpn(turn.1)))));
         while !urgent.is_empty() {
@@ -142,6 +146,7 @@ impl Ssd {
         let reason = match (of.forced, of.flushed) {
             (true, _) => Reason::Fua,
             (_, true) => Reason::Flush,
+            _ if of.held => Reason::Hold,
             _ => reason,
         };
         *match reason {
@@ -150,6 +155,7 @@ impl Ssd {
             Reason::Idle => &mut cache.counts.write_backs.idle,
             Reason::Flush => &mut cache.counts.write_backs.flush,
             Reason::Fua => &mut cache.counts.write_backs.fua,
+            Reason::Hold => cache.counts.write_backs.hold.get_or_insert(0),
             Reason::Drain => &mut cache.counts.write_backs.drain,
         } += 1;
         self.kernel.ops[op].age = age;

@@ -230,7 +230,7 @@ impl Chains {
     /// `journey`: that of every page, if all travel alike. `holds`: whether collections hold their dies.
     pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing, journey: Option<Journey>, holds: bool) -> Self {
         let inside = journey.is_some_and(|journey| journey.out == Hop::Die);
-        let transfer = if inside { Nanos::ZERO } else { timing.transfer(geometry.page_size) };
+        let transfer = if inside { Nanos::ZERO } else { timing.page() };
         // Chains are formed only where all pages have these times.
         let place = timing.place(0, || 0);
         let (read, program) = if inside {

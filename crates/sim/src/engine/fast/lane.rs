@@ -104,7 +104,7 @@ impl Ssd {
     /// old version, or none if it has none.
     #[inline(always)]
     fn page_overwritten(&self, bytes: u32, lpn: Lpn) -> Option<Ppn> {
-        if bytes == self.dev.geometry.page_size { self.dev.map.at_rest(lpn) } else { None }
+        if bytes == self.dev.geometry.unit_bytes { self.dev.map.at_rest(lpn) } else { None }
     }
 
     /// Admits a page of a measured request to the lane, if it is a read of a page on flash or, where the lane `writes`, a write of a
@@ -177,7 +177,7 @@ impl Ssd {
         page.tags[0] = self.oracle.admit(lpn);
         let (plane, spot) = self.dev.geometry.static_place(lpn);
         op.go_to(plane, spot);
-        page.renew(spot.chip, 0, self.dev.geometry.page_size, waited.0);
+        page.renew(spot.chip, 0, self.dev.geometry.unit_bytes, waited.0);
         self.request_in_lane(of, id);
         self.dev.map.set(lpn, Location::Staged(id));
         if old.is_some() {
@@ -372,7 +372,7 @@ impl Ssd {
         let (next, since) = if AT_ONCE { (OpId::NONE, now) } else { (op.next, op.waits_since) };
         let turn = self.kernel.dies.begin_host(unit, id, next, page.chip, since, now);
         let waits = page.charge_turn(&turn, since, now);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let transfer = self.dev.timing.page();
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(at));
         op.legs.set_program(transfer, array);
         op.pages.set(at);

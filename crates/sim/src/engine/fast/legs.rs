@@ -39,7 +39,7 @@ impl Ssd {
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
         // Moves are fused only where blocks do not differ.
         let next = self.dev.timing.place(offset, || 0);
-        let (back, array) = (self.dev.timing.transfer(self.dev.geometry.page_size), self.dev.timing.programs(&[next]));
+        let (back, array) = (self.dev.timing.page(), self.dev.timing.programs(&[next]));
         let state = &mut self.kernel.buses[bus];
         let half = state.until;
         state.fused = id;
@@ -176,7 +176,7 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (from, tag, plane, read) = (op.from[0], self.kernel.ops[Page(id)].tags[0], op.plane, op.legs.get(0));
         let to = self.gc_page(plane, Stream::Gc, false);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let transfer = self.dev.timing.page();
         let program = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
         self.stats.gc_time.read += read.map_or(0, |leg| leg.time.0);
         self.stats.gc_time.transfer += 2 * transfer.0;

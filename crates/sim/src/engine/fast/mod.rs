@@ -219,6 +219,7 @@ impl FastPaths {
                     time: _,
                     plp_budget: _,
                     flush: _,
+                    hold: _,
                 },
         } = config;
         let (collector, path) = (collector.policy_ref(), path.policy_ref());
@@ -273,7 +274,7 @@ impl FastPaths {
         // write point.
         let apart = *write_points == WritePoints::Separate;
         let held = collector.holds() && apart;
-        let transfer = config.timing.channel().time(u64::from(geometry.page_size));
+        let transfer = config.timing.channel().time(u64::from(geometry.unit_bytes));
         let moves = plain && held && transfer != Nanos::ZERO;
         let chained = apart
             && chains::Chains::fit(config)

@@ -18,6 +18,8 @@ pub(in crate::engine) enum Timer {
     Decoder,
     /// The first die that will have been idle long enough.
     Idle,
+    /// The first line of the write cache that will have been held long enough.
+    Hold,
     /// An operation on the interconnect that occupies only its unit.
     Delay(usize),
 }
@@ -35,7 +37,7 @@ pub(in crate::engine) struct Timers {
 impl Timers {
     /// `span` estimates how far ahead events are set, `chain` how long chains are.
     pub(in crate::engine) fn new(units: usize, buses: usize, delays: usize, span: Nanos, chain: Nanos) -> Self {
-        let wheel = Events::new(units + buses + 4 + delays, span);
+        let wheel = Events::new(units + buses + 5 + delays, span);
         Timers { wheel, chains: Events::new(units, chain), units, buses }
     }
 
@@ -78,7 +80,8 @@ impl Timers {
             Timer::Encode => self.units + self.buses + 1,
             Timer::Decoder => self.units + self.buses + 2,
             Timer::Idle => self.units + self.buses + 3,
-            Timer::Delay(slot) => self.units + self.buses + 4 + slot,
+            Timer::Hold => self.units + self.buses + 4,
+            Timer::Delay(slot) => self.units + self.buses + 5 + slot,
         }
     }
 
@@ -93,7 +96,8 @@ impl Timers {
             Some(1) => Timer::Encode,
             Some(2) => Timer::Decoder,
             Some(3) => Timer::Idle,
-            Some(other) => Timer::Delay(other - 4),
+            Some(4) => Timer::Hold,
+            Some(other) => Timer::Delay(other - 5),
         }
     }
 

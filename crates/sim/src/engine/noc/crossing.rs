@@ -42,7 +42,7 @@ impl Ssd {
             _ => (op.pages.len() as u64, op.pages.len() as u64),
         };
         let net = self.net();
-        let across = net.traversal(self.dev.geometry.page_size).0 * crossing;
+        let across = net.traversal(self.dev.geometry.unit_bytes).0 * crossing;
         let buffer = net.sram_write.0 * crossing + net.sram_read.0 * pages;
         self.kernel.ops.crossing[id].crossing = Crossing::Over;
         let op = &mut self.kernel.ops[id];
@@ -84,7 +84,7 @@ impl Ssd {
             let waited = (self.now - since.time()).0;
             self.charge(id, Cause::NocHost, waited);
         }
-        let (op, net, page_size) = (&self.kernel.ops[id], self.net(), self.dev.geometry.page_size);
+        let (op, net, page_size) = (&self.kernel.ops[id], self.net(), self.dev.geometry.unit_bytes);
         let (leaving, crossing, way, legs);
         if op.class == Class::Gc && op.job.is_some() {
             leaving = op.from.len() as u64;
@@ -151,7 +151,7 @@ impl Ssd {
         }
         // The CPU corrects pages with errors. If the flash controller found the errors, those pages cross now.
         let late = if journey.out == Hop::Fmc { pages } else { 0 };
-        let (net, page_size) = (self.net(), self.dev.geometry.page_size);
+        let (net, page_size) = (self.net(), self.dev.geometry.unit_bytes);
         let across = Nanos(net.traversal(page_size).0 * late);
         let legs = Legs::crossing_late(across, Nanos(net.sram_read.0 * pages));
         self.stats.noc.traversals.add(Way::GcOut, late);

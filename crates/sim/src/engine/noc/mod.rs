@@ -91,7 +91,7 @@ impl Ssd {
     /// Summary of the interconnect, over `span` nanoseconds.
     pub(in crate::engine) fn noc_summary(&self, span: u64) -> Option<NocSummary> {
         let noc = self.features.noc.as_ref()?;
-        let (counts, channels, bytes) = (&self.stats.noc, self.dev.geometry.channels, self.dev.geometry.page_size);
+        let (counts, channels, bytes) = (&self.stats.noc, self.dev.geometry.channels, self.dev.geometry.unit_bytes);
         let moved = self.stats.moved;
         let gc = counts.traversals.gc_out + counts.traversals.gc_back;
         let max = |op: &crate::stats::OpStats| op.latency.figures().max;

@@ -602,7 +602,7 @@ impl Ssd {
     pub(in crate::engine) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
         let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::blank() };
         let op = self.kernel.ops.create(op);
-        self.kernel.ops[Page(op)].bytes = self.dev.geometry.page_size;
+        self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.parity[op].update = update;
         op
     }

@@ -389,7 +389,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn bytes_read(&self, op: OpId) -> u32 {
         if self.rules.whole_reads || self.kernel.ops[op].need == Need::Merge {
-            self.dev.geometry.page_size
+            self.dev.geometry.unit_bytes
         } else {
             self.kernel.ops[Page(op)].bytes
         }
@@ -472,7 +472,7 @@ impl Ssd {
         } else if self.oracle.tracks_sectors() {
             self.compose(id);
         }
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let transfer = self.dev.timing.page();
         let (pages, legs) = if self.rules.pairs {
             let pages = self.mate_writes(id, at, unit);
             let count = pages.len() as u64;

@@ -450,7 +450,7 @@ impl Ssd {
             self.stats.gc_time.program += times.program.0;
         } else {
             self.stats.count_reads(Class::Gc, pages.len() as u64);
-            let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * pages.len() as u64);
+            let burst = Nanos(self.dev.timing.page().0 * pages.len() as u64);
             self.kernel.ops[op].legs = self.dev.timing.legs(Command::Read { pages: from, burst, decoded: true });
         }
     }
@@ -496,7 +496,7 @@ impl Ssd {
             self.tenants_moved(&hand);
         }
         self.stats.count_programs(Class::Gc, hand.len() as u64);
-        let burst = Nanos(self.dev.timing.transfer(self.dev.geometry.page_size).0 * hand.len() as u64);
+        let burst = Nanos(self.dev.timing.page().0 * hand.len() as u64);
         self.kernel.ops[op].pages = to;
         self.kernel.ops[op].from = hand;
         let pages = &self.dev.places(&to)[..to.len()];
@@ -588,7 +588,7 @@ impl Ssd {
         }
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
-        let burst = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let burst = self.dev.timing.page();
         self.kernel.ops[id].pages = PageSet::one(to);
         self.kernel.ops[id].legs = self.dev.timing.legs(Command::Program { pages: &[self.dev.place(to)], burst });
         self.kernel.ops[id].leg = 0;

@@ -111,7 +111,7 @@ impl Host {
             memory: VecDeque::with_capacity(64),
             decoding: VecDeque::with_capacity(if config.ecc.decode == Nanos::ZERO { 0 } else { 64 }),
             fault: None,
-            runs: Runs::new(geometry.page_size, depth),
+            runs: Runs::new(geometry.unit_bytes, depth),
             anywhere: Fifo::EMPTY,
             last_place: if config.schemes.place == Place::RoundRobin { geometry.planes } else { geometry.units } - 1,
             none_idle: false,
@@ -589,7 +589,7 @@ impl Ssd {
         let writes = self.takes_writes();
         for page in first..last + 1 {
             let offset = std::mem::take(&mut before);
-            let bytes = if page == last { end } else { self.dev.geometry.page_size } - offset;
+            let bytes = if page == last { end } else { self.dev.geometry.unit_bytes } - offset;
             let lpn = self.logical(Lpn(page));
             if lane && self.admit_page_to_lane(id, request.op, lpn, offset, bytes, (Nanos(waited), writes)) {
                 continue;
@@ -709,7 +709,7 @@ impl Ssd {
         if self.rules.caches && self.write_cached(op, measured) {
             return true;
         }
-        let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.page_size;
+        let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
         let merges = partial && self.merges(op);
         if merges || self.oracle.tracks_sectors() {
             self.note_write(op, merges);

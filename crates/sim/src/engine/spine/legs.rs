@@ -268,6 +268,13 @@ impl Ssd {
             Timer::Encode => return self.encode_timeouts(),
             Timer::Decoder => return self.decode_ends(),
             Timer::Idle => return self.idle_ends(),
+            Timer::Hold => {
+                return self
+                    .features
+                    .cache
+                    .iter_mut()
+                    .for_each(|cache| cache.end_holds(&mut self.kernel.timers, self.now));
+            }
             Timer::Delay(slot) => return self.delay_ends(slot),
         };
         let state = &mut self.kernel.buses[bus];

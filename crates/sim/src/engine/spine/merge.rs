@@ -171,7 +171,7 @@ impl Ssd {
     /// Whether a write replaces only a part of its page.
     #[inline(always)]
     pub(in crate::engine) fn merges(&self, op: OpId) -> bool {
-        self.kernel.ops[Page(op)].bytes < self.dev.geometry.page_size
+        self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes
             && self.config.device.partial_write == PartialWrite::ReadModifyWrite
     }
 

@@ -105,7 +105,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         self.load_moving(id, page);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let transfer = self.dev.timing.page();
         let array = self.dev.timing.steady_read(|| self.dev.geometry.offset(page));
         let op = &mut self.kernel.ops[id];
         op.verb = Verb::Read;
@@ -148,7 +148,7 @@ impl Ssd {
     pub(in crate::engine) fn place_one(&mut self, id: OpId, plane: PlaneId) {
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
-        let transfer = self.dev.timing.transfer(self.dev.geometry.page_size);
+        let transfer = self.dev.timing.page();
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
         let op = &mut self.kernel.ops[id];
         op.pages = PageSet::one(to);
