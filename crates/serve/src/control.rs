@@ -9,6 +9,8 @@ use crate::socket::Socket;
 
 /// Longest line of an order, in bytes.
 const LONGEST: u64 = 4096;
+/// Bytes of a longer line that are read and dropped.
+const MOST_DROPPED: u64 = 1 << 20;
 
 /// Serves a connection until it ends.
 ///
@@ -39,7 +41,9 @@ pub(crate) fn serve(mut socket: Socket, drive: &Sender<Message>) -> io::Result<(
         };
         writeln!(socket, "{answer}")?;
         if !whole {
-            // The rest of a line that is too long would be read as orders.
+            // The rest of a line that is too long would be read as orders. It is dropped, since the answer may be lost where a socket is
+            // closed with unread bytes.
+            lines.by_ref().take(MOST_DROPPED).skip_until(b'\n')?;
             return Ok(());
         }
     }
