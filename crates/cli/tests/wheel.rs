@@ -1,6 +1,7 @@
 //! The Python package: builds the wheel into a scratch environment and runs `tests/python` there.
 //!
 //! The wheel is built while the libraries of the tests are installed, and two tests run at a time.
+//! `SSDLAB_ENVIRONMENT` names an environment that is used in place of a scratch one, so that libraries need not be installed again.
 //! Without a Python that can do so the test says what is missing and passes; with `SSDLAB_PYTHON=1` it fails.
 //! `SSDLAB_PROFILE=release` builds and tests the wheel that would be published, and its size; this takes 18 minutes of CPU time more.
 
@@ -31,10 +32,12 @@ fn interpreter() -> Option<&'static str> {
     NAMES.into_iter().find(|name| run(Command::new(name).args(["-c", FITS])).is_ok())
 }
 
-/// A scratch environment with maturin: its interpreter.
-fn environment(python: &str, scratch: &Path) -> Result<PathBuf, String> {
-    let home = scratch.join("environment");
-    run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
+/// An environment with maturin: its interpreter. It is a scratch one, unless one is `ready`.
+fn environment(python: &str, scratch: &Path, ready: Option<PathBuf>) -> Result<PathBuf, String> {
+    let home = ready.clone().unwrap_or_else(|| scratch.join("environment"));
+    if ready.is_none() {
+        run(Command::new(python).args(["-m", "venv"]).arg(&home))?;
+    }
     let own = if cfg!(windows) { home.join("Scripts/python.exe") } else { home.join("bin/python") };
     run(install(&own).arg(MATURIN))?;
     Ok(own)
@@ -107,7 +110,8 @@ fn the_python_package_passes_its_tests() {
     let required = std::env::var_os("SSDLAB_PYTHON").is_some_and(|value| value == "1");
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let found = interpreter().ok_or_else(|| "no Python 3.11 or newer with venv".to_string());
-    let ready = found.and_then(|python| environment(python, scratch.path()));
+    let ready = std::env::var_os("SSDLAB_ENVIRONMENT").map(PathBuf::from);
+    let ready = found.and_then(|python| environment(python, scratch.path(), ready));
     match ready.and_then(|python| test(&python, &root(), scratch.path(), &[])) {
         Ok(()) => {}
         Err(missing) if required => panic!("SSDLAB_PYTHON=1: {missing}"),
@@ -122,7 +126,7 @@ fn the_python_package_passes_its_tests() {
 fn the_package_passes_its_tests_without_the_global_lock() {
     let scratch = tempfile::tempdir().expect("a scratch directory");
     let found = run(Command::new(FREE).args(["-c", FITS])).map_err(|_| format!("no {FREE} with venv"));
-    let ready = found.and_then(|_| environment(FREE, scratch.path()));
+    let ready = found.and_then(|_| environment(FREE, scratch.path(), None));
     match ready.and_then(|python| test(&python, &root(), scratch.path(), &[("PYTHON_GIL", "0")])) {
         Ok(()) => {}
         Err(missing) => println!("free-threaded Python is not tested: {}", missing.lines().next().unwrap_or_default()),
