@@ -1,4 +1,4 @@
-//! What the drive does when it is told to (`--control`).
+//! What an order does to the drive (`--control`).
 //!
 //! A recording repeats a session from its start, with one configuration and without interruption. So it ends before the first order
 //! that changes the drive.

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use ssdlab_disk::Disk;
 use ssdlab_lab::settings::Settings;
 
-/// What the drive is told to do.
+/// An order to the drive.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "cmd", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Order {
