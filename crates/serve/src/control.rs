@@ -39,7 +39,8 @@ pub(crate) fn serve(mut socket: Socket, drive: &Sender<Message>) -> io::Result<(
                 "send a line such as {\"cmd\": \"stats\"}; the orders are stats, set, snapshot, restore and power_cut",
             ),
         };
-        writeln!(socket, "{answer}")?;
+        // In one piece: JSON is written in many.
+        socket.write_all(format!("{answer}\n").as_bytes())?;
         if !whole {
             // The rest of a line that is too long would be read as orders. It is dropped, since the answer may be lost where a socket is
             // closed with unread bytes.
