@@ -102,7 +102,13 @@ def test_stubs_are_true() -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("checker", [["mypy", "--strict"], ["pyright", "--pythonpath", sys.executable]], ids=["mypy", "pyright"])
+CHECKERS = {
+    "mypy": ["mypy", "--strict", "--config-file", str(TESTS / "typing.ini")],
+    "pyright": ["pyright", "--pythonpath", sys.executable],
+}
+
+
+@pytest.mark.parametrize("checker", CHECKERS.values(), ids=CHECKERS)
 def test_scripts_of_users_are_typed(checker: list[str]) -> None:
     pytest.importorskip("mypy")
     scripts = sorted(map(str, TESTS.glob("typing_*.py")))
