@@ -4,6 +4,7 @@
 //! or when it is first suspended. So both differ by
 //! - copybacks, each a read and a program of the die;
 //! - pages that are skipped so that write points have equal offsets (`flash.programs.wasted`): no die works;
+//! - parity that recovery from a power cut computes again (`repaired_groups`): it is programmed in no time;
 //! - GC in no time (`gc.time = "none"`): neither its reads, programs, copybacks and erases nor the metadata of its victims;
 //! - metadata of blocks that are filled in no time, by preloaded pages, by GC in no time or by recovery: a summary does not tell them from
 //!   others, so all or none of `flash.programs.metadata` may have worked a die;
@@ -38,7 +39,10 @@ impl DieWork {
         let some = |place: &str| count(place).unwrap_or(0);
         let (reads, programs) = (count("/flash/reads/total")?, count("/flash/programs/total")?);
         let (copybacks, erases) = (count("/flash/copybacks")?, count("/flash/erases")?);
-        let worked = programs.checked_sub(some("/flash/programs/wasted"))?;
+        let cuts = summary.pointer("/power_cuts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let of_cuts = |what: &str| cuts.iter().filter_map(|cut| cut[what].as_u64()).fold(0, u64::saturating_add);
+        let idle = some("/flash/programs/wasted").saturating_add(of_cuts("repaired_groups"));
+        let worked = programs.checked_sub(idle)?;
         let [reads, programs, erases] = match text(summary, "/config/gc/time") {
             "none" => {
                 let by_gc = some("/flash/reads/gc") + some("/flash/reads/metadata");
@@ -46,20 +50,18 @@ impl DieWork {
             }
             _ => [reads + copybacks, worked + copybacks, erases],
         };
-        let cuts = summary.pointer("/power_cuts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let stopped = planes.saturating_mul(cuts.len() as u64);
         // A read may run where it has suspended a copyback, and both read.
         let at_once = if text(summary, "/config/timing/suspendable") == "none" { 1 } else { 2 };
         // Where blocks are paired, a cut counts pairs.
         let each = if text(summary, "/config/device/mapping_unit") == "super-page" { 2 } else { 1 };
-        let torn: u64 = cuts.iter().filter_map(|cut| cut["torn_erases"].as_u64()).sum();
         let in_no_time = some("/pages/preloaded") > 0 || text(summary, "/config/gc/time") == "none" || !cuts.is_empty();
         let metadata = if in_no_time { some("/flash/programs/metadata") } else { 0 };
         let from = |most: u64, less: u64| most.saturating_sub(less)..=most;
         Some(DieWork {
             reads: from(reads, stopped.saturating_mul(at_once)),
             programs: from(programs, stopped.saturating_mul(2).saturating_add(metadata)),
-            erases: from(erases, torn.saturating_mul(each)),
+            erases: from(erases, of_cuts("torn_erases").saturating_mul(each)),
         })
     }
 }
@@ -93,6 +95,9 @@ mod tests {
         // Two cuts stop at most a read and two programs of each of four planes; metadata may be that of recovery.
         let cuts = json!([{ "torn_erases": 1 }, { "torn_erases": 0 }]);
         assert_eq!(of("real", cuts.clone()), DieWork { reads: 145..=153, programs: 104..=125, erases: 5..=6 });
+        // Three programs of the first cut's recovery took no time, nor was any of them stopped.
+        let repaired = json!([{ "torn_erases": 1, "repaired_groups": 3 }, { "torn_erases": 0, "repaired_groups": 0 }]);
+        assert_eq!(of("real", repaired), DieWork { programs: 101..=122, ..of("real", cuts.clone()) });
         let mut suspending = summary("real", &json!([{ "torn_erases": 1 }, { "torn_erases": 0 }]));
         suspending["config"]["timing"]["suspendable"] = "program+erase".into();
         assert_eq!(DieWork::of(&suspending, 4).unwrap(), DieWork { reads: 137..=153, ..of("real", cuts) });
