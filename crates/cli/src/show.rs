@@ -86,7 +86,8 @@ pub fn presets(name: Option<&str>) -> Result<()> {
     match name {
         Some(name) => print(presets::find(name)?.text),
         None => {
-            let lines = presets::ALL.iter().map(|preset| format!("{:<12}{}\n", preset.name, preset.title()));
+            let width = 2 + presets::ALL.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
+            let lines = presets::ALL.iter().map(|preset| format!("{:<width$}{}\n", preset.name, preset.title()));
             print(&lines.collect::<String>())
         }
     }

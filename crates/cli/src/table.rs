@@ -95,10 +95,26 @@ pub(crate) fn device_lines(summary: &Summary, context: &Context) -> Vec<(&'stati
         ("schemes", schemes(config)),
         ("filled", filled(config)),
     ];
+    lines.splice(2..2, map(config).map(|map| ("map", map)));
     for (i, text) in context.workload.iter().enumerate() {
         lines.push((if i == 0 { "workload" } else { "" }, text.clone()));
     }
     lines
+}
+
+/// What the map points to, and what a program writes, where it writes several units.
+fn map(config: &Config) -> Option<String> {
+    let units = config.units();
+    let (bytes, n) = (size(units.bytes.into()), units.per_program());
+    let pages = match units.lines {
+        1 => "a page".into(),
+        lines => format!("{lines} pages of a word line"),
+    };
+    let planes = match units.planes {
+        1 => String::new(),
+        planes => format!(" on each of {planes} planes"),
+    };
+    units.exist().then(|| format!("{bytes} units; a program writes {n} of them: {pages}{planes}"))
 }
 
 /// The rules in force.
@@ -131,7 +147,7 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     }
     lines.push(("requests", requests));
     let seconds = summary.simulated_ns as f64 / 1e9;
-    let page = summary.config.geometry.page_size.0 as f64;
+    let page = f64::from(summary.config.units().bytes);
     let by_second = |n: u64, scale: f64| if seconds > 0.0 { rate(n as f64 * scale / seconds) } else { "-".into() };
     lines.push((
         "simulated",
@@ -146,12 +162,18 @@ fn about(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     lines.push((
         "",
         format!(
-            "in whole pages: reads {} MB/s, writes {} MB/s",
+            "in whole {}: reads {} MB/s, writes {} MB/s",
+            counted(summary),
             by_second(summary.pages.read, page / 1e6),
             by_second(summary.pages.written, page / 1e6)
         ),
     ));
     lines
+}
+
+/// What pages in a summary are.
+fn counted(summary: &Summary) -> &'static str {
+    if summary.units.is_some() { "units" } else { "pages" }
 }
 
 fn timing(config: &Config) -> String {
@@ -300,15 +322,18 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     lines.push((
         "write amplification",
         format!(
-            "{}: {} host pages written, flash programs {} host{} + {} GC, {} copybacks",
+            "{}: {} host {} written, flash programs {} host{} + {} GC, {} copybacks",
             words::amplification(&value),
             count(summary.pages.written),
+            counted(summary),
             count(flash.programs.host),
             summary.cache.as_ref().map_or(String::new(), |_| format!(" + {} cache", count(flash.programs.cache))),
             count(flash.programs.gc),
             count(flash.copybacks)
         ),
     ));
+    let factors = words::factors(&value).filter(|_| summary.units.is_some());
+    lines.extend(factors.map(|factors| ("", factors)));
     let time = &gc.time_ns;
     let total: u128 = [time.read, time.transfer, time.program, time.erase].into_iter().map(u128::from).sum();
     if gc.collections == 0 {
@@ -317,9 +342,10 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
         lines.push((
             "GC",
             format!(
-                "{}; each moved {} pages and freed {} for host data",
+                "{}; each moved {} {} and freed {} for host data",
                 plural(gc.collections, "collection"),
                 or_dash(gc.moved_per_collection, &two),
+                counted(summary),
                 or_dash(gc.host_pages_per_collection, &two)
             ),
         ));

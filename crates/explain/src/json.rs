@@ -61,6 +61,8 @@ pub fn value(explained: &Explained) -> Json {
         "causes": causes.collect::<Vec<_>>(),
         "patterns": patterns.collect::<Vec<_>>(),
         "slowest": findings.slowest.iter().map(|record| slow(record, known)).collect::<Vec<_>>(),
+        "write_amplification_bytes": summary.and_then(|summary| summary.write_amplification_bytes),
+        "write_amplification_factors": summary.map(|summary| &summary.write_amplification_factors),
         "tries": tries.collect::<Vec<_>>(),
         "refused": refused.collect::<Vec<_>>(),
         "verdict": explained.verdict,

@@ -92,9 +92,7 @@ pub fn watched(
     let watch = Watch::new();
     let ready = Run::new(settings.clone(), how, Moment::now())?.open(requests)?;
     let done = ready.simulate_watched(outputs, progress, Some(Box::new(watch.clone())))?;
-    let tenants = done.outcome.summary.tenants.as_ref().map_or(&[][..], |tenants| &tenants.0);
-    let tenants = tenants.iter().map(|(name, _)| name.clone()).collect();
-    let (records, known) = watch.finish(done.geometry.clone(), &config, done.outcome.summary.overload, tenants)?;
+    let (records, known) = watch.finish(done.geometry.clone(), &config, &done.outcome.summary)?;
     Ok((records, known, done))
 }
 

@@ -36,6 +36,8 @@ pub fn text(explained: &Explained, top: usize) -> String {
     if let Some(slowest) = findings.slowest.first() {
         lines.push(("slowest".into(), slow(slowest, known)));
     }
+    let factors = known.and_then(|known| known.amplification.clone());
+    lines.extend(factors.map(|factors| ("write amplification".into(), factors)));
     let base = findings.value;
     for (i, line) in tried(&explained.tried, base).into_iter().enumerate() {
         let label = ["what would help", "(whole runs)"].get(i).copied().unwrap_or_default();

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::readers::words;
 use ssdlab_sim::config::Config;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::transaction::{Class, Verb};
+use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::overload::Overload;
 use ssdlab_sim::units::{Nanos, PlaneId};
 use ssdlab_sim::{Completed, LegRecord, Observer, Request, RequestOp};
@@ -36,6 +38,8 @@ pub struct Known {
     pub collections: Vec<Vec<Collection>>,
     /// Whether more arrived than the device can serve.
     pub overload: Option<Overload>,
+    /// What write amplification is the product of, where writes of parts of pages or padding cause some of it.
+    pub amplification: Option<String>,
     /// Names of the tenants; none without any.
     pub tenants: Vec<String>,
 }
@@ -116,13 +120,7 @@ impl Watch {
     ///
     /// # Errors
     /// A record could not be written.
-    pub fn finish(
-        self,
-        geometry: Geometry,
-        config: &Config,
-        overload: Option<Overload>,
-        tenants: Vec<String>,
-    ) -> Result<(Records, Known)> {
+    pub fn finish(self, geometry: Geometry, config: &Config, summary: &Summary) -> Result<(Records, Known)> {
         let Collector { mut spool, early, collections: seen, fault, .. } = std::mem::take(&mut *self.collector());
         fault.map_or(Ok(()), Err)?;
         early.into_values().flatten().try_for_each(|record| spool.put(&record))?;
@@ -136,7 +134,16 @@ impl Watch {
             }
         }
         collections.iter_mut().for_each(|of| of.sort_by_key(|one| (one.start, one.number)));
-        Ok((spool.finish()?, Known { geometry, config: config.clone(), overload, collections, tenants }))
+        let tenants = summary.tenants.as_ref().map_or(&[][..], |tenants| &tenants.0);
+        let known = Known {
+            geometry,
+            config: config.clone(),
+            collections,
+            overload: summary.overload,
+            amplification: words::factors(&serde_json::to_value(summary).unwrap_or_default()),
+            tenants: tenants.iter().map(|(name, _)| name.clone()).collect(),
+        };
+        Ok((spool.finish()?, known))
     }
 }
 

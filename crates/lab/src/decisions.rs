@@ -274,9 +274,7 @@ impl Clone for AskedVictim {
 }
 
 fn floor(threshold: ssdlab_sim::units::Threshold, view: &View) -> u32 {
-    let geometry = view.geometry;
-    let pages = threshold.pages(geometry.pages_per_plane.into(), geometry.pages_per_block.into());
-    u32::try_from(pages).unwrap_or(u32::MAX)
+    view.geometry.floor_of_plane(threshold)
 }
 
 impl Victim for AskedVictim {

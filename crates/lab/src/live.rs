@@ -542,19 +542,27 @@ impl LiveDevice {
         let page = match self.ssd.location(geometry.page_at(offset)) {
             Location::Nowhere => return Ok(PagePlace::Nowhere),
             Location::Staged(_) => return Ok(PagePlace::Memory),
+            Location::Flash(page) if geometry.is_in_hand(page) => return Ok(PagePlace::Memory),
             Location::Flash(page) => page,
         };
         let (plane, block) = (geometry.plane_of(page), geometry.block_of(page));
         let (die, chip) = (geometry.die_of(plane), geometry.chip_of(plane));
-        // A super page lies on two planes of its die, one half after the other.
-        let half = (offset / self.ssd.page_bytes()) as u32 % geometry.pages_per_entry;
+        // A super page lies on several planes of its die: of a map of super pages, one half after the other.
+        let (slots, in_block) = (geometry.slots, geometry.offset(page));
+        let (planes, in_planes) = match slots.several() {
+            true => (slots.planes, in_block % slots.per_super_page / slots.per_page),
+            false => {
+                let half = (offset / self.ssd.page_bytes()) as u32 % geometry.pages_per_entry;
+                (geometry.pages_per_entry, half)
+            }
+        };
         Ok(PagePlace::Flash(Address {
             channel: geometry.channel_of(plane).0,
             chip: chip / geometry.channels,
             die: die / geometry.chips,
-            plane: plane.0 / geometry.dies * geometry.pages_per_entry + half,
+            plane: plane.0 / geometry.dies * planes + in_planes,
             block: block.0 - plane.0 * geometry.blocks_per_plane,
-            page: geometry.offset(page),
+            page: in_block / slots.per_super_page,
         }))
     }
 

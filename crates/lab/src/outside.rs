@@ -432,8 +432,7 @@ impl<S: TriggerScript> Clone for ScriptedTrigger<S> {
 
 impl<S: TriggerScript> Trigger for ScriptedTrigger<S> {
     fn prepare(&mut self, geometry: &ssdlab_sim::device::geometry::Geometry) {
-        let pages = self.threshold.pages(geometry.pages_per_plane.into(), geometry.pages_per_block.into());
-        self.floor = u32::try_from(pages).unwrap_or(u32::MAX);
+        self.floor = geometry.floor_of_plane(self.threshold);
     }
 
     fn patience(&self) -> Option<Nanos> {

@@ -83,8 +83,9 @@ impl Outlook {
         let exported = config.exported_per_plane();
         let scope = match config.gc.scope {
             Scope::Plane => 1,
-            Scope::Chip => u64::from(g.planes_per_die * g.dies_per_chip),
-            Scope::Device => planes,
+            // The planes of a program count as one.
+            Scope::Chip => u64::from(g.planes_per_die / g.planes_per_program * g.dies_per_chip),
+            Scope::Device => planes / u64::from(g.planes_per_program),
         };
         let kept_free = config.gc.threshold.pages(scope * pages, per_block) / scope;
         let rounded = |share: Ppm| (pages * u64::from(share.0) + Ppm::ONE / 2) / Ppm::ONE;
@@ -99,9 +100,12 @@ impl Outlook {
         let programs_before_gc = (pages + 1).saturating_sub(kept_free + taken);
         let in_play = (pages - kept_free.min(pages)) as f64;
         let rho = exported as f64 / in_play;
-        let amplification = (rho < 1.0).then(|| expected(&config.schemes.victim, rho, per_block as u32)).flatten();
-        let unit = u64::from(config.pages_per_entry());
-        let (physical, logical) = (planes * pages / unit, planes * exported / unit);
+        // Policies see units of a block, which may have pages of several planes.
+        let units = config.units();
+        let b = per_block as u32 * units.per_super_page();
+        let amplification = (rho < 1.0).then(|| expected(&config.schemes.victim, rho, b)).flatten();
+        let entries = |pages: u64| planes * pages * u64::from(units.per_page) / u64::from(config.pages_per_entry());
+        let (physical, logical) = (entries(pages), entries(exported));
         Outlook {
             planes,
             pages_per_plane: pages,
@@ -113,7 +117,7 @@ impl Outlook {
             memory: Memory {
                 map: huge(ENTRY * logical),
                 reverse: huge(ENTRY * physical),
-                blocks: BLOCK * planes * blocks + config.array_bytes(),
+                blocks: BLOCK * planes / u64::from(units.planes) * blocks + config.array_bytes(),
                 oracle: if full_oracle {
                     VERSION * logical + TAG * physical
                 } else {

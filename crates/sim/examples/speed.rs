@@ -78,7 +78,8 @@ fn cases() -> Vec<Case> {
         ..case(name, &merged(toml, AGED), Work::Closed(reads, 1), 1_000_000, "flash operations", 0.0)
     };
     let (tlc, nvme) = (include_str!("../../../presets/nvme-tlc.toml"), include_str!("../../../presets/nvme-2024.toml"));
-    let composed = include_str!("../../../presets/composed.toml");
+    let (units, composed) =
+        (include_str!("../../../presets/nvme-tlc-units.toml"), include_str!("../../../presets/composed.toml"));
     let tib = "geometry = { channels = 16, chips_per_channel = 8, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 8192 }\n";
     vec![
         writes("writes, external", "", 10.0),
@@ -109,6 +110,7 @@ fn cases() -> Vec<Case> {
         preset("preset nvme-tlc, page", tlc, 0),
         preset("preset nvme-tlc, mix", tlc, 70),
         preset("preset nvme-2024, page", nvme, 0),
+        preset("preset nvme-tlc-units, page", units, 0),
         preset("preset composed, page", composed, 0),
         growth("growth: write, depth 32", "", 0),
         growth("growth: write, 16,384", deep, 0),

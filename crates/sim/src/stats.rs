@@ -11,6 +11,7 @@ use crate::report::fastgc::CopyCounters;
 use crate::report::histogram::Histogram;
 use crate::report::pagc::{Moves, Parties};
 use crate::report::page_types::TypeTotals;
+use crate::report::units::UnitCounts;
 use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
 };
@@ -143,6 +144,8 @@ pub(crate) struct Stats {
     pub raid: RaidTotals,
     pub brr: BrrTotals,
     pub writeback_time: GcTimes,
+    /// Units of the map in programs, where a program has several.
+    pub units: UnitCounts,
     /// Host operations by page type; empty where they are not counted.
     pub page_types: Vec<TypeTotals>,
     /// Time at which measuring started.
@@ -208,6 +211,7 @@ impl Stats {
             raid: RaidTotals::default(),
             brr: BrrTotals::default(),
             writeback_time: GcTimes::default(),
+            units: UnitCounts::default(),
             page_types: Vec::new(),
             measured_from: Nanos::ZERO,
             first_arrival: None,
@@ -258,6 +262,7 @@ impl Stats {
         self.brr = BrrTotals::default();
         self.writeback_time = GcTimes::default();
         self.page_types.fill(TypeTotals::default());
+        self.units = UnitCounts { hand_max: self.units.hand_max, ..UnitCounts::default() };
         self.collections = 0;
         self.moved = 0;
         self.moved_stale = 0;
@@ -320,8 +325,8 @@ impl Stats {
         self.next_checkpoint = self.done.pages + self.distance;
     }
 
-    /// Write amplification in both halves of the host pages written. None if there was too little GC to tell.
-    pub(crate) fn halves(&self, planes: u32, page_bytes: u64) -> Option<Halves> {
+    /// Write amplification in both halves of the host pages written, of which a flash page has `units`. None if there was too little GC to tell.
+    pub(crate) fn halves(&self, planes: u32, page_bytes: u64, units: u64) -> Option<Halves> {
         let end = self.progress(0);
         let middle = *self.checkpoints.iter().find(|at| 2 * at.pages >= end.pages)?;
         let (w1, p1) = (middle.pages, middle.programs);
@@ -334,8 +339,8 @@ impl Stats {
         let steady = first.abs_diff(second) * 20 <= first;
         let per_byte = |programs: u64, bytes: u64| mean(u128::from(programs) * u128::from(page_bytes), bytes);
         Some(Halves {
-            first: mean(u128::from(p1), w1),
-            second: mean(u128::from(p2), w2),
+            first: mean(u128::from(p1) * u128::from(units), w1),
+            second: mean(u128::from(p2) * u128::from(units), w2),
             first_bytes: per_byte(p1, middle.bytes),
             second_bytes: per_byte(p2, end.bytes - middle.bytes),
             steady,
@@ -448,6 +453,13 @@ impl Stats {
         self.count_moves(Journey::EXTERNAL, reads.min(programs));
         (programs..reads).for_each(|_| self.count_reads(Class::Gc, 1));
         (reads..programs).for_each(|_| self.count_programs(Class::Gc, 1));
+    }
+
+    /// A program of several units, and so many flash pages in so many planes.
+    pub(crate) fn count_program_unit(&mut self, class: Class, pages: u64, planes: u64) {
+        self.flash.programs.add(class, pages);
+        self.flash.multi_plane.programs += u64::from(planes > 1);
+        self.operations += pages;
     }
 
     pub(crate) fn count_copybacks(&mut self, pages: u64) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs, each with a name: every preset on a smaller array, and schemes and features that no preset has.
-const RUNS: [(&str, &str); 28] = [
+const RUNS: [(&str, &str); 30] = [
     ("default", "--preset default"),
     ("brr", "--preset brr"),
     ("composed", "--preset composed"),
@@ -20,6 +20,8 @@ const RUNS: [(&str, &str); 28] = [
     ("noc", "--preset noc"),
     ("nvme-tlc", "--preset nvme-tlc"),
     ("nvme-2024", "--preset nvme-2024"),
+    ("nvme-tlc-units", "--preset nvme-tlc-units"),
+    ("nvme-2024-units", "--preset nvme-2024-units"),
     ("pagc", "--preset pagc"),
     ("queued", "--set schemes.collector=queued"),
     ("preemptive, suspended", "--set schemes.collector=preemptive --set timing.suspendable=program+erase"),

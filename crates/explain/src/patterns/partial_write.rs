@@ -18,7 +18,7 @@ pub const DETECTOR: Detector = Detector {
 fn shows(case: &Case<'_>) -> bool {
     let Some(known) = case.world.known else { return false };
     let (record, config) = (case.record, &known.config);
-    let page = config.geometry.page_size.0;
+    let page = u64::from(config.units().bytes) * u64::from(config.pages_per_entry());
     let aligned = record.offset.is_multiple_of(page) && (record.offset + record.bytes).is_multiple_of(page);
     let merges = config.device.partial_write == PartialWrite::ReadModifyWrite && config.raid.layout == RaidLayout::None;
     merges && record.write && !aligned && record.read_first

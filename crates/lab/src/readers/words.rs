@@ -85,13 +85,40 @@ impl Amplification {
     }
 }
 
+/// Whether the pages that a summary counts are units of the map that are smaller than a program.
+pub fn counts_units(summary: &Value) -> bool {
+    summary.get("units").is_some_and(|units| !units.is_null())
+}
+
 /// Write amplification: `11.880 (2.970 in pages: each 4 KiB write programs 16 KiB)`.
 pub fn amplification(summary: &Value) -> String {
     let Some(of) = Amplification::of(summary) else { return "-".into() };
+    let counted = if counts_units(summary) { "units" } else { "pages" };
     match of.in_pages {
         None => format!("{:.3}", of.bytes),
-        Some(pages) => format!("{:.3} ({pages:.3} in pages: {})", of.bytes, partial_writes(summary)),
+        Some(pages) => format!("{:.3} ({pages:.3} in {counted}: {})", of.bytes, partial_writes(summary)),
     }
+}
+
+/// What write amplification in bytes is the product of: `4.000 = 2.000 (writes cover units in part) x 2.000 (padding)`. None where
+/// writes are whole and programs are full, so that only GC is left, and for summaries before 0.1.3.
+pub fn factors(summary: &Value) -> Option<String> {
+    let of = |name: &str| number(summary, &format!("/write_amplification_factors/{name}"));
+    let (partial, absorbed, padding, background) = (of("partial")?, of("absorbed")?, of("padding")?, of("background")?);
+    let shows = |factor: f64| (factor - 1.0).abs() >= 0.0005;
+    if !shows(partial) && !shows(padding) {
+        return None;
+    }
+    let counted = if counts_units(summary) { "units" } else { "pages" };
+    let all = [
+        (partial, format!("writes cover {counted} in part")),
+        (absorbed, "the cache absorbs overwrites and trims".to_string()),
+        (padding, "padding: programs that were not full".to_string()),
+        (background, "GC and other programs beside the host's".to_string()),
+    ];
+    let shown = all.iter().filter(|(factor, _)| shows(*factor)).map(|(factor, why)| format!("{factor:.3} ({why})"));
+    let product = number(summary, "/write_amplification_bytes")?;
+    Some(format!("{product:.3} = {}", shown.collect::<Vec<_>>().join(" x ")))
 }
 
 /// What writes that do not fill their pages cost.
@@ -121,8 +148,9 @@ pub fn verdict(summary: &Value) -> String {
     match number(summary, "/write_amplification") {
         Some(factor) if factor < 1.0 && cached => {
             let pages = |place| count(number(summary, place).unwrap_or(0.0) as u64);
+            let one = if counts_units(summary) { "unit" } else { "page" };
             format!(
-                "{said}. Fewer pages were programmed than the host wrote, since not every page written reaches flash: of {}, {} were absorbed by the cache and {} trimmed there",
+                "{said}. Fewer {one}s were programmed than the host wrote, since not every {one} written reaches flash: of {}, {} were absorbed by the cache and {} trimmed there",
                 pages("/pages/written"),
                 pages("/cache/absorbed"),
                 pages("/cache/trimmed")
@@ -382,6 +410,22 @@ mod tests {
         old["write_amplification_bytes"].take();
         assert_eq!(amplification(&old), "2.000", "summaries before 0.1.3");
         assert_eq!(amplification(&json!({ "write_amplification": null, "write_amplification_bytes": null })), "-");
+    }
+
+    #[test]
+    fn causes_of_write_amplification_are_its_factors() {
+        let mut summary = written(100, 51_200, 100);
+        summary["units"] = json!({ "bytes": 4096 });
+        (summary["write_amplification"], summary["write_amplification_bytes"]) = (json!(2.5), json!(20.0));
+        let mut factors_of = |partial: f64, padding: f64| {
+            summary["write_amplification_factors"] =
+                json!({ "partial": partial, "absorbed": 0.5, "padding": padding, "background": 2.5 });
+            factors(&summary)
+        };
+        let said = "20.000 = 8.000 (writes cover units in part) x 0.500 (the cache absorbs overwrites and trims) x 2.000 (padding: programs that were not full) x 2.500 (GC and other programs beside the host's)";
+        assert_eq!(factors_of(8.0, 2.0).unwrap(), said);
+        assert_eq!(factors_of(1.0, 1.0), None, "only GC is left");
+        assert!(amplification(&summary).starts_with("20.000 (2.500 in units: "), "{}", amplification(&summary));
     }
 
     #[test]

@@ -66,6 +66,16 @@ choice! {
 }
 
 choice! {
+    /// Which lines a program takes that has several units.
+    CachePack("lowercase") {
+        /// As many as it has units. Fewer go only for a flush, forced unit access, `cache.hold` or at the end; the rest is padding.
+        Full,
+        /// Those that are ready; the rest is padding.
+        Any,
+    }
+}
+
+choice! {
     /// What a flush waits for.
     CacheFlush("lowercase") {
         /// Until every page admitted before it is on flash.
@@ -116,6 +126,9 @@ section! {
         /// `idle`.
         [since "0.1.3"]
         hold: Option<Nanos> = None,
+        /// Which lines a program takes, where it has several units (`device.mapping_unit`, `geometry.pages_per_program`).
+        [since "0.1.3"]
+        pack: CachePack = CachePack::Full,
     }
 }
 
@@ -132,22 +145,23 @@ impl Cache {
 }
 
 impl Config {
-    /// Lines of the write cache: pages that `cache.size` holds.
+    /// Lines of the write cache: pages, or units, that `cache.size` holds.
     pub fn cache_lines(&self) -> u32 {
-        u32::try_from(self.cache.size.0 / self.geometry.page_size.0).unwrap_or(u32::MAX)
+        u32::try_from(self.cache.size.0 / u64::from(self.units().bytes)).unwrap_or(u32::MAX)
     }
 
     /// Checks the write cache.
     pub(super) fn check_cache(&self) -> Result<(), ConfigError> {
-        let (cache, page) = (&self.cache, self.geometry.page_size);
+        let (cache, page) = (&self.cache, Bytes(self.units().bytes.into()));
         if !cache.exists() {
             return Ok(());
         }
         if cache.size.0 < page.0 {
-            let message = format!("{} is less than a line, which is a page of {page}", cache.size);
+            let what = if self.units().per_page > 1 { "unit" } else { "page" };
+            let message = format!("{} is less than a line, which is a {what} of {page}", cache.size);
             return refuse("cache.size", message, format!("use {page} or more, or \"0B\" for none"));
         }
-        if cache.size.0 / page.0 > self.geometry.pages() {
+        if cache.size.0 / self.geometry.page_size.0 > self.geometry.pages() {
             let message = format!("{} hold more pages than the flash", cache.size);
             return refuse("cache.size", message, "use a smaller cache");
         }
@@ -200,7 +214,7 @@ impl Config {
             let message = "writes go to flash at once, so no line is held".to_string();
             return refuse(key, message, "leave it out, or use cache.write = \"back\"");
         }
-        if cache.writeback == Writeback::Eager {
+        if cache.writeback == Writeback::Eager && !self.units().exist() {
             let message = "eager write-back holds no line".to_string();
             return refuse(key, message, "leave it out, or use cache.writeback = \"watermark\" or \"idle\"");
         }

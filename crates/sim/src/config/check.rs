@@ -24,6 +24,7 @@ impl Config {
         self.check_noc()?;
         self.check_schemes()?;
         self.check_raid()?;
+        self.check_units()?;
         self.check_cache()?;
         self.check_io_errors()?;
         self.check_nvme()
@@ -34,7 +35,7 @@ impl Config {
     /// # Errors
     /// The first broken rule.
     pub fn check_count_only(&self) -> Result<(), ConfigError> {
-        if self.cache.exists() {
+        if self.cache.exists() && !self.units().exist() {
             let message = "the write cache needs simulated time, but requests are only counted".to_string();
             return refuse("cache.size", message, "leave it out, or omit --count-only");
         }
@@ -61,7 +62,7 @@ impl Config {
             Requirement::TimedCollections => self.gc.time == GcTime::Real,
             Requirement::SoundChips => self.faults.chip_fails.is_empty(),
             Requirement::MoreThanThreshold(free) => self.free_pages(&free) > self.free_pages(&self.gc.threshold),
-            Requirement::SinglePages => self.device.mapping_unit == MappingUnit::Page,
+            Requirement::SinglePages => self.device.mapping_unit != MappingUnit::SuperPage,
             Requirement::Interconnect => self.noc.exists(),
             Requirement::SharedWritePoint => !self.schemes.path.policy_ref().separates(),
         }

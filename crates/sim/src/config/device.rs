@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::refuse;
-use super::{Config, ConfigError, Programming, RaidLayout};
+use super::{Config, ConfigError, MappingUnit, Programming, RaidLayout};
 use crate::units::{Nanos, Ppm};
 
 choice! {
@@ -51,17 +51,6 @@ choice! {
 }
 
 choice! {
-    /// Size of a page map entry.
-    MappingUnit("kebab-case") {
-        /// A page of a plane.
-        Page,
-        /// A page of each of a die's two planes, at the same place in both. Blocks are paired, and every operation is a
-        /// multi-plane command. A write of part of a super page is a partial write (paper B's superblock).
-        SuperPage,
-    }
-}
-
-choice! {
     /// What a read of part of a page moves over the channel.
     PartialRead("kebab-case") {
         /// The bytes asked for.
@@ -95,7 +84,8 @@ section! {
         partial_write: PartialWrite = PartialWrite::ReadModifyWrite,
         /// What a read of part of a page moves: the bytes asked for, or the whole page.
         [since "0.1.2"] partial_read: PartialRead = PartialRead::Bytes,
-        /// Size of a page map entry: a page, or the paired pages of a die's two planes.
+        /// Size of a page map entry: a page, the paired pages of a die's two planes, or a part of a page such as `"4KiB"`, which
+        /// needs a write cache.
         mapping_unit: MappingUnit = MappingUnit::Page,
         /// Time to serve a page from controller memory.
         memory: Nanos = Nanos::ZERO,
@@ -150,7 +140,7 @@ impl Config {
     /// Flash pages per map entry: 2 for super pages.
     pub fn pages_per_entry(&self) -> u32 {
         match self.device.mapping_unit {
-            MappingUnit::Page => 1,
+            MappingUnit::Page | MappingUnit::Size(_) => 1,
             MappingUnit::SuperPage => 2,
         }
     }

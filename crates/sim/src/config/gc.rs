@@ -41,6 +41,16 @@ choice! {
     }
 }
 
+choice! {
+    /// What becomes of moved units that fill no program at the end of a collection.
+    Remainder("lowercase") {
+        /// They stay in the controller, for the next collection of their planes.
+        Keep,
+        /// They are programmed with padding, before the block is erased.
+        Pad,
+    }
+}
+
 section! {
     /// When GC starts, and where it moves pages.
     Gc {
@@ -57,6 +67,10 @@ section! {
         time: GcTime = GcTime::Real,
         /// Destination of pages that leave their die during GC.
         destination: Destination = Destination::Plane,
+        /// What becomes of moved units that fill no program at the end of a collection, where a program has several units: by
+        /// default they are kept with `device.power_loss_protection`, and padded without, for a power cut would lose them.
+        [since "0.1.3"]
+        remainder: Option<Remainder> = None,
     }
 }
 
@@ -75,7 +89,7 @@ impl Config {
     pub(super) fn pages_in_scope(&self) -> u64 {
         let g = &self.geometry;
         // Paired planes count as one, with pages twice as large.
-        let per_die = g.planes_per_die / self.pages_per_entry();
+        let per_die = g.planes_per_die / self.pages_per_entry() / g.planes_per_program;
         let planes = match self.gc.scope {
             Scope::Plane => 1,
             Scope::Chip => u64::from(per_die * g.dies_per_chip),

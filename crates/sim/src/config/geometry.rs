@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::error::refuse;
 use super::{Config, ConfigError, Exclusion, MappingUnit, RaidLayout};
 use crate::device::raid::Layout;
-use crate::device::spec::{ArraySpec, ParitySpec};
+use crate::device::spec::{ArraySpec, ParitySpec, SlotsSpec};
 use crate::schemes::Place;
 use crate::units::Bytes;
 
@@ -50,6 +50,12 @@ section! {
         /// `timing.program`).
         [since "0.1.1"]
         page_order: PageOrder = PageOrder::Cyclic,
+        /// Pages of a block that one program writes: those of a word line. `timing.program` is the time of the whole program.
+        [since "0.1.3"]
+        pages_per_program: u32 = 1,
+        /// Planes of a die that are programmed, erased and collected together, as one plane with larger pages.
+        [since "0.1.3"]
+        planes_per_program: u32 = 1,
     }
 }
 
@@ -108,6 +114,7 @@ impl Config {
             let message = format!("{product} pages exceed {MAX_PAGES}, the limit of four-byte map entries");
             return refuse("geometry", message, "use larger pages, or a smaller array");
         }
+        self.check_unit_sizes()?;
         let planes = match self.device.exclusion {
             Exclusion::Die => g.planes_per_die,
             Exclusion::Chip => g.planes_per_die * g.dies_per_chip,
@@ -126,28 +133,36 @@ impl Config {
         let mapped =
             spec.exported_per_plane * spec.channels * spec.chips_per_channel * spec.dies_per_chip * spec.planes_per_die;
         let pages = Layout::new(&spec).map_or(mapped, |layout| layout.exported());
-        u64::from(pages) * u64::from(spec.flash_page * spec.pages_per_entry)
+        u64::from(pages) * u64::from(spec.unit_bytes * spec.pages_per_entry)
     }
 
     pub(crate) fn array_spec(&self) -> ArraySpec {
         let g = &self.geometry;
-        let chips = g.channels * g.chips_per_channel;
+        let (chips, units) = (g.channels * g.chips_per_channel, self.units());
+        let per_page = units.per_super_page();
         ArraySpec {
             channels: g.channels,
             chips_per_channel: g.chips_per_channel,
             dies_per_chip: g.dies_per_chip,
-            planes_per_die: g.planes_per_die / self.pages_per_entry(),
+            planes_per_die: g.planes_per_die / self.pages_per_entry() / units.planes,
             blocks_per_plane: g.blocks_per_plane,
-            pages_per_block: g.pages_per_block,
-            data_pages: g.pages_per_block - self.metadata_pages(),
+            pages_per_block: g.pages_per_block * per_page,
+            data_pages: (g.pages_per_block - self.metadata_pages()) * per_page,
             flash_page: g.page_size.0 as u32,
+            unit_bytes: units.bytes,
+            slots: SlotsSpec {
+                per_page: units.per_page,
+                per_super_page: per_page,
+                per_program: units.per_program(),
+                planes: units.planes,
+            },
             pages_per_entry: self.pages_per_entry(),
             units: match self.device.exclusion {
                 Exclusion::Die => chips * g.dies_per_chip,
                 Exclusion::Chip => chips,
                 Exclusion::Channel => g.channels,
             },
-            exported_per_plane: self.exported_per_plane() as u32,
+            exported_per_plane: self.exported_per_plane() as u32 * per_page,
             order: match self.schemes.place {
                 Place::Static(order) => order,
                 Place::Dynamic | Place::RoundRobin => Default::default(),

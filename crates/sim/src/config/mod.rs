@@ -28,19 +28,20 @@ mod schemes;
 mod space;
 mod staging;
 mod timing;
+mod units;
 mod wear;
 
 use serde::Deserialize;
 
 use crate::blame::Extra;
 
-pub use cache::{Cache, CacheEvict, CacheFlush, CacheOrder, CacheRead, CacheWrite, Writeback};
-pub use device::{Device, Exclusion, MappingUnit, PartialRead, PartialWrite, UnwrittenRead, WriteAck};
+pub use cache::{Cache, CacheEvict, CacheFlush, CacheOrder, CachePack, CacheRead, CacheWrite, Writeback};
+pub use device::{Device, Exclusion, PartialRead, PartialWrite, UnwrittenRead, WriteAck};
 pub use ecc::{Ecc, Errors};
 pub use error::ConfigError;
 pub use faults::{ChipFails, Faults, IoErrors, IoErrorsAt};
 pub use ftl::{FreeBlock, Ftl, WearLevelling, WritePoints};
-pub use gc::{Destination, Gc, GcTime, Scope};
+pub use gc::{Destination, Gc, GcTime, Remainder, Scope};
 pub use geometry::{Geometry, PageOrder};
 pub use noc::{Noc, NocModel, PortRule, Task};
 pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, Names, Nvme, NvmeQueue, OpName, QueuePriority};
@@ -51,6 +52,7 @@ pub use run::Run;
 pub use schemes::Schemes;
 pub use staging::Staging;
 pub use timing::{PageTimes, Suspendable, Timing, Variation};
+pub use units::{MappingUnit, Units};
 pub use wear::{CopybackThresholds, Programming, ThresholdSource, Wear};
 
 section! {

@@ -134,7 +134,7 @@ impl Config {
             let message = "round-robin placement sends a page to the next plane, but the layout fixes its chip";
             return refused("schemes.place", message, "use a static order, of which dies and planes count");
         }
-        if self.cache.exists() {
+        if self.cache.exists() && !self.units().exist() {
             let message = "lines of the write cache belong to the dies of a static order, or to none";
             return refused("schemes.place", message, "use a static order or \"dynamic\", or cache.size = \"0B\"");
         }

@@ -17,7 +17,8 @@ impl Config {
     fn kept_per_plane(&self) -> u64 {
         let volatile = self.cache.exists() && !self.device.power_loss_protection;
         let merges = self.device.partial_write == PartialWrite::ReadModifyWrite;
-        u64::from(self.device.keep_overwritten || volatile || merges)
+        // A program in flight takes whole super pages, where it has several.
+        u64::from(self.device.keep_overwritten || volatile || merges) * u64::from(self.geometry.pages_per_program)
     }
 
     /// Logical pages that a plane can hold and still be collected.
@@ -63,7 +64,7 @@ impl Config {
         if exported > most {
             let message = format!(
                 "{exported} of {pages} pages per plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
-                if kept > 0 { " - 1 for a write in flight" } else { "" },
+                if kept > 0 { format!(" - {kept} for a write in flight") } else { String::new() },
                 if metadata > 0 { format!(" without {metadata} metadata pages per block") } else { String::new() }
             );
             let enough = (pages - most) as f64 / pages as f64;

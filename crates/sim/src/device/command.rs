@@ -49,6 +49,20 @@ pub enum Command<'a> {
         /// Bus time of all pages.
         burst: Nanos,
     },
+    /// Reads units of a super page, whose planes work together: command, array, data-out, and decoder.
+    ReadUnits {
+        /// One of its slots.
+        place: &'a PagePlace,
+        /// Bus time of all data that leaves the die.
+        burst: Nanos,
+        /// Flash pages that are decoded before their units are used, as GC does.
+        decoded: u64,
+    },
+    /// Programs a word line in all planes of a group: command and data-in of whole pages, array.
+    ProgramUnits {
+        /// One of its slots.
+        place: &'a PagePlace,
+    },
     /// Erases blocks (R3): command, array.
     Erase,
     /// Moves pages inside their planes (R9): command, array read, command, array program. Without command time nothing can come
@@ -90,6 +104,16 @@ impl Timing {
             Command::Program { pages, burst } => {
                 legs.push(LegKind::Bus, issue + burst);
                 legs.push(LegKind::Array, self.programs(pages));
+            }
+            Command::ReadUnits { place, burst, decoded } => {
+                legs.push(LegKind::Bus, issue);
+                legs.push(LegKind::Array, self.reads(std::slice::from_ref(place)));
+                legs.push(LegKind::Bus, burst);
+                legs.push(LegKind::Decode, Nanos(self.decode().0 * decoded));
+            }
+            Command::ProgramUnits { place } => {
+                legs.push(LegKind::Bus, issue + self.program_unit());
+                legs.push(LegKind::Array, self.programs(std::slice::from_ref(place)));
             }
             Command::Erase => {
                 legs.push(LegKind::Bus, issue);

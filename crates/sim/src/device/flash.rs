@@ -8,12 +8,14 @@ mod copies;
 mod now;
 mod parts;
 mod recover;
+mod slots;
 
 use std::io;
 
 use ssdlab_memory::{Table, prefetch};
 
 use super::geometry::Geometry;
+use super::spec::SlotsSpec;
 use crate::carry::Carrier;
 use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn, count};
 
@@ -103,6 +105,12 @@ pub struct Flash {
     blocks_per_plane: u32,
     pages_per_block: u32,
     data_pages: u32,
+    /// Units in pages and programs.
+    slots: SlotsSpec,
+    /// Slots that a stream takes at a time: those of a program, or 1 where units are written one by one in no time.
+    step: u32,
+    /// Whether every collection fills its last program with padding.
+    pads: bool,
     /// Whether the least erased block is opened next.
     least_erased: bool,
     shared: bool,
@@ -126,7 +134,7 @@ pub struct Flash {
 }
 
 impl Flash {
-    pub(crate) fn new(geometry: &Geometry, least_erased: bool, shared: bool, reserve: u32) -> Self {
+    pub(crate) fn new(geometry: &Geometry, least_erased: bool, shared: bool, reserve: u32, pads: bool) -> Self {
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
         let free_words = (geometry.blocks_per_plane as usize).div_ceil(64);
         let mut words = vec![u64::MAX; free_words];
@@ -144,8 +152,12 @@ impl Flash {
             open: [BlockId::NONE; STREAMS],
         };
         Flash {
-            lpn_of: Table::filled(blocks * geometry.pages_per_block as usize, Lpn::NONE),
-            valid: vec![NOT_CLOSED; blocks],
+            // Places in the controller for moved units are entries behind those of the flash.
+            lpn_of: Table::filled((geometry.all_slots() + geometry.slots_in_hand()) as usize, Lpn::NONE),
+            valid: vec![NOT_CLOSED; blocks + (geometry.slots_in_hand() / geometry.pages_per_block) as usize],
+            slots: geometry.slots,
+            step: 1,
+            pads,
             use_of: vec![Use::default(); blocks],
             erases: vec![0; blocks],
             closed_at: vec![0; blocks],
@@ -186,6 +198,9 @@ impl Flash {
             blocks_per_plane: _,
             pages_per_block: _,
             data_pages: _,
+            slots: _,
+            step: _,
+            pads: _,
             least_erased: _,
             shared: _,
             reserve: _,
@@ -232,7 +247,7 @@ impl Flash {
     /// Starts to keep when blocks are closed, and by which write point they were filled.
     pub(crate) fn record_closings(&mut self) {
         let none = Closing { at: Nanos::ZERO, stream: Stream::Host };
-        self.closed.resize(self.valid.len(), none);
+        self.closed.resize(self.use_of.len(), none);
     }
 
     /// Whether blocks have been closed since the last date.
@@ -269,7 +284,9 @@ impl Flash {
     #[inline(never)]
     fn record(&mut self, page: Ppn, change: Change) {
         // Metadata pages hold nothing that a victim policy could count.
-        if page.0 % self.pages_per_block < self.data_pages {
+        if page.0 % self.pages_per_block < self.data_pages
+            && page.ix() < self.use_of.len() * self.pages_per_block as usize
+        {
             self.changes.push(change);
         }
     }
@@ -362,7 +379,7 @@ impl Flash {
 
     /// Whether a collection of a plane would free a page.
     pub(crate) fn has_garbage(&self, plane: PlaneId, geometry: &Geometry) -> bool {
-        self.closed_blocks(plane, geometry).any(|block| u32::from(self.valid(block)) < self.data_pages)
+        self.closed_blocks(plane, geometry).any(|block| self.frees(block))
     }
 
     /// The plane's `closings` when a closed block was closed.
@@ -472,7 +489,7 @@ impl Flash {
     #[inline(always)]
     fn may_fill(&self, plane: PlaneId, collects: bool) -> bool {
         let state = &self.planes[plane.ix()];
-        !self.shared || collects || state.free_pages > self.kept_from_host(state)
+        !self.shared || collects || state.free_pages >= self.kept_from_host(state) + self.step
     }
 
     /// Pages of a plane that host programs leave where they share its open block with collections.
@@ -728,7 +745,7 @@ impl Flash {
         law!(self.is_closed(block), "law: a victim is a closed block");
         let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
         plane.collecting = true;
-        plane.debt = u32::from(self.valid[block.ix()]);
+        plane.debt = u32::from(self.valid[block.ix()]).next_multiple_of(self.step);
         self.valid[block.ix()] |= NOT_CLOSED;
     }
 
@@ -755,7 +772,8 @@ impl Flash {
         state.free_pages += self.pages_per_block;
         self.free_total += u64::from(self.pages_per_block);
         self.reclaimed += u64::from(self.pages_per_block);
-        let written = self.lpn_of.len() as u64 - self.free_total;
+        let all = self.use_of.len() as u64 * u64::from(self.pages_per_block);
+        let written = all - self.free_total;
         law_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
     }
 }

@@ -6,8 +6,8 @@
 
 use strength_reduce::StrengthReducedU64;
 
-use super::spec::ArraySpec;
-use crate::units::{BlockId, ChannelId, Lpn, PlaneId, Ppn, UnitId};
+use super::spec::{ArraySpec, SlotsSpec};
+use crate::units::{BlockId, ChannelId, Lpn, PlaneId, Ppn, Threshold, UnitId};
 
 /// Sizes of the array and of its address spaces.
 #[derive(Clone, Debug)]
@@ -32,10 +32,13 @@ pub struct Geometry {
     pub data_pages: u32,
     /// Pages of a plane.
     pub pages_per_plane: u32,
-    /// Data bytes of what a map entry points to: a page (a super page, if planes are paired).
+    /// Data bytes of what a map entry points to: a page (a super page, if planes are paired), or a part of one.
     pub unit_bytes: u32,
     /// Data bytes of a flash page, which the bus moves.
     pub flash_page: u32,
+    /// Units of the map in pages and programs. Where a program has several, `pages_per_block` and all that follows from it count
+    /// units: a page number is a *slot*, the place of a unit. The planes of a program are one plane here.
+    pub slots: SlotsSpec,
     /// Flash pages per page: 1, or 2 for super pages. Paired planes are one plane here and their blocks one block; counts of
     /// flash pages are multiplied when they are taken.
     pub pages_per_entry: u32,
@@ -49,7 +52,7 @@ pub struct Geometry {
     unit_shift: Option<u32>,
     /// By plane: its place.
     spots: Vec<Spot>,
-    /// Static placement: plane of a logical page and its place, by its number modulo `planes`.
+    /// Static placement: plane of a logical page and its place, by its number modulo `planes` (times the units of a page).
     stripe: Vec<(PlaneId, Spot)>,
 }
 
@@ -59,7 +62,7 @@ struct Divisors {
     pages_per_block: Divisor,
     pages_per_plane: Divisor,
     blocks_per_plane: Divisor,
-    planes: Divisor,
+    stripe: Divisor,
 }
 
 /// A constant divisor. A division is one multiplication, without a branch for powers of two.
@@ -135,9 +138,10 @@ impl Geometry {
             chip: plane % chips,
             channel: ChannelId(plane % spec.channels),
         };
-        let striped = (0..planes).map(|n| place.plane(n, radix));
+        // The units of a page are together.
+        let striped = (0..planes * spec.slots.per_page).map(|n| place.plane(n / spec.slots.per_page, radix));
         let stripe = striped.map(|plane| (PlaneId(plane), spot(plane))).collect();
-        let unit_bytes = spec.flash_page * spec.pages_per_entry;
+        let unit_bytes = spec.unit_bytes * spec.pages_per_entry;
         let by = Divisor::new;
         Geometry {
             by: Divisors {
@@ -145,7 +149,7 @@ impl Geometry {
                 pages_per_block: by(spec.pages_per_block),
                 pages_per_plane: by(pages_per_plane),
                 blocks_per_plane: by(spec.blocks_per_plane),
-                planes: by(planes),
+                stripe: by(planes * spec.slots.per_page),
             },
             unit_shift: unit_bytes.is_power_of_two().then(|| unit_bytes.trailing_zeros()),
             spots: (0..planes).map(spot).collect(),
@@ -161,6 +165,7 @@ impl Geometry {
             pages_per_plane,
             unit_bytes,
             flash_page: spec.flash_page,
+            slots: spec.slots,
             pages_per_entry: spec.pages_per_entry,
             exported: layout.map_or(mapped, |layout| layout.exported()),
             mapped,
@@ -182,6 +187,62 @@ impl Geometry {
         } as u32)
     }
 
+    /// The first logical page that static placement gives to the plane of `place`, its number in that order.
+    pub fn first_of(&self, place: u32) -> Lpn {
+        Lpn(place * self.slots.per_page)
+    }
+
+    /// The next logical page of the same plane by static placement.
+    pub fn next_of(&self, lpn: Lpn) -> Lpn {
+        let per_page = self.slots.per_page;
+        let last = (lpn.0 + 1).is_multiple_of(per_page);
+        Lpn(lpn.0 + if last { (self.planes - 1) * per_page + 1 } else { 1 })
+    }
+
+    /// The number of a slot's super page in the device.
+    #[inline(always)]
+    pub fn super_page(&self, slot: Ppn) -> u32 {
+        slot.0 / self.slots.per_super_page
+    }
+
+    /// Number of slots of the flash. Places in the controller for moved units have larger numbers.
+    pub fn all_slots(&self) -> u32 {
+        self.planes * self.pages_per_plane
+    }
+
+    /// Whether a number is that of a place in the controller.
+    #[inline(always)]
+    pub fn is_in_hand(&self, slot: Ppn) -> bool {
+        slot.is_some() && slot.0 >= self.all_slots()
+    }
+
+    /// The places in the controller for moved units of a plane: two blocks of them, behind those of the flash.
+    pub fn hand_of(&self, plane: PlaneId) -> std::ops::Range<u32> {
+        let size = self.slots_in_hand() / self.planes.max(1);
+        let first = self.all_slots() + plane.0 * size;
+        first..first + size
+    }
+
+    /// A threshold as free pages of a plane. Thresholds count super pages, of which one has several units.
+    pub fn floor_of_plane(&self, threshold: Threshold) -> u32 {
+        let per = u64::from(self.slots.per_super_page);
+        let (plane, block) = (u64::from(self.pages_per_plane) / per, u64::from(self.pages_per_block) / per);
+        u32::try_from(threshold.pages(plane, block) * per).unwrap_or(u32::MAX)
+    }
+
+    /// Number of places in the controller for moved units.
+    pub fn slots_in_hand(&self) -> u32 {
+        if self.slots.several() { 2 * self.planes * self.pages_per_block } else { 0 }
+    }
+
+    /// The plane of a slot, also of one in the controller.
+    pub fn home_of(&self, slot: Ppn) -> PlaneId {
+        match slot.0.checked_sub(self.all_slots()) {
+            Some(behind) if self.slots.several() => PlaneId(behind / (2 * self.pages_per_block)),
+            _ => self.plane_of(slot),
+        }
+    }
+
     /// The plane of a logical page by static placement.
     #[inline(always)]
     pub fn static_plane(&self, lpn: Lpn) -> PlaneId {
@@ -191,7 +252,7 @@ impl Geometry {
     /// The same with its place.
     #[inline(always)]
     pub fn static_place(&self, lpn: Lpn) -> (PlaneId, Spot) {
-        self.stripe[self.by.planes.rest(lpn.0) as usize]
+        self.stripe[self.by.stripe.rest(lpn.0) as usize]
     }
 
     /// The place of a plane.

@@ -102,6 +102,22 @@ impl BlockFactors {
         BlockFactors { factors: (0..blocks).map(factor).collect() }
     }
 
+    /// Factors of blocks that `planes` planes of a die have together: the slowest decides.
+    pub(crate) fn joined(self, planes: usize, dies: usize, per_plane: usize) -> Self {
+        if planes == 1 || self.factors.is_empty() {
+            return self;
+        }
+        let joint = self.factors.len() / planes;
+        // Planes of a die are `dies` apart, and those of a group follow one another there.
+        let slowest = |block: usize| {
+            let (plane, index) = (block / per_plane, block % per_plane);
+            let (group, die) = (plane / dies, plane % dies);
+            let of = |member: usize| self.factors[((group * planes + member) * dies + die) * per_plane + index];
+            (0..planes).map(of).max().unwrap_or(ONE)
+        };
+        BlockFactors { factors: (0..joint).map(slowest).collect() }
+    }
+
     /// Whether blocks differ.
     #[inline(always)]
     pub(crate) fn differ(&self) -> bool {

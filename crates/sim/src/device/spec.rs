@@ -25,6 +25,10 @@ pub struct ArraySpec {
     pub flash_page: u32,
     /// Flash pages per page: 2 if planes are paired.
     pub pages_per_entry: u32,
+    /// Data bytes of a unit of the map: of a flash page, or of a part of one.
+    pub unit_bytes: u32,
+    /// Units in pages and programs.
+    pub slots: SlotsSpec,
     /// Units of exclusion: dies, chips or channels.
     pub units: u32,
     /// Logical pages per plane, including parity.
@@ -33,6 +37,31 @@ pub struct ArraySpec {
     pub order: StaticOrder,
     /// Parity groups, if there are any.
     pub parity: Option<ParitySpec>,
+}
+
+/// How units of the map lie in pages and programs; each count is 1 where a unit is a page and is programmed alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotsSpec {
+    /// Units of a flash page.
+    pub per_page: u32,
+    /// Units of a super page: of the pages at one offset of all planes of a program.
+    pub per_super_page: u32,
+    /// Units of a program.
+    pub per_program: u32,
+    /// Planes of a program, which are one plane of the array.
+    pub planes: u32,
+}
+
+impl SlotsSpec {
+    /// Whether a program has several units.
+    pub fn several(&self) -> bool {
+        self.per_program > 1
+    }
+
+    /// Flash pages of a program.
+    pub fn pages_per_program(&self) -> u32 {
+        self.per_program / self.per_page
+    }
 }
 
 /// Parity groups.

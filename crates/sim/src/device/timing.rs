@@ -1,7 +1,7 @@
 //! Times of a device's resources, of which `command` makes legs.
 
 use super::page_types::{BlockFactors, ONE, PageTypes, on_block};
-use super::spec::{ArraySpec, TimingSpec};
+use super::spec::{ArraySpec, SlotsSpec, TimingSpec};
 use crate::units::{Nanos, Rate};
 
 /// Pages of a TLC word line.
@@ -49,6 +49,8 @@ pub struct Timing {
     /// Bytes of a flash page. Bus time is rounded once per flash page.
     flash_page: u32,
     rate: Rate,
+    /// Units in pages and programs.
+    slots: SlotsSpec,
     /// Transfer rate between host and controller.
     link: Option<Rate>,
     decode: Nanos,
@@ -58,7 +60,8 @@ pub struct Timing {
 
 impl Timing {
     pub(crate) fn new(spec: &TimingSpec, array: &ArraySpec, seed: u64) -> Self {
-        let (flash_page, per_unit, pages) = (array.flash_page, array.pages_per_entry, array.pages_per_block);
+        let (flash_page, per_unit, slots) = (array.flash_page, array.pages_per_entry, array.slots);
+        let pages = array.pages_per_block / slots.per_super_page;
         let types =
             if spec.shadow { PageTypes::shadow(pages, spec.types) } else { PageTypes::cyclic(pages, spec.types) };
         let mut program = types.times(&spec.program, spec.variation.layer);
@@ -73,14 +76,17 @@ impl Timing {
         let rate = spec.channel.clone();
         let dies = array.channels * array.chips_per_channel * array.dies_per_chip;
         let blocks = dies as usize * array.planes_per_die as usize * array.blocks_per_plane as usize;
-        let read = types.times(&spec.read, spec.variation.layer);
+        let read = each(types.times(&spec.read, spec.variation.layer), slots.per_super_page);
+        let program = each(program, slots.per_super_page);
+        let factors = BlockFactors::draw(&spec.variation, blocks * slots.planes as usize, seed);
         let same = |times: &[Nanos]| if times.iter().all(|time| *time == times[0]) { times[0] } else { Nanos::ZERO };
         Timing {
             same_read: same(&read),
             same_program: same(&program),
             read,
             program,
-            blocks: BlockFactors::draw(&spec.variation, blocks, seed),
+            blocks: factors.joined(slots.planes as usize, dies as usize, array.blocks_per_plane as usize),
+            slots,
             types,
             erase: spec.erase,
             copyback: spec.copyback,
@@ -110,6 +116,27 @@ impl Timing {
     #[inline(always)]
     pub fn page(&self) -> Nanos {
         self.page
+    }
+
+    /// Bus time of a program of several units: whole pages, padding included.
+    pub fn program_unit(&self) -> Nanos {
+        Nanos(self.page.0 * u64::from(self.slots.pages_per_program()))
+    }
+
+    /// Bus time of units of a super page, by their places in it and their bytes, in ascending order: rounded once per flash page.
+    /// Returns the number of these flash pages, too.
+    pub fn units(&self, units: impl Iterator<Item = (u32, u32)>) -> (Nanos, u64) {
+        let (mut time, mut pages) = (Nanos::ZERO, 0);
+        let (mut page, mut bytes) = (u32::MAX, 0u64);
+        for (place, more) in units {
+            if place / self.slots.per_page != page {
+                time = time + self.rate.time(bytes);
+                (page, bytes) = (place / self.slots.per_page, 0);
+                pages += 1;
+            }
+            bytes += u64::from(more);
+        }
+        (time + self.rate.time(bytes), pages)
     }
 
     /// Bus time of `bytes` of one page.
@@ -239,6 +266,11 @@ impl Timing {
             None => (read(), program),
         }
     }
+}
+
+/// Times by offset of pages as those of `n` slots each.
+fn each(times: Box<[Nanos]>, n: u32) -> Box<[Nanos]> {
+    if n == 1 { times } else { times.iter().flat_map(|time| std::iter::repeat_n(*time, n as usize)).collect() }
 }
 
 fn mean(times: &[Nanos]) -> Nanos {

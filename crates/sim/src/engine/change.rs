@@ -250,6 +250,14 @@ impl Ssd {
     /// Blocks, write points and the controller's buffer.
     fn allows_layout(&self, new: &Ssd) -> Result<(), ConfigError> {
         let (old, config) = (&self.config, &new.config);
+        if self.dev.geometry.slots != new.dev.geometry.slots {
+            let message = "what a map entry points to, and what a program holds, are part of the device's state";
+            return refuse("device.mapping_unit", message, "set it when the device is built");
+        }
+        if self.rules.pads != new.rules.pads {
+            let message = "moved units may wait in the controller, or none may";
+            return refuse("gc.remainder", message, "set it when the device is built");
+        }
         if self.dev.geometry.data_pages != new.dev.geometry.data_pages
             || self.dev.wear.counts() != new.dev.wear.counts()
         {

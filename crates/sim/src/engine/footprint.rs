@@ -35,18 +35,21 @@ impl Config {
     /// group), and the state of chunks under faults (9 per page of the map). Pages are super pages if the map has those. Memory
     /// for second copies grows with waiting reads.
     pub fn scheme_bytes(&self) -> u64 {
-        let (pages, schemes) = (self.geometry.pages() / u64::from(self.pages_per_entry()), &self.schemes);
+        let (units, schemes) = (self.units(), &self.schemes);
+        let pages = self.geometry.pages() / u64::from(self.pages_per_entry());
         let blocks = pages / u64::from(self.geometry.pages_per_block);
+        let flash_pages = pages;
+        let pages = pages * u64::from(units.per_page);
         let share = |ppm: u64| pages * ppm / Ppm::ONE;
         let per_plane = u64::from(self.geometry.blocks_per_plane) * u64::from(self.geometry.pages_per_block);
-        let exported = self.exported_per_plane() * (pages / per_plane);
+        let exported = self.exported_per_plane() * (flash_pages / per_plane) * u64::from(units.per_page);
         let when = |is: bool, bytes: u64| if is { bytes } else { 0 };
         let (groups, model) = (self.raid.layout != RaidLayout::None, self.ecc.errors == Errors::Model);
         let copies = schemes
             .route
             .replicate()
             .map_or(0, |route| 8 * exported + 6 * blocks + 40 * share(u64::from(route.share().0)));
-        let sectors = self.geometry.page_size.0.div_ceil(512);
+        let sectors = u64::from(units.bytes).div_ceil(512);
         let lines = u64::from(self.cache_lines()) * (sizes::LINE + sectors.div_ceil(64) * 8);
         let staged = schemes.collector.policy_ref().writes_back().is_some();
         when(schemes.path.policy_ref().keeps_counts(), pages)

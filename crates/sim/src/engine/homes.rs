@@ -25,7 +25,7 @@ pub(super) struct Homes {
 impl Homes {
     pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
         let share = geometry.exported_per_plane();
-        let most = config.most_per_plane() as u32;
+        let most = config.most_per_plane() as u32 * geometry.slots.per_super_page;
         Homes {
             of: vec![PlaneId::NONE; geometry.mapped as usize],
             pages: vec![0; geometry.planes as usize],
@@ -56,6 +56,12 @@ impl Homes {
             .expect("law: planes have room for what is exported");
         self.join(lpn, next);
         next
+    }
+
+    /// The page belongs to a plane from now on, whatever room that has.
+    pub(super) fn move_to(&mut self, lpn: Lpn, plane: PlaneId) {
+        self.leave(lpn);
+        self.join(lpn, plane);
     }
 
     /// Whether a plane may hold a page: it belongs there, or the plane has room for one more.
@@ -94,6 +100,24 @@ impl Ssd {
         }
     }
 
+    /// The next plane after `last` with room for so many more pages, or else the next one.
+    pub(super) fn next_home(&mut self, more: u32) -> PlaneId {
+        let (planes, last) = (self.dev.geometry.planes, self.host.last_place);
+        let homes = self.features.homes.as_ref().expect("placement is round-robin");
+        let mut next = (1..=planes).map(|step| PlaneId((last + step) % planes));
+        let plane = next.clone().find(|plane| homes.pages[plane.ix()] + more <= homes.most).or_else(|| next.next());
+        let plane = plane.expect("a device has planes");
+        self.host.last_place = plane.0;
+        plane
+    }
+
+    /// A unit belongs to a plane from now on, whatever room that has.
+    pub(super) fn move_home(&mut self, lpn: Lpn, plane: PlaneId) {
+        if let Some(homes) = &mut self.features.homes {
+            homes.move_to(lpn, plane);
+        }
+    }
+
     /// Whether a plane may hold a page of the buffer.
     pub(super) fn may_hold(&self, plane: PlaneId, lpn: Lpn) -> bool {
         self.features.homes.as_ref().is_none_or(|homes| homes.may_hold(plane, lpn))
@@ -115,7 +139,7 @@ impl Ssd {
         for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
             homes.leave(lpn);
             if let Location::Flash(page) = self.dev.map.get(lpn) {
-                homes.join(lpn, self.dev.geometry.plane_of(page));
+                homes.join(lpn, self.dev.geometry.home_of(page));
             }
         }
     }
@@ -127,8 +151,9 @@ impl Ssd {
         for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
             let home = homes.of[lpn.ix()];
             match self.dev.map.get(lpn) {
-                Location::Flash(page) => law_eq!(home, self.dev.geometry.plane_of(page), "page {} is at home", lpn.0),
-                Location::Staged(_) => law!(home.is_some(), "page {} has a home", lpn.0),
+                Location::Flash(page) => law_eq!(home, self.dev.geometry.home_of(page), "page {} is at home", lpn.0),
+                // Units get a home when their program is issued.
+                Location::Staged(_) => law!(home.is_some() || self.rules.units, "page {} has a home", lpn.0),
                 Location::Nowhere => law!(home.is_none(), "page {} is nowhere", lpn.0),
             }
             if home.is_some() {

@@ -50,6 +50,15 @@ impl Ssd {
             // If its chip has failed, nothing is torn.
             _ if record.failed => {}
             (_, Verb::Read) => {}
+            (Class::Gc | Class::Cache, Verb::Program) if self.rules.units => {
+                let own = Brings::Own { lost: false };
+                torn.programs.extend(self.torn_units(op).into_iter().map(|(slot, tag)| (slot, tag, own)));
+                let command = &self.kernel.ops[lead];
+                let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
+                // A command counts once.
+                let counts = record.class == Class::Gc || arrived;
+                torn.ahead += u64::from(self.dev.geometry.slots.per_program) - u64::from(counts);
+            }
             (Class::Gc, Verb::Erase) => {
                 let job = &self.gc.jobs[record.job.0].job;
                 torn.erases.extend(&job.victims[..usize::from(job.count)]);

@@ -35,6 +35,7 @@ mod replica;
 mod report;
 mod rules;
 mod spine;
+mod units;
 mod versions;
 mod watch;
 
@@ -154,6 +155,8 @@ struct Features {
     idle: Option<Box<idle::Idle>>,
     /// The interconnect.
     noc: Option<Box<noc::Noc>>,
+    /// Moved units in the controller, where a program has several units.
+    units: Option<Box<units::Units>>,
     /// Planes of pages that got theirs in turn.
     homes: Option<Box<homes::Homes>>,
     /// Parity groups.
@@ -255,6 +258,8 @@ struct Running {
     sure: bool,
     /// Time at which its unit was last offered to writes that any die may serve.
     offered: Nanos,
+    /// Units of the super page that is being read, as bits by their places.
+    units: u64,
 }
 
 /// Why a unit serves other operations during a collection.
@@ -736,6 +741,7 @@ impl Ssd {
         self.dev.map.recount(&self.dev.flash);
         self.recount_stripes();
         self.recount_homes();
+        self.recount_hands();
         self.check_queues();
     }
 

@@ -19,7 +19,8 @@ impl Ssd {
         if !measured {
             return;
         }
-        let kind = self.dev.timing.types().of(self.dev.geometry.offset(record.pages[0]));
+        let per_super_page = self.dev.geometry.slots.per_super_page;
+        let kind = self.dev.timing.types().of(self.dev.geometry.offset(record.pages[0]) / per_super_page);
         let legs = (0..record.legs.len()).filter_map(|i| record.legs.get(i));
         let array: u64 = legs.filter(|leg| leg.kind == LegKind::Array).map(|leg| leg.time.0).sum();
         let (mut pages, mut at) = (0u64, op);
@@ -27,6 +28,7 @@ impl Ssd {
             pages += u64::from(self.dev.geometry.pages_per_entry);
             at = self.kernel.ops[at].mate;
         }
+        let pages = self.pages_of_command().unwrap_or(pages);
         let totals = &mut self.stats.page_types[kind as usize];
         let (count, ns) = match record.verb {
             Verb::Read => (&mut totals.reads, &mut totals.read_ns),

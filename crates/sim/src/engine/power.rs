@@ -137,6 +137,9 @@ impl Ssd {
             self.dev.map.set(tag.lpn, Location::Nowhere);
             report.drained_pages += u64::from(self.bring_back(plane, tag, lost));
         }
+        if self.rules.units {
+            self.pad_all();
+        }
         self.groups_after_cut(&begun, &mut report);
         self.oracle.power_cut();
         self.judge_recovery(&was_lost, &mut report);
@@ -248,7 +251,20 @@ impl Ssd {
             let (tag, lost) = (self.kernel.ops[Page(id)].tags[0], self.kernel.ops[id].lost);
             (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
         });
-        let in_memory = in_memory.collect();
+        let mut in_memory: Vec<InMemory> = in_memory.collect();
+        // A moved unit of which the capacitor writes a newer version is not needed.
+        let newer = |tag: &Tag| {
+            let lines = in_memory.iter().map(|page| page.tag);
+            lines.chain(torn.programs.iter().map(|(_, tag, _)| *tag)).any(|other| other.lpn == tag.lpn)
+        };
+        let hands: Vec<(PlaneId, Tag)> = self.units_in_hands().into_iter().filter(|(_, tag)| !newer(tag)).collect();
+        in_memory.extend(hands.into_iter().map(|(plane, tag)| InMemory {
+            plane,
+            tag,
+            lost: false,
+            always: false,
+            part: None,
+        }));
         let victims = self.dev.flash.victims().filter(|block| !torn.erases.contains(block)).collect();
         InFlight { torn, victims, in_memory }
     }
@@ -287,6 +303,7 @@ impl Ssd {
         self.kernel.ops.clear();
         self.host.runs.power_cut();
         self.gc.jobs.clear();
+        self.empty_hands();
         self.forget_postponed(|_| true);
         for plane in &mut self.gc.planes {
             plane.claimed = false;

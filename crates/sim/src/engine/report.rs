@@ -4,8 +4,10 @@ use super::Ssd;
 use super::spine::host::Host;
 use crate::blame::{Cause, Extra};
 use crate::policy::Load;
+use crate::report::factors::Programmed;
 use crate::report::histogram::Histogram;
 use crate::report::overload::{Overload, Work};
+use crate::report::units::UnitsReport;
 use crate::report::{
     Breakdown, ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean,
 };
@@ -45,9 +47,23 @@ fn delayed_by_gc(stats: &Stats) -> ByOp<u64> {
     ByOp { read, write, all: read + write }
 }
 
+/// Logical pages that were written and programmed, of which a flash page of so many bytes has `per_page`.
+fn programmed(stats: &Stats, units: bool, flash_page: u64, per_page: u64) -> Programmed {
+    let pages = stats.flash.programs.host + stats.flash.programs.cache;
+    Programmed {
+        bytes: stats.bytes.written,
+        page_bytes: flash_page / per_page,
+        written: stats.pages.written,
+        host: if units { stats.units.programmed.cache } else { pages },
+        host_places: pages * per_page,
+        places: (stats.flash.programs.total + stats.flash.copybacks) * per_page,
+    }
+}
+
 /// What collections moved, and how long they took.
-fn collections(stats: &Stats) -> GcSummary {
-    let host = u128::from(stats.flash.programs.host + stats.flash.programs.cache);
+fn collections(stats: &Stats, units: bool) -> GcSummary {
+    let pages = stats.flash.programs.host + stats.flash.programs.cache;
+    let host = u128::from(if units { stats.units.programmed.cache } else { pages });
     GcSummary {
         collections: stats.collections,
         moved_pages: stats.moved,
@@ -146,9 +162,9 @@ impl Ssd {
             ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
         };
         let breakdown_ns = breakdowns(stats, &self.config.extra_causes());
-        let programs = stats.flash.programs.total + stats.flash.copybacks;
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
-        let geometry = &self.dev.geometry;
+        let (geometry, per_page) = (&self.dev.geometry, u64::from(self.dev.geometry.slots.per_page));
+        let programmed = programmed(stats, self.rules.units, self.page_bytes(), per_page);
         let channels = &self.kernel.buses.all[..geometry.channels as usize];
         let transferring: u128 = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
@@ -164,6 +180,7 @@ impl Ssd {
             interference_ns,
             fairness,
             cache: self.features.cache.as_ref().map(|cache| cache.report()),
+            units: (self.rules.units).then(|| UnitsReport::new(geometry.unit_bytes, geometry.slots, &stats.units)),
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),
@@ -185,10 +202,11 @@ impl Ssd {
             breakdown_ns,
             flash: stats.flash.clone(),
             requests_delayed_by_gc: delayed_by_gc(stats),
-            write_amplification: mean(u128::from(programs), stats.pages.written),
-            write_amplification_bytes: mean(self.bytes_of_pages(programs), stats.bytes.written),
-            write_amplification_halves: stats.halves(geometry.planes, self.page_bytes()),
-            gc: collections(stats),
+            write_amplification: mean(programmed.places.into(), programmed.written),
+            write_amplification_bytes: mean(programmed.place_bytes(), programmed.bytes),
+            write_amplification_factors: programmed.factors(),
+            write_amplification_halves: stats.halves(geometry.planes, self.page_bytes(), per_page),
+            gc: collections(stats, self.rules.units),
             utilisation: self.utilisation(span, transferring),
             overload: self.overload(transferring),
             noc: self.noc_summary(span),

@@ -69,6 +69,10 @@ pub(super) struct Rules {
     pub(super) buffers: bool,
     /// Its lines are written back when dies are idle.
     pub(super) idle_lines: bool,
+    /// A program has several units of the map.
+    pub(super) units: bool,
+    /// Moved units that fill none are padded.
+    pub(super) pads: bool,
     /// Latencies have causes of optional features.
     pub(super) extras: bool,
     /// Operations are counted by page type.
@@ -105,8 +109,10 @@ impl Rules {
             Scope::Chip => geometry.planes / geometry.chips,
             Scope::Device => geometry.planes,
         };
-        let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane);
-        let per_block = u64::from(geometry.pages_per_block);
+        // Thresholds count super pages, where units are smaller.
+        let per = u64::from(geometry.slots.per_super_page);
+        let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane) / per;
+        let per_block = u64::from(geometry.pages_per_block) / per;
         let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let suspends = config.timing.suspendable != Suspendable::None;
         let physical = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
@@ -120,8 +126,10 @@ impl Rules {
             heeds: !collector.in_order() || idles,
             idles,
             looks: pauses || idles,
-            gc_floor: config.gc.threshold.pages(scope_pages, per_block) as u32,
-            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| t.pages(scope_pages, per_block) as u32),
+            gc_floor: (config.gc.threshold.pages(scope_pages, per_block) * per) as u32,
+            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| (t.pages(scope_pages, per_block) * per) as u32),
+            units: geometry.slots.several(),
+            pads: geometry.slots.several() && config.pads_moves(),
             stages: config.stages(),
             plain_moves: (path.always())
                 .filter(|_| collector.undisturbed())

@@ -59,7 +59,8 @@ impl Ssd {
             flash: self.stats.flash.plus(&self.stats.forgotten),
             collections: self.stats.collections + self.stats.forgotten_collections,
             pending: self.host.pending(),
-            free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_entry),
+            free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_entry)
+                / u64::from(self.dev.geometry.slots.per_super_page),
             dies: Vec::new(),
         }
     }
@@ -180,6 +181,8 @@ impl Ssd {
             count += 1;
         };
         match (op.class, op.verb) {
+            // The units of a command are in one super page, or follow one another.
+            _ if self.rules.units && op.verb != Verb::Erase => op.pages.iter().take(1).for_each(|page| add(*page)),
             (Class::Host | Class::Cache, _) => {
                 let mut at = id;
                 while at.is_some() && self.kernel.ops[at].pages.len() == 1 {
@@ -201,6 +204,13 @@ impl Ssd {
         if self.dev.geometry.pages_per_entry == 2 && count > 0 {
             // Paired planes are one plane in the engine; the other plane of the pair has the number of the next plane of the die.
             planes[1] = PlaneId(planes[0].0 + self.dev.geometry.dies);
+        }
+        if self.rules.units && count > 0 {
+            let (dies, together) = (self.dev.geometry.dies, self.dev.geometry.slots.planes);
+            let (group, die) = (planes[0].0 / dies, planes[0].0 % dies);
+            for (member, plane) in (0..together).zip(&mut planes) {
+                *plane = PlaneId((group * together + member) * dies + die);
+            }
         }
         let kind = match resource {
             Resource::Planes => LegKind::Array,

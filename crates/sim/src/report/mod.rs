@@ -5,6 +5,7 @@ pub mod cache;
 mod distribution;
 pub mod dpr;
 pub mod ecc;
+pub mod factors;
 pub mod failure;
 pub mod fastgc;
 pub mod histogram;
@@ -22,6 +23,7 @@ pub mod pagc;
 pub mod page_types;
 pub mod power;
 pub mod tenants;
+pub mod units;
 
 use std::io;
 
@@ -439,8 +441,8 @@ pub struct Wear {
 }
 
 /// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
-pub const SCHEME_SECTIONS: [&str; 11] =
-    ["fairness", "page_types", "cache", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
+pub const SCHEME_SECTIONS: [&str; 12] =
+    ["fairness", "page_types", "cache", "units", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
 
 /// Summary of a run. Equal configuration, trace, seed and version give equal bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -490,6 +492,8 @@ pub struct Summary {
     pub write_amplification: Option<f64>,
     /// Bytes of flash programmed (copybacks included) / bytes that the host wrote.
     pub write_amplification_bytes: Option<f64>,
+    /// Why it is as large as it is.
+    pub write_amplification_factors: factors::Factors,
     /// Write amplification of both halves of the host pages written; none with fewer collections than planes.
     pub write_amplification_halves: Option<Halves>,
     /// Garbage collection.
@@ -525,6 +529,9 @@ pub struct Summary {
     /// The write cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<cache::Cache>,
+    /// Units of the map in programs, where a program has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub units: Option<units::UnitsReport>,
     /// Second copies of pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dpr: Option<dpr::Dpr>,

@@ -1,6 +1,6 @@
 //! Write amplification: in pages, in bytes, and in the halves of a run.
 
-use crate::common::{Dut, array, config, plane, summary};
+use crate::common::{Dut, array, config, plane, product, summary};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
@@ -64,6 +64,37 @@ fn parity_and_moves_count_whole_pages() {
             assert_eq!(both(&moved), (Some(8.0 / 7.0), Some(8.0 * PAGE as f64 / (7 * bytes) as f64)));
         }
     }
+}
+
+/// Each factor is what it says, and their product is write amplification in bytes.
+#[test]
+fn factors_of_write_amplification_multiply() {
+    let factors = |one: &Summary| {
+        let of = one.write_amplification_factors;
+        let product = product(one).unwrap();
+        let all = one.write_amplification_bytes.unwrap();
+        assert!((product / all - 1.0).abs() < 1e-12, "{product} is not {all}");
+        [of.partial, of.absorbed, of.padding, of.background].map(Option::unwrap)
+    };
+    let large = config(&format!("{}geometry.page_size = \"16KiB\"", array(1, 1, 1, 1)));
+    // 4 KiB and 1 KiB over the border of two pages: 5 KiB in three pages of 16 KiB.
+    assert_eq!(factors(&written(&large, &[(0, 4_096), (16_384 - 512, 1_024)])), [9.6, 1.0, 1.0, 1.0]);
+    let moving = plane(4, 5, 26, "device.partial_write = \"whole-page\"");
+    let mut dut = Dut::new(&moving);
+    (0..4).chain(0..3).for_each(|lpn| dut.write(0, lpn * PAGE, PAGE / 2));
+    dut.completed();
+    assert_eq!(factors(&summary(&dut.ssd)), [2.0, 1.0, 1.0, 8.0 / 7.0]);
+    assert_eq!(written(&large, &[]).write_amplification_factors.partial, None, "nothing was written");
+    let units = config(&format!(
+        "{}geometry.page_size = \"16KiB\"\ndevice.mapping_unit = \"4KiB\"\ncache.size = \"64KiB\"",
+        array(1, 1, 1, 1)
+    ));
+    let mut dut = Dut::new(&units);
+    (0..2).for_each(|_| (0..3).for_each(|unit| dut.write(0, unit * PAGE, PAGE / 2)));
+    dut.flush(10);
+    dut.completed();
+    // Three of six units reach flash, in a program of four.
+    assert_eq!(factors(&summary(&dut.ssd)), [2.0, 0.5, 4.0 / 3.0, 1.0]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ const PER_BLOCK: u32 = 4;
 const COMMON: u64 = 96;
 const REQUESTS: u64 = 400;
 /// Names of the slots: schemes, of which all combinations are tried, and features of the device around them.
-const SLOTS: [&str; 11] =
+pub const SLOTS: [&str; 11] =
     ["order", "route", "place", "victim", "collector", "path", "layout", "cache", "queues", "die queue", "page types"];
 /// Slots of schemes.
 const SCHEMES: usize = 7;
@@ -62,14 +62,14 @@ const DEVICES: [(&str, &str, u32); 3] = [
 ];
 
 /// One way to fill a slot.
-struct Choice {
-    label: String,
-    config: Config,
+pub struct Choice {
+    pub label: String,
+    pub config: Config,
 }
 
 /// Possible choices for each slot. A collector that wraps another one is combined with each of them; a switch that is off by
 /// default is also switched on.
-fn choices() -> [Vec<Choice>; SLOTS.len()] {
+pub fn choices() -> [Vec<Choice>; SLOTS.len()] {
     let slot = |key: &str, values: Vec<(String, String)>| -> Vec<Choice> {
         let choice = |(label, value): (String, String)| Choice { label, config: config(&format!("{key} = {value}")) };
         values.into_iter().map(choice).collect()
@@ -548,11 +548,12 @@ The devices have 2 channels, 4 chips a channel, a die of 2 planes, and as little
     for (number, rule) in notes.0.iter().enumerate() {
         writeln!(out, "{}. {}", number + 1, table.rules[*rule as usize]).unwrap();
     }
+    out.push_str(&crate::combinations_units::section());
     out
 }
 
 /// Two TOML texts whose sections complete each other.
-fn merged(base: &str, more: &str) -> Config {
+pub fn merged(base: &str, more: &str) -> Config {
     let mut table: toml::Table = base.parse().unwrap();
     for (section, keys) in more.parse::<toml::Table>().unwrap() {
         let own = table.entry(section).or_insert_with(|| toml::Table::new().into());
@@ -562,9 +563,10 @@ fn merged(base: &str, more: &str) -> Config {
 }
 
 /// Runs one configuration, and checks the final content of every common page against the history.
-fn run(config: &Config, history: u64) {
+pub fn run(config: &Config, history: u64) {
     let mut ssd = Ssd::new(config, 7, Check::Full).unwrap_or_else(|error| panic!("{error}"));
-    let (page, capacity) = (ssd.page_bytes(), ssd.capacity_bytes() / ssd.page_bytes());
+    let page = u64::from(config.units().bytes);
+    let capacity = ssd.capacity_bytes() / page;
     assert!(capacity >= COMMON, "{capacity} pages");
     let before: Vec<u32> = (0..COMMON as u32).map(|lpn| ssd.version_of(Lpn(lpn)).expect("it is filled")).collect();
     // Writes and trims of each page, and whether the last one was a trim.
@@ -589,7 +591,7 @@ fn run(config: &Config, history: u64) {
             _ => RequestOp::Trim,
         };
         // A third of the writes are partial.
-        let part = if op == RequestOp::Trim || kind % 3 > 0 { 0 } else { part };
+        let part = if op == RequestOp::Trim || kind % 3 > 0 { 0 } else { part % page };
         let request = Request { arrival: Nanos(arrival), op, offset: first * page + part, bytes: pages * page - part };
         // Reads have a queue of their own; all that changes data is in one, so its order is that of the history.
         let queue = u8::from(config.nvme.arbitrates() && op != RequestOp::Read);

@@ -1,5 +1,6 @@
-//! The preset `nvme-2024` against the data sheet that it is modelled on (docs/validation.md).
+//! Presets against the data sheets that they are modelled on (docs/validation.md).
 
+use ssdlab_sim::config::PreconditionMode;
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{Nanos, Ppm};
 use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
@@ -11,6 +12,11 @@ fn measure(op: RequestOp, depth: u32, count: u64) -> (f64, f64) {
     let mut config: Config = include_str!("../../../../presets/nvme-2024.toml").parse().unwrap();
     config.geometry.blocks_per_plane = 32;
     config.device.over_provisioning = Ppm(250_000);
+    measure_of(config, op, depth, count)
+}
+
+/// The same of any device.
+fn measure_of(mut config: Config, op: RequestOp, depth: u32, count: u64) -> (f64, f64) {
     config.device.queue_depth = depth;
     let mut ssd = Ssd::new(&config, 1, Check::Sampled).unwrap();
     ssd.set_closed(true);
@@ -71,4 +77,82 @@ fn a_write_at_depth_1_takes_as_long_as_on_the_sheet() {
     let (iops, _) = measure(RequestOp::Write, 512, 60_000);
     println!("depth 512: {iops:.0} IOPS; sheet 1550000 IOPS");
     assert!(iops < 1_550_000.0 / 2.0, "the drive of the sheet writes to an SLC cache, which is not modelled");
+}
+
+/// The preset `pm9a3` under a closed loop, with fewer blocks where nothing is collected.
+fn data_center(depth: u32, filling: PreconditionMode) -> Ssd {
+    let mut config: Config = include_str!("../../../../presets/pm9a3.toml").parse().unwrap();
+    config.device.queue_depth = depth;
+    config.precondition.mode = filling;
+    if filling == PreconditionMode::Sequential {
+        config.geometry.blocks_per_plane = 24;
+        config.device.over_provisioning = Ppm(240_000);
+    }
+    let mut ssd = Ssd::new(&config, 1, Check::Sampled).unwrap();
+    ssd.set_closed(true);
+    ssd
+}
+
+/// Requests a second after the first so many.
+fn sustained(ssd: &mut Ssd, first: u64, count: u64, mut next: impl FnMut(u64) -> Request) -> f64 {
+    let mut begun = Nanos(0);
+    for i in 0..count {
+        while !ssd.accepts() {
+            ssd.run_until_room();
+        }
+        if i == first {
+            begun = ssd.now();
+        }
+        ssd.submit(next(i));
+    }
+    // As many are in flight now as were then.
+    (count - first) as f64 * 1e9 / (ssd.now().0 - begun.0) as f64
+}
+
+fn row(what: &str, measured: f64, sheet: f64, bar: f64) {
+    let off = measured / sheet - 1.0;
+    println!("| {what} | {measured:.0} | {sheet:.0} | {:+.1} % |", off * 100.0);
+    assert!(off.abs() <= bar, "{what}: {measured}, not {sheet}");
+}
+
+#[test]
+fn a_drive_of_4_kib_units_reaches_the_rates_of_its_sheet() {
+    const LARGE: u64 = 128 << 10;
+    println!("| `pm9a3` | measured | sheet | difference |");
+    println!("|---|---:|---:|---:|");
+    let sequential = [(RequestOp::Read, "reads", 6_500.0), (RequestOp::Write, "writes", 1_500.0)];
+    for (op, what, sheet) in sequential {
+        let mut ssd = data_center(256, PreconditionMode::Sequential);
+        let all = ssd.capacity_bytes() / LARGE;
+        let next = |i| Request { arrival: Nanos(0), op, offset: i % all * LARGE, bytes: LARGE };
+        let rate = sustained(&mut ssd, 10_000, 30_000, next);
+        row(&format!("sequential {what} of 128 KiB, MB/s"), rate * LARGE as f64 / 1e6, sheet, 0.1);
+    }
+    let random = |mut ssd: Ssd, op, first, count| {
+        let (mut rng, units) = (stream(1, "pages"), ssd.capacity_bytes() / PAGE);
+        let next = |_| Request { arrival: Nanos(0), op, offset: below(&mut rng, units) * PAGE, bytes: PAGE };
+        sustained(&mut ssd, first, count, next)
+    };
+    let reads = random(data_center(256, PreconditionMode::Sequential), RequestOp::Read, 10_000, 200_000);
+    row("random reads of 4 KiB a second", reads, 580_000.0, 0.1);
+    // All homes fill in step at first, so it takes millions of writes until their collections are spread.
+    if std::env::var_os("SSDLAB_LONG").is_some() {
+        let writes = random(data_center(256, PreconditionMode::Random), RequestOp::Write, 6_000_000, 16_000_000);
+        row("sustained random writes of 4 KiB a second", writes, 70_000.0, 0.15);
+    }
+}
+
+/// What the sheet of `nvme-2024` has, and its model with a map of 4 KiB units gives.
+#[test]
+fn planes_that_are_programmed_together_read_together() {
+    let ours = |name: &str, depth| {
+        let mut config = Config::preset_text(name, "device.over_provisioning = 0.25").unwrap();
+        config.geometry.blocks_per_plane = 32;
+        measure_of(config, RequestOp::Read, depth, 4_000 + 200 * u64::from(depth)).0
+    };
+    let (pages, units) = (ours("nvme-2024", 512), ours("nvme-2024-units", 512));
+    println!("random reads a second at depth 512: {pages:.0} with a map of pages, {units:.0} with one of units");
+    assert!((3.5..4.0).contains(&(pages / units)), "16 dies read, not 64 planes: {pages} and {units}");
+    let one = ours("nvme-2024-units", 1);
+    assert!(within(one, 22_000.0), "{one} at depth 1");
 }

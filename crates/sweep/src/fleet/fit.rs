@@ -58,7 +58,7 @@ impl Fit {
     /// # Errors
     /// The trace can't be read.
     pub fn size(&self, volume: &str, config: &mut Config) -> Result<Option<String>> {
-        let page_bytes = config.geometry.page_size.0.max(1);
+        let page_bytes = u64::from(config.units().bytes).max(1);
         let bytes = match self.needs.get(volume) {
             None => return Ok(None),
             Some(Need::Bytes(bytes)) => *bytes,

@@ -122,6 +122,8 @@ const EXTREMES: [&str; 3] = ["simulated_ns", "wear.erases_min", "wear.erases_max
 
 /// Sections of a summary whose whole numbers add.
 const ADDED: [&str; 7] = ["requests", "pages", "bytes", "breakdown_ns", "flash", "requests_delayed_by_gc", "gc"];
+/// Units of the map in flash programs beyond one a flash page.
+const FURTHER_UNITS: &str = "units.further";
 /// Most of a sum in a part: as many requests as there may be, each as long as the clock. Thousands of such parts still add up.
 const MOST_SUM: u128 = (MOST_COUNT as u128) << 61;
 /// The two measures of a histogram, as in summaries.
@@ -155,6 +157,12 @@ impl Part {
         let summary = member.summary;
         let mut sums = BTreeMap::new();
         ADDED.iter().for_each(|section| add(section, &summary[*section], &mut sums));
+        // Where a flash page has several units of the map, pages of the host are units.
+        if let Some(per_page) = summary["units"]["per_page"].as_u64() {
+            let programmed = ["programs.total", "copybacks"].map(|name| sums.get(&format!("flash.{name}")).copied());
+            let pages: u128 = programmed.into_iter().flatten().sum();
+            sums.insert(FURTHER_UNITS.into(), pages * u128::from(per_page.saturating_sub(1)));
+        }
         let least = MEASURES.map(|measure| OPS.map(|op| summary[measure][op]["min"].as_u64()));
         let whole = |path: &str| path.split('.').try_fold(summary, |value, part| value.get(part))?.as_u64();
         let extremes = EXTREMES.iter().filter_map(|path| Some((path.to_string(), (whole(path)?, whole(path)?))));
@@ -218,11 +226,11 @@ impl Part {
         Ok(self)
     }
 
-    /// Flash programs per host page written; none if none was.
+    /// Logical pages programmed per one that the host wrote; none if it wrote none.
     pub fn write_amplification(&self) -> Option<f64> {
         let sum = |path: &str| self.sums.get(path).copied().unwrap_or(0);
         let written = u64::try_from(sum("pages.written")).unwrap_or(u64::MAX);
-        mean(sum("flash.programs.total") + sum("flash.copybacks"), written)
+        mean(sum("flash.programs.total") + sum("flash.copybacks") + sum(FURTHER_UNITS), written)
     }
 
     /// Bytes of flash programmed per byte that the host sent; none if none was, or if some run does not tell.

@@ -6,7 +6,7 @@ use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 impl Flash {
     /// Blocks that are being collected and not erased yet.
     pub(crate) fn victims(&self) -> impl Iterator<Item = BlockId> + '_ {
-        (0..self.valid.len()).filter_map(|b| {
+        (0..self.use_of.len()).filter_map(|b| {
             let full = u32::from(self.use_of[b].written) == self.pages_per_block && self.use_of[b].unlanded == 0;
             (full && self.valid[b] & NOT_CLOSED != 0).then_some(BlockId(b as u32))
         })

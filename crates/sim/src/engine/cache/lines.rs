@@ -52,6 +52,8 @@ pub(super) struct Line {
     pub(super) forced: bool,
     /// It is written back at once: it has been held long enough (`cache.hold`).
     pub(super) held: bool,
+    /// The group that it is written back with, where a program has several units; or none.
+    pub(super) group: u32,
     /// When data first moved in since it became dirty.
     pub(super) entered: Nanos,
     /// Writes with forced unit access that wait for its program, in order, with the time since when.
@@ -75,6 +77,7 @@ impl Line {
         flushed: false,
         forced: false,
         held: false,
+        group: NONE,
         entered: Nanos::ZERO,
         waiting: Vec::new(),
     };

@@ -8,6 +8,7 @@
 //! [`HostPage::old`]: crate::engine::kernel::ops::HostPage
 
 mod flush;
+mod groups;
 mod hold;
 mod lines;
 mod order;
@@ -22,12 +23,15 @@ use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::report::{self, Distribution, Figures};
+use crate::schemes::Place;
 use crate::sectors::Under;
 use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
 use flush::Flush;
+use groups::Groups;
 use hold::Holds;
 use lines::{Lines, State};
-use order::{Home, NONE, Order, Stripes};
+use order::{Home, NONE, Order, Sets, Stripes};
+pub(super) use reads::Served;
 pub(super) use waits::For;
 use waits::Logs;
 
@@ -71,6 +75,8 @@ pub(super) struct Cache {
     fresh: bool,
     /// Lines that may be held long enough, in that order.
     holds: Holds,
+    /// Lines that are written back together, where a program has several units.
+    groups: Groups,
     /// No more requests will arrive than the host's ring holds.
     ending: bool,
     counts: report::cache::Cache,
@@ -90,7 +96,10 @@ impl Cache {
         let (lru, by_write) = (keys.evict == CacheEvict::Lru, keys.order == CacheOrder::Lru);
         let sectors = geometry.unit_bytes.div_ceil(512);
         let stripes = (keys.order == CacheOrder::Stripe).then(|| Stripes::of(geometry));
-        let ready = Order::new(units, stripes);
+        let several = geometry.slots.several();
+        let sets = if matches!(config.schemes.place, Place::Static(_)) { geometry.planes } else { 1 };
+        let sets = several.then(|| Sets::new(sets, geometry.slots.per_program));
+        let ready = Order::new(if several { 0 } else { units }, stripes, sets);
         Some(Box::new(Cache {
             most_dirty: keys.plp_budget.unwrap_or(lines).min(lines),
             protected: config.device.power_loss_protection,
@@ -107,6 +116,7 @@ impl Cache {
             urgent: false,
             fresh: false,
             holds: Holds::default(),
+            groups: Groups::default(),
             ending: false,
             counts: counts_of(&keys, lines.into(), 0),
             flush_latency: Distribution::new(),
@@ -128,6 +138,11 @@ impl Cache {
     fn share(&self, dirty: u32, ppm: Ppm) -> std::cmp::Ordering {
         let (dirty, most) = (u64::from(dirty) * Ppm::ONE, u64::from(ppm.0) * u64::from(self.most_dirty));
         dirty.cmp(&most)
+    }
+
+    /// Whether more lines are issued from `cache.high` down to `cache.low`.
+    fn writes_more(&self) -> bool {
+        self.active && self.share(self.lines.dirty - self.lines.issued, self.keys.low).is_gt()
     }
 
     /// What is on flash of a page is replaced, or trimmed.
@@ -228,6 +243,7 @@ impl Cache {
         self.active = false;
         self.urgent = false;
         self.holds.clear();
+        self.groups = Groups::default();
     }
 }
 
@@ -577,11 +593,12 @@ impl Ssd {
 
     /// The place of a line's page, where the order of write-backs asks for it.
     fn home_of_line(&self, lpn: Lpn) -> Home {
-        if !self.rules.idle_lines && self.cache().keys.order != CacheOrder::Stripe {
-            return Home { unit: 0, plane: 0 };
+        let sets = self.rules.units && self.rules.numbered;
+        if !self.rules.idle_lines && self.cache().keys.order != CacheOrder::Stripe && !sets {
+            return Home { unit: 0, plane: 0, set: 0 };
         }
         let plane = self.dev.geometry.static_plane(lpn);
-        Home { unit: self.dev.geometry.unit_of(plane).0, plane: plane.0 }
+        Home { unit: self.dev.geometry.unit_of(plane).0, plane: plane.0, set: if sets { plane.0 } else { 0 } }
     }
 
     /// A page is trimmed: its lines and the writes that wait for one hold nothing that must reach flash.
@@ -670,20 +687,26 @@ impl Ssd {
             self.kernel.ops.cached[op].trimmed = true;
             return;
         }
-        if issued {
-            let (stalled, unit, plane) =
-                (self.kernel.ops[op].stalled, self.kernel.ops[op].unit, self.kernel.ops[op].plane);
-            let ops = &mut self.kernel.ops;
-            if stalled {
-                self.gc.planes[plane.ix()].stalled.remove(ops, op);
-            } else if unit.is_some() {
-                self.kernel.dies[unit].queue.remove(ops, op);
-                self.note_queue(op, unit, false);
-            } else {
-                self.host.anywhere.remove(ops, op);
-            }
+        if issued && self.rules.units {
+            self.leaves_group(op);
+        } else if issued {
+            self.leaves_queue(op);
         }
         self.drop_line_op(op);
+    }
+
+    /// A write-back that is not needed leaves the queue in which it waits.
+    fn leaves_queue(&mut self, op: OpId) {
+        let (stalled, unit, plane) = (self.kernel.ops[op].stalled, self.kernel.ops[op].unit, self.kernel.ops[op].plane);
+        let ops = &mut self.kernel.ops;
+        if stalled {
+            self.gc.planes[plane.ix()].stalled.remove(ops, op);
+        } else if unit.is_some() {
+            self.kernel.dies[unit].queue.remove(ops, op);
+            self.note_queue(op, unit, false);
+        } else {
+            self.host.anywhere.remove(ops, op);
+        }
     }
 
     /// Whether partial writes need what they do not bring.
@@ -724,9 +747,10 @@ impl Ssd {
     /// The cache follows other rules from now on. Its lines, and what they hold, stay.
     pub(super) fn follow_cache(&mut self, new: &Cache) {
         let geometry = &self.dev.geometry;
+        let sets = self.rules.units && self.rules.numbered;
         let home = |lpn| {
             let plane = geometry.static_plane(lpn);
-            Home { unit: geometry.unit_of(plane).0, plane: plane.0 }
+            Home { unit: geometry.unit_of(plane).0, plane: plane.0, set: if sets { plane.0 } else { 0 } }
         };
         let Some(cache) = &mut self.features.cache else { return };
         let keys = &new.keys;

@@ -16,6 +16,8 @@ pub(super) type Turn = (crate::units::Nanos, u32, u32);
 pub(super) struct Home {
     pub(super) unit: u32,
     pub(super) plane: u32,
+    /// The set from which a program of several units takes its lines.
+    pub(super) set: u32,
 }
 
 /// Lines that are written back next, together; the rest are `NONE`.
@@ -31,12 +33,14 @@ pub(super) struct Order {
     /// The same by unit, where idle dies take their own lines.
     by_unit: Vec<BTreeSet<Turn>>,
     stripes: Option<Stripes>,
+    /// Where a program has several units.
+    pub(super) sets: Option<Sets>,
 }
 
 impl Order {
     /// `units`: 0 if no idle die takes lines.
-    pub(super) fn new(units: u32, stripes: Option<Stripes>) -> Self {
-        Order { turns: BTreeSet::new(), by_unit: vec![BTreeSet::new(); units as usize], stripes }
+    pub(super) fn new(units: u32, stripes: Option<Stripes>, sets: Option<Sets>) -> Self {
+        Order { turns: BTreeSet::new(), by_unit: vec![BTreeSet::new(); units as usize], stripes, sets }
     }
 
     pub(super) fn insert(&mut self, turn: Turn, home: Home) {
@@ -46,6 +50,9 @@ impl Order {
         }
         if let Some(stripes) = &mut self.stripes {
             stripes.change(home.plane, |plane| plane.insert(turn));
+        }
+        if let Some(sets) = &mut self.sets {
+            sets.insert(turn, home.set);
         }
     }
 
@@ -57,7 +64,15 @@ impl Order {
         if let Some(stripes) = &mut self.stripes {
             stripes.change(home.plane, |plane| plane.remove(&turn));
         }
+        if let Some(sets) = &mut self.sets {
+            sets.remove(turn, home.set);
+        }
         self.turns.remove(&turn)
+    }
+
+    /// The first line of all.
+    pub(super) fn first(&self) -> Option<&Turn> {
+        self.turns.first()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -87,7 +102,7 @@ impl Order {
     /// An order like this one, of these lines only.
     pub(super) fn of(&self, lines: impl Iterator<Item = (Turn, Home)>) -> Self {
         let stripes = self.stripes.as_ref().map(|stripes| Stripes::new(stripes.dies, stripes.planes));
-        let mut order = Order::new(0, stripes);
+        let mut order = Order::new(0, stripes, None);
         lines.for_each(|(turn, home)| order.insert(turn, home));
         order
     }
@@ -98,6 +113,9 @@ impl Order {
         if let Some(stripes) = &mut self.stripes {
             *stripes = Stripes::new(stripes.dies, stripes.planes);
         }
+        if let Some(sets) = &mut self.sets {
+            *sets = Sets::new(sets.of.len() as u32, sets.per_program as u32);
+        }
     }
 }
 
@@ -105,6 +123,78 @@ fn single(turn: Option<&Turn>) -> Command {
     let mut command = NOTHING;
     command[0] = turn.map_or(NONE, |(_, _, line)| *line);
     command
+}
+
+/// Lines in sets, from each of which a program of several units takes its lines: one set a plane group, or one in all.
+#[derive(Clone)]
+pub(super) struct Sets {
+    per_program: usize,
+    of: Vec<BTreeSet<Turn>>,
+    /// Sets whose lines fill a program, by their first lines.
+    full: BTreeSet<(Turn, u32)>,
+    /// Lines that are written back at once, with their sets.
+    urgent: BTreeSet<(Turn, u32)>,
+}
+
+impl Sets {
+    pub(super) fn new(sets: u32, per_program: u32) -> Self {
+        let of = vec![BTreeSet::new(); sets as usize];
+        Sets { per_program: per_program as usize, of, full: BTreeSet::new(), urgent: BTreeSet::new() }
+    }
+
+    /// Changes the lines of a set.
+    fn change(&mut self, set: u32, change: impl FnOnce(&mut BTreeSet<Turn>)) {
+        let of = &mut self.of[set as usize];
+        let full = |of: &BTreeSet<Turn>, most: usize| of.first().filter(|_| of.len() >= most).copied();
+        let before = full(of, self.per_program);
+        change(of);
+        let after = full(of, self.per_program);
+        if before != after {
+            before.iter().for_each(|first| _ = self.full.remove(&(*first, set)));
+            after.iter().for_each(|first| _ = self.full.insert((*first, set)));
+        }
+    }
+
+    fn insert(&mut self, turn: Turn, set: u32) {
+        self.change(set, |of| _ = of.insert(turn));
+    }
+
+    fn remove(&mut self, turn: Turn, set: u32) {
+        self.change(set, |of| _ = of.remove(&turn));
+        self.urgent.remove(&(turn, set));
+    }
+
+    /// A line is written back at once.
+    pub(super) fn urge(&mut self, turn: Turn, set: u32) {
+        self.urgent.insert((turn, set));
+    }
+
+    /// The set of the first line that is written back at once.
+    pub(super) fn first_urgent(&self) -> Option<u32> {
+        self.urgent.first().map(|(_, set)| *set)
+    }
+
+    /// The set of which the lines fill a program, and whose first line is first; among some sets.
+    pub(super) fn first_full(&self, wanted: impl Fn(u32) -> bool) -> Option<u32> {
+        self.full.iter().map(|(_, set)| *set).find(|set| wanted(*set))
+    }
+
+    /// The set whose first line is first, among some sets.
+    pub(super) fn first_of(&self, sets: impl Iterator<Item = u32>) -> Option<u32> {
+        sets.filter_map(|set| Some((self.of[set as usize].first()?, set))).min().map(|(_, set)| set)
+    }
+
+    /// Lines of a set for one program: those that are written back at once come first, each in their order.
+    pub(super) fn lines(&self, set: u32, to: &mut Vec<u32>) {
+        let of = &self.of[set as usize];
+        if !self.urgent.is_empty() {
+            let urgent = of.iter().filter(|turn| self.urgent.contains(&(**turn, set)));
+            to.extend(urgent.take(self.per_program).map(|(_, _, line)| *line));
+        }
+        let left = self.per_program - to.len();
+        let others = of.iter().filter(|turn| self.urgent.is_empty() || !self.urgent.contains(&(**turn, set)));
+        to.extend(others.take(left).map(|(_, _, line)| *line));
+    }
 }
 
 /// Lines by plane, and the dies with lines in as many planes as a command has.

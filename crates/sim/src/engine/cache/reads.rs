@@ -10,7 +10,7 @@ use crate::engine::kernel::ops::Page;
 use crate::units::{Lpn, OpId, Ppn, UnitId};
 
 /// Where a read is served now.
-enum Served {
+pub(in crate::engine) enum Served {
     /// In controller memory.
     Memory,
     /// From this page.
@@ -21,15 +21,18 @@ enum Served {
 
 impl Ssd {
     /// Where a read is served now.
-    fn served(&self, op: OpId) -> Served {
+    pub(in crate::engine) fn served(&self, op: OpId) -> Served {
         let lpn = self.kernel.ops[op].lpn;
         let lines = &self.cache().lines;
         match self.dev.map.get(lpn) {
             Location::Staged(newest) if self.rules.buffers => {
                 let old = self.kernel.ops[Page(newest)].old;
-                if old.is_none() || self.is_in_memory(op, newest) { Served::Memory } else { Served::Flash(old) }
+                // What moves between blocks is in memory, too.
+                let memory = old.is_none() || self.is_in_hand(old) || self.is_in_memory(op, newest);
+                if memory { Served::Memory } else { Served::Flash(old) }
             }
             Location::Flash(page) => match lines.of(lpn) {
+                _ if self.is_in_hand(page) => Served::Memory,
                 NONE => Served::Flash(page),
                 line if lines.has(line, self.sectors(op)) => Served::Memory,
                 _ => Served::Flash(page),
@@ -77,8 +80,14 @@ impl Ssd {
     }
 
     /// A read is served from controller memory.
-    fn hits(&mut self, op: OpId, lpn: Lpn) {
+    pub(in crate::engine) fn hits(&mut self, op: OpId, lpn: Lpn) {
         let now = self.now;
+        if let Location::Staged(newest) = self.dev.map.get(lpn)
+            && self.is_in_hand(self.kernel.ops[Page(newest)].old)
+            && !self.is_in_memory(op, newest)
+        {
+            return self.hits_hand(op, self.kernel.ops[Page(newest)].old);
+        }
         let (tag, memory) = match self.dev.map.get(lpn) {
             Location::Staged(newest) => (self.kernel.ops[Page(newest)].tags[0], self.memory_of(newest)),
             Location::Flash(page) => (self.oracle.load(page, lpn), u32::MAX),
@@ -96,9 +105,35 @@ impl Ssd {
         }
     }
 
+    /// A read is served from a line, or a write that waits for one, and from an old version of the unit in the controller.
+    #[inline(never)]
+    fn hits_hand(&mut self, op: OpId, old: Ppn) {
+        let lpn = self.kernel.ops[op].lpn;
+        let found = self.oracle.load(old, lpn);
+        let tag = self.delivers(op, found);
+        self.oracle.delivered(lpn, tag, self.kernel.ops[Page(op)].expected);
+        self.cache_mut().counts.hits += 1;
+    }
+
+    /// A read of a page with or without a line begins on flash.
+    pub(in crate::engine) fn begin_cached_read(&mut self, op: OpId) {
+        let lpn = self.kernel.ops[op].lpn;
+        let cache = self.cache();
+        let (line, base) = (cache.lines.of(lpn), cache.bases[lpn.ix()]);
+        let waits = matches!(self.dev.map.get(lpn), Location::Staged(_));
+        let cached = &mut self.kernel.ops.cached[op];
+        (cached.fills, cached.period) = (line != NONE || waits, base);
+        if self.rules.units {
+            self.cache_mut().counts.misses += 1;
+        }
+    }
+
     /// A host read has reached the head of a unit's queue: it looks at the cache again.
     #[inline(never)]
     pub(in crate::engine) fn select_cached_read(&mut self, op: OpId, unit: UnitId) {
+        if self.rules.units {
+            return self.select_units(op, unit);
+        }
         let lpn = self.kernel.ops[op].lpn;
         match self.served(op) {
             Served::Memory => {
@@ -106,11 +141,7 @@ impl Ssd {
                 self.select_in_memory(op, unit);
             }
             Served::Flash(at) => {
-                let cache = self.cache();
-                let (line, base) = (cache.lines.of(lpn), cache.bases[lpn.ix()]);
-                let waits = matches!(self.dev.map.get(lpn), Location::Staged(_));
-                let cached = &mut self.kernel.ops.cached[op];
-                (cached.fills, cached.period) = (line != NONE || waits, base);
+                self.begin_cached_read(op);
                 let before = self.kernel.ops[op].unit;
                 self.begin_read(op, at, unit);
                 let state = &self.kernel.dies[before];
@@ -135,7 +166,10 @@ impl Ssd {
 
     /// The page on flash that a host read would read now; none if it needs none.
     pub(in crate::engine) fn page_beside_cache(&self, op: OpId) -> Ppn {
+        let mate = self.kernel.ops[op].mate;
         match self.served(op) {
+            // Another unit of the same operation may need flash.
+            Served::Memory | Served::Otherwise if mate.is_some() => self.page_beside_cache(mate),
             Served::Flash(page) => page,
             Served::Memory => Ppn::NONE,
             Served::Otherwise => match self.dev.map.get(self.kernel.ops[op].lpn) {

@@ -78,7 +78,7 @@ impl Logs {
         self.all[*log as usize].push(waited);
     }
 
-    fn forget(&mut self, log: u32) {
+    pub(super) fn forget(&mut self, log: u32) {
         if log != NO_LOG {
             self.all[log as usize].clear();
             self.free.push(log);

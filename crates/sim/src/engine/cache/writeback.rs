@@ -15,7 +15,7 @@ use crate::units::{Lpn, OpId, Ppn, UnitId};
 
 /// Why a line is written back.
 #[derive(Clone, Copy)]
-enum Reason {
+pub(super) enum Reason {
     Eager,
     Watermark,
     Idle,
@@ -33,6 +33,9 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn write_lines_back(&mut self) {
         let fresh = std::mem::replace(&mut self.cache_mut().fresh, false);
+        if self.rules.units {
+            return self.write_units_back(fresh);
+        }
         let eager = self.cache().keys.writeback == Writeback::Eager;
         if eager {
             // All lines go, in their order, whoever waits for them.
@@ -40,24 +43,18 @@ impl Ssd {
         } else if self.cache().urgent {
             self.issue_urgent();
         }
-        let now = self.now;
-        let cache = self.cache_mut();
-        match cache.keys.writeback {
+        if !eager {
+            self.decide_activity(fresh);
+        }
+        match self.cache().keys.writeback {
             Writeback::Eager => {
                 while let Some(lines) = self.cache().lines.next_ready() {
                     self.issue_together(lines, Reason::Eager);
                 }
             }
             Writeback::Watermark | Writeback::Idle => {
-                let dirty = cache.lines.dirty;
-                if std::mem::replace(&mut cache.decided_at, now) != now || fresh {
-                    cache.active |= cache.share(dirty, cache.keys.high).is_ge();
-                    cache.active &= cache.share(dirty, cache.keys.low).is_gt();
-                    cache.decided_dirty = dirty;
-                }
-                while let cache = self.cache()
-                    && cache.active
-                    && cache.share(cache.lines.dirty - cache.lines.issued, cache.keys.low).is_gt()
+                while self.cache().writes_more()
+                    && let cache = self.cache()
                     && let Some(lines) = cache.lines.next_ready()
                 {
                     self.issue_together(lines, Reason::Watermark);
@@ -67,6 +64,18 @@ impl Ssd {
         self.drain_lines();
         if let Some(cache) = &mut self.features.cache {
             cache.watch_holds(&mut self.kernel.timers, self.now);
+        }
+    }
+
+    /// Decides whether lines are being written back from `cache.high` to `cache.low`, once a nanosecond.
+    pub(super) fn decide_activity(&mut self, fresh: bool) {
+        let now = self.now;
+        let cache = self.cache_mut();
+        let dirty = cache.lines.dirty;
+        if std::mem::replace(&mut cache.decided_at, now) != now || fresh {
+            cache.active |= cache.share(dirty, cache.keys.high).is_ge();
+            cache.active &= cache.share(dirty, cache.keys.low).is_gt();
+            cache.decided_dirty = dirty;
         }
     }
 
@@ -112,6 +121,9 @@ impl Ssd {
         if self.cache().lines.ready.is_empty() {
             return;
         }
+        if self.rules.units {
+            return self.write_units_to_idle_dies();
+        }
         if self.rules.dynamic {
             let idle = |unit: &UnitId| self.is_unwanted(*unit);
             let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
@@ -134,8 +146,21 @@ impl Ssd {
     /// A line's write-back is issued: what it lacks is read first.
     fn issue(&mut self, line: u32, reason: Reason) {
         let op = self.cache().lines.all[line as usize].op;
-        let home = self.home_of_line(self.kernel.ops[op].lpn);
         let age = self.age();
+        let lacks = self.leaves_to_flash(line, reason);
+        self.kernel.ops[op].age = age;
+        self.kernel.ops[op].waits_since = self.now;
+        let old = self.page_to_fill(op);
+        if lacks && old.is_some() {
+            self.kernel.ops[op].need = Need::Merge;
+            return self.enqueue(op, self.dev.geometry.plane_of(old), false);
+        }
+        self.place_program(op);
+    }
+
+    /// A line is issued: it is counted, and in no order any more. Returns whether it lacks sectors.
+    pub(super) fn leaves_to_flash(&mut self, line: u32, reason: Reason) -> bool {
+        let home = self.home_of_line(self.cache().lines.all[line as usize].lpn);
         let cache = self.cache_mut();
         let ready = cache.lines.leave_ready(line, home);
         law!(ready, "law: a line that is written back is in its order");
@@ -158,18 +183,11 @@ impl Ssd {
             Reason::Hold => cache.counts.write_backs.hold.get_or_insert(0),
             Reason::Drain => &mut cache.counts.write_backs.drain,
         } += 1;
-        self.kernel.ops[op].age = age;
-        self.kernel.ops[op].waits_since = self.now;
-        let old = self.page_to_fill(op);
-        if lacks && old.is_some() {
-            self.kernel.ops[op].need = Need::Merge;
-            return self.enqueue(op, self.dev.geometry.plane_of(old), false);
-        }
-        self.place_program(op);
+        lacks
     }
 
     /// A line's program joins its queue.
-    fn place_program(&mut self, op: OpId) {
+    pub(super) fn place_program(&mut self, op: OpId) {
         let page = &mut self.kernel.ops[op];
         page.need = Need::Write;
         page.unit = UnitId::NONE;
@@ -178,6 +196,9 @@ impl Ssd {
 
     /// The page on flash that has what a line lacks; none if it lacks nothing.
     pub(in crate::engine) fn page_to_fill(&self, op: OpId) -> Ppn {
+        if self.rules.units {
+            return self.slot_to_fill(op);
+        }
         let line = self.kernel.ops.cached[op].line;
         if self.cache().lines.all[line as usize].lacking == 0 {
             return Ppn::NONE;
@@ -191,6 +212,9 @@ impl Ssd {
         if self.kernel.ops[op].need == Need::Write {
             self.turn_comes(op, unit);
             return self.begin_write(op, unit);
+        }
+        if self.rules.units {
+            return self.select_fill(op, unit);
         }
         let old = self.page_to_fill(op);
         if old.is_none() {
@@ -222,6 +246,9 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn line_ends(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
+        if self.rules.units && page.need == Need::Write {
+            return self.group_ends(op);
+        }
         if page.need == Need::Merge {
             let block = self.dev.geometry.block_of(page.pages[0]);
             self.dev.flash.read_ends(block);
@@ -239,9 +266,18 @@ impl Ssd {
         self.acknowledge_forced(line, op);
         let oldest = self.cache().lines.all[line as usize].oldest;
         let log = self.remove_line_op(op);
+        self.line_is_clean(line);
+        self.flushes_lose(oldest);
+        self.serve_from(log);
+        self.test_trigger(plane);
+    }
+
+    /// A line is on flash.
+    pub(super) fn line_is_clean(&mut self, line: u32) {
         self.oracle.run_ends(LINES | line);
         let keeps = self.cache().keeps_clean_lines();
         let lines = &mut self.cache_mut().lines;
+        let lpn = lines.all[line as usize].lpn;
         lines.dirty -= 1;
         lines.issued -= 1;
         if lines.of(lpn) == line && keeps {
@@ -253,14 +289,11 @@ impl Ssd {
         } else {
             lines.release(line);
         }
-        self.flushes_lose(oldest);
-        self.serve_from(log);
-        self.test_trigger(plane);
     }
 
     /// Whether a version that is not the newest stays valid on flash when its program has ended at `page`: as long as the newest
     /// one may need its sectors or, without a capacitor, its data.
-    fn is_kept(&mut self, op: OpId, line: u32, page: Ppn) -> bool {
+    pub(super) fn is_kept(&mut self, op: OpId, line: u32, page: Ppn) -> bool {
         if self.rules.keeps {
             return self.keeps_instead(op, page);
         }
@@ -270,6 +303,9 @@ impl Ssd {
     /// What a line lacked has been read.
     #[inline(never)]
     pub(in crate::engine) fn fill_ends(&mut self, op: OpId) {
+        if self.rules.units {
+            return self.fill_read_ends(op);
+        }
         let cached = &self.kernel.ops.cached[op];
         let (line, trimmed, lpn) = (cached.line, cached.trimmed, self.kernel.ops[op].lpn);
         if trimmed {

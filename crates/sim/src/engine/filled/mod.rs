@@ -8,7 +8,7 @@ mod parts;
 
 use super::noc::Noc;
 use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Remainder};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
 use crate::device::mapping::Mapping;
@@ -55,6 +55,10 @@ impl Filled {
         relevant.schemes.route = defaults.schemes.route;
         relevant.schemes.trigger = defaults.schemes.trigger;
         relevant.order = defaults.order;
+        if config.units().exist() {
+            // Its default depends on the capacitor.
+            relevant.gc.remainder = Some(if config.pads_moves() { Remainder::Pad } else { Remainder::Keep });
+        }
         relevant.cache = defaults.cache;
         relevant.nvme = defaults.nvme;
         let (device, default) = (&mut relevant.device, defaults.device);
@@ -87,6 +91,7 @@ fn noc_after_filling(features: &Features) -> &Option<Box<Noc>> {
         queues: _,
         idle: _,
         noc,
+        units: _,
         // Recovered from the map.
         raid: _,
         homes: _,
@@ -218,6 +223,7 @@ impl Ssd {
 
     /// What follows from the state of a filled device.
     fn starts_filled(&mut self) {
+        self.dev.flash.take_programs(self.rules.units);
         self.oracle.restart_flushes(self.config.cache.exists());
         self.prepare_page_types();
         self.settle_groups();

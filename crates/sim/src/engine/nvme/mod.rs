@@ -459,6 +459,8 @@ impl Ssd {
             let mut all = read.clone();
             all.merge(&write);
             let (reads, writes) = (counts.read.latency.count(), counts.write.latency.count());
+            // Where a page has several units, these are counted.
+            let per_page = self.dev.geometry.slots.per_page;
             let programs = counts.programs[0] + counts.programs[1];
             Tenant {
                 requests: Requests {
@@ -476,7 +478,7 @@ impl Ssd {
                 programs: counts.programs[0],
                 gc_programs: counts.programs[1],
                 write_amplification: mean(u128::from(programs), counts.pages[1]),
-                write_amplification_bytes: mean(self.bytes_of_pages(programs), counts.bytes[1]),
+                write_amplification_bytes: mean(self.bytes_of_pages(programs) / u128::from(per_page), counts.bytes[1]),
                 slowdown: None,
             }
         };

@@ -424,7 +424,7 @@ impl Ssd {
 
     /// An array read begins: the block has a reader, and the data's tag is loaded.
     #[inline(always)]
-    pub(super) fn load(&mut self, op: OpId, at: Ppn) {
+    pub(in crate::engine) fn load(&mut self, op: OpId, at: Ppn) {
         let block = self.dev.geometry.block_of(at);
         self.array_reads(block);
         let lpn = self.kernel.ops[op].lpn;
@@ -457,7 +457,12 @@ impl Ssd {
     /// A host program begins if its plane has a free page; otherwise it waits for space.
     pub(in crate::engine) fn begin_write(&mut self, id: OpId, unit: UnitId) {
         let plane = self.kernel.ops[id].plane;
-        let Some(at) = self.dev.flash.take_page(plane, Stream::Host, false) else {
+        let flash = &mut self.dev.flash;
+        let taken = match self.rules.units {
+            false => flash.take_page(plane, Stream::Host, false),
+            true => flash.take_program(plane, Stream::Host, false),
+        };
+        let Some(at) = taken else {
             let page = &self.kernel.ops[id];
             let measured = page.class != Class::Host || self.host.requests[page.request].measured;
             self.stats.pages.space_stalls += u64::from(measured);
@@ -466,6 +471,9 @@ impl Ssd {
             self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
         };
+        if self.rules.units {
+            return self.begin_group(id, at, unit);
+        }
         self.stirs_buffer(plane);
         if self.kernel.ops[id].class == Class::Cache {
             self.line_selected(id);
@@ -516,7 +524,7 @@ impl Ssd {
 
     /// Service begins: the unit is taken, and the first leg runs.
     #[inline(always)]
-    fn begin(&mut self, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn begin(&mut self, op: OpId, unit: UnitId) {
         let now = self.now;
         let page = &mut self.kernel.ops[op];
         page.leg = 0;

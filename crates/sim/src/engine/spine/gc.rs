@@ -239,6 +239,7 @@ impl Ssd {
             pause: Pause::No,
             sure: true,
             offered: Nanos::NEVER,
+            units: 0,
         }));
         self.kernel.ops[op].job = job;
         self.kernel.ops[op].channel = self.dev.geometry.channel_of(plane);
@@ -293,6 +294,9 @@ impl Ssd {
         self.note_contention(id);
         if self.rules.preempts && self.pauses_for_host(id) {
             return;
+        }
+        if self.rules.units {
+            return self.unit_step(id);
         }
         if self.rules.metadata && self.gc.jobs[id.0].metadata.any() {
             return self.metadata_step(id);
@@ -364,7 +368,10 @@ impl Ssd {
             // Pages that the host overwrote while the step waited need not be moved.
             let pages = self.kernel.ops[op].pages;
             let mut valid = PageSet::EMPTY;
-            pages.iter().filter(|page| self.dev.flash.is_valid(**page)).for_each(|page| valid.push(*page));
+            let moves = |page: &&Ppn| {
+                if self.rules.units { self.dev.flash.valid_units(**page) != 0 } else { self.dev.flash.is_valid(**page) }
+            };
+            pages.iter().filter(moves).for_each(|page| valid.push(*page));
             self.kernel.ops[op].pages = valid;
             if valid.is_empty() {
                 self.gc.jobs[job.0].busy = false;
@@ -383,7 +390,9 @@ impl Ssd {
         match verb {
             _ if self.kernel.ops[op].class == Class::Metadata => self.begin_metadata_step(op),
             Verb::Read if (self.fast.moves || self.fast.steps) && self.begins_alone(op) => {}
+            Verb::Read if self.rules.units => self.begin_unit_move(op),
             Verb::Read => self.begin_move(op),
+            Verb::Program if self.rules.units => self.begin_unit_place(id),
             Verb::Program if (self.fast.moves || self.fast.steps) && self.places_alone(op) => {}
             Verb::Program => {
                 if self.sends_abroad(id) {
@@ -394,7 +403,7 @@ impl Ssd {
             Verb::Erase => {
                 self.segment_erased(id);
                 let count = u64::from(self.gc.jobs[id.0].job.count);
-                self.begin_erase(op, count);
+                self.begin_erase(op, count * u64::from(self.dev.geometry.slots.planes));
             }
             Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
         }
@@ -613,7 +622,9 @@ impl Ssd {
         self.count_time(id);
         match verb {
             _ if self.kernel.ops[id].class == Class::Metadata => self.metadata_step_ends(id),
+            Verb::Read if self.rules.units => self.units_are_read(id),
             Verb::Read => self.end_read_step(id),
+            Verb::Program if self.rules.units => self.moved_units_land(id),
             Verb::Copyback => {
                 self.end_reads(id);
                 self.land(id);

@@ -57,7 +57,7 @@ pub(in crate::engine) struct Host {
     pub(super) kinds: u8,
     admitted: u64,
     pub(super) last_arrival: Nanos,
-    measuring: bool,
+    pub(in crate::engine) measuring: bool,
     warmup: Option<Warmup>,
     /// Pages written before measuring started.
     pages_written: u64,
@@ -521,6 +521,9 @@ impl Ssd {
                 ssd.admit_pages(id, &request, extent, measured, &mut tail);
             });
         }
+        if self.rules.units && request.op == RequestOp::Read {
+            self.send_chains(id, &mut tail);
+        }
         if tail.is_some() {
             self.host.window_stale = true;
             self.host.joins_window(&self.kernel.ops, id);
@@ -610,7 +613,9 @@ impl Ssd {
             if !waits {
                 continue;
             }
-            if !self.host.windowed {
+            if self.rules.units && request.op == RequestOp::Read {
+                self.keep_for_chain(op);
+            } else if !self.host.windowed {
                 self.send(op);
             } else if tail.is_none() {
                 self.host.requests[id].first = op;

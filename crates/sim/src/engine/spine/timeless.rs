@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::config::{PreconditionMode, Scope};
+use crate::config::PreconditionMode;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
@@ -115,6 +115,10 @@ impl Ssd {
                 self.fill(writes as u64, threads, go_on)?;
             }
         }
+        if self.rules.units {
+            self.pad_all();
+            self.dev.flash.take_programs(true);
+        }
         self.tell_victim();
         self.settle_groups();
         self.settle_homes();
@@ -162,7 +166,7 @@ impl Ssd {
     /// Writes every logical page once, in order.
     fn fill_in_order(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let (planes, mapped) = (self.dev.geometry.planes, self.dev.geometry.mapped);
-        let apart = self.rules.numbered && self.features.raid.is_none() && self.config.gc.scope == Scope::Plane;
+        let apart = self.rules.plain_places && self.features.raid.is_none() && !self.rules.units;
         // While no plane is collected, static places are independent. Each plane gets a few consecutive pages, so that its
         // entries of the reverse map stay in the cache. Entries of all planes, a power of two apart, would evict each other.
         let tiles = if apart { self.tiles() } else { 0 };
@@ -229,10 +233,11 @@ impl Ssd {
     ) -> ControlFlow<()> {
         let planes = self.dev.geometry.planes;
         for residue in 0..planes {
-            // This plane is the static place of logical pages `residue`, `residue + planes`, …
-            let plane = self.dev.geometry.static_plane(Lpn(residue));
+            // This plane is the static place of logical pages `residue`, `residue + planes`, … (or of all units of these pages).
+            let first = self.dev.geometry.first_of(residue);
+            let plane = self.dev.geometry.static_plane(first);
             let mut draws = AgedPages::new(self.seed, plane, valid, invalid);
-            let mut lpn = Lpn(residue);
+            let mut lpn = first;
             while let Some(stale) = draws.next() {
                 if draws.left().is_multiple_of(ASKED) {
                     go_on()?;
@@ -248,7 +253,7 @@ impl Ssd {
                     self.dev.map.set(lpn, Location::Flash(page));
                     self.oracle.store(page, Tag { lpn, version: 0 });
                     self.oracle.acknowledge(Tag { lpn, version: 0 });
-                    lpn.0 += planes;
+                    lpn = self.dev.geometry.next_of(lpn);
                 }
                 self.host_programmed(page, false);
                 self.write_metadata_now(block, false);
@@ -306,7 +311,7 @@ impl Ssd {
             self.expect_write(near);
         }
         let batch = self.host.writes.take_batch();
-        if !self.counts_together(BATCH as u64) {
+        if self.rules.units || !self.counts_together(BATCH as u64) {
             return batch.into_iter().for_each(|(page, bytes)| self.serve_write(page, bytes.into()));
         }
         let mut bytes = 0;
@@ -363,6 +368,9 @@ impl Ssd {
     }
 
     fn serve_now(&mut self, next: Waiting) {
+        if self.rules.units {
+            self.dev.flash.take_programs(false);
+        }
         let request = next.request;
         if request.op == RequestOp::Flush {
             return self.skip();
@@ -380,7 +388,7 @@ impl Ssd {
             }
             RequestOp::Read => {
                 self.each_extent(&next, |_, _, _| {});
-                self.stats.count_reads(Class::Host, u64::from(units));
+                self.count_reads_now(&next, units);
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
             RequestOp::Flush => {}
@@ -395,6 +403,9 @@ impl Ssd {
     /// Serves a write of one page.
     #[inline]
     fn serve_write(&mut self, page: Lpn, bytes: u64) {
+        if self.rules.units {
+            self.dev.flash.take_programs(false);
+        }
         let measured = self.count_admission();
         self.write_now(page);
         self.count_written(1, measured);
@@ -456,7 +467,9 @@ impl Ssd {
     /// Writes a logical page of the map in no time.
     #[inline]
     pub(in crate::engine) fn store_now(&mut self, lpn: Lpn, class: Class) {
-        self.stats.count_programs(class, 1);
+        if !self.rules.units {
+            self.stats.count_programs(class, 1);
+        }
         self.replace_now(lpn);
     }
 
@@ -470,6 +483,9 @@ impl Ssd {
             let plane = self.dev.geometry.static_plane(lpn);
             if let Some((page, room)) = self.dev.flash.program_in_room(plane, lpn, self.rules.gc_floor) {
                 self.has_put(lpn, page, tag);
+                if self.rules.units {
+                    self.count_unit_now(page);
+                }
                 if !room {
                     self.collect_now(plane);
                 }
@@ -497,7 +513,10 @@ impl Ssd {
             let collected = self.collect_once(plane);
             law!(collected, "law: spare pages suffice");
         }
-        self.put(lpn, plane, tag).expect("a page was offered");
+        let page = self.put(lpn, plane, tag).expect("a page was offered");
+        if self.rules.units {
+            self.count_unit_now(page);
+        }
         self.collect_now(plane);
     }
 
@@ -528,6 +547,11 @@ impl Ssd {
     pub(in crate::engine) fn timeless_plane(&mut self, lpn: Lpn) -> Option<PlaneId> {
         if self.rules.numbered {
             return Some(self.dev.geometry.static_plane(lpn));
+        }
+        if self.rules.units
+            && let Some(plane) = self.open_program(lpn)
+        {
+            return Some(plane);
         }
         if self.rules.binds {
             return Some(self.bind(lpn));
@@ -573,6 +597,9 @@ impl Ssd {
             self.gc.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
             self.dev.flash.begin_collection(*victim);
             self.read_metadata_now();
+        }
+        if self.rules.units {
+            return self.collect_units_now(plane, victim);
         }
         if let (Some(journey), 1) = (self.rules.plain_moves, job.count) {
             self.dev.flash.expect_run(plane, victim);
@@ -671,7 +698,7 @@ impl Ssd {
 
     /// Moves the first `moved` pages of a list; the n-th has landed at `landed_at(n)`.
     #[inline(always)]
-    fn move_listed(
+    pub(in crate::engine) fn move_listed(
         &mut self,
         plane: PlaneId,
         victim: BlockId,

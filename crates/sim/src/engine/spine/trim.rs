@@ -82,6 +82,9 @@ impl Ssd {
     /// Puts an unwritten page on flash in no time. None if its plane has no page for host data.
     #[inline(never)]
     pub(super) fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
+        if self.rules.units {
+            return self.preload_run(lpn);
+        }
         let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
         let plane = self.timeless_plane(lpn)?;
         self.touch_unit(self.dev.geometry.unit_of(plane));

@@ -38,8 +38,7 @@ impl PartialEq for Idle {
 
 impl Trigger for Idle {
     fn prepare(&mut self, geometry: &Geometry) {
-        let pages = self.below.pages(u64::from(geometry.pages_per_plane), u64::from(geometry.pages_per_block));
-        self.floor = u32::try_from(pages).unwrap_or(u32::MAX);
+        self.floor = geometry.floor_of_plane(self.below);
     }
 
     fn patience(&self) -> Option<Nanos> {

@@ -25,6 +25,17 @@ pub fn worlds(usual: u32) -> ProptestConfig {
     ProptestConfig { cases, rng_seed, failure_persistence: None, ..ProptestConfig::default() }
 }
 
+/// As many random cases as a longer run asks for, and a tenth of them usually (`SSDLAB_LONG`).
+pub fn many_worlds(long: u32) -> ProptestConfig {
+    worlds(if std::env::var_os("SSDLAB_LONG").is_some() { long } else { long / 10 })
+}
+
+/// The product of the factors of write amplification.
+pub fn product(summary: &ssdlab_sim::report::Summary) -> Option<f64> {
+    let of = summary.write_amplification_factors;
+    Some(of.partial? * of.absorbed? * of.padding? * of.background?)
+}
+
 /// Records completed requests.
 #[derive(Clone, Default)]
 pub struct Log(pub Arc<Mutex<Vec<Completed>>>);

@@ -1,0 +1,493 @@
+//! Groups: lines that one program of several units writes back together.
+//!
+//! A group is an operation of its own, which waits for a die and runs its legs. The operations of its lines carry their versions, as
+//! without units; they wait in no queue. Its slots follow the order of its lines. What lines lack is read before, a super page at a
+//! time, by operations that are in no map either ([`Fill`]).
+
+use super::order::{NONE, Turn};
+use super::writeback::Reason;
+use crate::blame::CAUSES;
+use crate::config::{CachePack, Writeback};
+use crate::device::command::Command;
+use crate::device::mapping::Location;
+use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::Ssd;
+use crate::engine::kernel::ops::Page;
+use crate::policy::PageSet;
+use crate::units::{Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
+
+/// Lines that are written back together.
+#[derive(Clone)]
+struct Group {
+    op: OpId,
+    /// In the order of their slots.
+    lines: Vec<u32>,
+    /// Reads of what lines lack that have not ended.
+    fills: Vec<u32>,
+    reason: Reason,
+    /// Its program has joined a queue.
+    placed: bool,
+    /// A line was trimmed after it was issued.
+    trimmed: bool,
+}
+
+/// The read of what lines of a group lack, of one super page.
+#[derive(Clone)]
+struct Fill {
+    op: OpId,
+    group: u32,
+    /// Ascending by their units.
+    lines: Vec<u32>,
+}
+
+/// All groups and their reads, in places that are used again.
+#[derive(Clone, Default)]
+pub(super) struct Groups {
+    all: Vec<Group>,
+    free: Vec<u32>,
+    fills: Vec<Fill>,
+    free_fills: Vec<u32>,
+}
+
+impl Groups {
+    fn add(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let (op, reason) = (OpId::NONE, Reason::Eager);
+            self.all.push(Group { op, lines: Vec::new(), fills: Vec::new(), reason, placed: false, trimmed: false });
+            self.all.len() as u32 - 1
+        })
+    }
+
+    fn remove(&mut self, group: u32) {
+        let of = &mut self.all[group as usize];
+        of.lines.clear();
+        of.fills.clear();
+        (of.op, of.placed, of.trimmed) = (OpId::NONE, false, false);
+        self.free.push(group);
+    }
+
+    fn add_fill(&mut self, op: OpId, group: u32, lines: &[u32]) -> u32 {
+        let fill = self.free_fills.pop().unwrap_or_else(|| {
+            self.fills.push(Fill { op, group, lines: Vec::new() });
+            self.fills.len() as u32 - 1
+        });
+        let of = &mut self.fills[fill as usize];
+        (of.op, of.group) = (op, group);
+        of.lines.clear();
+        of.lines.extend_from_slice(lines);
+        self.all[group as usize].fills.push(fill);
+        fill
+    }
+
+    fn remove_fill(&mut self, fill: u32) {
+        let group = self.fills[fill as usize].group;
+        self.all[group as usize].fills.retain(|other| *other != fill);
+        self.free_fills.push(fill);
+    }
+}
+
+impl Ssd {
+    /// Collector decisions where programs have several units: first groups with lines that are urgent, then full ones.
+    #[inline(never)]
+    pub(super) fn write_units_back(&mut self, fresh: bool) {
+        let keys = &self.cache().keys;
+        let (writeback, any) = (keys.writeback, keys.pack == CachePack::Any);
+        let drains = self.drains();
+        if writeback != Writeback::Eager {
+            self.decide_activity(fresh);
+        }
+        if std::mem::replace(&mut self.cache_mut().urgent, false) || drains {
+            self.urge_lines(drains);
+        }
+        let reason = if drains { Reason::Drain } else { Reason::Flush };
+        if !(writeback == Writeback::Eager && any && !drains) {
+            while let Some(set) = self.sets().first_urgent() {
+                self.issue_group(set, reason);
+            }
+        }
+        let reason = if writeback == Writeback::Eager { Reason::Eager } else { Reason::Watermark };
+        while (writeback == Writeback::Eager || self.cache().writes_more())
+            && let Some(set) = self.next_set(any)
+        {
+            self.issue_group(set, reason);
+        }
+        if let Some(cache) = &mut self.features.cache {
+            cache.watch_holds(&mut self.kernel.timers, self.now);
+        }
+    }
+
+    fn sets(&self) -> &super::order::Sets {
+        self.cache().lines.ready.sets.as_ref().expect("programs of several units")
+    }
+
+    /// Lines that are ready and that something waits for are written back at once; or all.
+    fn urge_lines(&mut self, all: bool) {
+        let lines = &self.cache().lines;
+        let urgent = |turn: &&Turn| all || lines.all[turn.2 as usize].is_urgent();
+        let turns: Vec<Turn> = lines.ready.iter().filter(urgent).copied().collect();
+        for turn in turns {
+            let set = self.home_of_line(Lpn(turn.1)).set;
+            if let Some(sets) = &mut self.cache_mut().lines.ready.sets {
+                sets.urge(turn, set);
+            }
+        }
+    }
+
+    /// The set whose lines are issued next: the lines fill a program or, if `any`, it has the first line.
+    fn next_set(&self, any: bool) -> Option<u32> {
+        if any {
+            let (_, lpn, _) = *self.cache().lines.ready.first()?;
+            return Some(self.home_of_line(Lpn(lpn)).set);
+        }
+        self.sets().first_full(|_| true)
+    }
+
+    /// At the end of a dispatch: every die that runs nothing and has nothing queued gets its first group.
+    pub(super) fn write_units_to_idle_dies(&mut self) {
+        let any = self.cache().keys.pack == CachePack::Any;
+        if !self.rules.numbered {
+            let idle = |unit: &UnitId| self.is_unwanted(*unit);
+            let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
+            if let Some(unit) = idle.filter(|_| self.host.anywhere.is_empty())
+                && let Some(set) = self.next_set(any)
+            {
+                self.issue_group(set, Reason::Idle);
+                self.kernel.dies.mark(unit);
+            }
+            return;
+        }
+        for unit in (0..self.dev.geometry.units).map(UnitId) {
+            if !self.is_unwanted(unit) {
+                continue;
+            }
+            let geometry = &self.dev.geometry;
+            let own = |set: u32| geometry.unit_of(PlaneId(set)) == unit;
+            let homes = (0..geometry.planes_per_unit).map(|k| geometry.plane_of_unit(unit, k).0);
+            let set = if any { self.sets().first_of(homes) } else { self.sets().first_full(own) };
+            if let Some(set) = set {
+                self.issue_group(set, Reason::Idle);
+            }
+        }
+    }
+
+    /// Lines of a set are issued together: what they lack is read first.
+    fn issue_group(&mut self, set: u32, reason: Reason) {
+        let (age, now) = (self.age(), self.now);
+        let cache = self.cache_mut();
+        let group = cache.groups.add();
+        let mut lines = std::mem::take(&mut cache.groups.all[group as usize].lines);
+        cache.lines.ready.sets.iter().for_each(|sets| sets.lines(set, &mut lines));
+        let first = &cache.lines.all[lines[0] as usize];
+        let lpn = first.lpn;
+        let reason = match (first.forced, first.flushed, first.held) {
+            (true, _, _) => Reason::Fua,
+            (_, true, _) => Reason::Flush,
+            (_, _, true) => Reason::Hold,
+            _ => reason,
+        };
+        for line in &lines {
+            self.leaves_to_flash(*line, reason);
+            let of = &mut self.cache_mut().lines.all[*line as usize];
+            of.group = group;
+            let carrier = of.op;
+            self.kernel.ops[carrier].age = age;
+        }
+        let op = Op {
+            class: Class::Cache,
+            verb: Verb::Program,
+            need: Need::Write,
+            lpn,
+            age,
+            waits_since: now,
+            ..Op::blank()
+        };
+        let op = self.kernel.ops.create(op);
+        self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
+        self.kernel.ops.cached[op].line = group;
+        if self.rules.binds {
+            let home = self.next_home(lines.len() as u32);
+            self.kernel.ops.bound[op] = home;
+            let lpns: Vec<Lpn> = lines.iter().map(|line| self.cache().lines.all[*line as usize].lpn).collect();
+            lpns.into_iter().for_each(|lpn| self.move_home(lpn, home));
+        }
+        let of = &mut self.cache_mut().groups.all[group as usize];
+        (of.op, of.reason) = (op, reason);
+        of.lines = lines.clone();
+        lines.sort_unstable_by_key(|line| self.cache().lines.all[*line as usize].lpn);
+        self.read_what_lines_lack(group, &lines, age);
+        self.place_if_complete(group);
+    }
+
+    /// Lines of a group lack sectors: each super page that has some is read. `lines`: ascending by their units.
+    fn read_what_lines_lack(&mut self, group: u32, lines: &[u32], age: u64) {
+        let mut left = self.slots_lacking(lines);
+        while let Some((first, _)) = left.first().copied() {
+            let super_page = self.dev.geometry.super_page(first);
+            let of = |slot: Ppn| self.dev.geometry.super_page(slot) == super_page;
+            let own: Vec<u32> = left.iter().filter(|(slot, _)| of(*slot)).map(|(_, line)| *line).collect();
+            left.retain(|(slot, _)| self.dev.geometry.super_page(*slot) != super_page);
+            let op = Op { class: Class::Cache, need: Need::Merge, age, waits_since: self.now, ..Op::blank() };
+            let op = self.kernel.ops.create(op);
+            self.kernel.ops[op].lpn = self.cache().lines.all[own[0] as usize].lpn;
+            self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
+            self.kernel.ops.cached[op].line = self.cache_mut().groups.add_fill(op, group, &own);
+            self.enqueue(op, self.dev.geometry.plane_of(first), false);
+        }
+    }
+
+    /// The lines among some that lack sectors which are on flash, with the slots that hold them. What is in the controller is in the
+    /// line from now on.
+    fn slots_lacking(&mut self, lines: &[u32]) -> Vec<(Ppn, u32)> {
+        let mut lacking = Vec::new();
+        for line in lines {
+            let of = &self.cache().lines.all[*line as usize];
+            let (lpn, lacks) = (of.lpn, of.lacking > 0);
+            let old = if lacks { self.kept_page(lpn) } else { Ppn::NONE };
+            if self.is_in_hand(old) {
+                let found = self.oracle.load(old, lpn);
+                self.fills_line(*line, found);
+            } else if old.is_some() {
+                lacking.push((old, *line));
+            }
+        }
+        lacking
+    }
+
+    /// What a line lacked has been found.
+    fn fills_line(&mut self, line: u32, found: Tag) {
+        let lpn = self.cache().lines.all[line as usize].lpn;
+        self.memories_of(lpn, line).into_iter().for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
+        self.cache_mut().lines.complete(line);
+        if self.cache().protected {
+            self.discard_kept(lpn);
+        }
+    }
+
+    /// A group whose lines lack nothing joins a queue; one without lines is not needed.
+    fn place_if_complete(&mut self, group: u32) {
+        let of = &mut self.cache_mut().groups.all[group as usize];
+        if !of.fills.is_empty() {
+            return;
+        }
+        let op = of.op;
+        if of.lines.is_empty() {
+            self.drop_line_op(op);
+            return self.cache_mut().groups.remove(group);
+        }
+        of.placed = true;
+        self.place_program(op);
+    }
+
+    /// The slot that a read of what lines lack would read now; none if it needs none.
+    pub(super) fn slot_to_fill(&self, op: OpId) -> Ppn {
+        let fill = &self.cache().groups.fills[self.kernel.ops.cached[op].line as usize];
+        let slot = |line: &u32| {
+            let of = &self.cache().lines.all[*line as usize];
+            if of.lacking > 0 { self.kept_page(of.lpn) } else { Ppn::NONE }
+        };
+        let mut slots = fill.lines.iter().map(slot);
+        slots.find(|slot| slot.is_some() && !self.is_in_hand(*slot)).unwrap_or(Ppn::NONE)
+    }
+
+    /// A read of what lines lack has reached the head of a unit's queue: it looks at the lines again. Units that have moved are read
+    /// by others.
+    pub(super) fn select_fill(&mut self, op: OpId, unit: UnitId) {
+        let fill = self.kernel.ops.cached[op].line;
+        let (group, lines) = {
+            let of = &mut self.cache_mut().groups.fills[fill as usize];
+            (of.group, std::mem::take(&mut of.lines))
+        };
+        let lacking = self.slots_lacking(&lines);
+        let Some((first, _)) = lacking.first().copied() else {
+            self.charge_wait(op, unit);
+            return self.fill_is_over(op);
+        };
+        let geometry = &self.dev.geometry;
+        let (plane, super_page) = (geometry.plane_of(first), geometry.super_page(first));
+        let (own, others): (Vec<_>, Vec<_>) =
+            lacking.into_iter().partition(|(slot, _)| geometry.super_page(*slot) == super_page);
+        self.cache_mut().groups.fills[fill as usize].lines = own.iter().map(|(_, line)| *line).collect();
+        let others: Vec<u32> = others.into_iter().map(|(_, line)| line).collect();
+        let age = self.kernel.ops[op].age;
+        if plane != self.kernel.ops[op].plane {
+            self.charge_wait(op, unit);
+            self.kernel.ops[op].waits_since = self.now;
+            self.enqueue(op, plane, false);
+            return self.read_what_lines_lack(group, &others, age);
+        }
+        self.turn_comes(op, unit);
+        self.read_what_lines_lack(group, &others, age);
+        for (slot, line) in &own {
+            let (carrier, lpn) =
+                (self.cache().lines.all[*line as usize].op, self.cache().lines.all[*line as usize].lpn);
+            self.kernel.ops[Page(carrier)].tags[1] = self.oracle.load(*slot, lpn);
+        }
+        let bytes = self.dev.geometry.unit_bytes;
+        let pages = self.read_slots(op, own.iter().map(|(slot, _)| (*slot, bytes)).collect());
+        self.array_reads(self.dev.geometry.block_of(first));
+        self.stats.count_reads(Class::Cache, pages);
+        self.cache_mut().counts.fill_reads += 1;
+        self.kernel.ops.cached[op].serving = true;
+        self.begin(op, unit);
+    }
+
+    /// What lines lacked has been read.
+    pub(super) fn fill_read_ends(&mut self, op: OpId) {
+        let fill = self.kernel.ops.cached[op].line as usize;
+        let lines = std::mem::take(&mut self.cache_mut().groups.fills[fill].lines);
+        for line in lines {
+            let of = &self.cache().lines.all[line as usize];
+            if of.lacking > 0 {
+                let found = self.kernel.ops[Page(of.op)].tags[1];
+                self.fills_line(line, found);
+            }
+        }
+        self.fill_is_over(op);
+    }
+
+    /// A read of what lines lack has ended, or is not needed. The program that waits for the last of them has its causes.
+    fn fill_is_over(&mut self, op: OpId) {
+        let fill = self.kernel.ops.cached[op].line;
+        let group = self.cache().groups.fills[fill as usize].group;
+        self.cache_mut().groups.remove_fill(fill);
+        let of = &self.cache().groups.all[group as usize];
+        let (lead, last) = (of.op, of.fills.is_empty());
+        let blame = self.kernel.ops[Page(op)].blame.all();
+        let log = self.remove_line_op(op);
+        if last {
+            for (cause, _) in CAUSES.iter().copied() {
+                self.kernel.ops[Page(lead)].blame.add(cause, blame.0[cause as usize]);
+            }
+            self.kernel.ops.cached[lead].log = log;
+        } else {
+            self.cache_mut().logs.forget(log);
+        }
+        self.place_if_complete(group);
+    }
+
+    /// The legs of a read of slots of one super page, each with its bytes. Returns the number of flash pages.
+    pub(in crate::engine) fn read_slots(&mut self, op: OpId, mut slots: Vec<(Ppn, u32)>) -> u64 {
+        slots.sort_unstable();
+        let per = self.dev.geometry.slots.per_super_page;
+        let (burst, pages) = self.dev.timing.units(slots.iter().map(|(slot, bytes)| (slot.0 % per, *bytes)));
+        let place = self.dev.place(slots[0].0);
+        let legs = self.dev.timing.legs(Command::ReadUnits { place: &place, burst, decoded: 0 });
+        let command = &mut self.kernel.ops[op];
+        command.verb = Verb::Read;
+        command.pages = PageSet::one(slots[0].0);
+        command.legs = legs;
+        self.note_pages(pages);
+        pages
+    }
+
+    /// The program of a group begins in the slots from `first` on: it carries what its lines hold now.
+    pub(in crate::engine) fn begin_group(&mut self, op: OpId, first: Ppn, unit: UnitId) {
+        let (group, slots) = (self.kernel.ops.cached[op].line, self.dev.geometry.slots);
+        let of = &mut self.cache_mut().groups.all[group as usize];
+        let (lines, reason, trimmed) = (std::mem::take(&mut of.lines), of.reason, of.trimmed);
+        for line in &lines {
+            let carrier = self.cache().lines.all[*line as usize].op;
+            self.line_selected(carrier);
+            if self.rules.tenants {
+                self.tenants_write(carrier);
+            }
+        }
+        let units = lines.len() as u64;
+        self.cache_mut().groups.all[group as usize].lines = lines;
+        let padding = u64::from(slots.per_program) - units;
+        if self.rules.tenants {
+            // Padding is that of the first unit.
+            let first = self.cache().lines.all[self.cache().groups.all[group as usize].lines[0] as usize].op;
+            (0..padding).for_each(|_| self.tenants_write(first));
+        }
+        let counts = &mut self.stats.units;
+        counts.programmed.cache += units;
+        counts.padding.cache += padding;
+        let padded = &mut counts.padded_programs;
+        let padded = match reason {
+            _ if trimmed => &mut padded.trim,
+            Reason::Fua => &mut padded.fua,
+            Reason::Flush => &mut padded.flush,
+            Reason::Hold => &mut padded.hold,
+            Reason::Drain => &mut padded.drain,
+            Reason::Eager | Reason::Watermark | Reason::Idle => &mut padded.any,
+        };
+        *padded += u64::from(padding > 0);
+        self.stats.count_program_unit(Class::Cache, slots.pages_per_program().into(), slots.planes.into());
+        let place = self.dev.place(first);
+        self.kernel.ops.cached[op].before = self.kernel.ops[Page(op)].blame.all();
+        let command = &mut self.kernel.ops[op];
+        command.verb = Verb::Program;
+        command.pages = PageSet::one(first);
+        command.legs = self.dev.timing.legs(Command::ProgramUnits { place: &place });
+        self.note_pages(slots.pages_per_program().into());
+        self.begin(op, unit);
+    }
+
+    /// The program of a group has landed: its lines are clean together.
+    pub(super) fn group_ends(&mut self, op: OpId) {
+        let (first, plane) = (self.kernel.ops[op].pages[0], self.kernel.ops[op].plane);
+        let group = self.kernel.ops.cached[op].line;
+        let lines = std::mem::take(&mut self.cache_mut().groups.all[group as usize].lines);
+        for (slot, line) in (first.0..).map(Ppn).zip(&lines) {
+            self.unit_lands(*line, slot);
+        }
+        self.land_padding(first, lines.len() as u32);
+        let mut oldest = Vec::with_capacity(lines.len());
+        for line in &lines {
+            self.acknowledge_forced(*line, op);
+            let of = &self.cache().lines.all[*line as usize];
+            oldest.push(of.oldest);
+            let carrier = of.op;
+            self.kernel.ops.remove(carrier);
+            self.line_is_clean(*line);
+        }
+        let groups = &mut self.cache_mut().groups;
+        groups.all[group as usize].lines = lines;
+        groups.remove(group);
+        let log = self.remove_line_op(op);
+        oldest.into_iter().for_each(|place| self.flushes_lose(place));
+        self.serve_from(log);
+        self.test_trigger(plane);
+    }
+
+    /// The unit of a line has landed in a slot.
+    fn unit_lands(&mut self, line: u32, slot: Ppn) {
+        let of = &self.cache().lines.all[line as usize];
+        let (carrier, lpn) = (of.op, of.lpn);
+        let newest = self.dev.map.get(lpn) == Location::Staged(carrier);
+        let wanted = newest || self.is_kept(carrier, line, slot);
+        self.kernel.ops[carrier].pages = PageSet::one(slot);
+        self.land_written(carrier, newest, wanted);
+        if newest {
+            self.discard_old(carrier);
+        }
+        self.cache_mut().replaces_base(lpn);
+    }
+
+    /// A line that has been issued is trimmed: its slot is padding. A group without lines is not needed.
+    pub(super) fn leaves_group(&mut self, carrier: OpId) {
+        let line = self.kernel.ops.cached[carrier].line;
+        let cache = self.cache_mut();
+        let group = std::mem::replace(&mut cache.lines.all[line as usize].group, NONE);
+        let Some(of) = cache.groups.all.get_mut(group as usize) else { return };
+        of.lines.retain(|other| *other != line);
+        of.trimmed = true;
+        let (op, empty, placed) = (of.op, of.lines.is_empty(), of.placed);
+        for fill in of.fills.clone() {
+            cache.groups.fills[fill as usize].lines.retain(|other| *other != line);
+        }
+        if empty && placed {
+            self.leaves_queue(op);
+            self.drop_line_op(op);
+            self.cache_mut().groups.remove(group);
+        }
+    }
+
+    /// What a group's program would write, in the order of its slots.
+    pub(in crate::engine) fn tags_of_group(&self, op: OpId) -> Vec<Tag> {
+        let group = &self.cache().groups.all[self.kernel.ops.cached[op].line as usize];
+        let tag = |line: &u32| self.kernel.ops[Page(self.cache().lines.all[*line as usize].op)].tags[0];
+        group.lines.iter().map(tag).collect()
+    }
+}

@@ -1,0 +1,47 @@
+//! Programs of several units of the map (`device.mapping_unit`, `geometry.pages_per_program`, `geometry.planes_per_program`).
+//!
+//! The engine's pages are *slots* then, the places of units, and its planes are plane groups: flash, map, victims and recovery see
+//! a device with more and smaller pages. What differs is here and in the write cache's groups: commands that touch several slots.
+//! Moved units wait in the controller until they fill a program (`hands`). Their places there have numbers behind those of the
+//! flash, so the map and whatever keeps an old page points to them as to any slot.
+
+pub(super) mod hands;
+mod reads;
+mod timeless;
+
+use crate::device::geometry::Geometry;
+use crate::engine::Ssd;
+use crate::units::{OpId, PlaneId};
+use hands::Hand;
+
+/// State of a device whose programs have several units.
+#[derive(Clone)]
+pub(super) struct Units {
+    /// By plane group: moved units in the controller.
+    hands: Vec<Hand>,
+    /// Reads of a request that is being admitted, with their super pages.
+    admitted: Vec<(u32, OpId)>,
+    /// Flash pages of the command that begins.
+    pages: u64,
+}
+
+impl Units {
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let hands = (0..geometry.planes).map(|plane| Hand::new(geometry.hand_of(PlaneId(plane)))).collect();
+        Units { hands, admitted: Vec::new(), pages: 0 }
+    }
+}
+
+impl Ssd {
+    /// A command of so many flash pages is about to begin.
+    pub(super) fn note_pages(&mut self, pages: u64) {
+        if let Some(units) = &mut self.features.units {
+            units.pages = pages;
+        }
+    }
+
+    /// Flash pages of the command of the host or of the write cache that begins: all its units are in one super page or program.
+    pub(super) fn pages_of_command(&self) -> Option<u64> {
+        self.features.units.as_ref().map(|units| units.pages)
+    }
+}

@@ -1,0 +1,110 @@
+//! Units that are written and collected in no time: one by one, in the order in which they come.
+
+use crate::device::flash::Stream;
+use crate::device::transaction::Class;
+use crate::engine::Ssd;
+use crate::engine::spine::ring::Waiting;
+use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
+
+impl Ssd {
+    /// A unit has been written in no time. A program counts with its first unit.
+    pub(in crate::engine) fn count_unit_now(&mut self, slot: Ppn) {
+        let slots = self.dev.geometry.slots;
+        self.stats.units.programmed.cache += 1;
+        if slot.0.is_multiple_of(slots.per_program) {
+            self.stats.count_program_unit(Class::Host, slots.pages_per_program().into(), slots.planes.into());
+        }
+    }
+
+    /// Counts the flash pages of a read of so many units that takes no time.
+    pub(in crate::engine) fn count_reads_now(&mut self, next: &Waiting, units: u32) {
+        let per_page = self.dev.geometry.slots.per_page;
+        let pages = if next.extents > 0 || !self.rules.units {
+            units
+        } else {
+            (next.page.0 + units - 1) / per_page - next.page.0 / per_page + 1
+        };
+        self.stats.count_reads(Class::Host, pages.into());
+    }
+
+    /// The plane whose open program of host data goes on, where units are not placed by their numbers.
+    pub(in crate::engine) fn open_program(&mut self, lpn: Lpn) -> Option<PlaneId> {
+        let last = self.host.last_place;
+        let plane = if self.rules.binds {
+            PlaneId(last)
+        } else {
+            let unit = UnitId(last);
+            self.dev.geometry.plane_of_unit(unit, self.kernel.dies[unit].token)
+        };
+        if self.dev.flash.rest_of_program(plane, Stream::Host) == 0 || !self.dev.flash.takes_host_page(plane) {
+            return None;
+        }
+        self.move_home(lpn, plane);
+        Some(plane)
+    }
+
+    /// Open programs of host and GC are padded.
+    pub(in crate::engine) fn pad_all(&mut self) {
+        for plane in (0..self.dev.geometry.planes).map(PlaneId) {
+            self.pads(plane, Stream::Host);
+            self.pads(plane, Stream::Gc);
+        }
+    }
+
+    /// The open program of a write point is padded, in no time. Returns the number of slots without a unit.
+    pub(in crate::engine) fn pads(&mut self, plane: PlaneId, stream: Stream) -> u64 {
+        let (first, count) = self.dev.flash.pad_program(plane, stream);
+        (0..count).for_each(|slot| self.oracle.store(Ppn(first.0 + slot), Tag::NONE));
+        count.into()
+    }
+
+    /// Collects a block in no time: its valid units fill the open program of GC.
+    pub(in crate::engine) fn collect_units_now(&mut self, plane: PlaneId, victim: BlockId) -> bool {
+        let slots = self.dev.geometry.slots;
+        self.dev.flash.expect_run(plane, victim);
+        let mut moving = std::mem::take(&mut self.gc.moving);
+        let moved = self.dev.flash.list_valid(victim, &mut moving.offsets, &mut moving.lpns);
+        self.count_victim_reads(&moving.offsets[..moved]);
+        let (rest, units) = (self.dev.flash.rest_of_program(plane, Stream::Gc), moved as u32);
+        let begun = units.saturating_sub(rest).div_ceil(slots.per_program);
+        let now = self.now;
+        self.move_listed(plane, victim, &moving, moved, |_| now);
+        self.dev.flash.vacate(victim);
+        if self.rules.tenants {
+            moving.lpns[..moved].iter().for_each(|lpn| self.tenant_moved(*lpn));
+        }
+        self.gc.moving = moving;
+        self.stats.count_sorted(moved as u64);
+        self.stats.units.programmed.gc += moved as u64;
+        for _ in 0..begun {
+            self.stats.count_program_unit(Class::Gc, slots.pages_per_program().into(), slots.planes.into());
+        }
+        if self.rules.pads {
+            self.stats.units.padding.gc += self.pads(plane, Stream::Gc);
+        }
+        self.dev.flash.erase_now(victim);
+        self.count_erase();
+        self.stats.count_collection(1);
+        true
+    }
+
+    /// An erase takes all planes of a group.
+    pub(in crate::engine) fn count_erase(&mut self) {
+        self.stats.count_erases(self.dev.geometry.slots.planes.into());
+    }
+
+    /// Counts the reads of valid units of a victim: a command a super page, of the flash pages that hold such units.
+    fn count_victim_reads(&mut self, offsets: &[u16]) {
+        let slots = self.dev.geometry.slots;
+        let mut left = offsets;
+        while let Some(first) = left.first() {
+            let of = |offset: &u16, per: u32| u32::from(*offset) / per;
+            let together =
+                left.iter().take_while(|next| of(next, slots.per_super_page) == of(first, slots.per_super_page));
+            let (command, rest) = left.split_at(together.count());
+            let pages = command.chunk_by(|a, b| of(a, slots.per_page) == of(b, slots.per_page)).count();
+            self.stats.count_reads(Class::Gc, pages as u64);
+            left = rest;
+        }
+    }
+}
