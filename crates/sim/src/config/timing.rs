@@ -70,6 +70,10 @@ section! {
         resume: Nanos = Nanos::ZERO,
         /// Operations that a read may suspend.
         suspendable: Suspendable = Suspendable::None,
+        /// A suspendable operation yields only at multiples of this time from the start of its array phase: at the end of a pulse, as
+        /// flash programs and erases in pulses. None by default: it yields at any time.
+        [since "0.1.3"]
+        suspend_slice: Option<Nanos> = None,
         /// Array time of a whole copyback, instead of tR + tPROG.
         copyback: Option<Nanos> = None,
         /// Variation of tR and tPROG.
@@ -164,6 +168,12 @@ impl Config {
                 return refuse(key, message, "check the unit");
             }
         }
+        self.check_suspension()
+    }
+
+    /// Checks the times of suspensions.
+    fn check_suspension(&self) -> Result<(), ConfigError> {
+        let t = &self.timing;
         if t.suspendable == Suspendable::None && (t.suspend > Nanos::ZERO || t.resume > Nanos::ZERO) {
             let message = "a suspend or resume time, but no operation may be suspended".to_string();
             return refuse(
@@ -171,6 +181,20 @@ impl Config {
                 message,
                 "set it to \"erase\" or \"program+erase\", or leave the times out",
             );
+        }
+        if let Some(slice) = t.suspend_slice {
+            if t.suspendable == Suspendable::None {
+                let message = "a time between suspensions, but no operation may be suspended".to_string();
+                return refuse(
+                    "timing.suspendable",
+                    message,
+                    "set it to \"erase\" or \"program+erase\", or leave timing.suspend_slice out",
+                );
+            }
+            if slice == Nanos::ZERO || slice.0 > LONGEST.0 {
+                let message = format!("operations would yield every {slice}");
+                return refuse("timing.suspend_slice", message, "use for example \"200us\", or leave it out");
+            }
         }
         Ok(())
     }

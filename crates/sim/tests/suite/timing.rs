@@ -464,6 +464,35 @@ fn each_read_suspends_again() {
     assert_eq!(completions, [775_360, 375_120, 460_240]);
 }
 
+/// `timing.suspend_slice`: the array begins at 5,120 and yields at 205,120 and 405,120.
+#[test]
+fn a_program_yields_at_the_end_of_a_slice() {
+    let sliced = SUSPEND.replace(" }", ", suspend_slice = \"200us\" }");
+    let completions = |reads: &[u64]| -> Vec<u64> {
+        let mut dut = Dut::new(&one_die(&sliced));
+        dut.write(0, 0, PAGE);
+        reads.iter().zip(1..).for_each(|(at, page)| dut.read(*at, page * PAGE, PAGE));
+        dut.completed().iter().map(|done| done.completion.0).collect()
+    };
+    // The read begins at 405,120 + 20,000 and is out 55,120 later; the remaining 200,000 follow tRES.
+    assert_eq!(completions(&[250_000]), [690_240, 480_240]);
+    // At the end of a slice it takes effect at once, and a nanosecond later at the end of the next.
+    assert_eq!(completions(&[205_120]), [690_240, 280_240]);
+    assert_eq!(completions(&[205_121]), [690_240, 480_240]);
+    // The last slice ends with the program.
+    assert_eq!(completions(&[405_121]), [605_120, 660_240]);
+    // It resumes at 290,240 at the end of a slice, so the second read suspends it again at once. A third that comes within the next
+    // slice waits for its end: resumed at 375,360 with 400,000, it yields at 575,360.
+    assert_eq!(completions(&[205_000, 205_000]), [775_360, 280_240, 365_360]);
+    assert_eq!(completions(&[205_000, 205_000, 375_361]), [860_480, 280_240, 365_360, 650_480]);
+    // The start of the array is a multiple, too.
+    assert_eq!(completions(&[1_000]), [690_240, 80_240]);
+    let config = |keys: &str| format!("timing = {{ {keys} }}").parse::<Config>().unwrap().check();
+    assert_eq!(config("suspend_slice = \"200us\"").unwrap_err().key, "timing.suspendable");
+    let none = "suspendable = \"erase\", suspend_slice = \"0us\"";
+    assert_eq!(config(none).unwrap_err().key, "timing.suspend_slice");
+}
+
 #[test]
 fn a_read_that_needs_no_flash_suspends_nothing() {
     let mut dut = Dut::new(&one_die(&format!("{SUSPEND}\nprecondition.mode = \"sequential\"")));

@@ -67,6 +67,8 @@ impl<'c> TimingKeys<'c> {
             suspend: _,
             resume: _,
             suspendable,
+            // Nothing that may be suspended shares its array's end with another event.
+            suspend_slice: _,
             copyback: _,
             variation: Variation { block, layer },
         } = timing;

@@ -36,6 +36,8 @@ pub(in crate::engine) enum Holder {
 pub(in crate::engine) enum Suspension {
     /// No suspension.
     No,
+    /// A read waits until the operation in the array yields, at the end of a slice.
+    Due,
     /// The operation in the array is being suspended.
     Going,
     /// It is suspended, and a read is served.
@@ -259,11 +261,20 @@ impl Unit {
         std::mem::replace(&mut self.parked, false)
     }
 
+    /// R10: a read waits for the end of a slice; `rest` is what remains of the operation then.
+    pub(in crate::engine) fn wait_for_slice(&mut self, rest: Nanos) {
+        (self.rest, self.suspension) = (rest, Suspension::Due);
+    }
+
+    /// R10: a slice of the operation in the array has ended. Returns what remains.
+    pub(in crate::engine) fn end_slice(&mut self) -> Nanos {
+        self.suspension = Suspension::No;
+        self.rest
+    }
+
     /// R10: the suspension of the operation in the array begins; `rest` is its remaining time.
     pub(in crate::engine) fn begin_suspension(&mut self, rest: Nanos, now: Nanos) {
-        self.rest = rest;
-        self.interrupted = now;
-        self.suspension = Suspension::Going;
+        (self.rest, self.interrupted, self.suspension) = (rest, now, Suspension::Going);
     }
 
     /// R10: the operation is suspended; the array is free for a read.

@@ -12,6 +12,12 @@ use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 
+/// When an operation yields that has `passed` of its array time, at the end of a slice (`timing.suspend_slice`). Suspensions begin at
+/// ends of slices only, so they do not move the others: what has passed is the whole time less what is left.
+fn slice_end(passed: Nanos, now: Nanos, slice: Nanos) -> Nanos {
+    now + Nanos((slice.0 - passed.0 % slice.0) % slice.0)
+}
+
 impl Ssd {
     /// Starts an operation's current leg, or ends the operation if no leg is left.
     pub(in crate::engine) fn run_leg(&mut self, id: OpId) {
@@ -344,6 +350,12 @@ impl Ssd {
     pub(in crate::engine) fn array_ends(&mut self, unit: UnitId) {
         let state = &mut self.kernel.dies[unit];
         match state.suspension() {
+            Suspension::Due => {
+                // A slice has ended: the operation goes on, unless a read waits still, which suspends it after this moment's arrivals.
+                let rest = state.end_slice();
+                self.kernel.timers.set(Timer::Array(unit), self.now + rest);
+                return self.kernel.dies.mark(unit);
+            }
             Suspension::Going => return self.suspended(unit),
             Suspension::Resuming => return self.resumed(unit),
             Suspension::No | Suspension::Serving => {}
@@ -537,13 +549,19 @@ impl Ssd {
         if !self.is_in_array(unit) || !self.read_waits(unit) {
             return;
         }
-        let end = self.kernel.timers.get(Timer::Array(unit));
-        let gone = self.now + self.config.timing.suspend;
+        let (end, now) = (self.kernel.timers.get(Timer::Array(unit)), self.now);
+        let op = &self.kernel.ops[self.kernel.dies[unit].array()];
+        let leg = op.legs.get(op.leg).map_or(Nanos::ZERO, |leg| leg.time);
+        let yields = self.config.timing.suspend_slice.map_or(now, |slice| slice_end(now + leg - end, now, slice));
+        let gone = yields + self.config.timing.suspend;
         if end <= gone {
             return;
         }
-        let now = self.now;
         let state = &mut self.kernel.dies[unit];
+        if yields > now {
+            state.wait_for_slice(end - yields);
+            return self.kernel.timers.set(Timer::Array(unit), yields);
+        }
         state.begin_suspension(end - now, now);
         self.kernel.timers.set(Timer::Array(unit), gone);
     }

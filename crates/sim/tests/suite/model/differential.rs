@@ -171,6 +171,7 @@ fn random_world(seed: u64, kinds: Kinds) -> World {
     };
     let (suspend, resume) = [(20_000, 10_000), (50_000, 0), (1_000, 50_000)][pick(3)];
     let suspends = suspendable != Suspendable::Nothing;
+    let slice = [0, 0, 70_000, 200_000, 33_333][(seed % 5) as usize];
     World {
         channels: 1 + pick(2),
         chips: 1 + pick(2),
@@ -190,6 +191,7 @@ fn random_world(seed: u64, kinds: Kinds) -> World {
         suspendable,
         suspend: if suspends { suspend } else { 0 },
         resume: if suspends { resume } else { 0 },
+        slice: if suspends { slice } else { 0 },
         depth: [1, 2, 5, 32][pick(4)],
         after_transfer: pick(2) == 0,
         preload: pick(2) == 0 && !at_once,

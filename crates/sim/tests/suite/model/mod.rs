@@ -103,6 +103,8 @@ struct Unit {
     waiting: Vec<Op>,
     running: Option<Job>,
     array_end: Option<u64>,
+    /// When the array began, or continued.
+    array_begun: u64,
     interrupted: Option<(Job, u64)>,
     pause: Pause,
     collection: Option<Collection>,
@@ -110,10 +112,23 @@ struct Unit {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Event {
-    BusEnds { channel: usize, unit: usize },
-    ArrayEnds { unit: usize },
-    LetGo { unit: usize },
-    Resumed { unit: usize },
+    BusEnds {
+        channel: usize,
+        unit: usize,
+    },
+    ArrayEnds {
+        unit: usize,
+    },
+    /// The array of a unit yields if a read waits.
+    Slice {
+        unit: usize,
+    },
+    LetGo {
+        unit: usize,
+    },
+    Resumed {
+        unit: usize,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -209,6 +224,7 @@ pub fn simulate(world: &World, requests: &[Request]) -> Option<Outcome> {
         waiting: Vec::new(),
         running: None,
         array_end: None,
+        array_begun: 0,
         interrupted: None,
         pause: Pause::None,
         collection: None,
@@ -308,13 +324,16 @@ impl Model<'_> {
                 self.units[unit].array_end = None;
                 self.advance(unit);
             }
+            Event::Slice { unit } => self.slices(unit),
             Event::LetGo { unit } => self.units[unit].pause = Pause::Free,
             Event::Resumed { unit } => {
                 let (job, left) = self.units[unit].interrupted.take().unwrap();
                 let end = self.now + left;
                 self.events.push((end, job.age, Event::ArrayEnds { unit }));
-                let unit = &mut self.units[unit];
-                (unit.running, unit.array_end, unit.pause) = (Some(job), Some(end), Pause::None);
+                let state = &mut self.units[unit];
+                (state.running, state.array_end, state.pause) = (Some(job), Some(end), Pause::None);
+                state.array_begun = self.now;
+                self.slices(unit);
             }
         }
     }
@@ -441,7 +460,7 @@ impl Model<'_> {
             self.stirred = true;
             let state = &mut self.units[unit];
             let (job, end) = (state.running.take().unwrap(), state.array_end.take().unwrap());
-            self.events.retain(|(.., event)| *event != Event::ArrayEnds { unit });
+            self.events.retain(|(.., event)| ![Event::ArrayEnds { unit }, Event::Slice { unit }].contains(event));
             self.events.push((self.now + self.world.suspend, job.age, Event::LetGo { unit }));
             state.interrupted = Some((job, end - self.now));
             state.pause = Pause::LettingGo;
@@ -459,7 +478,19 @@ impl Model<'_> {
             Suspendable::ProgramAndErase => job.verb != Verb::Read,
         };
         let reads = |op: &&Op| !matches!(op.purpose, Purpose::Program { .. });
-        may && end - self.now > self.world.suspend && state.waiting.iter().filter(reads).any(|op| self.needs_flash(op))
+        let yields = self.world.slice == 0 || (self.now - state.array_begun).is_multiple_of(self.world.slice);
+        may && yields
+            && end - self.now > self.world.suspend
+            && state.waiting.iter().filter(reads).any(|op| self.needs_flash(op))
+    }
+
+    /// The end of the next slice of a unit's array, if it is before its end.
+    fn slices(&mut self, unit: usize) {
+        let (state, slice) = (&self.units[unit], self.world.slice);
+        let (Some(job), Some(end)) = (&state.running, state.array_end) else { return };
+        if slice > 0 && self.now + slice < end {
+            self.events.push((self.now + slice, job.age, Event::Slice { unit }));
+        }
     }
 
     fn resume(&mut self, unit: usize) {
@@ -609,7 +640,9 @@ impl Model<'_> {
             }
             Some(Leg::Array(time)) => {
                 self.units[unit].array_end = Some(self.now + time);
+                self.units[unit].array_begun = self.now;
                 self.events.push((self.now + time, age, Event::ArrayEnds { unit }));
+                self.slices(unit);
             }
             None => self.finish(unit),
         }

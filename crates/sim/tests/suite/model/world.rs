@@ -41,6 +41,8 @@ pub struct World {
     pub suspendable: Suspendable,
     pub suspend: u64,
     pub resume: u64,
+    /// Arrays yield at multiples of this time; at any time if it is 0.
+    pub slice: u64,
     pub depth: usize,
     pub after_transfer: bool,
     pub preload: bool,
@@ -78,6 +80,7 @@ impl World {
             suspendable: Suspendable::Nothing,
             suspend: 0,
             resume: 0,
+            slice: 0,
             depth: 32,
             after_transfer: false,
             preload: true,
@@ -110,7 +113,8 @@ impl World {
             World { shadow: false, ..here() },
             World { rate: 125, ..here() },
             World { command: 0, ..here() },
-            World { suspendable: Suspendable::Nothing, suspend: 0, resume: 0, ..here() },
+            World { suspendable: Suspendable::Nothing, suspend: 0, resume: 0, slice: 0, ..here() },
+            World { slice: 0, ..here() },
             World { depth: 32, ..here() },
             World { after_transfer: false, ..here() },
             World { preload: true, ..here() },
@@ -206,7 +210,7 @@ impl World {
         let spare = (self.blocks * self.pages - self.exported) as u64 * 1_000_000 / (self.blocks * self.pages) as u64;
         format!(
             "geometry = {{ channels = {}, chips_per_channel = {}, dies_per_chip = {}, planes_per_die = {}, blocks_per_plane = {}, pages_per_block = {}, page_size = \"{}B\"{} }}\n\
-             timing = {{ read = [{}], program = [{}], erase = \"{}ns\", transfer = \"{}.{:02}ns/B\", command = \"{}ns\", suspendable = \"{}\", suspend = \"{}ns\", resume = \"{}ns\" }}\n\
+             timing = {{ read = [{}], program = [{}], erase = \"{}ns\", transfer = \"{}.{:02}ns/B\", command = \"{}ns\", suspendable = \"{}\", suspend = \"{}ns\", resume = \"{}ns\"{} }}\n\
              device = {{ exclusion = \"{}\", write_ack = \"{}\", queue_depth = {}, over_provisioning = 0.{spare:06}, unwritten_read = \"{}\", multi_plane = {}, partial_write = \"{}\" }}\n\
              gc = {{ threshold = \"{} pages\", time = \"{}\" }}\n\
              precondition = {{ mode = \"{}\" }}\n\
@@ -232,6 +236,7 @@ impl World {
             },
             self.suspend,
             self.resume,
+            if self.slice > 0 { format!(", suspend_slice = \"{}ns\"", self.slice) } else { String::new() },
             match self.exclusion {
                 Exclusion::Die => "die",
                 Exclusion::Chip => "chip",
