@@ -47,6 +47,9 @@ pub(super) struct Groups {
     free: Vec<u32>,
     fills: Vec<Fill>,
     free_fills: Vec<u32>,
+    /// Room for the lines of a group in the order of their units, and for what flushes wait for.
+    sorted: Vec<u32>,
+    oldest: Vec<u64>,
 }
 
 impl Groups {
@@ -207,14 +210,19 @@ impl Ssd {
         if self.rules.binds {
             let home = self.next_home(lines.len() as u32);
             self.kernel.ops.bound[op] = home;
-            let lpns: Vec<Lpn> = lines.iter().map(|line| self.cache().lines.all[*line as usize].lpn).collect();
-            lpns.into_iter().for_each(|lpn| self.move_home(lpn, home));
+            for line in &lines {
+                self.move_home(self.cache().lines.all[*line as usize].lpn, home);
+            }
         }
-        let of = &mut self.cache_mut().groups.all[group as usize];
-        (of.op, of.reason) = (op, reason);
-        of.lines = lines.clone();
-        lines.sort_unstable_by_key(|line| self.cache().lines.all[*line as usize].lpn);
-        self.read_what_lines_lack(group, &lines, age);
+        let groups = &mut self.cache_mut().groups;
+        let mut sorted = std::mem::take(&mut groups.sorted);
+        sorted.clear();
+        sorted.extend_from_slice(&lines);
+        let of = &mut groups.all[group as usize];
+        (of.op, of.reason, of.lines) = (op, reason, lines);
+        sorted.sort_unstable_by_key(|line| self.cache().lines.all[*line as usize].lpn);
+        self.read_what_lines_lack(group, &sorted, age);
+        self.cache_mut().groups.sorted = sorted;
         self.place_if_complete(group);
     }
 
@@ -323,7 +331,8 @@ impl Ssd {
             self.kernel.ops[Page(carrier)].tags[1] = self.oracle.load(*slot, lpn);
         }
         let bytes = self.dev.geometry.unit_bytes;
-        let pages = self.read_slots(op, own.iter().map(|(slot, _)| (*slot, bytes)).collect());
+        let mut slots: Vec<(Ppn, u32)> = own.iter().map(|(slot, _)| (*slot, bytes)).collect();
+        let pages = self.read_slots(op, &mut slots);
         self.array_reads(self.dev.geometry.block_of(first));
         self.stats.count_reads(Class::Cache, pages);
         self.cache_mut().counts.fill_reads += 1;
@@ -366,7 +375,7 @@ impl Ssd {
     }
 
     /// The legs of a read of slots of one super page, each with its bytes. Returns the number of flash pages.
-    pub(in crate::engine) fn read_slots(&mut self, op: OpId, mut slots: Vec<(Ppn, u32)>) -> u64 {
+    pub(in crate::engine) fn read_slots(&mut self, op: OpId, slots: &mut [(Ppn, u32)]) -> u64 {
         slots.sort_unstable();
         let per = self.dev.geometry.slots.per_super_page;
         let (burst, pages) = self.dev.timing.units(slots.iter().map(|(slot, bytes)| (slot.0 % per, *bytes)));
@@ -433,7 +442,7 @@ impl Ssd {
             self.unit_lands(*line, slot);
         }
         self.land_padding(first, lines.len() as u32);
-        let mut oldest = Vec::with_capacity(lines.len());
+        let mut oldest = std::mem::take(&mut self.cache_mut().groups.oldest);
         for line in &lines {
             self.acknowledge_forced(*line, op);
             let of = &self.cache().lines.all[*line as usize];
@@ -446,7 +455,8 @@ impl Ssd {
         groups.all[group as usize].lines = lines;
         groups.remove(group);
         let log = self.remove_line_op(op);
-        oldest.into_iter().for_each(|place| self.flushes_lose(place));
+        oldest.drain(..).for_each(|place| self.flushes_lose(place));
+        self.cache_mut().groups.oldest = oldest;
         self.serve_from(log);
         self.test_trigger(plane);
     }

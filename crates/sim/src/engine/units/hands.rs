@@ -158,9 +158,10 @@ impl Ssd {
         self.stats.units.padding.gc += u64::from(slots.per_program) - placing as u64;
         if self.rules.tenants {
             // Padding is that of the first unit.
-            let per_program = slots.per_program as usize;
-            let held: Vec<Lpn> = self.hand(plane).held[..placing].iter().map(|held| held.lpn).collect();
-            (0..per_program).for_each(|slot| self.tenant_moved(*held.get(slot).unwrap_or(&held[0])));
+            for slot in 0..slots.per_program as usize {
+                let held = if slot < placing { slot } else { 0 };
+                self.tenant_moved(self.hand(plane).held[held].lpn);
+            }
         }
     }
 
@@ -169,21 +170,21 @@ impl Ssd {
         let (first, job) = (self.kernel.ops[op].pages[0], self.kernel.ops[op].job);
         let plane = self.gc.jobs[job.0].plane;
         let block = self.dev.geometry.block_of(first);
-        let hand = self.hand_mut(plane);
-        let placing = std::mem::take(&mut hand.placing);
-        let landed: Vec<Held> = hand.held.drain(..placing).collect();
-        hand.free.extend(landed.iter().map(|held| held.place));
-        for (slot, Held { place, tag, .. }) in (first.0..).map(Ppn).zip(&landed) {
-            let lpn = self.dev.flash.lpn_of(*place);
+        let placing = std::mem::take(&mut self.hand_mut(plane).placing);
+        for (slot, held) in (first.0..).map(Ppn).zip(0..placing) {
+            let Held { place, tag, .. } = self.hand(plane).held[held];
+            let lpn = self.dev.flash.lpn_of(place);
             if lpn.is_some() {
-                self.republish(lpn, *place, slot);
-                self.dev.flash.invalidate(*place, self.dev.geometry.block_of(*place), lpn);
+                self.republish(lpn, place, slot);
+                self.dev.flash.invalidate(place, self.dev.geometry.block_of(place), lpn);
             }
             self.dev.flash.land(slot, block, lpn);
-            self.oracle.land(slot, *tag, lpn.is_some());
+            self.oracle.land(slot, tag, lpn.is_some());
             self.stats.moved_stale += u64::from(lpn.is_none());
         }
-        self.land_padding(first, landed.len() as u32);
+        let Hand { held, free, .. } = self.hand_mut(plane);
+        free.extend(held.drain(..placing).map(|held| held.place));
+        self.land_padding(first, placing as u32);
     }
 
     /// The slots of a program from `from` on have landed without units.

@@ -13,6 +13,7 @@ use crate::device::geometry::Geometry;
 use crate::engine::Ssd;
 use crate::units::{OpId, PlaneId};
 use hands::Hand;
+use reads::Found;
 
 /// State of a device whose programs have several units.
 #[derive(Clone)]
@@ -21,6 +22,8 @@ pub(super) struct Units {
     hands: Vec<Hand>,
     /// Reads of a request that is being admitted, with their super pages.
     admitted: Vec<(u32, OpId)>,
+    /// Room for the units of a read.
+    found: Found,
     /// Flash pages of the command that begins.
     pages: u64,
 }
@@ -28,7 +31,7 @@ pub(super) struct Units {
 impl Units {
     pub(super) fn new(geometry: &Geometry) -> Self {
         let hands = (0..geometry.planes).map(|plane| Hand::new(geometry.hand_of(PlaneId(plane)))).collect();
-        Units { hands, admitted: Vec::new(), pages: 0 }
+        Units { hands, admitted: Vec::new(), found: Found::default(), pages: 0 }
     }
 }
 

@@ -1,12 +1,48 @@
 //! Reads of units: the units of a request in one super page are one operation, whose array time is that of one page.
 
+use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::engine::Ssd;
 use crate::engine::cache::Served;
 use crate::engine::kernel::ops::{NO_CHIP, Page};
+use crate::engine::{Features, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, Tag, UnitId};
+
+/// The units of a read, by where they are. Its lists are used again.
+#[derive(Clone, Default)]
+pub(super) struct Found {
+    /// On flash, in the order of their chain.
+    flash: Vec<(OpId, Ppn)>,
+    memory: Vec<OpId>,
+    /// Those of one super page.
+    chain: Vec<(OpId, Ppn)>,
+    /// Those that are read now.
+    read: Vec<(OpId, Ppn)>,
+    /// Slots and bytes of a command.
+    slots: Vec<(Ppn, u32)>,
+    /// First units of chains.
+    leads: Vec<OpId>,
+}
+
+impl Found {
+    /// Takes the units of one super page out of those on flash, into `chain`.
+    fn take_chain(&mut self, geometry: &Geometry, super_page: u32) {
+        let (flash, chain) = (&mut self.flash, &mut self.chain);
+        chain.clear();
+        flash.retain(|unit| {
+            let other = geometry.super_page(unit.1) != super_page;
+            if !other {
+                chain.push(*unit);
+            }
+            other
+        });
+    }
+}
+
+fn found(features: &mut Features) -> &mut Found {
+    &mut features.units.as_mut().expect("programs of several units").found
+}
 
 impl Ssd {
     /// A read of a unit waits for flash: it is sent when the others of its request are known.
@@ -25,13 +61,13 @@ impl Ssd {
         let mut admitted = std::mem::take(&mut units.admitted);
         // Units of a request are admitted in ascending order, and so are the ages of their operations.
         admitted.sort_by_key(|(super_page, op)| (*super_page, self.kernel.ops[*op].age));
-        let mut leads: Vec<OpId> = Vec::new();
+        let mut leads = std::mem::take(&mut found(&mut self.features).leads);
         for chain in admitted.chunk_by(|a, b| a.0 == b.0) {
             self.link_chain(chain.iter().map(|(_, op)| *op));
             leads.push(chain[0].1);
         }
         leads.sort_by_key(|op| self.kernel.ops[*op].age);
-        for lead in leads {
+        for lead in leads.drain(..) {
             if !self.host.windowed {
                 self.send(lead);
             } else if tail.is_none() {
@@ -44,7 +80,7 @@ impl Ssd {
         }
         admitted.clear();
         if let Some(units) = &mut self.features.units {
-            units.admitted = admitted;
+            (units.admitted, units.found.leads) = (admitted, leads);
         }
     }
 
@@ -61,39 +97,42 @@ impl Ssd {
 
     /// A read of units has reached the head of a unit's queue: all of them are looked up again.
     pub(in crate::engine) fn select_units(&mut self, lead: OpId, unit: UnitId) {
-        let mut flash: Vec<(OpId, Ppn)> = Vec::new();
-        let mut memory: Vec<OpId> = Vec::new();
+        let mut units = std::mem::take(found(&mut self.features));
+        units.flash.clear();
+        units.memory.clear();
         let mut at = lead;
         while at.is_some() {
             match self.served(at) {
-                Served::Flash(slot) => flash.push((at, slot)),
-                Served::Memory | Served::Otherwise => memory.push(at),
+                Served::Flash(slot) => units.flash.push((at, slot)),
+                Served::Memory | Served::Otherwise => units.memory.push(at),
             }
             at = std::mem::replace(&mut self.kernel.ops[at].mate, OpId::NONE);
         }
-        let geometry = &self.dev.geometry;
-        let own = flash.first().map(|(_, slot)| (geometry.plane_of(*slot), geometry.super_page(*slot)));
-        let here = own.filter(|(plane, _)| *plane == self.kernel.ops[lead].plane);
-        match here {
+        let plane = self.kernel.ops[lead].plane;
+        let first = units.flash.first().map(|(_, slot)| *slot);
+        let own = first.filter(|slot| self.dev.geometry.plane_of(*slot) == plane);
+        match own {
             Some(_) => self.turn_comes(lead, unit),
             None => self.charge_wait(lead, unit),
         }
-        flash.iter().map(|(op, _)| *op).chain(memory.iter().copied()).for_each(|op| self.waited_with(op, lead));
-        memory.into_iter().for_each(|op| self.unit_in_memory(op));
-        let super_page = here.map(|(_, super_page)| super_page);
-        let of = |slot: Ppn| self.dev.geometry.super_page(slot);
-        let (read, mut others): (Vec<_>, Vec<_>) =
-            flash.into_iter().partition(|(_, slot)| Some(of(*slot)) == super_page);
-        while let Some((_, slot)) = others.first().copied() {
-            let (chain, rest): (Vec<_>, Vec<_>) = others
-                .into_iter()
-                .partition(|(_, other)| self.dev.geometry.super_page(*other) == self.dev.geometry.super_page(slot));
-            others = rest;
-            self.read_elsewhere(&chain);
+        let all = units.flash.iter().map(|(op, _)| op).chain(&units.memory);
+        all.for_each(|op| self.waited_with(*op, lead));
+        units.memory.iter().for_each(|op| self.unit_in_memory(*op));
+        let mut read = std::mem::take(&mut units.read);
+        read.clear();
+        if let Some(slot) = own {
+            units.take_chain(&self.dev.geometry, self.dev.geometry.super_page(slot));
+            std::mem::swap(&mut read, &mut units.chain);
+        }
+        while let Some((_, slot)) = units.flash.first().copied() {
+            units.take_chain(&self.dev.geometry, self.dev.geometry.super_page(slot));
+            self.read_elsewhere(&units.chain);
         }
         if !read.is_empty() {
-            self.begin_units(&read, unit);
+            self.begin_units(&read, &mut units.slots, unit);
         }
+        units.read = read;
+        *found(&mut self.features) = units;
     }
 
     /// A unit's read has waited exactly as long as the first one of its operation, for the same die.
@@ -134,7 +173,7 @@ impl Ssd {
     }
 
     /// The read of units of a super page begins.
-    fn begin_units(&mut self, read: &[(OpId, Ppn)], unit: UnitId) {
+    fn begin_units(&mut self, read: &[(OpId, Ppn)], slots: &mut Vec<(Ppn, u32)>, unit: UnitId) {
         let (first, _) = read[0];
         let mut last = OpId::NONE;
         for (op, slot) in read {
@@ -145,7 +184,8 @@ impl Ssd {
             self.begin_cached_read(*op);
             self.load(*op, *slot);
         }
-        let slots = read.iter().map(|(op, slot)| (*slot, self.bytes_read(*op))).collect();
+        slots.clear();
+        slots.extend(read.iter().map(|(op, slot)| (*slot, self.bytes_read(*op))));
         let pages = self.read_slots(first, slots);
         for (op, slot) in read {
             let record = &mut self.kernel.ops[*op];
