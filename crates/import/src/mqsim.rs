@@ -6,7 +6,7 @@ use toml::Value as Toml;
 
 use crate::common::{by_type, d_choices, full_first, lines, no_suspension, rounding, threshold};
 use crate::keys::Given;
-use crate::table::{Desk, Drive, Rule, To, missing, near, same, text, time, unused};
+use crate::table::{Desk, Drive, Rule, To, missing, near, same, size, text, time, unused};
 use crate::xml;
 
 pub(crate) const NAME: &str = "MQSim";
@@ -45,6 +45,7 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     missing("CMT_Capacity", MAP),
     missing("CMT_Sharing_Mode", MAP),
+    near("Mapping_Unit", None, To::With("device.mapping_unit"), UNITS),
     same("Plane_Allocation_Scheme", Some("CWDP"), To::With("schemes.place")),
     near("Transaction_Scheduling_Policy", Some("OUT_OF_ORDER"), To::With("order.die_queue"), SCHEDULER),
     same("Overprovisioning_Ratio", Some("0.02"), To::Share("device.over_provisioning", 1)),
@@ -141,6 +142,8 @@ const TLC_ORDER: &str = "page p of a block is of type p mod 3; MQSim has pages 0
 const SUSPEND: &str = "here a read always suspends; MQSim wants at least this much time left";
 const SCHEDULER: &str = "host reads go first at each die; MQSim also orders mapping and GC operations, looks at all dies of a channel in turn, joins operations on several planes of a die into one command (device.multi_plane is off here), and gives a chip nothing while one of its dies is busy (here dies work by themselves)";
 const BLOCKS: &str = "MQSim counts free blocks, rounded down to whole ones, at least one (some derived programs take more); here free pages count, those of open blocks included";
+
+const UNITS: &str = "a key of MQSim with fine-grained mapping: the cache gathers units into a page, and GC those that it moves; there the units that leave the cache and the moved ones have a buffer of a page each";
 
 /// The limit of reads in a row that goes with a FIFO: the default.
 const BURST: i64 = 16;
@@ -378,13 +381,54 @@ fn collection(desk: &mut Desk) -> Result<()> {
     Ok(())
 }
 
-/// The cache, in whole pages and no larger than the flash.
+/// The cache, in whole units of the map and no larger than the flash.
 fn cache(desk: &mut Desk) -> Result<()> {
     let by = "Data_Cache_Capacity";
     let Some(capacity) = desk.value(by) else { return Ok(()) };
+    let capacity = capacity.whole()?;
     let page = desk.value("Page_Capacity").map_or(Ok(1), |value| value.whole())?;
-    if let Some(lines) = lines(desk, capacity.whole()?, page, by) {
+    let unit = units(desk, page, capacity)?.unwrap_or(page);
+    if let Some(lines) = lines(desk, capacity, unit, by) {
         full_first(desk, lines, by);
     }
     Ok(())
+}
+
+/// Units of the map that are smaller than a page, as a fork of MQSim has them. Pages of them go to planes in turn.
+fn units(desk: &mut Desk, page: u64, capacity: u64) -> Result<Option<u64>> {
+    let by = "Mapping_Unit";
+    let Some(value) = desk.value(by) else { return Ok(None) };
+    let unit = u64::from(value.count()?);
+    if unit == 0 || !page.is_multiple_of(unit) || !unit.is_multiple_of(512) {
+        return Err(
+            value.refuse("no part of a page (Page_Capacity)", "expected a size in bytes that divides it, such as 4096")
+        );
+    }
+    if unit == page {
+        desk.set("device.mapping_unit", text("page"), by);
+        desk.say(by, Same, "");
+        return Ok(None);
+    }
+    let block = desk.drive().whole("geometry.pages_per_block").unwrap_or(1);
+    if capacity < page || page / unit > 64 || block.saturating_mul(page / unit) >= 1 << 15 {
+        desk.say(
+            by,
+            NotModelled,
+            "pages are mapped: units need a cache that holds a page of them, at most 64 a page and 32,767 a block",
+        );
+        return Ok(None);
+    }
+    desk.set("device.mapping_unit", size(unit), by);
+    desk.set("gc.remainder", text("keep"), by);
+    desk.set("schemes.place", text("round-robin"), by);
+    desk.say(
+        "Plane_Allocation_Scheme",
+        Near,
+        "pages of several units go to planes in turn, in the order of schemes.place = \"round-robin\"",
+    );
+    if desk.drive().get("schemes.path").and_then(Toml::as_str) == Some("copyback") {
+        desk.set("schemes.path", text("external"), by);
+        desk.say("Use_Copyback_for_GC", NotModelled, "moved units are gathered in the controller, as in that fork");
+    }
+    Ok(Some(unit))
 }

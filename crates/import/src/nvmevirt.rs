@@ -36,9 +36,9 @@ pub(crate) const RULES: &[Rule] = &[
         "FLASH_PAGE_SIZE",
         None,
         To::Bytes("geometry.page_size"),
-        "NVMeVirt maps units of 4 KiB, and fills a page with several; here a page is mapped as a whole (device.mapping_unit)",
+        "NVMeVirt maps units of 4 KiB, and fills a page with several; without a write buffer, or where blocks hold no whole shots, a page is mapped as a whole here",
     ),
-    near("ONESHOT_PAGE_SIZE", None, To::Nothing, ""),
+    near("ONESHOT_PAGE_SIZE", None, To::With("geometry.pages_per_program"), ""),
     same("BLKS_PER_PLN", None, To::With("geometry.blocks_per_plane")),
     near("BLK_SIZE", None, To::With("geometry.pages_per_block"), ""),
     missing("MAX_CH_XFER_SIZE", "data of a page cross the channel in one piece"),
@@ -81,6 +81,9 @@ pub(crate) const RULES: &[Rule] = &[
     missing("ZONE_SIZE", "zones are not simulated"),
     unused("CELL_TYPE_LSB", "a number of its own"),
 ];
+
+/// What NVMeVirt maps.
+const UNIT: u64 = 4096;
 
 const CAPACITY: &str = "NVMeVirt takes the memory that is reserved for it; geometry.blocks_per_plane and geometry.pages_per_block set the size here";
 const RATE: &str = "MiB a second, as its source counts";
@@ -398,6 +401,7 @@ fn pages(desk: &mut Desk) -> Result<()> {
     }
     let shot = whole(desk, "ONESHOT_PAGE_SIZE")?.checked_div(page).unwrap_or(1);
     if shot > 1 {
+        // Unless its units are mapped, which is known later.
         let note = format!("one shot programs {shot} pages of a LUN there; here each page is programmed on its own");
         desk.say("ONESHOT_PAGE_SIZE", Near, note);
         let note =
@@ -449,11 +453,41 @@ fn buffer(desk: &mut Desk) -> Result<()> {
         desk.say("WRITE_EARLY_COMPLETION", Same, "0: a write completes on flash, without a buffer here");
         return Ok(());
     }
-    let Some(lines) = lines(desk, capacity, page, "GLOBAL_WB_SIZE") else { return Ok(()) };
-    full_first(desk, lines, "GLOBAL_WB_SIZE");
+    if maps_units(desk, capacity, page)? {
+        lines(desk, capacity, UNIT, "GLOBAL_WB_SIZE");
+        desk.set("cache.writeback", text("eager"), "GLOBAL_WB_SIZE");
+    } else {
+        let Some(lines) = lines(desk, capacity, page, "GLOBAL_WB_SIZE") else { return Ok(()) };
+        full_first(desk, lines, "GLOBAL_WB_SIZE");
+    }
     desk.set("cache.write", text("back"), "WRITE_EARLY_COMPLETION");
     if let Some(value) = desk.value("FW_WBUF_LATENCY0") {
         desk.set("cache.time", time(value.nanos(NS)?), "FW_WBUF_LATENCY0");
     }
     Ok(())
+}
+
+/// Maps units of 4 KiB that the buffer gathers into shots, if it holds one. In the order of writes, shots go to one LUN after the other,
+/// channels first, and GC carries over what fills none.
+fn maps_units(desk: &mut Desk, capacity: u64, page: u64) -> Result<bool> {
+    let shot = whole(desk, "ONESHOT_PAGE_SIZE")?.checked_div(page).unwrap_or(1).max(1);
+    let units = page / UNIT;
+    let block = desk.drive().whole("geometry.pages_per_block");
+    let types = desk.drive().get("timing.read").and_then(Toml::as_array).map_or(1, |types| types.len() as u64);
+    let fits = shot == 1 || block.is_some_and(|pages| pages.is_multiple_of(shot)) && (types == 1 || types == shot);
+    // What a page, a program and a block may hold.
+    let few = units <= 64 && units * shot <= 1024 && block.unwrap_or(1).saturating_mul(units) < 1 << 15;
+    if !page.is_multiple_of(UNIT) || units * shot < 2 || capacity < page * shot || !fits || !few {
+        return Ok(false);
+    }
+    let by = if desk.gives("ONESHOT_PAGE_SIZE") { "ONESHOT_PAGE_SIZE" } else { "FLASH_PAGE_SIZE" };
+    desk.set("device.mapping_unit", size(UNIT), "FLASH_PAGE_SIZE");
+    desk.set("geometry.planes_per_program", Toml::Integer(1), "FLASH_PAGE_SIZE");
+    desk.set("geometry.pages_per_program", Toml::Integer(shot as i64), by);
+    desk.set("schemes.place", text("round-robin"), by);
+    desk.set("gc.remainder", text("keep"), by);
+    desk.say(by, Same, "units of any requests fill a shot, and LUNs take shots in turn");
+    desk.say("FLASH_PAGE_SIZE", Near, "units of 4 KiB, as there; here a read of several in a page is one command");
+    desk.say("NAND_PROG_LATENCY", Same, "");
+    Ok(true)
 }

@@ -975,6 +975,35 @@ fn nvmevirt_maps_parts_of_pages_and_programs_several() {
     near("FLASH_PAGE_SIZE", "maps units of 4 KiB");
     near("ONESHOT_PAGE_SIZE", "one shot programs 3 pages of a LUN");
     near("NAND_PROG_LATENCY", "of 3 pages at once there");
+
+    // A block of whole shots, and a buffer: units fill shots as there.
+    let source = source.replace("(FLASH_PAGE_SIZE * 64)", "(FLASH_PAGE_SIZE * 66)").replace("MODE_MLC)", "MODE_SLC)");
+    let imported = ssdlab_import::read(&[document("ssd_config.h", &source)], How::default()).expect("is read");
+    let config: ssdlab_sim::Config = imported.toml().parse().unwrap_or_else(|error| panic!("{error}"));
+    config.check().unwrap_or_else(|error| panic!("{error}"));
+    let units = config.units();
+    assert_eq!((units.bytes, units.per_page, units.per_program()), (4096, 8, 24));
+    let found = imported.account.entries.iter().find(|entry| entry.key == "ONESHOT_PAGE_SIZE").unwrap();
+    assert!(found.verdict == Verdict::Same && found.note.contains("LUNs take shots in turn"), "{found:?}");
+}
+
+/// A fork of MQSim has units of the map; what it can't do with them is told.
+#[test]
+fn mqsim_with_units_of_the_map() {
+    let with = |unit: &str, path: &str| {
+        let source = text("mqsim-drive.xml").replace("</Seed>", &format!("</Seed><Mapping_Unit>{unit}</Mapping_Unit>"));
+        let source = source.replace("<Use_Copyback_for_GC>false", &format!("<Use_Copyback_for_GC>{path}"));
+        ssdlab_import::read(&[document("mqsim-drive.xml", &source)], How::default())
+    };
+    let imported = with("4096", "true").expect("is read");
+    let config: ssdlab_sim::Config = imported.toml().parse().unwrap_or_else(|error| panic!("{error}"));
+    config.check().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((config.units().bytes, config.units().per_program()), (4096, 2));
+    let copyback = imported.account.entries.iter().find(|entry| entry.key == "Use_Copyback_for_GC").unwrap();
+    assert!(copyback.verdict == Verdict::NotModelled && copyback.note.contains("gathered"), "{copyback:?}");
+    assert!(with("8192", "true").expect("is read").toml().contains("mapping_unit = \"page\""));
+    let error = with("3000", "false").expect_err("3,000 bytes are no part of a page");
+    assert!(error.to_string().contains("Mapping_Unit"), "{error}");
 }
 
 /// 8 MiB of 4 KiB twice, 16 outstanding, in 64 MiB; and 500 a second for 2 s from 16 MiB on, 25 % reads.

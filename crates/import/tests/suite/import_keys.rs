@@ -59,6 +59,9 @@ fn mqsim() {
         (F, ">0.1</PCIe", ">0.5</PCIe", &[("timing.host_link", "2000MB/s")]),
         (F, ">4</PCIe", ">2</PCIe", &[("timing.host_link", "200MB/s")]),
         (F, ">321</Seed", ">322</Seed", &[]),
+        (F, ">321</Seed>", ">321</Seed><Mapping_Unit>4096</Mapping_Unit>", &[
+            ("device.mapping_unit", "4KiB"), ("gc.remainder", "keep"), ("schemes.place", "round-robin"), ("cache.low", "0.998047"),
+        ]),
         (F, ">true</Enabled_Pre", ">false</Enabled_Pre", &[("precondition.mode", "none")]),
         (F, ">65535</IO", ">64</IO", &[("device.queue_depth", "64")]),
         (F, ">512</Queue", ">64</Queue", &[]),
@@ -248,7 +251,7 @@ fn disksim() {
     ]);
 }
 
-/// 16 planes and 32 lines of buffer: write-back ends at half. 0.25 of the exported space are a fifth of all.
+/// 128 units of 4 KiB in the buffer, which fill pages of 16 KiB. 0.25 of the exported space are a fifth of all.
 #[test]
 #[rustfmt::skip]
 fn nvmevirt() {
@@ -256,9 +259,15 @@ fn nvmevirt() {
     check(&[
         (F, "NAND_CHANNELS (8)", "NAND_CHANNELS (4)", &[("geometry.channels", "4"), ("cache.size", "256KiB")]),
         (F, "LUNS_PER_NAND_CH (2)", "LUNS_PER_NAND_CH (1 + 3)", &[("geometry.chips_per_channel", "4"), ("cache.size", "1MiB")]),
-        (F, "PLNS_PER_LUN (1)", "PLNS_PER_LUN (2)", &[("geometry.planes_per_die", "2"), ("cache.low", "0.0")]),
+        (F, "PLNS_PER_LUN (1)", "PLNS_PER_LUN (2)", &[("geometry.planes_per_die", "2")]),
         (F, "FLASH_PAGE_SIZE KB(16)", "FLASH_PAGE_SIZE KB(32)", &[("geometry.page_size", "32KiB"), ("cache.size", "1MiB")]),
-        (F, "(FLASH_PAGE_SIZE * 1)", "(FLASH_PAGE_SIZE * 2)", &[("cache.size", "1MiB"), ("cache.low", "0.75")]),
+        (F, "(FLASH_PAGE_SIZE * 1)", "(FLASH_PAGE_SIZE * 2)", &[("cache.size", "1MiB"), ("geometry.pages_per_program", "2")]),
+        // 64 pages of a block are no whole shots of three.
+        (F, "(FLASH_PAGE_SIZE * 1)", "(FLASH_PAGE_SIZE * 3)", &[
+            ("cache.size", "1536KiB"), ("cache.writeback", "watermark"), ("cache.high", "1.0"), ("cache.low", "0.833334"),
+            ("cache.order", "lru"), ("device.mapping_unit", "-"), ("geometry.pages_per_program", "-"),
+            ("geometry.planes_per_program", "-"), ("schemes.place", "-"), ("gc.remainder", "-"),
+        ]),
         (F, "BLKS_PER_PLN (0)", "BLKS_PER_PLN (128)", &[("geometry.blocks_per_plane", "128")]),
         (F, "BLK_SIZE (FLASH_PAGE_SIZE * 64)", "BLK_SIZE MB(2)", &[("geometry.pages_per_block", "128")]),
         (F, "(800ull)", "(1200ull)", &[("timing.transfer", "1200MiB/s")]),
@@ -273,10 +282,11 @@ fn nvmevirt() {
         (F, "LATENCY0 (4000)", "LATENCY0 (5000)", &[("cache.time", "5us")]),
         (F, "LATENCY1 (460)", "LATENCY1 (500)", &[]),
         (F, "(0.25)", "(0.6)", &[("device.over_provisioning", "0.375")]),
-        (F, "* 2)\n#define WRITE_EARLY", "* 4)\n#define WRITE_EARLY", &[("cache.size", "1MiB"), ("cache.low", "0.75")]),
+        (F, "* 2)\n#define WRITE_EARLY", "* 4)\n#define WRITE_EARLY", &[("cache.size", "1MiB")]),
         (F, "COMPLETION 1", "COMPLETION 0", &[
-            ("cache.size", "0B"), ("cache.write", "-"), ("cache.writeback", "-"), ("cache.high", "-"), ("cache.low", "-"),
-            ("cache.order", "-"), ("cache.time", "-"),
+            ("cache.size", "0B"), ("cache.write", "-"), ("cache.writeback", "-"), ("cache.time", "-"),
+            ("device.mapping_unit", "-"), ("geometry.pages_per_program", "-"), ("geometry.planes_per_program", "-"),
+            ("schemes.place", "-"), ("gc.remainder", "-"),
         ]),
     ]);
 }
