@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use crate::budget::Budget;
-use crate::doors::Doors;
+use crate::connections::Connections;
 use crate::handshake::handshake;
 use crate::lag::Lags;
 use crate::message::{Asked, Message, Reply, Return};
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     pub(crate) lags: Arc<Lags>,
     /// The file that flushes sync, if data is in one.
     pub(crate) file: Option<Arc<File>>,
-    pub(crate) doors: Arc<Doors>,
+    pub(crate) connections: Arc<Connections>,
     /// Says something to the user.
     pub(crate) tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
 /// # Errors
 /// Those of the connection, or the client violates the protocol.
 pub(crate) fn serve(mut socket: Socket, shared: &Arc<Shared>, drive: Sender<Message>) -> io::Result<()> {
-    let era = shared.doors.era();
+    let era = shared.connections.era();
     socket.read_within(Some(HANDSHAKE))?;
     if !handshake(&mut socket, &shared.export)? {
         return Ok(());

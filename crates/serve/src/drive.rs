@@ -11,8 +11,8 @@ use ssdlab_lab::error::{Error, Kind, Result};
 use ssdlab_sim::units::Nanos;
 
 use crate::clock::Clock;
+use crate::connections::Connections;
 use crate::data::Image;
-use crate::doors::Doors;
 use crate::message::{Asked, Message, Return};
 use crate::order::Control;
 use crate::record::{Recorded, Recording, Times};
@@ -122,18 +122,18 @@ impl Drive {
     ///
     /// # Errors
     /// The drive fails, or the recording can't be written.
-    pub(crate) fn run(mut self, inbox: &Receiver<Message>, doors: &Doors) -> Result<Session> {
+    pub(crate) fn run(mut self, inbox: &Receiver<Message>, connections: &Connections) -> Result<Session> {
         loop {
             self.submit_waiting()?;
             match self.wait(inbox) {
                 Next::Message(Message::Request(asked)) => self.take(asked),
                 Next::Message(Message::Stop) => {
                     self.stops = true;
-                    doors.close();
-                    doors.end(Shutdown::Read);
+                    connections.close();
+                    connections.end(Shutdown::Read);
                 }
                 Next::Message(Message::Control(order, to)) => {
-                    let answer = self.obey(order, doors);
+                    let answer = self.obey(order, connections);
                     let _ = to.send(answer);
                 }
                 Next::Event(at) => {
@@ -141,7 +141,7 @@ impl Drive {
                     self.disk
                         .advance_before(self.clock.now().filter(|_| !self.stops).map_or(until, |now| now.max(until)));
                 }
-                Next::Impatience => doors.end(Shutdown::Both),
+                Next::Impatience => connections.end(Shutdown::Both),
                 Next::End => break,
             }
             self.reply();

@@ -11,13 +11,13 @@ use ssdlab_lab::error::Error;
 use ssdlab_lab::live::changeable;
 use ssdlab_lab::settings::{Change, Settings};
 
-use crate::doors::Doors;
+use crate::connections::Connections;
 use crate::drive::{Bytes, Drive};
 use crate::order::{Order, refusal};
 
 impl Drive {
     /// Does as told, and answers.
-    pub(crate) fn obey(&mut self, order: Order, doors: &Doors) -> Json {
+    pub(crate) fn obey(&mut self, order: Order, connections: &Connections) -> Json {
         if let Some(now) = self.clock.now().filter(|_| !self.stops) {
             self.disk.advance_before(now);
             self.reply();
@@ -29,8 +29,8 @@ impl Drive {
                 Err(error) => refusal(&error.message, &error.help.join("; ")),
             },
             Order::Snapshot { name } => self.snapshot(name),
-            Order::Restore { name } => self.restore(&name, doors),
-            Order::PowerCut => self.power_cut(doors),
+            Order::Restore { name } => self.restore(&name, connections),
+            Order::PowerCut => self.power_cut(connections),
         }
     }
 
@@ -78,23 +78,23 @@ impl Drive {
     }
 
     /// The drive is as it was, also its configuration and its time. Its clients are cut off.
-    fn restore(&mut self, name: &str, doors: &Doors) -> Json {
+    fn restore(&mut self, name: &str, connections: &Connections) -> Json {
         let Some((disk, settings)) = self.control.snapshots.get(name).cloned() else {
             return refusal(&format!("there is no snapshot {name}"), "make it with {\"cmd\": \"snapshot\"}");
         };
         self.recording.end_at(self.disk.now());
         (self.disk, self.control.settings) = (disk, settings);
-        self.abandon(doors);
+        self.abandon(connections);
         json!({ "ok": true, "now_ns": self.disk.now().0 })
     }
 
-    fn power_cut(&mut self, doors: &Doors) -> Json {
+    fn power_cut(&mut self, connections: &Connections) -> Json {
         if !self.disk.ssd().knows_pages() {
             let message = "a power cut needs a drive that knows what every page holds";
             return refusal(message, "start the server with --check full, and with data in memory");
         }
         self.recording.end_at(self.disk.now());
-        self.abandon(doors);
+        self.abandon(connections);
         let Survivors { lost, aborted, .. } = self.disk.power_cut();
         self.control.power_cuts += 1;
         let mut bytes = BTreeMap::new();
@@ -119,9 +119,9 @@ impl Drive {
     }
 
     /// Requests that the drive has are never answered: their clients are cut off.
-    fn abandon(&mut self, doors: &Doors) {
-        doors.cut_off();
-        self.era = doors.era();
+    fn abandon(&mut self, connections: &Connections) {
+        connections.disconnect_clients();
+        self.era = connections.era();
         self.waiting.clear();
         self.in_service.clear();
         self.calls.clear();

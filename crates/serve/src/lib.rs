@@ -12,9 +12,9 @@
 mod budget;
 mod client;
 mod clock;
+mod connections;
 mod control;
 mod data;
-mod doors;
 mod drive;
 mod effects;
 mod handshake;

@@ -16,7 +16,7 @@ pub(crate) struct Asked {
     pub(crate) bytes: u64,
     pub(crate) fua: bool,
     pub(crate) data: Vec<u8>,
-    /// The era of its connection ([`crate::doors::Doors::era`]).
+    /// The era of its connection ([`crate::connections::Connections::era`]).
     pub(crate) era: u64,
     pub(crate) back: Return,
 }

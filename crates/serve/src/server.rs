@@ -22,9 +22,9 @@ use ssdlab_sim::units::Nanos;
 
 use crate::client::{self, Shared};
 use crate::clock::{Clock, Speed};
+use crate::connections::{Connections, Endpoint, Serve, accept_all, of_clients, of_controls};
 use crate::control;
 use crate::data::Image;
-use crate::doors::{Door, Doors, Serve, of_clients, of_controls, welcome};
 use crate::drive::{Bytes, Drive, Session};
 use crate::lag::{Lag, Lags};
 use crate::message::Message;
@@ -99,10 +99,10 @@ pub struct Server {
     capacity_bytes: u64,
     address: Address,
     stopper: Stopper,
-    doors: Arc<Doors>,
+    connections: Arc<Connections>,
     lags: Arc<Lags>,
     drive: JoinHandle<Result<Session>>,
-    doormen: Vec<JoinHandle<()>>,
+    acceptors: Vec<JoinHandle<()>>,
 }
 
 impl Server {
@@ -142,24 +142,31 @@ impl Server {
                 "other machines may reach this address, and anybody who does may read and write: there is no authentication",
             );
         }
-        let doors = Arc::new(Doors::new(address.clone(), controls.as_ref().map(|door| door.address().clone())));
+        let connections =
+            Arc::new(Connections::new(address.clone(), controls.as_ref().map(|endpoint| endpoint.address().clone())));
         let lags = Arc::new(Lags::new(settings.max_lag));
         let export = Export { name: settings.export.clone(), bytes: capacity_bytes };
-        let shared =
-            Shared { export, lags: Arc::clone(&lags), file, doors: Arc::clone(&doors), tell: Arc::clone(&tell) };
+        let shared = Shared {
+            export,
+            lags: Arc::clone(&lags),
+            file,
+            connections: Arc::clone(&connections),
+            tell: Arc::clone(&tell),
+        };
         let (to_drive, inbox) = channel();
         let drive = {
             let control = Control::new(frozen(&settings)?, drive_bytes(&settings));
             let drive = Drive::new(disk, bytes, Clock::new(settings.speed), recording, control);
-            let doors = Arc::clone(&doors);
-            spawn("drive", move || drive.run(&inbox, &doors))?
+            let connections = Arc::clone(&connections);
+            spawn("drive", move || drive.run(&inbox, &connections))?
         };
-        let mut doormen = vec![doorman(listener, &doors, of_clients, serve_clients(shared, &to_drive), &tell)?];
+        let mut acceptors =
+            vec![acceptor(listener, &connections, of_clients, serve_clients(shared, &to_drive), &tell)?];
         if let Some(controls) = controls {
-            doormen.push(doorman(controls, &doors, of_controls, serve_controls(&to_drive, &tell), &tell)?);
+            acceptors.push(acceptor(controls, &connections, of_controls, serve_controls(&to_drive, &tell), &tell)?);
         }
         let stopper = Stopper(Arc::new(Mutex::new(Some(to_drive))));
-        Ok(Server { settings, capacity_bytes, address, stopper, doors, lags, drive, doormen })
+        Ok(Server { settings, capacity_bytes, address, stopper, connections, lags, drive, acceptors })
     }
 
     /// Where it listens.
@@ -184,15 +191,15 @@ impl Server {
     pub fn finish(self, progress: &mut dyn Progress) -> Result<Served> {
         let session = self.drive.join();
         // A drive that fails takes no more requests.
-        self.doors.close();
-        for doorman in self.doormen {
-            let _ = doorman.join();
+        self.connections.close();
+        for acceptor in self.acceptors {
+            let _ = acceptor.join();
         }
         let session = session.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         if session.is_err() {
-            self.doors.end(Shutdown::Both);
+            self.connections.end(Shutdown::Both);
         }
-        self.doors.empty_within(LAST_REPLIES);
+        self.connections.empty_within(LAST_REPLIES);
         let Session { recorded, times, image } = session?;
         if let (Some(image), Place::File(path)) = (image, &self.settings.data) {
             image.close(path)?;
@@ -263,16 +270,16 @@ fn disk(settings: &Settings) -> Result<Disk> {
     builder.build().map_err(|error| settings.drive.refuse(&error))
 }
 
-/// Lets connections in, in a thread of its own.
-fn doorman(
+/// Accepts connections, in a thread of its own.
+fn acceptor(
     listener: Listener,
-    doors: &Arc<Doors>,
-    door: fn(&Doors) -> Option<&Door>,
+    connections: &Arc<Connections>,
+    endpoint: fn(&Connections) -> Option<&Endpoint>,
     serve: Serve,
     tell: &Arc<dyn Fn(&str) + Send + Sync>,
 ) -> Result<JoinHandle<()>> {
-    let (doors, tell) = (Arc::clone(doors), Arc::clone(tell));
-    spawn("doorman", move || welcome(&listener, &doors, door, &serve, &*tell))
+    let (connections, tell) = (Arc::clone(connections), Arc::clone(tell));
+    spawn("acceptor", move || accept_all(&listener, &connections, endpoint, &serve, &*tell))
 }
 
 fn serve_clients(shared: Shared, to_drive: &Sender<Message>) -> Serve {

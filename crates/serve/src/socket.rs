@@ -156,7 +156,7 @@ fn is_socket(path: &Path) -> bool {
 
 impl Address {
     /// Connects, so that a server that waits for clients looks up.
-    pub(crate) fn knock(&self) {
+    pub(crate) fn wake(&self) {
         match self {
             Address::Unix(path) => drop(UnixStream::connect(path)),
             Address::Tcp(address) => {

@@ -13,7 +13,7 @@ const LAYERS: [&str; 16] = [
     "record",
     "order",
     "message",
-    "doors",
+    "connections",
     "drive",
     "effects",
     "client",

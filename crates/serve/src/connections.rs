@@ -21,53 +21,53 @@ fn locked(sockets: &Sockets) -> MutexGuard<'_, BTreeMap<u64, Socket>> {
 
 /// A place where connections come in, and those that are there.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct Endpoint {
     address: Address,
     sockets: Sockets,
 }
 
-/// All doors of a server.
+/// All connections of a server.
 #[derive(Debug)]
-pub(crate) struct Doors {
+pub(crate) struct Connections {
     /// That of clients.
-    clients: Door,
+    clients: Endpoint,
     /// That of those who control the drive, if there is one.
-    controls: Option<Door>,
+    controls: Option<Endpoint>,
     stops: AtomicBool,
     /// How often all clients have been cut off.
     era: AtomicU64,
 }
 
-impl Doors {
-    pub(crate) fn new(clients: Address, controls: Option<Address>) -> Doors {
-        let door = |address| Door { address, sockets: Sockets::default() };
-        let (clients, controls) = (door(clients), controls.map(door));
-        Doors { clients, controls, stops: AtomicBool::new(false), era: AtomicU64::new(0) }
+impl Connections {
+    pub(crate) fn new(clients: Address, controls: Option<Address>) -> Connections {
+        let endpoint = |address| Endpoint { address, sockets: Sockets::default() };
+        let (clients, controls) = (endpoint(clients), controls.map(endpoint));
+        Connections { clients, controls, stops: AtomicBool::new(false), era: AtomicU64::new(0) }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Door> {
+    fn all(&self) -> impl Iterator<Item = &Endpoint> {
         std::iter::once(&self.clients).chain(&self.controls)
     }
 
-    /// Lets nobody in any more.
+    /// Accepts nobody any more.
     pub(crate) fn close(&self) {
         if !self.stops.swap(true, Ordering::SeqCst) {
-            self.all().for_each(|door| door.address.knock());
+            self.all().for_each(|endpoint| endpoint.address.wake());
         }
     }
 
     /// Ends one direction or both of all connections.
     pub(crate) fn end(&self, how: Shutdown) {
-        self.all().for_each(|door| locked(&door.sockets).values().for_each(|socket| socket.end(how)));
+        self.all().for_each(|endpoint| locked(&endpoint.sockets).values().for_each(|socket| socket.end(how)));
     }
 
     /// Ends the connections of clients, which may connect again.
-    pub(crate) fn cut_off(&self) {
+    pub(crate) fn disconnect_clients(&self) {
         self.era.fetch_add(1, Ordering::SeqCst);
         locked(&self.clients.sockets).values().for_each(|socket| socket.end(Shutdown::Both));
     }
 
-    /// See [`Doors::cut_off`]. What a connection of an earlier era asks for is not served.
+    /// See [`Connections::disconnect_clients`]. What a connection of an earlier era asks for is not served.
     pub(crate) fn era(&self) -> u64 {
         self.era.load(Ordering::SeqCst)
     }
@@ -75,7 +75,7 @@ impl Doors {
     /// Waits until all have left, but no longer than this: then their connections are ended.
     pub(crate) fn empty_within(&self, time: Duration) {
         let since = Instant::now();
-        let is_empty = || self.all().all(|door| locked(&door.sockets).is_empty());
+        let is_empty = || self.all().all(|endpoint| locked(&endpoint.sockets).is_empty());
         while !is_empty() && since.elapsed() < time + Duration::from_secs(1) {
             if since.elapsed() > time {
                 self.end(Shutdown::Both);
@@ -88,61 +88,61 @@ impl Doors {
 /// What serves a connection, given its number, in a thread of its own. It reports its errors itself.
 pub(crate) type Serve = Arc<dyn Fn(u64, Socket) + Send + Sync>;
 
-/// Lets connections in until the doors close. `door`: that of the listener. `tell` says things to the user.
-pub(crate) fn welcome(
+/// Accepts connections until [`Connections::close`]. `endpoint`: that of the listener. `tell` says things to the user.
+pub(crate) fn accept_all(
     listener: &Listener,
-    doors: &Arc<Doors>,
-    door: fn(&Doors) -> Option<&Door>,
+    connections: &Arc<Connections>,
+    endpoint: fn(&Connections) -> Option<&Endpoint>,
     serve: &Serve,
     tell: &dyn Fn(&str),
 ) {
     let mut number = 0;
-    while !doors.stops.load(Ordering::SeqCst) {
+    while !connections.stops.load(Ordering::SeqCst) {
         let Ok(socket) = listener.accept() else {
             // Too many files are open, as a rule.
             std::thread::sleep(Duration::from_millis(20));
             continue;
         };
         number += 1;
-        if let Err(error) = let_in(number, socket, doors, door, serve) {
-            tell(&format!("a client was not let in: {error}"));
+        if let Err(error) = accept(number, socket, connections, endpoint, serve) {
+            tell(&format!("a client was not accepted: {error}"));
         }
     }
 }
 
-/// The door of clients.
-pub(crate) fn of_clients(doors: &Doors) -> Option<&Door> {
-    Some(&doors.clients)
+/// The endpoint of clients.
+pub(crate) fn of_clients(connections: &Connections) -> Option<&Endpoint> {
+    Some(&connections.clients)
 }
 
-/// The door of those who control the drive.
-pub(crate) fn of_controls(doors: &Doors) -> Option<&Door> {
-    doors.controls.as_ref()
+/// The endpoint of those who control the drive.
+pub(crate) fn of_controls(connections: &Connections) -> Option<&Endpoint> {
+    connections.controls.as_ref()
 }
 
-fn let_in(
+fn accept(
     number: u64,
     socket: Socket,
-    doors: &Arc<Doors>,
-    door: fn(&Doors) -> Option<&Door>,
+    connections: &Arc<Connections>,
+    endpoint: fn(&Connections) -> Option<&Endpoint>,
     serve: &Serve,
 ) -> io::Result<()> {
     let copy = socket.copy()?;
-    let Some(sockets) = door(doors).map(|door| &door.sockets) else { return Ok(()) };
+    let Some(sockets) = endpoint(connections).map(|endpoint| &endpoint.sockets) else { return Ok(()) };
     let mut all = locked(sockets);
-    if doors.stops.load(Ordering::SeqCst) {
+    if connections.stops.load(Ordering::SeqCst) {
         return Ok(());
     }
     if all.len() >= MOST {
         return Err(io::Error::other(format!("there are {MOST} already")));
     }
-    let (serve, others) = (Arc::clone(serve), Arc::clone(doors));
+    let (serve, others) = (Arc::clone(serve), Arc::clone(connections));
     let work = move || {
         serve(number, socket);
         // Nothing that the thread has outlives its entry: the server waits for the entries only.
         drop(serve);
-        if let Some(door) = door(&others) {
-            locked(&door.sockets).remove(&number);
+        if let Some(endpoint) = endpoint(&others) {
+            locked(&endpoint.sockets).remove(&number);
         }
     };
     std::thread::Builder::new().name("requests".into()).spawn(work)?;
