@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_sim::units::Nanos;
@@ -14,15 +15,38 @@ use crate::request::Flight;
 use crate::store::{Data, SECTOR, Store, versions};
 use crate::{Builder, Causes, Completion, DiskError, Seed, Ticket};
 
-/// Requests that have completed, and that the disk's owner has not taken.
-type Ended = Arc<Mutex<Vec<Completion>>>;
+/// Room for completions that are reported together: as much as an allocator hands out quickly.
+const TOGETHER: usize = 3;
 
-fn locked(ended: &Ended) -> MutexGuard<'_, Vec<Completion>> {
-    ended.lock().unwrap_or_else(PoisonError::into_inner)
+/// Requests that have completed, and that the disk's owner has not taken.
+#[derive(Default)]
+struct Ended {
+    list: Mutex<Vec<Completion>>,
+    /// How many they are: most events end no request, and then the list is left alone.
+    count: AtomicUsize,
+}
+
+impl Ended {
+    fn list(&self) -> MutexGuard<'_, Vec<Completion>> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.count.load(Relaxed)
+    }
+
+    /// Changes the list.
+    fn change<T>(&self, change: impl FnOnce(&mut Vec<Completion>) -> T) -> T {
+        let mut list = self.list();
+        let result = change(&mut list);
+        self.count.store(list.len(), Relaxed);
+        result
+    }
 }
 
 /// Receives completions from the simulator. What only the disk knows is filled in later.
-struct Ends(Ended);
+struct Ends(Arc<Ended>);
 
 impl Observer for Ends {
     fn watches(&self) -> Watches {
@@ -30,19 +54,19 @@ impl Observer for Ends {
     }
 
     fn completed(&mut self, request: &Completed) {
-        let mut ended = locked(&self.0);
-        if ended.capacity() == 0 {
-            // Requests mostly complete one by one: room for four would take longer to get.
-            ended.reserve_exact(1);
-        }
-        ended.push(Completion {
-            ticket: Ticket(request.request),
-            op: request.op,
-            submitted: request.arrival,
-            completed: request.completion,
-            causes: Causes { common: request.blame, extra: request.extras },
-            data: None,
-            error: (request.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset: 0, bytes: 0 }),
+        self.0.change(|ended| {
+            if ended.capacity() == 0 {
+                *ended = Vec::with_capacity(TOGETHER);
+            }
+            ended.push(Completion {
+                ticket: Ticket(request.request),
+                op: request.op,
+                submitted: request.arrival,
+                completed: request.completion,
+                causes: Causes { common: request.blame, extra: request.extras },
+                data: None,
+                error: (request.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset: 0, bytes: 0 }),
+            });
         });
     }
 }
@@ -77,10 +101,11 @@ pub struct Disk {
     next_ticket: u64,
     /// Requests in the drive by index; the first of them has this index.
     first: u64,
-    flight: VecDeque<Option<Flight>>,
-    ended: Ended,
+    flight: VecDeque<Flight>,
+    ended: Arc<Ended>,
     /// How many of them are complete.
     complete: usize,
+    capacity_bytes: u64,
     admitted: Vec<Admitted>,
     /// The data that would survive a power cut now, once asked for.
     at_rest: OnceCell<Box<Store>>,
@@ -106,6 +131,7 @@ impl Disk {
             ssd.note_versions();
         }
         let store = Store::new(&ssd, keeps_data);
+        let capacity_bytes = ssd.capacity_bytes();
         let mut disk = Disk {
             ssd,
             store,
@@ -114,8 +140,9 @@ impl Disk {
             next_ticket: 1,
             first: 0,
             flight: VecDeque::new(),
-            ended: Ended::default(),
+            ended: Arc::default(),
             complete: 0,
+            capacity_bytes,
             admitted: Vec::new(),
             at_rest: OnceCell::new(),
         };
@@ -124,14 +151,14 @@ impl Disk {
     }
 
     fn watch(&mut self) {
-        let known = locked(&self.ended).clone();
-        self.ended = Arc::new(Mutex::new(known));
+        let known = self.ended.list().clone();
+        self.ended = Arc::new(Ended { count: AtomicUsize::new(known.len()), list: Mutex::new(known) });
         self.ssd.observe(Box::new(Ends(Arc::clone(&self.ended))));
     }
 
     /// Bytes that requests can address.
     pub fn capacity_bytes(&self) -> u64 {
-        self.ssd.capacity_bytes()
+        self.capacity_bytes
     }
 
     /// Simulated time.
@@ -179,12 +206,12 @@ impl Disk {
         let bytes = data.len();
         self.check(offset, bytes)?;
         let (now, ticket) = (self.now(), self.ticket());
-        let fails = self.write_errors.write_fails(now, offset, bytes);
-        if !fails {
+        let fails = self.write_errors.exist() && self.write_errors.write_fails(now, offset, bytes);
+        if !fails && self.read_errors.exist() {
             self.read_errors.heal(now, offset, bytes);
         }
         self.store.write(offset, if fails { Data::Lost(bytes) } else { data }, ticket);
-        self.submit(Flight { ticket, op: RequestOp::Write, offset, bytes, data: Vec::new(), fails }, fua);
+        self.submit(Flight { fails, ..Flight::new(ticket, RequestOp::Write, offset, bytes) }, fua);
         Ok(ticket)
     }
 
@@ -198,8 +225,8 @@ impl Disk {
         let keeps_data = self.store.keeps_data();
         let mut data = Vec::with_capacity(if keeps_data { bytes as usize } else { 0 });
         let sound = !keeps_data || self.store.read(offset, bytes, &mut data);
-        let fails = self.read_errors.read_fails(now, offset, bytes) || !sound;
-        self.submit(Flight { ticket, op: RequestOp::Read, offset, bytes, data, fails }, false);
+        let fails = self.read_errors.exist() && self.read_errors.read_fails(now, offset, bytes) || !sound;
+        self.submit(Flight { data, fails, ..Flight::new(ticket, RequestOp::Read, offset, bytes) }, false);
         Ok(ticket)
     }
 
@@ -213,11 +240,11 @@ impl Disk {
         if self.ssd.trims() {
             let (offset, bytes) = self.store.trim(offset, bytes, ticket);
             let now = self.now();
-            if bytes > 0 {
+            if bytes > 0 && self.read_errors.exist() {
                 self.read_errors.heal(now, offset, bytes);
             }
         }
-        self.submit(Flight { ticket, op: RequestOp::Trim, offset, bytes, data: Vec::new(), fails: false }, false);
+        self.submit(Flight::new(ticket, RequestOp::Trim, offset, bytes), false);
         Ok(ticket)
     }
 
@@ -229,14 +256,13 @@ impl Disk {
         self.check_queue()?;
         let ticket = self.ticket();
         if self.ssd.flushes() {
-            let (op, data) = (RequestOp::Flush, Vec::new());
-            self.submit(Flight { ticket, op, offset: 0, bytes: 0, data, fails: false }, false);
+            self.submit(Flight::new(ticket, RequestOp::Flush, 0, 0), false);
         } else {
             self.ssd.skip();
             let (now, causes) = (self.now(), Causes::ZERO);
             let op = RequestOp::Flush;
             let done = Completion { ticket, op, submitted: now, completed: now, causes, data: None, error: None };
-            locked(&self.ended).push(done);
+            self.ended.change(|ended| ended.push(done));
             self.complete += 1;
         }
         Ok(ticket)
@@ -244,17 +270,17 @@ impl Disk {
 
     /// Time at which something happens next, perhaps now; none if the drive is idle and every completion has been taken.
     pub fn next_event(&self) -> Option<Nanos> {
-        let now = (self.complete > 0).then_some(self.now());
-        now.or(Some(self.ssd.next_event()).filter(|at| *at < Nanos::NEVER))
+        if self.complete > 0 {
+            return Some(self.now());
+        }
+        Some(self.ssd.next_event()).filter(|at| *at < Nanos::NEVER)
     }
 
     /// Moves the clock, and handles everything up to and including `at`. A time in the past is the current time.
     pub fn advance_to(&mut self, at: Nanos) {
         self.at_rest.take();
         self.ssd.run_until(at.max(self.now()));
-        self.take_admitted();
-        self.take_ended();
-        self.store.sweep(&self.ssd);
+        self.follow();
     }
 
     /// Moves the clock to `at`, and handles everything before it. What happens at `at` itself is left, so a request that is submitted
@@ -262,9 +288,7 @@ impl Disk {
     pub fn advance_before(&mut self, at: Nanos) {
         self.at_rest.take();
         self.ssd.run_before(at.max(self.now()));
-        self.take_admitted();
-        self.take_ended();
-        self.store.sweep(&self.ssd);
+        self.follow();
     }
 
     /// Takes the requests that have completed, in order of completion.
@@ -273,7 +297,7 @@ impl Disk {
             return Vec::new();
         }
         self.complete = 0;
-        std::mem::take(&mut locked(&self.ended))
+        self.ended.change(std::mem::take)
     }
 
     /// Cuts power now. Requests that have not completed never will; those that have can still be taken ([`Disk::completions`]). The
@@ -284,12 +308,12 @@ impl Disk {
     pub fn power_cut(&mut self) -> Survivors {
         self.at_rest.take();
         self.take_admitted();
-        let aborted = self.flight.drain(..).flatten().map(|flight| flight.ticket).collect();
+        let aborted = self.flight.drain(..).filter(|flight| !flight.ended).map(|flight| flight.ticket).collect();
         // Requests outside the drive are lost with their host.
         self.first = self.ssd.discard_waiting();
         let (report, lost) = cut(&mut self.ssd, &mut self.store);
         // Whatever ends in the cut is no request that the disk has.
-        locked(&self.ended).truncate(self.complete);
+        self.ended.change(|ended| ended.truncate(self.complete));
         Survivors { lost, aborted, report }
     }
 
@@ -347,7 +371,7 @@ impl Disk {
         if bytes == 0 || !bytes.is_multiple_of(sector) || !offset.is_multiple_of(sector) {
             return Err(DiskError::Unaligned { offset, bytes });
         }
-        let capacity = self.capacity_bytes();
+        let capacity = self.capacity_bytes;
         if offset.checked_add(bytes).is_none_or(|end| end > capacity) {
             return Err(DiskError::OutOfRange { offset, bytes, capacity });
         }
@@ -366,44 +390,67 @@ impl Disk {
         } else {
             self.ssd.submit(request);
         }
-        self.flight.push_back(Some(flight));
+        self.flight.push_back(flight);
+    }
+
+    /// Takes over what has happened in the simulator.
+    #[inline(always)]
+    fn follow(&mut self) {
+        self.take_admitted();
+        if self.ended.count() > self.complete {
+            self.take_ended();
+        }
+        self.store.sweep(&self.ssd);
     }
 
     /// Gives requests that have been admitted their versions.
+    #[inline(always)]
     fn take_admitted(&mut self) {
-        if self.ssd.knows_pages() {
+        if self.store.keeps_versions() {
             self.ssd.take_admitted(&mut self.admitted);
-            self.store.admit(&self.admitted);
+            if !self.admitted.is_empty() {
+                self.store.admit(&self.admitted);
+            }
         }
     }
 
     /// Reports requests that have completed.
     fn take_ended(&mut self) {
-        let mut ended = locked(&self.ended);
-        let mut place = self.complete;
-        while let Some(done) = ended.get_mut(place) {
-            let index = done.ticket.0.checked_sub(self.first).map(|index| index as usize);
-            let Some(flight) = index.and_then(|index| self.flight.get_mut(index)?.take()) else {
-                ended.remove(place);
-                continue;
-            };
-            while let Some(None) = self.flight.front() {
-                self.flight.pop_front();
-                self.first += 1;
-            }
-            done.error = flight.error(done.error.is_some());
-            let Flight { ticket, op, offset, bytes, data, .. } = flight;
-            done.ticket = ticket;
-            match op {
-                RequestOp::Read if done.error.is_none() && self.store.keeps_data() => done.data = Some(data),
-                RequestOp::Write | RequestOp::Trim => {
-                    self.store.end(offset, bytes, op == RequestOp::Trim, ticket, done.error.is_some());
+        let ended = Arc::clone(&self.ended);
+        self.complete = ended.change(|ended| {
+            let mut place = self.complete;
+            while let Some(done) = ended.get_mut(place) {
+                if self.end(done) {
+                    place += 1;
+                } else {
+                    ended.remove(place);
                 }
-                RequestOp::Read | RequestOp::Flush => {}
             }
-            place += 1;
+            place
+        });
+    }
+
+    /// Fills in what only the disk knows. False: it is no request that the disk has.
+    #[inline(always)]
+    fn end(&mut self, done: &mut Completion) -> bool {
+        let index = done.ticket.0.wrapping_sub(self.first) as usize;
+        let Some(flight) = self.flight.get_mut(index).filter(|flight| !flight.ended) else { return false };
+        flight.ended = true;
+        done.ticket = flight.ticket;
+        done.error = flight.error(done.error.is_some());
+        if flight.op == RequestOp::Read {
+            if done.error.is_none() && self.store.keeps_data() {
+                done.data = Some(std::mem::take(&mut flight.data));
+            }
+        } else if self.store.keeps_versions() && flight.op != RequestOp::Flush {
+            let (trim, failed) = (flight.op == RequestOp::Trim, done.error.is_some());
+            self.store.end(flight.offset, flight.bytes, trim, flight.ticket, failed);
         }
-        self.complete = place;
+        while self.flight.front().is_some_and(|flight| flight.ended) {
+            self.flight.pop_front();
+            self.first += 1;
+        }
+        true
     }
 }
 
@@ -428,6 +475,7 @@ impl Clone for Disk {
             flight: self.flight.clone(),
             ended: Arc::clone(&self.ended),
             complete: self.complete,
+            capacity_bytes: self.capacity_bytes,
             admitted: Vec::new(),
             at_rest: self.at_rest.clone(),
         };

@@ -41,6 +41,12 @@ impl Errors {
         errors
     }
 
+    /// Whether there is any: without, nothing need be asked.
+    #[inline(always)]
+    pub(crate) fn exist(&self) -> bool {
+        !self.places.is_empty() || !self.shares.is_empty()
+    }
+
     /// Whether the draws say that the next request fails. Every share draws, so that what one says does not depend on the others.
     fn drawn(&mut self) -> bool {
         let draw = |(rate, rng): &mut (Ppm, Xoshiro256PlusPlus)| below(rng, Ppm::ONE) < u64::from(rate.0);

@@ -48,7 +48,7 @@ pub struct Completion {
     pub error: Option<DiskError>,
 }
 
-/// A request that has not completed.
+/// A request in the drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
     pub(crate) ticket: Ticket,
@@ -59,11 +59,21 @@ pub(crate) struct Flight {
     pub(crate) data: Vec<u8>,
     /// Whether it will have failed.
     pub(crate) fails: bool,
+    /// Whether it has completed, and waits for an older one before it is dropped.
+    pub(crate) ended: bool,
 }
 
 impl Flight {
+    pub(crate) fn new(ticket: Ticket, op: RequestOp, offset: u64, bytes: u64) -> Self {
+        Flight { ticket, op, offset, bytes, data: Vec::new(), fails: false, ended: false }
+    }
+
     /// Its error, if it fails, or the drive could not correct its data.
+    #[inline(always)]
     pub(crate) fn error(&self, uncorrectable: bool) -> Option<DiskError> {
+        if !self.fails && !uncorrectable {
+            return None;
+        }
         let (offset, bytes) = (self.offset, self.bytes);
         match self.op {
             RequestOp::Write if self.fails => Some(DiskError::WriteFailed { offset, bytes }),

@@ -104,8 +104,10 @@ impl Spare {
     /// Buffers that are kept.
     const MOST: usize = 256;
 
+    #[inline(always)]
     fn put(&mut self, data: Option<Arc<[u8]>>) {
-        if let Some(mut data) = data.filter(|_| self.0.len() < Self::MOST)
+        if let Some(mut data) = data
+            && self.0.len() < Self::MOST
             && Arc::get_mut(&mut data).is_some()
         {
             self.0.push(data);
@@ -275,6 +277,19 @@ impl Chunk {
         Dropped { records: skipped as u64, bytes }
     }
 
+    /// The oldest request that waits gets its version: see [`Chunk::waiting`] and [`Chunk::admit`].
+    pub(super) fn admit_next(&mut self, trim: bool, version: u32) -> Dropped {
+        if let [.., before, record] = &mut self.records[..]
+            && before.version != PENDING
+            && record.version == PENDING
+            && record.trim == trim
+        {
+            record.version = version;
+            return Dropped::default();
+        }
+        self.waiting(trim).map_or(Dropped::default(), |ticket| self.admit(ticket, version))
+    }
+
     /// A request has completed: `count` sectors from `first` on of `sectors` are what it made them.
     pub(super) fn acknowledge(&mut self, ticket: u64, trim: bool, first: usize, count: usize, sectors: usize) {
         if count == sectors && ticket > self.acknowledged.newest() {
@@ -293,21 +308,21 @@ impl Chunk {
     /// A request has ended, on a drive that keeps what it has acknowledged. If all before it have ended, no cut returns what they
     /// made: the records of such requests become one.
     pub(super) fn end(&mut self, ticket: u64, spare: &mut Spare) -> Dropped {
-        let Some(record) = self.records.iter_mut().find(|record| record.ticket == ticket) else {
+        let Some(record) = self.records.iter_mut().rfind(|record| record.ticket == ticket) else {
             return Dropped::default();
         };
         record.ended = true;
         let mut dropped = Dropped::default();
-        while let [first, second, ..] = &self.records[..]
+        while let [first, second, ..] = &mut self.records[..]
             && first.ended
             && second.ended
             && second.version != PENDING
         {
-            let first = self.records.remove(0);
-            self.records[0].version = first.version;
+            second.version = first.version;
             dropped.records += 1;
             dropped.bytes += first.data.as_ref().map_or(0, |data| data.len() as u64);
-            spare.put(first.data);
+            spare.put(first.data.take());
+            self.records.remove(0);
         }
         dropped
     }

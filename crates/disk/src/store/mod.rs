@@ -102,6 +102,18 @@ impl Store {
         self.keeps_data
     }
 
+    /// Whether versions are kept for power cuts.
+    #[inline(always)]
+    pub(crate) fn keeps_versions(&self) -> bool {
+        self.versions
+    }
+
+    /// The chunk of a range that is a whole one, as most are.
+    #[inline(always)]
+    fn whole_chunk(&self, offset: u64, bytes: u64) -> Option<u64> {
+        (bytes == self.chunk_bytes && offset & (bytes - 1) == 0).then_some(offset >> self.chunk_log)
+    }
+
     /// The chunks of a range, in order.
     fn parts(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Part> + use<> {
         let (size, log, end, mut at) = (self.chunk_bytes, self.chunk_log, offset + bytes, offset);
@@ -185,6 +197,13 @@ impl Store {
     /// Requests have been admitted.
     pub(crate) fn admit(&mut self, admitted: &[Admitted]) {
         for one in admitted {
+            if self.per_page == 1 {
+                if let Some(chunk) = self.chunks.existing_mut(u64::from(one.page.0)) {
+                    let dropped = chunk.admit_next(one.trim, one.version);
+                    self.forget(dropped);
+                }
+                continue;
+            }
             let first = u64::from(one.page.0) * self.per_page;
             let chunks = first..first + self.per_page;
             let waiting = chunks.clone().filter_map(|i| self.chunks.get(i)?.waiting(one.trim)).min();
@@ -203,22 +222,29 @@ impl Store {
         self.kept_bytes -= dropped.bytes;
     }
 
-    /// A write or trim has completed, or failed.
+    /// A write or trim has completed, or failed. Precondition: versions are kept.
     pub(crate) fn end(&mut self, offset: u64, bytes: u64, trim: bool, ticket: Ticket, failed: bool) {
-        if !self.versions {
-            return;
+        let sectors = self.chunk_bytes as usize / SECTOR;
+        if let Some(chunk) = self.whole_chunk(offset, bytes).filter(|_| self.per_page == 1) {
+            return self.end_part(chunk, 0, sectors, trim, ticket, failed);
         }
         let (offset, bytes) = if trim { self.whole_pages(offset, bytes) } else { (offset, bytes) };
-        let sectors = self.chunk_bytes as usize / SECTOR;
         for part in self.parts(offset, bytes) {
-            let Some(chunk) = self.chunks.existing_mut(part.chunk).filter(|chunk| chunk.len() > 0) else { continue };
-            if !failed {
-                chunk.acknowledge(ticket.0, trim, part.first, part.count, sectors);
-            }
-            if self.keeps_acknowledged {
-                let dropped = chunk.end(ticket.0, &mut self.spare);
-                self.forget(dropped);
-            }
+            self.end_part(part.chunk, part.first, part.count, trim, ticket, failed);
+        }
+    }
+
+    /// [`Store::end`] for `count` sectors from `first` on of a chunk.
+    #[inline]
+    fn end_part(&mut self, chunk: u64, first: usize, count: usize, trim: bool, ticket: Ticket, failed: bool) {
+        let sectors = self.chunk_bytes as usize / SECTOR;
+        let Some(chunk) = self.chunks.existing_mut(chunk).filter(|chunk| chunk.len() > 0) else { return };
+        if !failed {
+            chunk.acknowledge(ticket.0, trim, first, count, sectors);
+        }
+        if self.keeps_acknowledged {
+            let dropped = chunk.end(ticket.0, &mut self.spare);
+            self.forget(dropped);
         }
     }
 
