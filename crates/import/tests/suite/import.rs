@@ -987,7 +987,7 @@ fn nvmevirt_maps_parts_of_pages_and_programs_several() {
     assert!(found.verdict == Verdict::Same && found.note.contains("LUNs take shots in turn"), "{found:?}");
 }
 
-/// A fork of MQSim has units of the map; what it can't do with them is told.
+/// A fork of MQSim has units of the map. Its copyback is not modelled with them, and the account says so.
 #[test]
 fn mqsim_with_units_of_the_map() {
     let with = |unit: &str, path: &str| {
