@@ -412,20 +412,24 @@ fn check_counts(config: &Config, one: &Summary) {
 proptest! {
     #![proptest_config(many_worlds(10_000))]
 
-    /// Random devices under the full oracle: nothing is lost, and what is counted adds up.
+    /// Random devices under the full oracle: nothing is lost, what is counted adds up, and shortcuts change no byte.
     #[test]
     fn worlds_of_units_lose_nothing(toml in small_device(), requests in crate::worlds::requests()) {
         let Some(config) = parsed(&toml) else { return Ok(()) };
-        let run = |check: Check| {
+        let run = |check: Check, fusing: bool| {
             let mut ssd = Ssd::new(&config, 7, check).unwrap();
+            ssd.set_fusing(fusing);
+            ssd.collect_slowest(requests.len());
             submit_all(&mut ssd, &requests);
             ssd.run();
-            summary(&ssd)
+            let mut causes: Vec<_> = ssd.slowest().unwrap().into_iter().flat_map(|slowest| slowest.requests().cloned()).collect();
+            causes.sort_by_key(|request| request.request);
+            (summary(&ssd), format!("{causes:?}"))
         };
-        let one = run(Check::Full);
-        check_counts(&config, &one);
-        for check in [Check::Off, Check::Sampled] {
-            prop_assert_eq!(format!("{one:?}"), format!("{:?}", run(check)));
+        let one = run(Check::Full, true);
+        check_counts(&config, &one.0);
+        for (check, fusing) in [(Check::Off, true), (Check::Sampled, true), (Check::Off, false)] {
+            prop_assert_eq!(format!("{one:?}"), format!("{:?}", run(check, fusing)));
         }
     }
 

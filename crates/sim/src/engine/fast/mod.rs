@@ -72,11 +72,12 @@ pub(super) struct FastPaths {
 impl FastPaths {
     /// The shortcuts that a configuration and its victim policy allow.
     fn of_device(config: &Config, geometry: &geometry::Geometry, victim: &AnyVictim) -> Self {
-        if geometry.slots.several() {
-            // None is known to hold for programs of several units.
-            return FastPaths { allowed: true, ..FastPaths::NONE };
-        }
         let mut paths = keys::Keys::of(config, geometry).shortcuts();
+        if geometry.slots.several() {
+            // Those that depend on neither what a command moves nor how much of it. The others know moves of single pages.
+            let FastPaths { transfers, vacant, .. } = paths;
+            paths = FastPaths { allowed: true, transfers, vacant, ..FastPaths::NONE };
+        }
         let stays_in_plane = victim.policy_ref().stays_in_plane();
         // A fused move takes its page and counts its program when it ends: other planes' pages and the load lag behind.
         paths.moves &= stays_in_plane;
