@@ -51,8 +51,14 @@ fn page_types(types: &PageTypes, lines: &mut Vec<String>) {
     }
 }
 
-/// One line per field; fields of a table of plain values share one.
+/// One line per field; fields of a table of plain values share one. Tables of a list have their numbers, from 0.
 fn flatten(name: &str, value: &Value, lines: &mut Vec<String>) {
+    if let Value::Array(tables) = value
+        && tables.iter().any(Value::is_object)
+    {
+        let one = name.strip_suffix('s').unwrap_or(name);
+        return (0..).zip(tables).for_each(|(i, table): (usize, _)| flatten(&format!("{one} {i}"), table, lines));
+    }
     let Value::Object(fields) = value else {
         return lines.push(format!("{}: {}", words(name), show(name, value)));
     };
@@ -104,6 +110,7 @@ mod tests {
         let fields = serde_json::json!({
             "moved_pages": 12_345, "waiting_ns": 1_500, "buffered_share": 0.25,
             "cost_ns": { "read": 2_000, "program": 3_000_000 }, "nothing": null,
+            "points": [{ "pages": 1 }, { "pages": 2 }],
         });
         let mut lines = Vec::new();
         flatten("", &fields, &mut lines);
@@ -114,7 +121,9 @@ mod tests {
                 "waiting: 1.50 us",
                 "buffered share: 25.0 %",
                 "cost: read 2.00 us, program 3.00 ms",
-                "nothing: -"
+                "nothing: -",
+                "point 0: pages 1",
+                "point 1: pages 2"
             ]
         );
     }

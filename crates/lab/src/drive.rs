@@ -101,6 +101,7 @@ impl Device {
             seed,
             flushes: self.ssd.flushes(),
             nvme: self.ssd.config().nvme.clone(),
+            fdp: self.ssd.config().fdp.clone(),
         }
     }
 
@@ -193,9 +194,9 @@ impl Device {
         let extents = extents.iter().map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
         if self.timeless {
             let written = if request.op == RequestOp::Write { request.bytes } else { 0 };
-            match scattered {
+            match scattered || self.ssd.config().fdp.exists() {
                 false => self.ssd.apply(request),
-                true => self.ssd.apply_scattered(request, extents),
+                true => self.ssd.apply_marked(request, marks, extents.filter(|_| scattered)),
             }
             if self.writes.as_mut().is_some_and(|writes| writes.applied(written)) {
                 self.end_window();

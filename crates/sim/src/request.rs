@@ -37,6 +37,10 @@ pub struct Marks {
     pub queue: u8,
     /// Index of its tenant: its queue, unless tenants have names of their own ([`crate::Ssd::set_tenants`]).
     pub tenant: u8,
+    /// The placement handle that its pages go to (`fdp.handles`), where neither address nor time decides; 0 without handles.
+    pub handle: u8,
+    /// It has no handle of its own, and `fdp.unknown` names the one that takes it.
+    pub no_handle: bool,
 }
 
 /// Think time of a closed loop, as fio's `thinktime` has it (`handle_thinktime` in its `backend.c`): after every so many completed

@@ -105,6 +105,7 @@ pub fn what_if(
         seed: how.seed,
         flushes: ssd.flushes(),
         nvme: base_config.nvme.clone(),
+        fdp: base_config.fdp.clone(),
     };
     let mut input = opened.fit(&target)?;
     let closed = input.closed();

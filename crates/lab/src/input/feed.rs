@@ -1,6 +1,6 @@
 //! Requests on their way to a device: each with its queue and its tenant.
 
-use ssdlab_sim::config::{Names, Nvme};
+use ssdlab_sim::config::{Fdp, Names, Nvme};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Marks, Request, RequestOp};
 use ssdlab_trace::{Extent, Op, Record, Replay};
@@ -11,6 +11,9 @@ use crate::input::generator::Generated;
 use crate::input::requests::Closed;
 use crate::input::source::{Merged, RecordSource};
 use crate::names::clip;
+
+const QUEUE: &str = "add a queue with match = \"rest\"";
+const HANDLE: &str = "give it one there, or name one that takes such writes: fdp.unknown = 0";
 
 /// The next item of a stream.
 pub enum Next {
@@ -30,6 +33,7 @@ impl Next {
 pub struct Feed<'i> {
     pub(super) from: Origins<'i>,
     pub(super) nvme: &'i Nvme,
+    pub(super) fdp: &'i Fdp,
     /// The tenant of the last request, where tenants have names of their own.
     pub(super) tenant: u8,
     /// Only requests of this tenant, if given.
@@ -109,17 +113,39 @@ impl Feed<'_> {
             Op::Flush => RequestOp::Flush,
             Op::Other => return Ok(Next::Skip),
         };
-        let queue = self.queue_of(record, op)?;
+        let queue = if self.nvme.arbitrates() {
+            let queue = |names: Names<'_>| self.nvme.queue_of(names, op, record.offset);
+            self.by_names(record, queue, ("a request", "matches no queue of nvme.queues"), QUEUE)?
+        } else {
+            0
+        };
         let tenant = if matches!(self.from, Origins::Tenants(_)) { self.tenant } else { queue };
         let request = Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes };
-        Ok(Next::Request(request, Marks { fua: record.fua, queue, tenant }))
+        let marks = Marks { fua: record.fua, queue, tenant, ..Marks::default() };
+        if !self.fdp.exists() || op != RequestOp::Write {
+            return Ok(Next::Request(request, marks));
+        }
+        let (handle, no_handle) = self.handle_of(record)?;
+        Ok(Next::Request(request, Marks { handle, no_handle, ..marks }))
     }
 
-    /// The queue of a request; 0 without queues.
-    fn queue_of(&self, record: &Record, op: RequestOp) -> Result<u8> {
-        if !self.nvme.arbitrates() {
-            return Ok(0);
-        }
+    /// The placement handle of a write, and whether it has none of its own.
+    fn handle_of(&self, record: &Record) -> Result<(u8, bool)> {
+        let handle = |names: Names<'_>| {
+            let own = self.fdp.handle_of(names, record.offset, record.bytes);
+            own.map(|own| (own, false)).or(self.fdp.unknown().map(|other| (other, true)))
+        };
+        self.by_names(record, handle, ("a write", "has no handle by fdp.assign"), HANDLE)
+    }
+
+    /// What the names of a request decide. An error if they decide nothing, which says what of what went wrong, and a way out.
+    fn by_names<T>(
+        &self,
+        record: &Record,
+        decide: impl FnOnce(Names<'_>) -> Option<T>,
+        (what, wrong): (&str, &str),
+        help: &str,
+    ) -> Result<T> {
         let (mut replay, mut generated, mut tenant) = (None, None, None);
         match &self.from {
             Origins::Trace(own) => replay = Some(&**own),
@@ -133,7 +159,7 @@ impl Feed<'_> {
                     RecordSource::Tenants(_) => {}
                 }
             }
-            // With queues it is not read ahead.
+            // With queues and handles it is not read ahead.
             Origins::Ahead(_) => {}
         }
         let label = replay.and_then(|replay| replay.reader().volumes().get(record.volume as usize));
@@ -143,15 +169,15 @@ impl Feed<'_> {
         let recorded = recorded.map(|name| String::from_utf8_lossy(name));
         let stream = recorded.as_deref().or(generated.and_then(Generated::stream));
         let names = Names { tenant, device: device.as_deref(), stream };
-        self.nvme.queue_of(names, op, record.offset).ok_or_else(|| {
+        decide(names).ok_or_else(|| {
             let place = replay.map(Replay::reader);
             let place =
                 place.map_or(String::new(), |reader| format!("{}: line {}: ", clip(reader.name()), reader.line()));
             let of = [("tenant", names.tenant), ("device", names.device), ("stream", names.stream)];
             let of = of.into_iter().filter_map(|(what, name)| Some(format!(" of {what} {}", clip(name?))));
             let of: String = of.collect();
-            let message = format!("{place}a request at byte {}{of} matches no queue of nvme.queues", record.offset);
-            Error::new(Kind::Device, message).help("add a queue with match = \"rest\"")
+            let message = format!("{place}{what} at byte {}{of} {wrong}", record.offset);
+            Error::new(Kind::Device, message).help(help)
         })
     }
 

@@ -14,7 +14,7 @@ mod workloads;
 use std::ops::Range;
 
 use ssdlab_sim::Think;
-use ssdlab_sim::config::Nvme;
+use ssdlab_sim::config::{Fdp, Nvme};
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::workload::{Phase, Spec};
 use ssdlab_trace::{Digest, LbaPolicy, Options, Reader, Trace};
@@ -152,6 +152,7 @@ pub struct Input {
     /// Most writes, if limited.
     writes: Option<u64>,
     nvme: Nvme,
+    fdp: Fdp,
     /// Only requests of this tenant, if given.
     only: Option<u8>,
     about: Vec<String>,
@@ -229,6 +230,7 @@ impl Opened {
             ahead: false,
             writes: None,
             nvme: target.nvme.clone(),
+            fdp: target.fdp.clone(),
             only: None,
             about: fitted.about,
             provenance: fitted.provenance,
@@ -316,6 +318,7 @@ fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
         ahead: false,
         writes: None,
         nvme: target.nvme.clone(),
+        fdp: target.fdp.clone(),
         only: None,
         about,
         provenance,
@@ -354,35 +357,35 @@ impl Input {
 
     /// Lets `take` pull the requests. Digest, remarks and counts are those of the requests taken if it takes all of them.
     pub fn feed<T>(&mut self, take: impl FnOnce(&mut Feed<'_>) -> T) -> T {
-        let Input { source, limit, loops, ahead, writes, nvme, only, .. } = self;
-        let nvme = &*nvme;
+        let Input { source, limit, loops, ahead, writes, nvme, fdp, only, .. } = self;
+        let (nvme, fdp) = (&*nvme, &*fdp);
         let (limit, writes, only, tenant) = (*limit, *writes, *only, 0);
         match source {
             RecordSource::Generated(generated) => {
                 let total = generated.progress().1;
                 let from = Origins::Generated(generated);
-                take(&mut Feed { from, nvme, tenant, only, limit, writes, size: None, total })
+                take(&mut Feed { from, nvme, fdp, tenant, only, limit, writes, size: None, total })
             }
             RecordSource::Tenants(merged) => {
                 let total = merged.parts.iter().map(|part| part.source.total()).sum();
                 let from = Origins::Tenants(merged);
-                take(&mut Feed { from, nvme, tenant, only, limit, writes, size: None, total })
+                take(&mut Feed { from, nvme, fdp, tenant, only, limit, writes, size: None, total })
             }
             RecordSource::Trace(replay) => {
                 let size = replay.reader().progress().1;
-                // Queues need the names of devices, which the reader has.
-                let ahead = *ahead && size.is_some() && !nvme.arbitrates();
+                // Queues and handles need names, which the reader has.
+                let ahead = *ahead && size.is_some() && !nvme.arbitrates() && !fdp.exists();
                 let size = size.filter(|_| *loops == 1);
                 let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(*loops)));
                 let total = rows.into_iter().chain(limit).min();
                 match ahead {
                     true => read_ahead(replay, |ahead| {
                         let from = ahead.map_or_else(Origins::Trace, Origins::Ahead);
-                        take(&mut Feed { from, nvme, tenant, only, limit, writes, size, total })
+                        take(&mut Feed { from, nvme, fdp, tenant, only, limit, writes, size, total })
                     }),
                     false => {
                         let from = Origins::Trace(replay);
-                        take(&mut Feed { from, nvme, tenant, only, limit, writes, size, total })
+                        take(&mut Feed { from, nvme, fdp, tenant, only, limit, writes, size, total })
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use ssdlab_sim::Think;
-use ssdlab_sim::config::{ByteRange, MOST_QUEUES, Nvme};
+use ssdlab_sim::config::{ByteRange, Fdp, MOST_QUEUES, Nvme};
 use ssdlab_sim::units::Bytes;
 use ssdlab_trace::{LbaPolicy, OnBadLine, Scale, Trace};
 
@@ -202,6 +202,8 @@ pub struct Target {
     pub flushes: bool,
     /// The queues that requests go to.
     pub nvme: Nvme,
+    /// The placement handles that writes go to.
+    pub fdp: Fdp,
 }
 
 /// Where the addresses of a tenant lie on the device.

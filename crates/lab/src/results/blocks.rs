@@ -20,6 +20,14 @@ const COLUMNS: [(&str, CellKind); 6] = [
     ("state", CellKind::Word),
 ];
 
+/// The handle that a block belongs to, if any: where there are several (`fdp.handles`).
+const HANDLE: (&str, CellKind) = ("handle", CellKind::Maybe);
+
+/// The columns of a device with or without handles.
+fn columns(handles: bool) -> Vec<(&'static str, CellKind)> {
+    COLUMNS.into_iter().chain(handles.then_some(HANDLE)).collect()
+}
+
 /// One row per block at the end of the run, and their [`Spread`].
 #[derive(Clone, Debug)]
 pub struct BlockRows(pub Place);
@@ -38,8 +46,8 @@ impl Product for BlockRows {
         self.0.path().map(Cow::Borrowed)
     }
 
-    fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
-        Ok(Box::new(Blocks(Sheet::begin(BlockRows::NAME, &self.0, &COLUMNS)?)))
+    fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        Ok(Box::new(Blocks(Sheet::begin(BlockRows::NAME, &self.0, &columns(of.config.fdp.exists()))?)))
     }
 }
 
@@ -73,10 +81,12 @@ fn blocks(geometry: &Geometry) -> impl Iterator<Item = (PlaneId, u32, BlockId)> 
 
 /// One row per block, plane by plane.
 fn fill(sheet: &mut Sheet, flash: &Flash, geometry: &Geometry) -> Result<()> {
+    let mut handles = flash.handles_by_block();
     for (plane, index, block) in blocks(geometry) {
         let numbers = [plane.0, index, flash.erases(block), u32::from(flash.valid(block)), flash.written(block)];
         let cells = numbers.map(|n| Cell::Number(n.into()));
-        sheet.row(cells.into_iter().chain([Cell::Word(state(flash, block))]))?;
+        let handle = handles.next().map(|handle| Cell::Maybe(handle.map(u64::from)));
+        sheet.row(cells.into_iter().chain([Cell::Word(state(flash, block))]).chain(handle))?;
     }
     Ok(())
 }
@@ -86,7 +96,8 @@ fn fill(sheet: &mut Sheet, flash: &Flash, geometry: &Geometry) -> Result<()> {
 /// # Errors
 /// None that the caller can cause.
 pub fn frame(flash: &Flash, geometry: &Geometry) -> Result<Frame> {
-    let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &COLUMNS)?;
+    let handles = flash.handles_by_block().next().is_some();
+    let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &columns(handles))?;
     fill(&mut sheet, flash, geometry)?;
     sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
 }

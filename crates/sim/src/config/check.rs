@@ -18,6 +18,7 @@ impl Config {
         self.check_one_shot()?;
         self.check_ecc()?;
         self.check_pages()?;
+        self.check_fdp()?;
         self.check_space()?;
         self.check_threshold()?;
         self.check_precondition()?;

@@ -14,6 +14,7 @@ mod device;
 mod ecc;
 mod error;
 mod faults;
+mod fdp;
 mod ftl;
 mod gc;
 mod geometry;
@@ -40,6 +41,7 @@ pub use device::{Device, Exclusion, PartialRead, PartialWrite, UnwrittenRead, Wr
 pub use ecc::{Ecc, Errors};
 pub use error::ConfigError;
 pub use faults::{ChipFails, Faults, IoErrors, IoErrorsAt};
+pub use fdp::{Assign, Fdp, Isolation, Isolations, MOST_HANDLES, NoHandle, Unknown};
 pub use ftl::{FreeBlock, Ftl, WearLevelling, WritePoints};
 pub use gc::{Destination, Gc, GcTime, Remainder, Scope};
 pub use geometry::{Geometry, PageOrder};
@@ -94,6 +96,9 @@ section! {
         /// The host's queues.
         [since "0.1.1"]
         nvme: Nvme = Nvme::default(),
+        /// Placement handles.
+        [since "0.1.3"]
+        fdp: Fdp = Fdp::default(),
     }
 }
 

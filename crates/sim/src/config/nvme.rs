@@ -83,7 +83,7 @@ impl ByteRange {
         (self.from.0, self.to.map(|to| to.0))
     }
 
-    fn contains(&self, byte: u64) -> bool {
+    pub(super) fn contains(&self, byte: u64) -> bool {
         byte >= self.from.0 && self.to.is_none_or(|to| byte < to.0)
     }
 }

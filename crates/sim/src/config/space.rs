@@ -23,9 +23,10 @@ impl Config {
 
     /// Logical pages that a plane can hold and still be collected.
     pub(crate) fn most_per_plane(&self) -> u64 {
-        let blocks =
-            u64::from(self.geometry.blocks_per_plane) - u64::from(self.reserve()) - u64::from(self.gc_streams());
-        blocks * (u64::from(self.geometry.pages_per_block) - u64::from(self.metadata_pages())) - self.kept_per_plane()
+        let taken = u64::from(self.reserve()) + u64::from(self.filled_beside());
+        let blocks = u64::from(self.geometry.blocks_per_plane).saturating_sub(taken);
+        let pages = blocks * (u64::from(self.geometry.pages_per_block) - u64::from(self.metadata_pages()));
+        pages.saturating_sub(self.kept_per_plane())
     }
 
     /// Whether GC has the room that it needs while all exported pages are valid.
@@ -49,21 +50,29 @@ impl Config {
             );
             return refuse("gc.reserve", message, format!("use {streams} or more, or leave it out"));
         }
-        if reserve + streams >= blocks {
+        let (beside, handles) = (u64::from(self.filled_beside()), u64::from(self.fdp.handles - 1));
+        let open = beside - handles;
+        if reserve + beside >= blocks {
+            let (key, others) = match self.fdp.exists() {
+                true => ("fdp.handles", format!(" and {handles} of further handles")),
+                false => ("gc.reserve", String::new()),
+            };
             let message =
-                format!("{reserve} reserved and {streams} open GC blocks use up all {blocks} blocks of a plane");
-            return refuse(
-                "gc.reserve",
-                message,
-                format!("use at most {}, or leave it out", blocks.saturating_sub(streams + 1)),
-            );
+                format!("{reserve} reserved and {open} open GC blocks{others} use up all {blocks} blocks of a plane");
+            let help = match self.fdp.exists() {
+                true => "use fewer handles, or more blocks".to_string(),
+                false => format!("use at most {}, or leave it out", blocks.saturating_sub(beside + 1)),
+            };
+            return refuse(key, message, help);
         }
         let metadata = u64::from(self.metadata_pages());
         let data = per_block - metadata;
         let (kept, most) = (self.kept_per_plane(), self.most_per_plane());
         if exported > most {
             let message = format!(
-                "{exported} of {pages} pages per plane are exported, but {reserve} reserved and {streams} open GC blocks leave ({blocks} - {reserve} - {streams}) x {data}{} = {most}{}",
+                "{exported} of {pages} pages per plane are exported, but {reserve} reserved and {open} open GC blocks{} leave ({blocks} - {reserve} - {open}{}) x {data}{} = {most}{}",
+                if handles > 0 { format!(" and {handles} of further handles") } else { String::new() },
+                if handles > 0 { format!(" - {handles}") } else { String::new() },
                 if kept > 0 { format!(" - {kept} for a write in flight") } else { String::new() },
                 if metadata > 0 { format!(" without {metadata} metadata pages per block") } else { String::new() }
             );

@@ -5,10 +5,13 @@
 //! reads in flight; validity and the reverse map agree.
 
 mod copies;
+mod handles;
 mod now;
 mod parts;
 mod recover;
+mod room;
 mod slots;
+mod stream;
 
 use std::io;
 
@@ -19,23 +22,13 @@ use super::spec::SlotsSpec;
 use crate::carry::Carrier;
 use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn, count};
 
+pub use handles::HandleCounts;
+use handles::Handles;
+use stream::STREAMS;
+pub use stream::Stream;
+
 /// Set in the valid count of a block that is not closed, so that a plain minimum over counts finds a victim.
 const NOT_CLOSED: u16 = 0x8000;
-
-/// Write point of a plane that a program uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// Host data (and all data if write points are shared).
-    Host = 0,
-    /// Data that GC moves.
-    Gc = 1,
-    /// Data that joint collections move in pairs: the planes of a die keep these write points at equal offsets.
-    Aligned = 2,
-    /// Data that a path copies inside the plane, if it keeps such data apart from data that passed through the controller.
-    Copyback = 3,
-}
-
-const STREAMS: usize = 4;
 
 /// A change of a page, where changes are recorded.
 #[derive(Clone, Copy, Debug)]
@@ -114,6 +107,8 @@ pub struct Flash {
     /// Whether the least erased block is opened next.
     least_erased: bool,
     shared: bool,
+    /// Whether GC has one write point a plane, and the host has one of its own.
+    plain: bool,
     reserve: u32,
     /// Free pages of the device.
     free_total: u64,
@@ -131,6 +126,8 @@ pub struct Flash {
     counted_copies: u32,
     /// A bit for each plane that may have no page for the host: all such planes, and some others.
     tight: Vec<u64>,
+    /// The host's handles, if there are several.
+    handles: Option<Box<Handles>>,
 }
 
 impl Flash {
@@ -169,6 +166,7 @@ impl Flash {
             data_pages: geometry.data_pages,
             least_erased,
             shared,
+            plain: !shared,
             reserve,
             free_total: u64::from(geometry.planes) * u64::from(geometry.pages_per_plane),
             programmed: 0,
@@ -180,6 +178,7 @@ impl Flash {
             copies: Vec::new(),
             counted_copies: 0,
             tight: vec![u64::MAX; (geometry.planes as usize).div_ceil(64)],
+            handles: None,
         }
     }
 
@@ -203,6 +202,7 @@ impl Flash {
             pads: _,
             least_erased: _,
             shared: _,
+            plain: _,
             reserve: _,
             free_total,
             programmed,
@@ -214,8 +214,12 @@ impl Flash {
             copies: _,
             counted_copies: _,
             tight,
+            handles,
         } = self;
         tight.fill(u64::MAX);
+        if let Some(handles) = handles {
+            handles.carry(carrier)?;
+        }
         carrier.table(lpn_of)?;
         carrier.table(valid)?;
         for Use { written, unlanded, readers } in use_of {
@@ -328,7 +332,7 @@ impl Flash {
     /// Prefetches for host data that will soon be programmed in a plane.
     #[inline(always)]
     pub(crate) fn expect_program(&self, plane: PlaneId) {
-        let open = self.planes[plane.ix()].open[Stream::Host as usize];
+        let open = self.open(plane, Stream::Host.number());
         if open.is_some() {
             let written = u32::from(self.use_of[open.ix()].written);
             prefetch(&self.lpn_of, (open.0 * self.pages_per_block + written) as usize);
@@ -338,7 +342,7 @@ impl Flash {
     /// Prefetches for the pages of a victim that will soon move to its plane's write point.
     #[inline]
     pub(crate) fn expect_run(&self, plane: PlaneId, victim: BlockId) {
-        let open = self.planes[plane.ix()].open[self.stream(Stream::Gc)];
+        let open = self.open(plane, self.point(plane, Stream::Gc));
         let to =
             if open.is_none() { 0 } else { open.0 * self.pages_per_block + u32::from(self.use_of[open.ix()].written) };
         prefetch(&self.use_of, victim.ix());
@@ -425,10 +429,20 @@ impl Flash {
         u32::from(used.written) < end || u32::from(used.written) == end && used.unlanded > 0
     }
 
-    /// Unprogrammed pages of a plane, including open blocks.
+    /// Unprogrammed pages of a plane, including open blocks. With several handles only those of erased blocks: open blocks of other
+    /// handles are of no use to a writer.
     #[inline(always)]
     pub fn free_pages(&self, plane: PlaneId) -> u32 {
-        self.planes[plane.ix()].free_pages
+        let state = &self.planes[plane.ix()];
+        if self.handles.is_none() { state.free_pages } else { state.free_blocks * self.pages_per_block }
+    }
+
+    /// The same for all planes.
+    pub(crate) fn free_pages_of_all(&self) -> u64 {
+        if self.handles.is_none() {
+            return self.free_total;
+        }
+        (0..self.planes()).map(|plane| u64::from(self.free_pages(PlaneId(plane)))).sum()
     }
 
     /// Erased blocks of a plane that are not open.
@@ -438,7 +452,13 @@ impl Flash {
 
     /// Whether a write of the host can be programmed in a plane without a collection.
     pub fn takes_host_page(&self, plane: PlaneId) -> bool {
-        self.next_offset(plane, Stream::Host).is_some()
+        self.offset_at(plane, Stream::Host.number(), false).is_some()
+    }
+
+    /// The same for data of a handle.
+    #[inline(always)]
+    pub(crate) fn takes_page_of(&self, plane: PlaneId, stream: Stream) -> bool {
+        if stream == Stream::Host { self.takes_host_page(plane) } else { self.next_offset(plane, stream).is_some() }
     }
 
     /// Unprogrammed pages of the device.
@@ -463,23 +483,22 @@ impl Flash {
 
     // Mechanism.
 
-    #[inline(always)]
-    fn stream(&self, stream: Stream) -> usize {
-        if self.shared && stream == Stream::Gc { Stream::Host as usize } else { stream as usize }
-    }
-
     /// Unprogrammed data pages in a stream's open block; 0 without an open block.
     pub(crate) fn room(&self, plane: PlaneId, stream: Stream) -> u32 {
-        let open = self.planes[plane.ix()].open[self.stream(stream)];
+        let open = self.open(plane, self.point(plane, stream));
         if open.is_none() { 0 } else { self.data_pages - u32::from(self.use_of[open.ix()].written) }
     }
 
     /// Offset in the plane of a stream's next program, if it may take a page.
     pub(crate) fn next_offset(&self, plane: PlaneId, stream: Stream) -> Option<u32> {
-        let collects = stream != Stream::Host;
-        let open = self.planes[plane.ix()].open[self.stream(stream)];
+        self.offset_at(plane, self.point(plane, stream), !stream.is_host())
+    }
+
+    #[inline(always)]
+    fn offset_at(&self, plane: PlaneId, point: usize, collects: bool) -> Option<u32> {
+        let open = self.open(plane, point);
         if open.is_some() {
-            return self.may_fill(plane, collects).then(|| u32::from(self.use_of[open.ix()].written));
+            return self.may_fill(plane, point, collects).then(|| u32::from(self.use_of[open.ix()].written));
         }
         self.may_open(plane, collects).then_some(0)
     }
@@ -487,9 +506,8 @@ impl Flash {
     /// Whether a stream may take a page of its open block. In a shared block, host programs leave the pages that the running
     /// collection still needs and the next one must find.
     #[inline(always)]
-    fn may_fill(&self, plane: PlaneId, collects: bool) -> bool {
-        let state = &self.planes[plane.ix()];
-        !self.shared || collects || state.free_pages >= self.kept_from_host(state) + self.step
+    fn may_fill(&self, plane: PlaneId, point: usize, collects: bool) -> bool {
+        !self.shared || collects || self.leaves_debt(plane, point)
     }
 
     /// Pages of a plane that host programs leave where they share its open block with collections.
@@ -502,40 +520,6 @@ impl Flash {
     pub(crate) fn takes_foreign(&self, plane: PlaneId) -> bool {
         let state = &self.planes[plane.ix()];
         state.free_blocks > self.reserve + state.promised / self.data_pages + 1
-    }
-
-    /// The first plane from `from` on that may have no page for the host.
-    pub(crate) fn next_tight(&self, from: PlaneId) -> Option<PlaneId> {
-        let (first, rest) = (from.ix() / 64, from.ix() % 64);
-        let word = |at: usize| self.tight[at] & if at == first { u64::MAX << rest } else { u64::MAX };
-        let at = (first..self.tight.len()).find(|at| word(*at) != 0)?;
-        let plane = at * 64 + word(at).trailing_zeros() as usize;
-        (plane < self.planes.len()).then_some(PlaneId(plane as u32))
-    }
-
-    /// A plane has a page for the host. It has one until a block is opened, the host's open block is full, or a page is promised;
-    /// where the host shares its open block, that is not known.
-    pub(crate) fn has_room(&mut self, plane: PlaneId) {
-        debug_assert!(self.takes_host_page(plane));
-        if !self.shared {
-            self.tight[plane.ix() / 64] &= !(1 << (plane.ix() % 64));
-        }
-    }
-
-    /// A plane may have no page for the host any more.
-    fn tightens(&mut self, plane: PlaneId) {
-        self.tight[plane.ix() / 64] |= 1 << (plane.ix() % 64);
-    }
-
-    /// Promises a page of this plane to data from another plane or from the controller's buffer.
-    pub(crate) fn promise(&mut self, plane: PlaneId) {
-        self.tightens(plane);
-        self.planes[plane.ix()].promised += 1;
-    }
-
-    /// Redeems a promise: the data has arrived.
-    pub(crate) fn keep_promise(&mut self, plane: PlaneId) {
-        self.planes[plane.ix()].promised -= 1;
     }
 
     /// Whether a stream may open one more erased block. Host programs leave the reserve.
@@ -559,9 +543,9 @@ impl Flash {
 
     #[inline(always)]
     fn take(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
-        let point = self.stream(stream);
+        let point = self.point(plane, stream);
         let mut state = &mut self.planes[plane.ix()];
-        let mut open = state.open[point];
+        let mut open = if point < STREAMS { state.open[point] } else { BlockId::NONE };
         if open.is_none() || self.shared {
             open = self.find_open(plane, stream, collects)?;
             state = &mut self.planes[plane.ix()];
@@ -571,7 +555,10 @@ impl Flash {
         block.written += 1;
         block.unlanded += 1;
         if u32::from(block.written) == self.data_pages {
-            state.open[point] = BlockId::NONE;
+            match &mut self.handles {
+                Some(handles) if point >= STREAMS => handles.set_open(plane, point, BlockId::NONE),
+                _ => state.open[point] = BlockId::NONE,
+            }
             self.tight[plane.ix() / 64] |= 1 << (plane.ix() % 64);
         }
         state.free_pages -= 1;
@@ -587,16 +574,16 @@ impl Flash {
     /// The open block of a stream, which may open one; none if the stream may take no page.
     #[inline(never)]
     fn find_open(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<BlockId> {
-        let point = self.stream(stream);
-        let open = self.planes[plane.ix()].open[point];
+        let point = self.point(plane, stream);
+        let open = self.open(plane, point);
         if open.is_some() {
-            return self.may_fill(plane, collects).then_some(open);
+            return self.may_fill(plane, point, collects).then_some(open);
         }
         if !self.may_open(plane, collects) {
             return None;
         }
         let open = self.open_block(plane, stream);
-        self.planes[plane.ix()].open[point] = open;
+        self.set_open(plane, point, open);
         Some(open)
     }
 
@@ -614,7 +601,7 @@ impl Flash {
 
     /// Block of a stream's next page; none if the plane has no page for it.
     pub(crate) fn next_block(&self, plane: PlaneId, stream: Stream) -> Option<BlockId> {
-        let open = self.planes[plane.ix()].open[self.stream(stream)];
+        let open = self.open(plane, self.point(plane, stream));
         if open.is_some() {
             return Some(open);
         }
@@ -671,6 +658,9 @@ impl Flash {
         let block = BlockId(base + block);
         if let Some(closing) = self.closed.get_mut(block.ix()) {
             closing.stream = if self.shared && stream == Stream::Gc { Stream::Host } else { stream };
+        }
+        if self.handles.is_some() {
+            self.own(block, stream);
         }
         law_eq!(self.use_of[block.ix()].written, 0, "law: a block is opened erased");
         block
@@ -747,6 +737,9 @@ impl Flash {
         plane.collecting = true;
         plane.debt = u32::from(self.valid[block.ix()]).next_multiple_of(self.step);
         self.valid[block.ix()] |= NOT_CLOSED;
+        if self.handles.is_some() {
+            self.collects(block);
+        }
     }
 
     /// A block is erased.
@@ -772,6 +765,9 @@ impl Flash {
         state.free_pages += self.pages_per_block;
         self.free_total += u64::from(self.pages_per_block);
         self.reclaimed += u64::from(self.pages_per_block);
+        if self.handles.is_some() {
+            self.disown(block);
+        }
         let all = self.use_of.len() as u64 * u64::from(self.pages_per_block);
         let written = all - self.free_total;
         law_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");

@@ -165,6 +165,7 @@ impl Ssd {
                 queues: queues::DieQueues::new(&rules, &config.order, geometry.units),
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
+                handles: rules.handles.then(|| Box::new(super::handles::Handles::new(config, geometry))),
                 units: rules.units.then(|| Box::new(super::units::Units::new(geometry))),
                 raid: Raid::new(config, &array),
                 homes: rules.binds.then(|| Box::new(Homes::new(config, geometry))),
@@ -196,6 +197,9 @@ impl Ssd {
         self.set_fusing(true);
         self.watch_pages();
         self.schedule_fault();
+        if self.rules.handles {
+            self.dev.flash.start_handles(self.config.fdp.persistent());
+        }
         if let Some(idle) = &self.features.idle {
             self.kernel.timers.set(Timer::Idle, idle.next());
         }
@@ -253,6 +257,7 @@ fn parts(config: &Config, rules: &Rules, crosses: bool) -> Parts {
         cached: rules.caches,
         extras: rules.extras,
         tenant: rules.tenants,
+        handle: rules.handles,
     }
 }
 

@@ -254,6 +254,10 @@ impl Ssd {
             let message = "what a map entry points to, and what a program holds, are part of the device's state";
             return refuse("device.mapping_unit", message, "set it when the device is built");
         }
+        if old.fdp != config.fdp {
+            let message = "blocks belong to the handles of the device, and pages have theirs";
+            return refuse("fdp.handles", message, "set fdp when the device is built");
+        }
         if self.rules.pads != new.rules.pads {
             let message = "moved units may wait in the controller, or none may";
             return refuse("gc.remainder", message, "set it when the device is built");

@@ -16,6 +16,7 @@ mod extras;
 mod fast;
 mod filled;
 mod footprint;
+mod handles;
 mod homes;
 mod idle;
 mod joint;
@@ -157,6 +158,8 @@ struct Features {
     noc: Option<Box<noc::Noc>>,
     /// Moved units in the controller, where a program has several units.
     units: Option<Box<units::Units>>,
+    /// Placement handles of the host's data, if there are several.
+    handles: Option<Box<handles::Handles>>,
     /// Planes of pages that got theirs in turn.
     homes: Option<Box<homes::Homes>>,
     /// Parity groups.
@@ -742,6 +745,9 @@ impl Ssd {
         self.recount_stripes();
         self.recount_homes();
         self.recount_hands();
+        if let Some(handles) = &self.features.handles {
+            handles.recount(&self.dev.geometry, &self.dev.flash, &self.dev.map);
+        }
         self.check_queues();
     }
 

@@ -28,7 +28,7 @@ impl Ssd {
             pages += u64::from(self.dev.geometry.pages_per_entry);
             at = self.kernel.ops[at].mate;
         }
-        let pages = self.pages_of_command().unwrap_or(pages);
+        let pages = self.features.units.as_ref().map_or(pages, |units| units.pages);
         let totals = &mut self.stats.page_types[kind as usize];
         let (count, ns) = match record.verb {
             Verb::Read => (&mut totals.reads, &mut totals.read_ns),

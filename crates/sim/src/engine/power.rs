@@ -7,6 +7,7 @@ use super::raid::recover::Begun;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo};
+use crate::engine::handles::stream_of_newest;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
 use crate::oracle::Check;
@@ -144,6 +145,9 @@ impl Ssd {
         self.oracle.power_cut();
         self.judge_recovery(&was_lost, &mut report);
         self.settle_homes();
+        if let Some(handles) = &mut self.features.handles {
+            handles.recover(&self.dev.geometry, &self.dev.flash, &self.dev.map);
+        }
         self.scan();
         self.features.power_cuts.push(report.clone());
         if self.features.failures.is_some() {
@@ -311,6 +315,7 @@ impl Ssd {
         }
         self.recount_queues();
         self.host.anywhere = Fifo::EMPTY;
+        self.host.without_page = Fifo::EMPTY;
         self.gc.ready.clear();
         self.kernel.buses.dirty.clear();
         self.kernel.dies.power_cut();
@@ -350,9 +355,9 @@ impl Ssd {
 
     /// Writes a page to flash on the capacitor's charge. Returns false if there is no room.
     fn drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
-        let mut homes = self.homes(plane);
+        let (mut homes, stream) = (self.homes(plane), stream_of_newest(&self.features.handles, tag.lpn));
         // The reserve belongs to the interrupted collections.
-        let Some(page) = homes.find_map(|plane| self.dev.flash.take_page(plane, Stream::Host, false)) else {
+        let Some(page) = homes.find_map(|plane| self.dev.flash.take_page(plane, stream, false)) else {
             return false;
         };
         let block = self.dev.geometry.block_of(page);
@@ -365,16 +370,16 @@ impl Ssd {
 
     /// Writes a page from the memory to flash, with GC if there is no room. Returns false if there is no victim left.
     pub(super) fn bring_back(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
-        let page = self.room(plane, &mut 0);
+        let page = self.room(plane, stream_of_newest(&self.features.handles, tag.lpn), &mut 0);
         page.inspect(|page| self.bring_back_to(*page, tag, lost)).is_some()
     }
 
-    /// A free page outside the reserves for data of a plane, with GC if there is none; `held` counts the pages that GC held in the
-    /// memory. None if there is no victim left.
-    fn room(&mut self, plane: PlaneId, held: &mut u64) -> Option<Ppn> {
+    /// A free page of a stream outside the reserves for data of a plane, with GC if there is none; `held` counts the pages that GC
+    /// held in the memory. None if there is no victim left.
+    fn room(&mut self, plane: PlaneId, stream: Stream, held: &mut u64) -> Option<Ppn> {
         let data = self.dev.geometry.data_pages as u16;
         loop {
-            let found = self.homes(plane).find_map(|plane| self.dev.flash.take_page(plane, Stream::Host, false));
+            let found = self.homes(plane).find_map(|plane| self.dev.flash.take_page(plane, stream, false));
             if found.is_some() {
                 return found;
             }
@@ -489,7 +494,9 @@ impl Ssd {
             let from = self.dev.geometry.page(victim, offset);
             let lpn = self.dev.flash.lpn_of(from);
             if lpn.is_some() {
-                let to = self.room(plane, &mut held).expect("law: what is exported fits outside the reserves");
+                let stream =
+                    self.dev.flash.kept_stream(victim).unwrap_or_else(|| stream_of_newest(&self.features.handles, lpn));
+                let to = self.room(plane, stream, &mut held).expect("law: what is exported fits outside the reserves");
                 self.move_recovered(from, to, lpn);
             }
         }
@@ -513,7 +520,9 @@ impl Ssd {
     /// A free page of a plane for recovery.
     fn recovery_page(&mut self, plane: PlaneId) -> Option<Ppn> {
         let flash = &mut self.dev.flash;
-        flash.take_page(plane, Stream::Gc, true).or_else(|| flash.take_page(plane, Stream::Host, true))
+        let page = flash.take_page(plane, Stream::Gc, true);
+        // With handles, another write point's block may belong to another one.
+        if self.rules.handles { page } else { page.or_else(|| flash.take_page(plane, Stream::Host, true)) }
     }
 
     /// Reads the pages of a victim from an offset on into the memory, and erases it.

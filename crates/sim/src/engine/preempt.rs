@@ -48,7 +48,7 @@ impl Ssd {
         let (geometry, flash) = (&self.dev.geometry, &self.dev.flash);
         let free = match self.config.gc.scope {
             Scope::Plane => u64::from(flash.free_pages(plane)),
-            Scope::Device => flash.free_total(),
+            Scope::Device => flash.free_pages_of_all(),
             Scope::Chip => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
         };
         free < u64::from(self.rules.hard_floor)

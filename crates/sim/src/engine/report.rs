@@ -170,10 +170,8 @@ impl Ssd {
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
         let latency = by_op(&stats.read.latency, &stats.write.latency);
         let flushes = self.features.cache.as_ref().map(|cache| cache.flush_latency());
-        let (tenants, interference_ns, fairness) = match self.tenants_report(simulated_ns) {
-            Some((tenants, interference, fairness)) => (Some(tenants), Some(interference), Some(fairness)),
-            None => (None, None, None),
-        };
+        let (tenants, interference_ns, fairness) = (self.tenants_report(simulated_ns))
+            .map_or((None, None, None), |(tenants, between, fairness)| (Some(tenants), Some(between), Some(fairness)));
         Summary {
             page_types: self.page_types_report(),
             tenants,
@@ -181,6 +179,7 @@ impl Ssd {
             fairness,
             cache: self.features.cache.as_ref().map(|cache| cache.report()),
             units: (self.rules.units).then(|| UnitsReport::new(geometry.unit_bytes, geometry.slots, &stats.units)),
+            fdp: self.features.handles.as_ref().map(|handles| handles.report(&self.dev, stats)),
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),

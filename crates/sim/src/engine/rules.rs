@@ -1,6 +1,6 @@
 //! The rules of a device, derived once from its configuration and schemes when it is built. They never change.
 
-use crate::config::{Config, Errors, PartialRead, Programming, Scope, Suspendable, Writeback};
+use crate::config::{Config, Errors, PartialRead, Programming, RaidLayout, Scope, Suspendable, Writeback};
 use crate::device::geometry::Geometry;
 use crate::policy::Journey;
 use crate::schemes::Place;
@@ -43,6 +43,10 @@ pub(super) struct Rules {
     pub(super) numbered: bool,
     /// Writes in no time use static places, and GC for them is by plane.
     pub(super) plain_places: bool,
+    /// A program of the host takes the next page of its plane's only write point for the host.
+    pub(super) plain_points: bool,
+    /// A write of one page, in no time, is nothing but that.
+    pub(super) plain_writes: bool,
     /// Overwritten pages stay valid until their newer versions are on flash.
     pub(super) keeps: bool,
     /// Reads suspend programs or erases.
@@ -69,6 +73,8 @@ pub(super) struct Rules {
     pub(super) buffers: bool,
     /// Its lines are written back when dies are idle.
     pub(super) idle_lines: bool,
+    /// The host's data have several placement handles.
+    pub(super) handles: bool,
     /// A program has several units of the map.
     pub(super) units: bool,
     /// Moved units that fill none are padded.
@@ -99,16 +105,21 @@ pub(super) struct Rules {
     pub(super) mixed: bool,
 }
 
+/// Planes whose free pages are counted together.
+fn planes_in_scope(scope: Scope, geometry: &Geometry) -> u32 {
+    match scope {
+        Scope::Plane => 1,
+        Scope::Chip => geometry.planes / geometry.chips,
+        Scope::Device => geometry.planes,
+    }
+}
+
 impl Rules {
     pub(super) fn of(config: &Config, geometry: &Geometry) -> Self {
         let (collector, path) = (config.schemes.collector.policy_ref(), config.schemes.path.policy_ref());
         let place = config.schemes.place;
         let (dynamic, numbered) = (place == Place::Dynamic, matches!(place, Place::Static(_)));
-        let in_scope = match config.gc.scope {
-            Scope::Plane => 1,
-            Scope::Chip => geometry.planes / geometry.chips,
-            Scope::Device => geometry.planes,
-        };
+        let in_scope = planes_in_scope(config.gc.scope, geometry);
         // Thresholds count super pages, where units are smaller.
         let per = u64::from(geometry.slots.per_super_page);
         let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane) / per;
@@ -128,6 +139,7 @@ impl Rules {
             looks: pauses || idles,
             gc_floor: (config.gc.threshold.pages(scope_pages, per_block) * per) as u32,
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| (t.pages(scope_pages, per_block) * per) as u32),
+            handles: config.fdp.exists(),
             units: geometry.slots.several(),
             pads: geometry.slots.several() && config.pads_moves(),
             stages: config.stages(),
@@ -140,7 +152,9 @@ impl Rules {
             whole_reads: config.device.partial_read == PartialRead::WholePage,
             binds: place == Place::RoundRobin,
             numbered,
-            plain_places: numbered && config.gc.scope == Scope::Plane,
+            plain_places: numbered && config.gc.scope == Scope::Plane && !config.fdp.exists(),
+            plain_points: !geometry.slots.several() && !config.fdp.exists(),
+            plain_writes: config.raid.layout == RaidLayout::None && !config.fdp.exists(),
             keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
             tenants: config.nvme.arbitrates(),
             sorts_waits: config.nvme.arbitrates()

@@ -8,6 +8,7 @@ pub mod ecc;
 pub mod factors;
 pub mod failure;
 pub mod fastgc;
+pub mod fdp;
 pub mod histogram;
 mod raid;
 
@@ -441,8 +442,21 @@ pub struct Wear {
 }
 
 /// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
-pub const SCHEME_SECTIONS: [&str; 12] =
-    ["fairness", "page_types", "cache", "units", "idle_chip", "pagc", "brr", "dpr", "fastgc", "noc", "raid", "ecc"];
+pub const SCHEME_SECTIONS: [&str; 13] = [
+    "fairness",
+    "page_types",
+    "cache",
+    "units",
+    "fdp",
+    "idle_chip",
+    "pagc",
+    "brr",
+    "dpr",
+    "fastgc",
+    "noc",
+    "raid",
+    "ecc",
+];
 
 /// Summary of a run. Equal configuration, trace, seed and version give equal bytes.
 #[derive(Clone, Debug, Serialize)]
@@ -532,6 +546,9 @@ pub struct Summary {
     /// Units of the map in programs, where a program has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub units: Option<units::UnitsReport>,
+    /// Placement handles, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fdp: Option<fdp::FdpReport>,
     /// Second copies of pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dpr: Option<dpr::Dpr>,

@@ -19,6 +19,7 @@ mod die_queue;
 mod dpr;
 mod failures;
 mod fastgc;
+mod fdp;
 mod filling;
 mod formulas;
 mod fusing;

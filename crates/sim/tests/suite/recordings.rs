@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::common::{absent, config, summary};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Extent, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Extent, Marks, Request, RequestOp, Ssd};
 use ssdlab_trace::{Fit, LbaPolicy, Op, Options, Replay};
 
 fn recording(name: &str) -> Option<PathBuf> {
@@ -52,7 +52,7 @@ fn replay(path: &Path, format: &str, toml: &str, limit: Option<u64>, check: Chec
         }
         let request = Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes };
         let extents = trace.extents().iter().map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
-        ssd.submit_scattered(request, extents);
+        ssd.submit_marked(request, Marks::default(), extents);
     }
     ssd.run();
     let all = summary(&ssd);

@@ -3,7 +3,7 @@
 use crate::common::{Dut, Log, array, causes, config, summary};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{Lpn, Nanos};
-use ssdlab_sim::{Check, Extent, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Extent, Marks, Request, RequestOp, Ssd};
 
 const PAGE: u64 = 4096;
 
@@ -25,7 +25,7 @@ fn a_request_ends_with_its_last_page_wherever_that_lies() {
         (3_000_000, RequestOp::Trim, [0, 5, 7]),
         (4_000_000, RequestOp::Read, [2, 5, 0]),
     ] {
-        dut.ssd.submit_scattered(request(at, op, &pages), extents(&pages));
+        dut.ssd.submit_marked(request(at, op, &pages), Marks::default(), extents(&pages));
     }
     let done = dut.completed();
     // Pages 0 and 2 share a die; page 5 is alone on the other. After the trim pages 5 and 0 are read as preloaded ones.
@@ -46,7 +46,7 @@ fn each_extent_has_its_own_sectors() {
     dut.write(0, 2 * PAGE, PAGE);
     let extents = [Extent { offset: 5 * PAGE, bytes: PAGE }, Extent { offset: 2 * PAGE + 1024, bytes: 512 }];
     let request = Request { arrival: Nanos(1_000_000), op: RequestOp::Write, offset: 5 * PAGE, bytes: PAGE + 512 };
-    dut.ssd.submit_scattered(request, extents.into_iter());
+    dut.ssd.submit_marked(request, Marks::default(), extents.into_iter());
     // Sectors that the write lacks are only on flash, its own are in memory.
     dut.read(1_000_001, 2 * PAGE + 1024, 512);
     dut.write(1_000_002, 2 * PAGE, 1024);
@@ -69,8 +69,8 @@ fn requests_overlap_where_their_pages_do() {
         dut.write(0, 0, PAGE);
         dut.write(1, 4 * PAGE, PAGE);
         let first = [8, 1];
-        dut.ssd.submit_scattered(request(2, RequestOp::Write, &first), extents(&first));
-        dut.ssd.submit_scattered(request(3, RequestOp::Write, &second), extents(&second));
+        dut.ssd.submit_marked(request(2, RequestOp::Write, &first), Marks::default(), extents(&first));
+        dut.ssd.submit_marked(request(3, RequestOp::Write, &second), Marks::default(), extents(&second));
         dut.completed().into_iter().map(|c| c.completion.0).collect::<Vec<_>>()
     };
     // The range from page 2 to page 3 is between pages 8 and 1 of the first request, which does not contain it.
@@ -84,7 +84,7 @@ fn requests_overlap_where_their_pages_do() {
 fn extents_of_one_page_share_a_command() {
     let mut ssd = Ssd::new(&config(&(array(1, 1, 1, 2) + "device.multi_plane = true")), 1, Check::Off).unwrap();
     for (at, op) in [(0, RequestOp::Write), (2_000_000, RequestOp::Read)] {
-        ssd.submit_scattered(request(at, op, &[0, 5]), extents(&[0, 5]));
+        ssd.submit_marked(request(at, op, &[0, 5]), Marks::default(), extents(&[0, 5]));
     }
     ssd.run();
     let all = summary(&ssd);
@@ -131,9 +131,9 @@ fn cut_into_pages_a_request_is_what_it_was() {
                     }
                     match (timeless, cut) {
                         (false, false) => ssd.submit(request),
-                        (false, true) => ssd.submit_scattered(request, each),
+                        (false, true) => ssd.submit_marked(request, Marks::default(), each),
                         (true, false) => ssd.apply(request),
-                        (true, true) => ssd.apply_scattered(request, each),
+                        (true, true) => ssd.apply_marked(request, Marks::default(), each),
                     }
                 }
                 ssd.apply_rest();

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use ssdlab_sim::config::{PreconditionMode, Scope};
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId, Ppn};
-use ssdlab_sim::{Check, Config, Extent, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Extent, Marks, Request, RequestOp, Ssd};
 
 use crate::common::{summary, worlds};
 use crate::worlds::{device, plain};
@@ -89,8 +89,8 @@ fn writes_served_together_leave_what_writes_one_by_one_leave() {
                 together.apply(request);
                 alone.apply_now(request);
             } else {
-                together.apply_scattered(request, extents.iter().copied());
-                alone.apply_scattered(request, extents.into_iter());
+                together.apply_marked(request, Marks::default(), extents.iter().copied());
+                alone.apply_marked(request, Marks::default(), extents.into_iter());
                 alone.apply_rest();
             }
             if (i + 1) % rest_in == 0 {

@@ -6,7 +6,7 @@ use ssdlab_sim::config::{GcTime, NocModel, RaidLayout, Scope};
 use ssdlab_sim::schemes::AnyTrigger;
 use ssdlab_sim::schemes::trigger::Idle;
 use ssdlab_sim::units::{Nanos, Threshold};
-use ssdlab_sim::{Check, Config, Filled, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Filled, Marks, Request, RequestOp, Ssd};
 
 /// Cases that once failed run first. A new one adds itself, and is committed with its fix.
 const FOUND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/worlds.txt");
@@ -518,9 +518,14 @@ pub fn requests() -> impl Strategy<Value = Vec<(u64, u8, u32, u32)>> {
 }
 
 pub fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) {
+    submit_all_marked(ssd, requests, |_| Marks::default());
+}
+
+/// The same, each with its marks.
+pub fn submit_all_marked(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)], marks: impl Fn(usize) -> Marks) {
     let capacity = ssd.capacity_bytes() / 512;
     let (mut arrival, mut last) = (0, 0);
-    for (gap, kind, place, length) in requests {
+    for (i, (gap, kind, place, length)) in requests.iter().enumerate() {
         // Every fourth gap is zero: ties.
         arrival += if gap % 4 == 0 { 0 } else { *gap };
         let first = u64::from(*place) * capacity / 1_000_000;
@@ -539,7 +544,8 @@ pub fn submit_all(ssd: &mut Ssd, requests: &[(u64, u8, u32, u32)]) {
             7..19 => RequestOp::Write,
             _ => RequestOp::Trim,
         };
-        ssd.submit(Request { arrival: Nanos(arrival), op, offset: first * 512, bytes: sectors * 512 });
+        let request = Request { arrival: Nanos(arrival), op, offset: first * 512, bytes: sectors * 512 };
+        ssd.submit_marked(request, marks(i), std::iter::empty());
     }
 }
 

@@ -7,20 +7,14 @@ use crate::units::{BlockId, Lpn, PlaneId, Ppn, count};
 const GROUP: usize = 8;
 
 impl Flash {
-    /// Programs the next page of the host's write point with `lpn`, in no time. None if host data may take no page.
+    /// Programs the next page of one of the host's write points with `lpn`, in no time. None if it may take no page.
     #[inline(always)]
-    pub(crate) fn program_now(&mut self, plane: PlaneId, lpn: Lpn) -> Option<Ppn> {
-        let mut open = self.planes[plane.ix()].open[Stream::Host as usize];
-        if open.is_none() {
-            if !self.may_open(plane, false) {
-                return None;
-            }
-            open = self.open_block(plane, Stream::Host);
-            self.planes[plane.ix()].open[Stream::Host as usize] = open;
-        } else if !self.may_fill(plane, false) {
-            return None;
+    pub(crate) fn program_now(&mut self, plane: PlaneId, stream: Stream, lpn: Lpn) -> Option<Ppn> {
+        let mut open = self.open(plane, stream.number());
+        if open.is_none() || self.shared {
+            open = self.find_open(plane, stream, false)?;
         }
-        Some(self.program_open(plane, open, lpn).0)
+        Some(self.program_open(plane, stream, open, lpn).0)
     }
 
     /// The same if the host's open block has room and at least `floor` pages are free, so that GC is not necessary. Returns the
@@ -28,18 +22,18 @@ impl Flash {
     #[inline(always)]
     pub(crate) fn program_in_room(&mut self, plane: PlaneId, lpn: Lpn, floor: u32) -> Option<(Ppn, bool)> {
         let state = &self.planes[plane.ix()];
-        let (open, free) = (state.open[Stream::Host as usize], state.free_pages);
+        let (open, free) = (state.open[Stream::Host.number()], state.free_pages);
         let least = if self.shared { floor.max(self.kept_from_host(state) + 1) } else { floor };
         if open.is_none() || free < least {
             return None;
         }
-        let (page, full) = self.program_open(plane, open, lpn);
+        let (page, full) = self.program_open(plane, Stream::Host, open, lpn);
         Some((page, !full && free > least))
     }
 
-    /// Programs the next page of the host's open block in no time. Returns the page, and whether the block's data pages are full.
+    /// Programs the next page of an open block of the host in no time. Returns the page, and whether the block's data pages are full.
     #[inline(always)]
-    fn program_open(&mut self, plane: PlaneId, open: BlockId, lpn: Lpn) -> (Ppn, bool) {
+    fn program_open(&mut self, plane: PlaneId, stream: Stream, open: BlockId, lpn: Lpn) -> (Ppn, bool) {
         let block = &mut self.use_of[open.ix()];
         let page = Ppn(open.0 * self.pages_per_block + u32::from(block.written));
         block.written += 1;
@@ -53,7 +47,7 @@ impl Flash {
         self.free_total -= 1;
         count(&mut self.programmed);
         if full {
-            state.open[Stream::Host as usize] = BlockId::NONE;
+            self.set_open(plane, stream.number(), BlockId::NONE);
             self.tightens(plane);
             self.close_if_full(open.ix());
         }
@@ -112,12 +106,12 @@ impl Flash {
     /// Programs consecutive pages of a write point in no time, as many as fit into its open block. Opens a block if necessary.
     /// Returns the first page, and the number of pages.
     pub(crate) fn program_run(&mut self, plane: PlaneId, stream: Stream, collects: bool, lpns: &[Lpn]) -> (Ppn, usize) {
-        let point = self.stream(stream);
-        let mut open = self.planes[plane.ix()].open[point];
+        let point = self.point(plane, stream);
+        let mut open = self.open(plane, point);
         if open.is_none() {
             law!(self.may_open(plane, collects), "law: the reserve leaves a page for every collection");
             open = self.open_block(plane, stream);
-            self.planes[plane.ix()].open[point] = open;
+            self.set_open(plane, point, open);
         }
         let b = open.ix();
         let written = u32::from(self.use_of[b].written);
@@ -136,7 +130,7 @@ impl Flash {
         self.free_total -= u64::from(count);
         self.programmed += u64::from(count);
         if written + count == self.pages_per_block {
-            state.open[point] = BlockId::NONE;
+            self.set_open(plane, point, BlockId::NONE);
             self.tightens(plane);
             self.close_if_full(b);
         }
@@ -151,6 +145,9 @@ impl Flash {
     /// `count` pages of a victim have been programmed elsewhere.
     pub(crate) fn leave(&mut self, victim: BlockId, count: usize) {
         self.valid[victim.ix()] -= count as u16;
+        if self.handles.is_some() {
+            self.count_moved(victim, count as u64);
+        }
     }
 
     /// The pages of a victim in a range of offsets have been programmed elsewhere.

@@ -14,6 +14,7 @@ impl Flash {
     pub(crate) fn split_off(&mut self, plane: PlaneId) -> Flash {
         law_eq!((self.programmed, self.reclaimed), (0, 0), "an erased device is taken apart");
         law!(!self.records && self.closed.is_empty() && self.copies.is_empty(), "nothing is recorded in parts");
+        law!(self.handles.is_none(), "parts have no handles");
         let blocks = plane.ix() * self.blocks_per_plane as usize;
         let pages = blocks * self.pages_per_block as usize;
         let (mine, others) = std::mem::take(&mut self.lpn_of).split(pages);
@@ -34,6 +35,7 @@ impl Flash {
             changes: Vec::new(),
             copies: Vec::new(),
             tight: vec![u64::MAX; self.tight.len()],
+            handles: None,
             ..*self
         }
     }
@@ -58,6 +60,7 @@ impl Flash {
             pads: _,
             least_erased: _,
             shared: _,
+            plain: _,
             reserve: _,
             free_total,
             programmed,
@@ -69,6 +72,7 @@ impl Flash {
             copies: _,
             counted_copies: _,
             tight: _,
+            handles: _,
         } = part;
         self.tight.fill(u64::MAX);
         self.lpn_of = std::mem::take(&mut self.lpn_of).joined(lpn_of);

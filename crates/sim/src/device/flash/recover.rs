@@ -1,6 +1,7 @@
 //! Recovery after a power cut, and what checks count again.
 
-use super::{Change, Flash, NOT_CLOSED, STREAMS, Use};
+use super::stream::STREAMS;
+use super::{Change, Flash, NOT_CLOSED, Use};
 use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
 impl Flash {
@@ -55,6 +56,7 @@ impl Flash {
         state.promised = 0;
         state.open = [BlockId::NONE; STREAMS];
         self.tight.fill(u64::MAX);
+        self.disown_plane(plane);
         self.free_total += written;
         self.programmed -= written;
     }
@@ -84,7 +86,7 @@ impl Flash {
                     "unwritten pages of block {b} are free"
                 );
                 let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
-                let open = plane.open.contains(&BlockId(b as u32));
+                let open = plane.open.contains(&BlockId(b as u32)) || self.is_open_beside(p, BlockId(b as u32));
                 law!(!free || (written == 0 && !open), "block {b} is either free or open or written");
                 law!(written >= self.data_pages || open || free, "block {b} is half written and not open");
                 law!(

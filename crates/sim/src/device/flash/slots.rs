@@ -34,7 +34,7 @@ impl Flash {
 
     /// Slots that a stream's open program still has.
     pub(crate) fn rest_of_program(&self, plane: PlaneId, stream: Stream) -> u32 {
-        let open = self.planes[plane.ix()].open[self.stream(stream)];
+        let open = self.open(plane, self.point(plane, stream));
         if open.is_none() {
             return 0;
         }
@@ -48,7 +48,7 @@ impl Flash {
         if count == 0 {
             return (Ppn::NONE, 0);
         }
-        let open = self.planes[plane.ix()].open[self.stream(stream)];
+        let open = self.open(plane, self.point(plane, stream));
         let first = Ppn(open.0 * self.pages_per_block + u32::from(self.use_of[open.ix()].written));
         let debt = self.planes[plane.ix()].debt;
         for slot in 0..count {

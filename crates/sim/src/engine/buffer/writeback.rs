@@ -89,7 +89,7 @@ impl Ssd {
             if !self.is_unwanted(unit) {
                 continue;
             }
-            let Some(plane) = self.next_plane(unit, lpn) else { continue };
+            let Some(plane) = self.next_plane(unit, lpn, Stream::Host) else { continue };
             self.dev.staging.last_unit = unit.0;
             self.dev.staging.ready.pop(&self.kernel.ops);
             self.begin_writeback(op, plane, Stream::Host);
@@ -111,7 +111,7 @@ impl Ssd {
                 return true;
             }
         }
-        self.claim_full_planes()
+        self.claim_full_planes(Stream::Host)
     }
 
     /// Whether a page waits until all pages of the segment before its own are on flash.

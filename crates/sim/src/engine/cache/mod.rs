@@ -452,6 +452,7 @@ impl Ssd {
             self.oracle.run_ends(WAITING | op.0);
         }
         self.kernel.ops[Page(carrier)].tags[0] = tag;
+        self.kernel.ops.take_handle(carrier, op);
         self.hand_over_page(op, carrier);
         if complete && self.cache().protected {
             self.discard_kept(lpn);
@@ -699,7 +700,9 @@ impl Ssd {
     fn leaves_queue(&mut self, op: OpId) {
         let (stalled, unit, plane) = (self.kernel.ops[op].stalled, self.kernel.ops[op].unit, self.kernel.ops[op].plane);
         let ops = &mut self.kernel.ops;
-        if stalled {
+        if stalled && self.rules.dynamic {
+            self.host.without_page.remove(ops, op);
+        } else if stalled {
             self.gc.planes[plane.ix()].stalled.remove(ops, op);
         } else if unit.is_some() {
             self.kernel.dies[unit].queue.remove(ops, op);
@@ -709,16 +712,13 @@ impl Ssd {
         }
     }
 
-    /// Whether partial writes need what they do not bring.
-    fn lines_may_lack(&self) -> bool {
-        self.config.device.partial_write == PartialWrite::ReadModifyWrite
-    }
-
     // Power cuts.
 
     /// Power is cut: the capacitor drains lines whole, with what they lack from the old page (oracle).
     pub(super) fn complete_lines(&mut self) {
-        if !self.rules.buffers || !self.oracle.tracks_sectors() || !self.lines_may_lack() {
+        // Whether partial writes need what they do not bring.
+        let lacks = self.config.device.partial_write == PartialWrite::ReadModifyWrite;
+        if !self.rules.buffers || !self.oracle.tracks_sectors() || !lacks {
             return;
         }
         for line in 0..self.cache().lines.all.len() as u32 {

@@ -5,9 +5,10 @@
 
 use super::{FastPaths, chains};
 use crate::config::{
-    Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Ftl, Gc, GcTime, Geometry, Noc, NocModel,
-    Nvme, OrderKnobs, PageOrder, PageTimes, PartialRead, Precondition, Programming, QueueClass, Raid, RaidLayout, Run,
-    Schemes, Scope, Staging, Suspendable, Timing, Variation, Wear, WearLevelling, WriteAck, WritePoints, Writeback,
+    Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Fdp, Ftl, Gc, GcTime, Geometry, Noc,
+    NocModel, Nvme, OrderKnobs, PageOrder, PageTimes, PartialRead, Precondition, Programming, QueueClass, Raid,
+    RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing, Variation, Wear, WearLevelling, WriteAck,
+    WritePoints, Writeback,
 };
 use crate::device::geometry;
 use crate::engine::spine::merge::SECTOR;
@@ -278,6 +279,8 @@ impl<'c> Keys<'c> {
             faults: Faults { power_cut: _, chip_fails, rebuild: _, read_errors: _, write_errors: _ },
             nvme: Nvme { arbitration, burst: _, queues: _ },
             cache,
+            // Several handles close all but two shortcuts.
+            fdp: Fdp { handles: _, isolation: _, assign: _, unknown: _, window: _ },
         } = config;
         let (no_decoder, no_errors) = no_ecc(ecc);
         let (no_cache, lines_rest) = cached(cache);

@@ -73,7 +73,7 @@ impl FastPaths {
     /// The shortcuts that a configuration and its victim policy allow.
     fn of_device(config: &Config, geometry: &geometry::Geometry, victim: &AnyVictim) -> Self {
         let mut paths = keys::Keys::of(config, geometry).shortcuts();
-        if geometry.slots.several() {
+        if geometry.slots.several() || config.fdp.exists() {
             // Those that depend on neither what a command moves nor how much of it. The others know moves of single pages.
             let FastPaths { transfers, vacant, .. } = paths;
             paths = FastPaths { allowed: true, transfers, vacant, ..FastPaths::NONE };

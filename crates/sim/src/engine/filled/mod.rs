@@ -92,6 +92,7 @@ fn noc_after_filling(features: &Features) -> &Option<Box<Noc>> {
         idle: _,
         noc,
         units: _,
+        handles: _,
         // Recovered from the map.
         raid: _,
         homes: _,
@@ -224,6 +225,7 @@ impl Ssd {
     /// What follows from the state of a filled device.
     fn starts_filled(&mut self) {
         self.dev.flash.take_programs(self.rules.units);
+        self.features.handles.iter_mut().for_each(|handles| handles.is_filled());
         self.oracle.restart_flushes(self.config.cache.exists());
         self.prepare_page_types();
         self.settle_groups();

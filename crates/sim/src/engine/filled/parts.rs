@@ -292,7 +292,7 @@ impl Part<'_> {
             return;
         }
         self.make_room(plane);
-        let page = self.flash.program_now(plane, lpn).expect("a page was offered");
+        let page = self.flash.program_now(plane, Stream::Host, lpn).expect("a page was offered");
         self.put(lpn, page);
         self.collect_due(plane);
     }

@@ -7,6 +7,7 @@ use ssdlab_memory::prefetch_first;
 use super::dies::Turn;
 use crate::blame::{Blame, Cause, Causes, ExtraBlame};
 use crate::config::MOST_QUEUES;
+use crate::device::flash::Stream;
 use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab, USED_BY_PAGES};
 use crate::units::{Moment, Nanos, OpId, PlaneId, Ppn, RequestId, Tag};
@@ -248,6 +249,14 @@ impl Blank for PlaneId {
     }
 }
 
+/// The handle of a page that is programmed.
+impl Blank for u8 {
+    #[inline(always)]
+    fn blank() -> Self {
+        0
+    }
+}
+
 /// An operation on a device with causes of optional features.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Extras {
@@ -345,6 +354,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) cached: bool,
     pub(in crate::engine) extras: bool,
     pub(in crate::engine) tenant: bool,
+    pub(in crate::engine) handle: bool,
 }
 
 /// An operation, and its part of a host page. One lookup finds both.
@@ -376,6 +386,8 @@ pub(in crate::engine) struct Ops {
     pub(in crate::engine) cached: ByOp<Cached>,
     pub(in crate::engine) extras: ByOp<Extras>,
     pub(in crate::engine) tenant: ByOp<TenantPage>,
+    /// The placement handle of a host program, or of a line's write-back.
+    handle: ByOp<u8>,
 }
 
 impl Ops {
@@ -393,7 +405,8 @@ impl Ops {
                 || parts.bound
                 || parts.cached
                 || parts.extras
-                || parts.tenant,
+                || parts.tenant
+                || parts.handle,
             parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
             buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
             crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
@@ -403,6 +416,7 @@ impl Ops {
             cached: ByOp(Vec::with_capacity(if parts.cached { capacity } else { 0 })),
             extras: ByOp(Vec::with_capacity(if parts.extras { capacity } else { 0 })),
             tenant: ByOp(Vec::with_capacity(if parts.tenant { capacity } else { 0 })),
+            handle: ByOp(Vec::with_capacity(if parts.handle { capacity } else { 0 })),
         }
     }
 
@@ -467,6 +481,38 @@ impl Ops {
         if self.parts.tenant {
             self.tenant.reset(id);
         }
+        if self.parts.handle {
+            self.handle.reset(id);
+        }
+    }
+
+    /// The host's write point that an operation programs.
+    #[inline(always)]
+    pub(in crate::engine) fn host_stream(&self, op: OpId) -> Stream {
+        if self.parts.handle { self.handled_stream(op) } else { Stream::Host }
+    }
+
+    #[inline(never)]
+    fn handled_stream(&self, op: OpId) -> Stream {
+        Stream::of_handle(self.handle[op])
+    }
+
+    /// An operation programs data of a handle.
+    pub(in crate::engine) fn set_handle(&mut self, op: OpId, handle: u8) {
+        self.handle[op] = handle;
+    }
+
+    /// An operation programs data of another one's handle, where there are handles.
+    #[inline(always)]
+    pub(in crate::engine) fn take_handle(&mut self, op: OpId, from: OpId) {
+        if self.parts.handle {
+            self.handle[op] = self.handle[from];
+        }
+    }
+
+    /// The handle of an operation, where there are handles.
+    pub(in crate::engine) fn handle(&self, op: OpId) -> u8 {
+        self.handle[op]
     }
 
     /// The place of the next operation, with its old content, if the old operation was in the fast lane, too.

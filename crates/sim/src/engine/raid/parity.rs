@@ -1,5 +1,6 @@
 //! Parity: which pages are parity, the checks of its content by the oracle, and parity that is computed in no time.
 
+use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
 use crate::engine::Ssd;
@@ -131,7 +132,7 @@ impl Ssd {
             return self.never_had_parity(parity);
         }
         let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
-        if self.put(parity, self.dev.geometry.static_plane(parity), tag).is_some() {
+        if self.put(parity, self.dev.geometry.static_plane(parity), Stream::Host, tag).is_some() {
             self.raid().states[index as usize] = CLEAN;
         }
     }

@@ -7,6 +7,7 @@ use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::cache::For;
+use crate::engine::handles::count_program;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
 use crate::engine::{Nanos, Pause, Ssd};
@@ -73,6 +74,10 @@ impl Ssd {
     /// A free die and the device-wide FIFO of writes compete for operations: the oldest goes first.
     #[inline(never)]
     fn dispatch_oldest_first(&mut self) {
+        if !self.host.without_page.is_empty() {
+            // Its collection is requested as long as it waits.
+            self.claim_full_planes(self.kernel.ops.host_stream(self.host.without_page.head()));
+        }
         let takes = |unit: &UnitId| self.is_idle(*unit) || self.is_paused_for_host(*unit);
         // Whenever a die becomes idle it is among these.
         let none_idle = self.host.none_idle && !self.kernel.dies.looking.iter().any(takes);
@@ -147,19 +152,27 @@ impl Ssd {
         self.note_skip();
         // If dies are idle but have no free page, full planes are due, whatever the threshold is. GC in no time has freed pages
         // by now.
-        full && self.claim_full_planes() && self.start_anywhere()
+        if !full {
+            return false;
+        }
+        let stream = self.kernel.ops.host_stream(self.host.anywhere.head());
+        if self.claim_full_planes(stream) {
+            return self.start_anywhere();
+        }
+        self.rules.handles && self.lets_others_pass(stream)
     }
 
     /// The first unit after the last one used that takes writes and has a page, and its plane. `full`: one had no page.
     #[inline(always)]
     fn next_place(&mut self, full: &mut bool, takes: fn(&Self, UnitId) -> bool) -> Option<(UnitId, PlaneId)> {
         let (next, units) = (self.host.last_place + 1, self.dev.geometry.units);
-        let lpn = self.kernel.ops[self.host.anywhere.head()].lpn;
+        let head = self.host.anywhere.head();
+        let (lpn, stream) = (self.kernel.ops[head].lpn, self.kernel.ops.host_stream(head));
         for (mut from, to) in [(next, units), (0, next)] {
             while let Some(unit) = self.kernel.dies.first_free(from, to) {
                 from = unit.0 + 1;
                 if takes(self, unit) {
-                    match self.next_plane(unit, lpn) {
+                    match self.next_plane(unit, lpn, stream) {
                         Some(plane) => return Some((unit, plane)),
                         None => *full = true,
                     }
@@ -199,13 +212,13 @@ impl Ssd {
         back
     }
 
-    /// The next plane of a unit, round robin, with a free page at the host's write point that may hold this logical page.
-    pub(in crate::engine) fn next_plane(&mut self, unit: UnitId, lpn: Lpn) -> Option<PlaneId> {
+    /// The next plane of a unit, round robin, with a free page at one of the host's write points that may hold this logical page.
+    pub(in crate::engine) fn next_plane(&mut self, unit: UnitId, lpn: Lpn, stream: Stream) -> Option<PlaneId> {
         let planes = self.dev.geometry.planes_per_unit;
         for step in 1..=planes {
             let k = (self.kernel.dies[unit].token + step) % planes;
             let plane = self.dev.geometry.plane_of_unit(unit, k);
-            if self.dev.flash.next_offset(plane, Stream::Host).is_some() && self.may_hold(plane, lpn) {
+            if self.dev.flash.takes_page_of(plane, stream) && self.may_hold(plane, lpn) {
                 self.kernel.dies[unit].token = k;
                 return Some(plane);
             }
@@ -456,23 +469,22 @@ impl Ssd {
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.
     pub(in crate::engine) fn begin_write(&mut self, id: OpId, unit: UnitId) {
-        let plane = self.kernel.ops[id].plane;
-        let flash = &mut self.dev.flash;
-        let taken = match self.rules.units {
-            false => flash.take_page(plane, Stream::Host, false),
-            true => flash.take_program(plane, Stream::Host, false),
+        let (plane, flash) = (self.kernel.ops[id].plane, &mut self.dev.flash);
+        let taken = match (self.rules.plain_points, self.rules.units) {
+            (true, _) => flash.take_host_page(plane),
+            (false, true) => flash.take_program(plane, Stream::Host, false),
+            (false, false) => flash.take_page(plane, self.kernel.ops.host_stream(id), false),
         };
         let Some(at) = taken else {
-            let page = &self.kernel.ops[id];
-            let measured = page.class != Class::Host || self.host.requests[page.request].measured;
-            self.stats.pages.space_stalls += u64::from(measured);
-            self.kernel.ops[id].waits_since = self.now;
-            self.kernel.ops[id].stalled = true;
+            self.begin_stall(id);
             self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
         };
-        if self.rules.units {
-            return self.begin_group(id, at, unit);
+        if !self.rules.plain_points {
+            if self.rules.units {
+                return self.begin_group(id, at, unit);
+            }
+            count_program(&mut self.features.handles, &self.kernel.ops, &self.host.requests, id);
         }
         self.stirs_buffer(plane);
         if self.kernel.ops[id].class == Class::Cache {

@@ -5,7 +5,6 @@ use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Op, Verb};
-use crate::engine::cache::For;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
 use crate::engine::queues::steps;
@@ -41,7 +40,7 @@ impl Ssd {
         let geometry = &self.dev.geometry;
         let (device, flash) = (self.config.gc.scope == Scope::Device, &self.dev.flash);
         let free = match device {
-            true => flash.free_total(),
+            true => flash.free_pages_of_all(),
             false => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
         };
         if free >= u64::from(self.rules.gc_floor) {
@@ -65,9 +64,12 @@ impl Ssd {
         }
         if self.config.gc.time == GcTime::None {
             self.gc.planes[plane.ix()].claimed = false;
-            self.collect_now(plane);
+            let waiting = [self.gc.planes[plane.ix()].stalled, self.host.without_page, self.host.anywhere];
+            let first = waiting.into_iter().find(|waiting| !waiting.is_empty());
+            let stream = first.map_or(Stream::Host, |waiting| self.kernel.ops.host_stream(waiting.head()));
+            self.collect_now(plane, stream);
             // Its invalid pages may be in blocks with programs in flight. The next program that lands repeats the test.
-            if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
+            if self.dev.flash.next_offset(plane, stream).is_some() {
                 self.unstall(plane);
             }
             return;
@@ -79,7 +81,7 @@ impl Ssd {
 
     /// No die has a page for a host write: every full plane is due. Returns whether one was collected in no time.
     #[inline(never)]
-    pub(in crate::engine) fn claim_full_planes(&mut self) -> bool {
+    pub(in crate::engine) fn claim_full_planes(&mut self, stream: Stream) -> bool {
         let mut collected = false;
         let mut from = PlaneId(0);
         while let Some(plane) = self.dev.flash.next_tight(from) {
@@ -88,13 +90,13 @@ impl Ssd {
             if self.gc.planes[plane.ix()].claimed && self.gc.postponed.is_none() {
                 continue;
             }
-            let full = self.dev.flash.next_offset(plane, Stream::Host).is_none();
+            let full = !self.dev.flash.takes_page_of(plane, stream);
             if full && self.gc.postponed.is_some() {
                 self.forces(plane);
             }
             if full && !self.gc.planes[plane.ix()].claimed && self.has_garbage(plane) {
                 self.claim(plane);
-                collected |= self.dev.flash.next_offset(plane, Stream::Host).is_some();
+                collected |= self.dev.flash.takes_page_of(plane, stream);
             }
             if !full {
                 self.dev.flash.has_room(plane);
@@ -403,6 +405,9 @@ impl Ssd {
             Verb::Erase => {
                 self.segment_erased(id);
                 let count = u64::from(self.gc.jobs[id.0].job.count);
+                if self.rules.handles {
+                    self.dev.flash.count_erased(self.gc.jobs[id.0].job.victims[0]);
+                }
                 self.begin_erase(op, count * u64::from(self.dev.geometry.slots.planes));
             }
             Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
@@ -710,6 +715,9 @@ impl Ssd {
     /// trimmed it since. Then the copy lands stale and is counted; no other state changes.
     #[inline]
     pub(in crate::engine) fn land_moved(&mut self, from: Ppn, to: Ppn, tag: Tag, corrected: bool) {
+        if self.rules.handles {
+            self.dev.flash.count_moved(self.dev.geometry.block_of(from), 1);
+        }
         let lpn = self.dev.flash.lpn_of(from);
         let block = self.dev.geometry.block_of(to);
         let published = lpn.is_some();
@@ -754,24 +762,6 @@ impl Ssd {
             self.dev.flash.erase(*victim);
             self.forget_block(*victim);
             self.unstall(self.dev.geometry.plane_of_block(*victim));
-        }
-    }
-
-    /// Host programs that waited for space in a plane queue again, with their old age.
-    pub(in crate::engine) fn unstall(&mut self, plane: PlaneId) {
-        loop {
-            let op = self.gc.planes[plane.ix()].stalled.pop(&self.kernel.ops);
-            if op.is_none() {
-                return;
-            }
-            self.kernel.ops[op].stalled = false;
-            let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
-            let waited = (self.now - since).0;
-            self.kernel.ops[Page(op)].blame.add(crate::blame::Cause::Space, waited);
-            if self.rules.buffers {
-                self.note_line_wait(op, For::Any, [waited, 0, 0]);
-            }
-            self.enqueue(op, plane, true);
         }
     }
 

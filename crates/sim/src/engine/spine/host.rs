@@ -70,6 +70,8 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) runs: Runs,
     /// Writes that any idle die may serve.
     pub(in crate::engine) anywhere: Fifo,
+    /// Those whose handle has no page in any plane, until a block is erased.
+    pub(in crate::engine) without_page: Fifo,
     /// The unit of the last dynamic write, or the plane of the last write that was placed round robin.
     pub(in crate::engine) last_place: u32,
     /// No die was idle when a dynamic write last searched for one, and none has become idle since.
@@ -113,6 +115,7 @@ impl Host {
             fault: None,
             runs: Runs::new(geometry.unit_bytes, depth),
             anywhere: Fifo::EMPTY,
+            without_page: Fifo::EMPTY,
             last_place: if config.schemes.place == Place::RoundRobin { geometry.planes } else { geometry.units } - 1,
             none_idle: false,
         }
@@ -367,6 +370,8 @@ impl Ssd {
             self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
+            self.features.handles.iter_mut().for_each(|handles| handles.restart());
+            self.dev.flash.restart_handles();
             self.restart_tenants();
             self.features.cache.iter_mut().for_each(|cache| cache.restart());
             self.restart_conflicts();
@@ -512,6 +517,9 @@ impl Ssd {
         }
         if self.rules.tenants && measured {
             self.count_tenant_pages(next.marks.tenant, request.op, asked);
+        }
+        if let Some(handles) = &mut self.features.handles {
+            handles.serves(&next.marks, measured);
         }
         let mut tail = OpId::NONE;
         if next.extents == 0 {
@@ -711,6 +719,9 @@ impl Ssd {
         page.verb = Verb::Program;
         page.need = Need::Write;
         self.kernel.ops[Page(op)].tags[0] = tag;
+        if let Some(handles) = &mut self.features.handles {
+            self.kernel.ops.set_handle(op, handles.write(lpn));
+        }
         if self.rules.caches && self.write_cached(op, measured) {
             return true;
         }

@@ -3,6 +3,7 @@
 use crate::device::command::{Command, Legs};
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::handles::count_program;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::{Nanos, Ssd};
@@ -99,7 +100,12 @@ impl Ssd {
             let fits = |plane: PlaneId| {
                 self.dev.geometry.die_of(plane) == die
                     && pages.iter().all(|page| self.dev.geometry.plane_of(*page) != plane)
-                    && self.dev.flash.next_offset(plane, Stream::Host) == Some(offset)
+                    && (self.rules.handles || self.dev.flash.next_offset(plane, Stream::Host) == Some(offset))
+            };
+            // With handles, each page has a write point of its own.
+            let stands = |plane: PlaneId, mate: OpId| {
+                let stream = self.kernel.ops.host_stream(mate);
+                !self.rules.handles || self.dev.flash.next_offset(plane, stream) == Some(offset)
             };
             let joins = |page: &Op| page.class == class && page.need == Need::Write && page.request == request;
             let mate = if self.rules.dynamic {
@@ -108,19 +114,21 @@ impl Ssd {
                 let mut planes =
                     (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
                 (next.is_some() && joins(&self.kernel.ops[next]))
-                    .then(|| planes.find(|p| fits(*p)))
+                    .then(|| planes.find(|p| fits(*p) && stands(*p, next)))
                     .flatten()
                     .map(|p| (next, p))
             } else {
                 let fitting = |next| {
                     let page = &self.kernel.ops[next];
-                    (joins(page) && fits(page.plane)).then_some(page.plane)
+                    (joins(page) && fits(page.plane) && stands(page.plane, next)).then_some(page.plane)
                 };
                 if lines { self.first_line(unit, fits, fitting) } else { self.first_mate(unit, request, fitting) }
             };
             let Some((next, plane)) = mate else { break };
             self.takes_along(next, lead, unit, plane);
-            let at = self.dev.flash.take_page(plane, Stream::Host, false).expect("the offset was offered");
+            let stream = self.kernel.ops.host_stream(next);
+            let at = self.dev.flash.take_page(plane, stream, false).expect("the offset was offered");
+            count_program(&mut self.features.handles, &self.kernel.ops, &self.host.requests, next);
             self.stirs_buffer(plane);
             if lines {
                 self.line_selected(next);

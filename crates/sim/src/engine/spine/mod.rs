@@ -17,6 +17,7 @@ mod queue;
 pub(super) mod requests;
 pub(super) mod ring;
 mod single;
+mod stall;
 mod submit;
 pub(super) mod timeless;
 mod trim;

@@ -42,14 +42,7 @@ impl Ssd {
             Need::Write if self.rules.buffers && host => return self.ask_line(op),
             Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
             Need::Write if self.rules.dynamic => {
-                self.kernel.ops.anywhere[op] = Anywhere {
-                    held: self.kernel.dies.held.total(self.now) as u64,
-                    held_gc: self.kernel.dies.held_gc.total(self.now) as u64,
-                    held_writeback: self.kernel.dies.held_writeback.total(self.now) as u64,
-                };
-                if self.rules.tenants {
-                    self.shares_anywhere(op);
-                }
+                self.waits_anywhere(op);
                 // Idle dies are searched when all events of this moment are known.
                 self.host.anywhere.push(&mut self.kernel.ops, op);
                 return self.disturb_collections();
@@ -58,6 +51,19 @@ impl Ssd {
             Need::Write => self.dev.geometry.static_plane(lpn),
         };
         self.enqueue(op, plane, false);
+    }
+
+    /// A write that any die may serve begins to wait for one.
+    #[inline(always)]
+    pub(in crate::engine) fn waits_anywhere(&mut self, op: OpId) {
+        self.kernel.ops.anywhere[op] = Anywhere {
+            held: self.kernel.dies.held.total(self.now) as u64,
+            held_gc: self.kernel.dies.held_gc.total(self.now) as u64,
+            held_writeback: self.kernel.dies.held_writeback.total(self.now) as u64,
+        };
+        if self.rules.tenants {
+            self.shares_anywhere(op);
+        }
     }
 
     /// Adds an operation to a unit's queue, at its end or by its age.

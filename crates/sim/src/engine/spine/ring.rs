@@ -29,7 +29,7 @@ impl Waiting {
         request: Request { arrival: Nanos::ZERO, op: RequestOp::Read, offset: 0, bytes: 0 },
         page: Lpn(0),
         extents: 0,
-        marks: Marks { fua: false, queue: 0, tenant: 0 },
+        marks: Marks { fua: false, queue: 0, tenant: 0, handle: 0, no_handle: false },
     };
 
     /// A contiguous request whose first byte is in a page.

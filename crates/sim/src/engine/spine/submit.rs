@@ -24,19 +24,12 @@ impl Ssd {
         self.hand_in(waiting);
     }
 
-    /// Submits a scattered request: one request with one latency, whose extents may be anywhere. `request.offset` is the start of
-    /// the first extent, `request.bytes` is the sum of all.
+    /// Submits a request with what it asks for beside its data. Without extents it is contiguous. With several it is scattered: one
+    /// request with one latency, whose extents may be anywhere; `request.offset` is the start of the first extent, `request.bytes` is
+    /// the sum of all.
     ///
     /// # Panics
-    /// Like [`Ssd::submit`], and if the extents do not match the request.
-    pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
-        self.submit_marked(request, Marks::default(), extents);
-    }
-
-    /// Submits a request with what it asks for beside its data. Without extents it is contiguous.
-    ///
-    /// # Panics
-    /// Like [`Ssd::submit_scattered`], and if it is a flush and the device has no write cache.
+    /// Like [`Ssd::submit`], if the extents do not match the request, and if it is a flush and the device has no write cache.
     pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
         let waiting = self.checked(request, marks, extents);
         self.hand_in(waiting);

@@ -11,10 +11,11 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
+use crate::engine::handles::stream_now;
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, Waiting};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
-use crate::request::{Extent, Request, RequestOp};
+use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::units::{BlockId, JobId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
@@ -122,6 +123,8 @@ impl Ssd {
         self.tell_victim();
         self.settle_groups();
         self.settle_homes();
+        self.features.handles.iter_mut().for_each(|handles| handles.is_filled());
+        self.dev.flash.restart_handles();
         self.stats.start_measuring();
         self.restart_tenants();
         self.restart_conflicts();
@@ -242,11 +245,9 @@ impl Ssd {
                 if draws.left().is_multiple_of(ASKED) {
                     go_on()?;
                 }
-                let page = self
-                    .dev
-                    .flash
-                    .take_page(plane, Stream::Host, false)
-                    .expect("checked: ageing leaves the reserve alone");
+                let stream = self.features.handles.as_ref().map_or(Stream::Host, |handles| handles.unnamed(lpn));
+                let page = self.dev.flash.take_page(plane, stream, false);
+                let page = page.expect("checked: ageing leaves the reserve alone");
                 let block = self.dev.geometry.block_of(page);
                 self.dev.flash.land(page, block, if stale { Lpn::NONE } else { lpn });
                 if !stale {
@@ -276,19 +277,20 @@ impl Ssd {
         self.keep_for_later(waiting);
     }
 
-    /// The same for a scattered request; see [`Ssd::submit_scattered`].
+    /// The same for a request with marks, which may be scattered; see [`Ssd::submit_marked`].
     ///
     /// # Panics
-    /// Like [`Ssd::submit_scattered`].
-    pub fn apply_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
-        let waiting = self.scatter(request, extents);
-        self.keep_for_later(waiting);
+    /// Like [`Ssd::submit_marked`].
+    pub fn apply_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
+        let mut extents = extents.peekable();
+        let waiting = if extents.peek().is_some() { self.scatter(request, extents) } else { self.together(request) };
+        self.keep_for_later(Waiting { marks, ..waiting });
     }
 
     /// Whether a request writes one page and nothing else.
     #[inline(always)]
     fn is_plain_write(&self, next: &Waiting) -> bool {
-        next.request.op == RequestOp::Write && self.is_one_page(next) && self.features.raid.is_none()
+        next.request.op == RequestOp::Write && self.is_one_page(next) && self.rules.plain_writes
     }
 
     /// Delays a plain write. Precondition: the ring is empty.
@@ -375,10 +377,13 @@ impl Ssd {
         if request.op == RequestOp::Flush {
             return self.skip();
         }
-        if request.op == RequestOp::Write && self.is_one_page(&next) {
+        if request.op == RequestOp::Write && self.is_one_page(&next) && !self.rules.handles {
             return self.serve_write(next.page, request.bytes);
         }
         let measured = self.count_admission();
+        if let Some(handles) = &mut self.features.handles {
+            handles.serves(&next.marks, measured);
+        }
         let (units, pages) = self.pages_of(&next);
         match request.op {
             RequestOp::Trim => self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured)),
@@ -487,43 +492,44 @@ impl Ssd {
                     self.count_unit_now(page);
                 }
                 if !room {
-                    self.collect_now(plane);
+                    self.collect_now(plane, Stream::Host);
                 }
                 return;
             }
         }
-        self.store_where_room_is(lpn, tag);
+        let stream = stream_now(&mut self.features.handles, lpn);
+        self.store_where_room_is(lpn, tag, stream);
     }
 
     /// Writes a logical page whose old version has been dropped, after the necessary GC.
     #[inline(never)]
-    fn store_where_room_is(&mut self, lpn: Lpn, tag: Tag) {
+    fn store_where_room_is(&mut self, lpn: Lpn, tag: Tag, stream: Stream) {
         self.dev.map.set(lpn, Location::Nowhere);
         let plane = loop {
-            match self.timeless_plane(lpn) {
+            match self.timeless_plane(lpn, stream) {
                 Some(plane) => break plane,
                 // Dynamic placement may find no plane; then some full plane has a victim.
                 None => {
-                    let collected = self.collect_full_planes();
+                    let collected = self.collect_full_planes(stream);
                     law!(collected, "law: spare pages suffice");
                 }
             }
         };
-        while self.dev.flash.next_offset(plane, Stream::Host).is_none() {
+        while self.dev.flash.next_offset(plane, stream).is_none() {
             let collected = self.collect_once(plane);
             law!(collected, "law: spare pages suffice");
         }
-        let page = self.put(lpn, plane, tag).expect("a page was offered");
+        let page = self.put(lpn, plane, stream, tag).expect("a page was offered");
         if self.rules.units {
             self.count_unit_now(page);
         }
-        self.collect_now(plane);
+        self.collect_now(plane, stream);
     }
 
-    /// Puts a page on flash in no time. None if its plane has no page for host data.
+    /// Puts a page on flash in no time. None if its plane has no page for it.
     #[inline(always)]
-    pub(in crate::engine) fn put(&mut self, lpn: Lpn, plane: PlaneId, tag: Tag) -> Option<Ppn> {
-        let page = self.dev.flash.program_now(plane, lpn)?;
+    pub(in crate::engine) fn put(&mut self, lpn: Lpn, plane: PlaneId, stream: Stream, tag: Tag) -> Option<Ppn> {
+        let page = self.dev.flash.program_now(plane, stream, lpn)?;
         self.has_put(lpn, page, tag);
         Some(page)
     }
@@ -544,7 +550,7 @@ impl Ssd {
 
     /// The plane for a page that is written in no time: its static place, the next one in turn, or the next die's next plane with
     /// room.
-    pub(in crate::engine) fn timeless_plane(&mut self, lpn: Lpn) -> Option<PlaneId> {
+    pub(in crate::engine) fn timeless_plane(&mut self, lpn: Lpn, stream: Stream) -> Option<PlaneId> {
         if self.rules.numbered {
             return Some(self.dev.geometry.static_plane(lpn));
         }
@@ -559,7 +565,7 @@ impl Ssd {
         let units = self.dev.geometry.units;
         for step in 1..=units {
             let unit = UnitId((self.host.last_place + step) % units);
-            if let Some(plane) = self.next_plane(unit, lpn) {
+            if let Some(plane) = self.next_plane(unit, lpn, stream) {
                 self.host.last_place = unit.0;
                 return Some(plane);
             }
@@ -568,21 +574,21 @@ impl Ssd {
     }
 
     /// Collects the first full plane that has a victim. Returns false if there is none.
-    fn collect_full_planes(&mut self) -> bool {
+    fn collect_full_planes(&mut self, stream: Stream) -> bool {
         (0..self.dev.geometry.planes)
             .map(PlaneId)
-            .any(|plane| self.dev.flash.next_offset(plane, Stream::Host).is_none() && self.collect_once(plane))
+            .any(|plane| self.dev.flash.next_offset(plane, stream).is_none() && self.collect_once(plane))
     }
 
-    /// Collects in no time until the trigger no longer holds in the plane's scope and the plane has room for the host.
+    /// Collects in no time until the trigger no longer holds in the plane's scope and the plane has room for data of the host.
     #[inline]
-    pub(in crate::engine) fn collect_now(&mut self, plane: PlaneId) {
+    pub(in crate::engine) fn collect_now(&mut self, plane: PlaneId, stream: Stream) {
         while let Some(due) = self.due_plane(plane) {
             if !self.collect_once(due) {
                 break;
             }
         }
-        while self.dev.flash.next_offset(plane, Stream::Host).is_none() && self.collect_once(plane) {}
+        while self.dev.flash.next_offset(plane, stream).is_none() && self.collect_once(plane) {}
     }
 
     /// Runs one collection in no time. Returns false if the plane has no victim.
@@ -597,6 +603,9 @@ impl Ssd {
             self.gc.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
             self.dev.flash.begin_collection(*victim);
             self.read_metadata_now();
+            if self.rules.handles {
+                self.dev.flash.count_erased(*victim);
+            }
         }
         if self.rules.units {
             return self.collect_units_now(plane, victim);

@@ -1,5 +1,6 @@
 //! Pages without data: trims, and pages that are read before they were written.
 
+use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
@@ -61,6 +62,9 @@ impl Ssd {
             return;
         }
         self.before_stale(self.dev.map.get(lpn));
+        if let Some(handles) = &mut self.features.handles {
+            handles.trimmed(lpn);
+        }
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
             self.drop_buffered(lpn);
@@ -86,12 +90,16 @@ impl Ssd {
             return self.preload_run(lpn);
         }
         let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
-        let plane = self.timeless_plane(lpn)?;
+        let stream = match &mut self.features.handles {
+            None => Stream::Host,
+            Some(handles) => handles.brings(lpn),
+        };
+        let plane = self.timeless_plane(lpn, stream)?;
         self.touch_unit(self.dev.geometry.unit_of(plane));
         if self.is_dead(lpn) {
             return None;
         }
-        let Some(page) = self.put(lpn, plane, tag) else {
+        let Some(page) = self.put(lpn, plane, stream, tag) else {
             self.unbind(lpn);
             return None;
         };

@@ -24,8 +24,8 @@ pub(super) struct Units {
     admitted: Vec<(u32, OpId)>,
     /// Room for the units of a read.
     found: Found,
-    /// Flash pages of the command that begins.
-    pages: u64,
+    /// Flash pages of the command of the host or of the write cache that begins: all its units are in one super page or program.
+    pub(super) pages: u64,
 }
 
 impl Units {
@@ -41,10 +41,5 @@ impl Ssd {
         if let Some(units) = &mut self.features.units {
             units.pages = pages;
         }
-    }
-
-    /// Flash pages of the command of the host or of the write cache that begins: all its units are in one super page or program.
-    pub(super) fn pages_of_command(&self) -> Option<u64> {
-        self.features.units.as_ref().map(|units| units.pages)
     }
 }

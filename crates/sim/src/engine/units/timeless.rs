@@ -83,14 +83,10 @@ impl Ssd {
             self.stats.units.padding.gc += self.pads(plane, Stream::Gc);
         }
         self.dev.flash.erase_now(victim);
-        self.count_erase();
+        // An erase takes all planes of a group.
+        self.stats.count_erases(self.dev.geometry.slots.planes.into());
         self.stats.count_collection(1);
         true
-    }
-
-    /// An erase takes all planes of a group.
-    pub(in crate::engine) fn count_erase(&mut self) {
-        self.stats.count_erases(self.dev.geometry.slots.planes.into());
     }
 
     /// Counts the reads of valid units of a victim: a command a super page, of the flash pages that hold such units.

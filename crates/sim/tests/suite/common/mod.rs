@@ -284,10 +284,6 @@ impl Twins {
         self.submit_marked(request, Marks::default(), std::iter::empty());
     }
 
-    pub fn submit_scattered(&mut self, request: Request, extents: impl Iterator<Item = Extent>) {
-        self.submit_marked(request, Marks::default(), extents);
-    }
-
     pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
         let extents: Vec<Extent> = extents.collect();
         self.both(|ssd| {

@@ -1,0 +1,298 @@
+//! Placement handles of the host's data (`fdp.*`), as in NVMe's Flexible Data Placement.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::refuse;
+use super::{ByteRange, Config, ConfigError, Destination, Names, RaidLayout, WritePoints};
+use crate::policy::{Need, Requirement};
+
+/// Most handles.
+pub const MOST_HANDLES: u32 = 128;
+
+choice! {
+    /// Where GC puts the pages of a handle's blocks.
+    Isolation("lowercase") {
+        /// Beside those of all other initially isolated handles.
+        Initial,
+        /// Into blocks of their handle.
+        Persistent,
+    }
+}
+
+/// The isolation of all handles, or of each.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "expected \"initial\", \"persistent\", or a list of these, one a handle")]
+pub enum Isolations {
+    /// The same for all.
+    All(Isolation),
+    /// One a handle.
+    Each(Vec<Isolation>),
+}
+
+choice! {
+    /// What happens to a write that `fdp.assign` gives no handle.
+    NoHandle("lowercase") {
+        /// The run ends with its line.
+        Error,
+    }
+}
+
+/// What happens to a write that `fdp.assign` gives no handle, or the handle that takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "expected \"error\" or the number of a handle")]
+pub enum Unknown {
+    /// It is refused.
+    Refused(NoHandle),
+    /// This handle takes it, and it is counted.
+    Handle(u32),
+}
+
+/// How a write gets its handle.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Assign {
+    /// By the stream of the trace, which is a number. No stream is handle 0.
+    Trace,
+    /// By time: handle 1 takes a page that was written at most `fdp.window` page writes before, handle 0 the others.
+    Temperature,
+    /// By the name of its stream.
+    Stream(BTreeMap<String, u32>),
+    /// By the name of its tenant.
+    Tenant(BTreeMap<String, u32>),
+    /// By the address of each page: a range of bytes a handle.
+    Lba(Vec<ByteRange>),
+}
+
+section! {
+    /// Placement handles: which data of the host share blocks.
+    #[derive(PartialEq)]
+    Fdp {
+        /// Number of handles, 1 to 128. Each has an open block a plane. 1 is a device without handles.
+        [since "0.1.3"]
+        handles: u32 = 1,
+        /// Where GC puts the pages of a handle's blocks: `"initial"`, `"persistent"`, or a list with one of these a handle.
+        [since "0.1.3"]
+        isolation: Isolations = Isolations::All(Isolation::Initial),
+        /// How a write gets its handle: `"trace"` (the stream of the trace is its number), `"temperature"`, `{ stream = { log = 1 } }`,
+        /// `{ tenant = { db = 0 } }` or `{ lba = ["0B..4GiB", "4GiB.."] }`.
+        [since "0.1.3"]
+        assign: Assign = Assign::Trace,
+        /// What happens to a write that `assign` gives no handle: `"error"`, or the number of the handle that takes it.
+        [since "0.1.3"]
+        unknown: Unknown = Unknown::Refused(NoHandle::Error),
+        /// With `assign = "temperature"`: page writes of the host after which a page counts as cold. By default the exported pages.
+        [since "0.1.3"]
+        window: Option<u64> = None,
+    }
+}
+
+impl Fdp {
+    /// Whether there is more than one handle.
+    pub fn exists(&self) -> bool {
+        self.handles > 1
+    }
+
+    /// The isolation of a handle.
+    pub fn isolation(&self, handle: u32) -> Isolation {
+        match &self.isolation {
+            Isolations::All(all) => *all,
+            Isolations::Each(each) => each[handle as usize],
+        }
+    }
+
+    /// By handle: whether GC keeps its pages apart.
+    pub fn persistent(&self) -> Vec<bool> {
+        (0..self.handles).map(|handle| self.isolation(handle) == Isolation::Persistent).collect()
+    }
+
+    /// The handle of writes that `assign` gives none, if one takes them.
+    pub fn unknown(&self) -> Option<u8> {
+        match self.unknown {
+            Unknown::Handle(handle) => Some(handle as u8),
+            Unknown::Refused(_) => None,
+        }
+    }
+
+    /// The handle of a write by the names that it has; none if they give it none. Where the address or the time of each page decides,
+    /// any write has one that touches only pages of a range.
+    pub fn handle_of(&self, names: Names<'_>, offset: u64, bytes: u64) -> Option<u8> {
+        if !self.exists() {
+            return Some(0);
+        }
+        let known = |handle: u32| (handle < self.handles).then_some(handle as u8);
+        match &self.assign {
+            Assign::Trace => match names.stream {
+                None | Some("") => Some(0),
+                Some(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => name.parse().ok().and_then(known),
+                Some(_) => None,
+            },
+            Assign::Stream(map) => names.stream.and_then(|name| map.get(name).copied()).and_then(known),
+            Assign::Tenant(map) => names.tenant.and_then(|name| map.get(name).copied()).and_then(known),
+            Assign::Temperature => Some(0),
+            Assign::Lba(ranges) => {
+                let (mut at, end) = (offset, offset + bytes);
+                while at < end {
+                    match ranges.iter().find(|range| range.contains(at))?.bounds().1 {
+                        Some(next) => at = next,
+                        None => break,
+                    }
+                }
+                Some(0)
+            }
+        }
+    }
+}
+
+impl Config {
+    /// Blocks a plane that GC and handles beyond the first fill beside the host's.
+    pub(super) fn filled_beside(&self) -> u32 {
+        if !self.fdp.exists() {
+            return self.gc_streams();
+        }
+        self.gc_points() + self.fdp.handles - 1
+    }
+
+    /// Blocks a plane that GC fills on a device with handles.
+    fn gc_points(&self) -> u32 {
+        let persistent = self.fdp.persistent();
+        let apart = persistent.iter().filter(|persistent| **persistent).count() as u32;
+        let common = u32::from(apart < self.fdp.handles);
+        if self.ftl.write_points == WritePoints::Shared { 0 } else { apart + common }
+    }
+
+    /// Whether collections start on demand only, because open blocks of handles leave fewer erased blocks than `gc.threshold`: the
+    /// free pages that a full device has at most, in words.
+    pub fn handles_hide_threshold(&self) -> Option<String> {
+        let per_block = u64::from(self.geometry.pages_per_block);
+        let pages = u64::from(self.geometry.blocks_per_plane) * per_block;
+        let open = u64::from(self.fdp.handles + self.gc_points() + self.reserve()) * per_block;
+        let threshold = self.gc.threshold.pages(pages, per_block);
+        let exported = self.exported_per_plane();
+        (self.fdp.exists() && exported + threshold + open > pages).then(|| {
+            format!(
+                "gc.threshold = {threshold} pages cannot be kept free: {exported} exported pages and {open} of open and reserved blocks leave fewer of the {pages} of a plane, so collections start when a handle has no page"
+            )
+        })
+    }
+
+    /// Checks the handles.
+    pub(super) fn check_fdp(&self) -> Result<(), ConfigError> {
+        let fdp = &self.fdp;
+        if !(1..=MOST_HANDLES).contains(&fdp.handles) {
+            let message = format!("{} handles", fdp.handles);
+            return refuse("fdp.handles", message, format!("use 1 (none) to {MOST_HANDLES}"));
+        }
+        if let Isolations::Each(each) = &fdp.isolation
+            && each.len() != fdp.handles as usize
+        {
+            let message = format!("a list of {} for {} handles", each.len(), fdp.handles);
+            return refuse("fdp.isolation", message, "list one a handle, or use one word for all");
+        }
+        if let Unknown::Handle(handle) = fdp.unknown
+            && handle >= fdp.handles
+        {
+            let message = format!("handle {handle} of {}, which are numbered from 0", fdp.handles);
+            return refuse("fdp.unknown", message, "use \"error\", or a number below fdp.handles");
+        }
+        self.check_assignment()?;
+        if !fdp.exists() {
+            let default = Fdp::default();
+            let same = Fdp { isolation: Isolations::All(fdp.isolation(0)), ..fdp.clone() };
+            if same.assign != default.assign || same.unknown != default.unknown || same.window != default.window {
+                let message = "how writes get a handle, but there is one for all".to_string();
+                return refuse("fdp.handles", message, "use 2 or more, or leave the other keys of fdp out");
+            }
+            return Ok(());
+        }
+        self.check_beside_handles()
+    }
+
+    /// Checks how writes get their handles.
+    fn check_assignment(&self) -> Result<(), ConfigError> {
+        let (fdp, key) = (&self.fdp, "fdp.assign");
+        if fdp.window.is_some() && fdp.assign != Assign::Temperature {
+            let message = "a window of page writes, but time decides no handle".to_string();
+            return refuse("fdp.window", message, "use fdp.assign = \"temperature\", or leave it out");
+        }
+        match &fdp.assign {
+            Assign::Trace => Ok(()),
+            Assign::Temperature if fdp.exists() && fdp.handles != 2 => {
+                let message = format!("temperature has two handles, but there are {}", fdp.handles);
+                refuse(key, message, "use fdp.handles = 2")
+            }
+            Assign::Temperature if fdp.window == Some(0) => {
+                refuse("fdp.window", "no page would be hot".to_string(), "use 1 or more, or leave it out")
+            }
+            Assign::Temperature => Ok(()),
+            Assign::Stream(map) | Assign::Tenant(map) => match map.iter().find(|(_, handle)| **handle >= fdp.handles) {
+                Some((name, handle)) => {
+                    let message = format!("{name} has handle {handle} of {}, numbered from 0", fdp.handles);
+                    refuse(key, message, "use numbers below fdp.handles")
+                }
+                None if map.is_empty() => refuse(key, "an empty table of names".to_string(), "name one"),
+                None => Ok(()),
+            },
+            Assign::Lba(ranges) => {
+                if ranges.len() != fdp.handles as usize {
+                    let message = format!("{} ranges for {} handles", ranges.len(), fdp.handles);
+                    return refuse(key, message, "list one range a handle");
+                }
+                let bounds = |at: usize| ranges[at].bounds();
+                let meet = |(a, b): &(usize, usize)| {
+                    let ((from, to), (other, end)) = (bounds(*a), bounds(*b));
+                    to.is_none_or(|to| other < to) && end.is_none_or(|end| from < end)
+                };
+                let pairs = (0..ranges.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+                match pairs.into_iter().find(meet) {
+                    Some((a, b)) => {
+                        let message = format!("ranges {} and {} have bytes in common", a + 1, b + 1);
+                        refuse(key, message, "use disjoint ranges")
+                    }
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Rejects what does not run with several handles.
+    fn check_beside_handles(&self) -> Result<(), ConfigError> {
+        let schemes = &self.schemes;
+        let path = schemes.path.policy_ref();
+        let collectors = std::iter::successors(Some(schemes.collector.policy_ref()), |collector| collector.inner());
+        let pairs = |need: &Need| matches!(need.what, Requirement::PlanesPerDie(_));
+        let joint = collectors.into_iter().any(|collector| collector.needs().iter().any(pairs));
+        let persistent = self.fdp.persistent().contains(&true);
+        let others = [
+            (self.raid.layout != RaidLayout::None, "raid.layout", "parity groups", "\"none\""),
+            (joint, "schemes.collector", "joint collections of planes", "another collector"),
+            (self.stages(), "staging.slots", "pages of GC in the controller's buffer", "0 slots"),
+            (path.separates(), "schemes.path", "write points of copied pages", "another path"),
+            (
+                schemes.route.replicate().is_some() || schemes.route.redirect().is_some(),
+                "schemes.route",
+                "redirected reads",
+                "\"direct\"",
+            ),
+            (
+                persistent && self.gc.destination != Destination::Plane,
+                "gc.destination",
+                "pages that leave their plane",
+                "\"plane\"",
+            ),
+            (self.units().exist(), "device.mapping_unit", "programs of several units", "\"page\""),
+        ];
+        match others.into_iter().find(|(used, ..)| *used) {
+            None => Ok(()),
+            Some((_, key, what, otherwise)) => {
+                let message =
+                    format!("{what}, but {} handles: which blocks they share is not decided", self.fdp.handles);
+                refuse(key, message, format!("use {otherwise}, or fdp.handles = 1"))
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Which handle takes a page that the host writes (`fdp.assign`).
+
+use crate::config::{Assign, Fdp};
+use crate::units::Lpn;
+
+/// How pages get their handles.
+///
+/// - By name: the host names a handle with each request (a stream, or a tenant). Data that it never named belong to handle 0.
+/// - By address: the range with the page's first byte decides, also for data that preconditioning wrote.
+/// - By time (`"temperature"`): page writes of the host are numbered. Write `n` of a page whose last write was `m` goes to handle 1 if
+///   `n - m` is at most the window, otherwise to handle 0. A page that was trimmed, or that only preconditioning wrote, was never
+///   written.
+#[derive(Clone, Debug)]
+pub(crate) struct Assignment {
+    by: By,
+    /// Bytes of a page of the map.
+    page_bytes: u64,
+    /// The handle of pages outside all ranges.
+    otherwise: u8,
+}
+
+#[derive(Clone, Debug)]
+enum By {
+    Name,
+    /// First byte, and the one after the last, if there is an end; by handle.
+    Address(Vec<(u64, Option<u64>)>),
+    /// By page: one more than the number of its last write, 0 for none.
+    Time {
+        last: Vec<u64>,
+        writes: u64,
+        window: u64,
+    },
+}
+
+impl Assignment {
+    /// For a device of so many pages, of so many bytes each.
+    pub(crate) fn new(fdp: &Fdp, pages: u32, page_bytes: u64) -> Self {
+        let by = match &fdp.assign {
+            Assign::Trace | Assign::Stream(_) | Assign::Tenant(_) => By::Name,
+            Assign::Lba(ranges) => By::Address(ranges.iter().map(|range| range.bounds()).collect()),
+            Assign::Temperature => {
+                By::Time { last: vec![0; pages as usize], writes: 0, window: fdp.window.unwrap_or(pages.into()) }
+            }
+        };
+        Assignment { by, page_bytes, otherwise: fdp.unknown().unwrap_or(0) }
+    }
+
+    /// The handle of a page write whose request names `named`.
+    pub(crate) fn written(&mut self, page: Lpn, named: u8) -> u8 {
+        match &mut self.by {
+            By::Name => named,
+            By::Address(_) => self.unnamed(page),
+            By::Time { last, writes, window } => {
+                *writes += 1;
+                let before = std::mem::replace(&mut last[page.ix()], *writes);
+                u8::from(before > 0 && *writes - before <= *window)
+            }
+        }
+    }
+
+    /// The handle of data that no write has brought.
+    pub(crate) fn unnamed(&self, page: Lpn) -> u8 {
+        let By::Address(ranges) = &self.by else { return 0 };
+        let byte = u64::from(page.0) * self.page_bytes;
+        let has = |(from, to): &(u64, Option<u64>)| byte >= *from && to.is_none_or(|to| byte < to);
+        ranges.iter().position(has).map_or(self.otherwise, |handle| handle as u8)
+    }
+
+    /// A page is trimmed.
+    pub(crate) fn trimmed(&mut self, page: Lpn) {
+        if let By::Time { last, .. } = &mut self.by {
+            last[page.ix()] = 0;
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Placement handles of the host's data (`fdp.*`): which write point takes a page.
+//!
+//! The flash keeps a write point a handle, and knows whose block is whose. Here is what a write needs to find its handle, and what is
+//! counted. GC needs nothing: its write point is that of its victim's handle, or the common one.
+
+mod assign;
+
+use assign::Assignment;
+
+use crate::config::Config;
+use crate::device::flash::{Flash, HandleCounts, Stream};
+use crate::device::geometry::Geometry;
+use crate::device::mapping::{Location, Mapping};
+use crate::device::transaction::Class;
+use crate::engine::Device;
+use crate::engine::kernel::ops::Ops;
+use crate::engine::spine::requests::Requests;
+use crate::report::fdp::{Counted, FdpReport, Handle, Mixed};
+use crate::request::Marks;
+use crate::stats::Stats;
+use crate::units::{Lpn, OpId};
+
+/// State of the handles beside the flash's.
+#[derive(Clone)]
+pub(super) struct Handles {
+    assignment: Assignment,
+    /// The handle that the request names which is being served.
+    named: u8,
+    /// By page: the handle of its newest write. A power cut leaves nothing else of writes that had not begun.
+    of_page: Vec<u8>,
+    /// By handle: measured programs of the host's pages.
+    programs: Vec<u64>,
+    /// Measured writes without a handle of their own.
+    unknown: u64,
+    /// The device is being filled: what is written has no name.
+    filling: bool,
+}
+
+/// The host's write point of a page that is written in no time.
+#[inline(always)]
+pub(super) fn stream_now(handles: &mut Option<Box<Handles>>, page: Lpn) -> Stream {
+    handles.as_mut().map_or(Stream::Host, |handles| handles.write_now(page))
+}
+
+/// The host's write point of the newest write of a page.
+pub(super) fn stream_of_newest(handles: &Option<Box<Handles>>, page: Lpn) -> Stream {
+    handles.as_ref().map_or(Stream::Host, |handles| Stream::of_handle(handles.of_page[page.ix()]))
+}
+
+/// A page of the host, or a line, is about to be programmed: counts it for its handle, where there are several, if it is measured.
+pub(super) fn count_program(handles: &mut Option<Box<Handles>>, ops: &Ops, requests: &Requests, op: OpId) {
+    let Some(handles) = handles else { return };
+    let page = &ops[op];
+    let measured = page.class != Class::Host || requests[page.request].measured;
+    handles.programs[usize::from(ops.handle(op))] += u64::from(measured);
+}
+
+impl Handles {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
+        Handles {
+            assignment: Assignment::new(&config.fdp, geometry.mapped, u64::from(geometry.unit_bytes)),
+            named: 0,
+            of_page: vec![0; geometry.mapped as usize],
+            programs: vec![0; config.fdp.handles as usize],
+            unknown: 0,
+            filling: true,
+        }
+    }
+
+    /// The device is full; requests follow. Every page has the handle that filling gives it.
+    pub(super) fn is_filled(&mut self) {
+        (0..).zip(&mut self.of_page).for_each(|(page, handle)| *handle = self.assignment.unnamed(Lpn(page)));
+        self.filling = false;
+        self.restart();
+    }
+
+    /// A request is about to be served that names a handle, or has none of its own.
+    pub(super) fn serves(&mut self, marks: &Marks, measured: bool) {
+        law!(usize::from(marks.handle) < self.programs.len(), "a request names a handle of the device");
+        self.named = marks.handle;
+        self.unknown += u64::from(marks.no_handle && measured);
+    }
+
+    /// The write point of a page that is written in no time, which is counted.
+    #[inline(never)]
+    fn write_now(&mut self, page: Lpn) -> Stream {
+        let handle = self.write(page);
+        self.programs[usize::from(handle)] += 1;
+        Stream::of_handle(handle)
+    }
+
+    /// The handle of a page that is written.
+    pub(super) fn write(&mut self, page: Lpn) -> u8 {
+        let handle =
+            if self.filling { self.assignment.unnamed(page) } else { self.assignment.written(page, self.named) };
+        self.of_page[page.ix()] = handle;
+        handle
+    }
+
+    /// The write point of data that no write has brought.
+    pub(super) fn unnamed(&self, page: Lpn) -> Stream {
+        Stream::of_handle(self.assignment.unnamed(page))
+    }
+
+    /// The same, of a page that is brought now.
+    pub(super) fn brings(&mut self, page: Lpn) -> Stream {
+        self.of_page[page.ix()] = self.assignment.unnamed(page);
+        self.unnamed(page)
+    }
+
+    /// After a power cut the handle of a page is that of the block in which it was found: its newest write may be lost. Which of the
+    /// handles that share mixed blocks it was does not matter any more.
+    pub(super) fn recover(&mut self, geometry: &Geometry, flash: &Flash, map: &Mapping) {
+        let owners: Vec<Option<u8>> = flash.handles_by_block().collect();
+        let persistent = flash.keeps_apart();
+        let mixed = (0..).zip(persistent).find(|(_, persistent)| !**persistent).map(|(handle, _)| handle);
+        for page in (0..geometry.mapped).map(Lpn) {
+            let Location::Flash(at) = map.get(page) else { continue };
+            let own = &mut self.of_page[page.ix()];
+            match owners[geometry.block_of(at).ix()] {
+                Some(owner) => *own = owner,
+                None if persistent[usize::from(*own)] => *own = mixed.unwrap_or(*own),
+                None => {}
+            }
+        }
+    }
+
+    /// Checks that pages of a handle are in its own blocks, or in mixed ones unless GC keeps them apart (scan of the full oracle).
+    pub(super) fn recount(&self, geometry: &Geometry, flash: &Flash, map: &Mapping) {
+        let owners: Vec<Option<u8>> = flash.handles_by_block().collect();
+        let persistent = flash.keeps_apart();
+        // With shared write points the common GC fills blocks of handle 0.
+        let apart =
+            |handle: u8| handle > 0 || !flash.shares_points() || persistent.iter().all(|persistent| *persistent);
+        for page in (0..geometry.mapped).map(Lpn) {
+            let Location::Flash(at) = map.get(page) else { continue };
+            let own = self.of_page[page.ix()];
+            let owner = owners[geometry.block_of(at).ix()];
+            if !apart(own) || owner == Some(0) && !apart(0) {
+                continue;
+            }
+            match owner {
+                Some(owner) => law_eq!(owner, own, "law: a block of a handle holds only its pages"),
+                None => law!(!persistent[usize::from(own)], "law: GC keeps pages of persistent handles apart"),
+            }
+        }
+    }
+
+    /// A page is trimmed.
+    pub(super) fn trimmed(&mut self, page: Lpn) {
+        self.assignment.trimmed(page);
+    }
+
+    /// The report of the measured part.
+    pub(super) fn report(&self, dev: &Device, stats: &Stats) -> FdpReport {
+        let (flash, geometry, done) = (&dev.flash, &dev.geometry, &stats.flash);
+        // Of flash in an entry of the map: what is counted here are entries.
+        let pages = u64::from(geometry.pages_per_entry);
+        let page_bytes = u64::from(geometry.unit_bytes) / pages;
+        let block_bytes = u64::from(geometry.pages_per_block) * page_bytes;
+        let (counts, persistent) = (flash.handle_counts(), flash.keeps_apart());
+        let mixed = counts[self.programs.len()];
+        let handle = |(handle, counts): (u8, &HandleCounts)| {
+            Handle::new(Counted {
+                persistent: persistent[usize::from(handle)],
+                host: self.programs[usize::from(handle)] * pages,
+                moved: counts.moved * pages,
+                erased: counts.erased * pages,
+                left: flash.pages_left(handle) * pages,
+            })
+        };
+        FdpReport {
+            handles: (0..).zip(&counts[..self.programs.len()]).map(handle).collect(),
+            mixed: Mixed { moved_pages: mixed.moved * pages, erased_units: mixed.erased * pages },
+            unknown: self.unknown,
+            hbmw_bytes: stats.bytes.written,
+            mbmw_bytes: (done.programs.total + done.copybacks) * page_bytes,
+            mbe_bytes: done.erases * block_bytes,
+        }
+    }
+
+    /// Counts from 0 again.
+    pub(super) fn restart(&mut self) {
+        self.programs.fill(0);
+        self.unknown = 0;
+    }
+}
