@@ -79,6 +79,7 @@ impl Builder {
     /// reads of unwritten pages, or, although the checks are [`Check::Full`], cannot recover from power cuts or keeps no data.
     pub fn build(mut self) -> Result<Disk, ConfigError> {
         self.config.check()?;
+        self.config.check_mode(false)?;
         let read_errors = Errors::new(&std::mem::take(&mut self.config.faults.read_errors), "read_errors");
         let write_errors = Errors::new(&std::mem::take(&mut self.config.faults.write_errors), "write_errors");
         let refuse = |key: &str, message: &str, help: &str| {

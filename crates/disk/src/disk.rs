@@ -327,6 +327,7 @@ impl Disk {
         let mut config = config.clone();
         (config.faults.read_errors, config.faults.write_errors) = (Vec::new(), Vec::new());
         config.check()?;
+        config.check_mode(false)?;
         self.ssd = self.ssd.changed(&config)?;
         self.at_rest.take();
         self.watch();

@@ -203,6 +203,7 @@ impl LiveDevice {
     /// # Errors
     /// Like [`LiveDevice::new`].
     pub fn without_rows(config: &Config, seed: u64, check: Check) -> Result<LiveDevice> {
+        config.check_mode(false).map_err(refused)?;
         let built = guarded(|| Ssd::new(config, seed, check))?;
         let ssd = built.map_err(refused)?;
         let device = LiveDevice {

@@ -243,9 +243,7 @@ impl Ready {
         let mut recorders = begin(products, &settings, &opened, how, &tenants)?;
 
         progress.building();
-        if how.count_only {
-            config.check_count_only().map_err(|error| settings.refuse(&error))?;
-        }
+        config.check_mode(how.count_only).map_err(|error| settings.refuse(&error))?;
         let alone = outputs.alone.then(|| alone(opened.requests(), &tenants, build, (config, how), progress));
         let alone = alone.transpose()?;
         let mut device = build(&mut || progress.go_on())?;

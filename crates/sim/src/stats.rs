@@ -121,6 +121,8 @@ pub(crate) struct Stats {
     pub keeps_slowest: bool,
     /// Flash pages per page: see `Geometry`.
     per_unit: u64,
+    /// Blocks that are erased together where a block of every plane is collected as one.
+    planes_of_block: u64,
     /// Multi-plane commands of an operation that is not part of a larger one: 1 if a page has several flash pages.
     joint: u64,
     pub requests: Requests,
@@ -186,11 +188,12 @@ pub(crate) struct Stats {
 const CHECKPOINTS: usize = 128;
 
 impl Stats {
-    pub(crate) fn new(per_unit: u32) -> Self {
+    pub(crate) fn new(per_unit: u32, planes_of_block: u32) -> Self {
         let op = OpStats::new();
         Stats {
             keeps_slowest: false,
             per_unit: per_unit.into(),
+            planes_of_block: planes_of_block.into(),
             joint: (per_unit > 1).into(),
             requests: Requests::default(),
             pages: Pages::default(),
@@ -470,7 +473,7 @@ impl Stats {
     }
 
     pub(crate) fn count_erases(&mut self, blocks: u64) {
-        let blocks = blocks * self.per_unit;
+        let blocks = blocks * self.per_unit * self.planes_of_block;
         self.flash.erases += blocks;
         self.flash.multi_plane.erases += u64::from(blocks > 1);
         self.operations += blocks;

@@ -241,10 +241,7 @@ fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input,
     if study.fit.is_some() || !study.policies.is_empty() {
         digest = Settings::of(config.clone()).digest();
     }
-    let mut broken = config.check().err();
-    if choice.count_only {
-        broken = broken.or_else(|| config.check_count_only().err());
-    }
+    let mut broken = config.check().and_then(|()| config.check_mode(choice.count_only)).err();
     if matches!(choice.requests.from, Origin::Tenants(_)) && !choice.count_only {
         broken = broken.or_else(|| config.check_tenants("one workload").err());
     }

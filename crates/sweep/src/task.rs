@@ -83,11 +83,8 @@ impl Task {
     /// The task as a job.
     fn with<T>(&self, then: impl FnOnce(&Job<'_>, &Terms) -> Result<T>) -> Result<T> {
         let settings = Settings::merge(&Sources { sets: self.set.clone(), ..Sources::default() })?;
-        let broken = settings.config.check().err();
-        let broken = match self.mode {
-            Mode::Count => broken.or_else(|| settings.config.check_count_only().err()),
-            Mode::Timed => broken,
-        };
+        let config = &settings.config;
+        let broken = config.check().and_then(|()| config.check_mode(self.mode == Mode::Count)).err();
         let refused = broken.map(|error| format!("{}: {}", error.key, error.message));
         let requests = key::requests(&self.input, &|source| self.files.get(source).cloned())?;
         // Workers of a pool make many runs of one trace.

@@ -98,10 +98,7 @@ fn again(
         let file = names.join(", ");
         return Err(unknown(format!("{file} has changed since")));
     }
-    let mut broken = config.check().err();
-    if mode == Mode::Count {
-        broken = broken.or_else(|| config.check_count_only().err());
-    }
+    let broken = config.check().and_then(|()| config.check_mode(mode == Mode::Count)).err();
     let refused = broken.map(|error| format!("{}: {}", error.key, error.message));
     let memory_bytes = if refused.is_some() { 0 } else { Outlook::new(&config, false).memory.total() };
     let refused = refused.as_deref();

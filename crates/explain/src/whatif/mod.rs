@@ -94,6 +94,7 @@ pub fn what_if(
     let base_config = &settings.config;
     let limit = how.memory_limit.or_else(perf::memory_limit);
     memory::fits(base_config, how.check, limit).map_err(|large| large.error(|broken| settings.refuse(broken)))?;
+    base_config.check_mode(false).map_err(|broken| settings.refuse(&broken))?;
     let opened = input::open(requests)?;
     progress.building();
     let ssd = Ssd::new_while(base_config, how.seed, how.check, &mut || progress.go_on());

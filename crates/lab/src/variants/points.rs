@@ -189,9 +189,7 @@ pub fn is_of_all(error: &Error) -> bool {
 
 /// Whether a run may begin.
 fn may_run(point: &Point, plan: &Plan, limit: Option<u64>) -> Result<()> {
-    if plan.count_only {
-        point.config.check_count_only().map_err(|error| refused(point, &error))?;
-    }
+    point.config.check_mode(plan.count_only).map_err(|error| refused(point, &error))?;
     memory::fits(&point.config, plan.check, limit).map_err(|large| large.error(|refusal| refused(point, refusal)))
 }
 

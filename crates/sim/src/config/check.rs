@@ -1,7 +1,7 @@
 //! Rules that span sections: their order, and what schemes need of a configuration. Those of a section stand beside its keys.
 
 use super::error::refuse;
-use super::{Config, ConfigError, Destination, GcTime, MappingUnit, Scope};
+use super::{Config, ConfigError, Destination, GcTime, MappingUnit, ReclaimUnit, Scope};
 use crate::policy::{Need, Requirement};
 use crate::schemes::Place;
 
@@ -31,11 +31,20 @@ impl Config {
         self.check_nvme()
     }
 
-    /// Rejects settings that make no sense where requests are only counted, in no time ([`Ssd::apply`](crate::Ssd::apply)).
+    /// Rejects settings that make no sense where requests take time, or where they are only counted, in no time
+    /// ([`Ssd::apply`](crate::Ssd::apply)).
     ///
     /// # Errors
     /// The first broken rule.
-    pub fn check_count_only(&self) -> Result<(), ConfigError> {
+    pub fn check_mode(&self, count_only: bool) -> Result<(), ConfigError> {
+        if !count_only {
+            if self.fdp.unit == ReclaimUnit::Superblock {
+                let message = "how a timed collection moves pages across dies is not decided for blocks of all planes"
+                    .to_string();
+                return refuse("fdp.unit", message, "use \"block\", or --count-only");
+            }
+            return Ok(());
+        }
         if self.cache.exists() && !self.units().exist() {
             let message = "the write cache needs simulated time, but requests are only counted".to_string();
             return refuse("cache.size", message, "leave it out, or omit --count-only");

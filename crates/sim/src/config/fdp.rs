@@ -5,8 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::refuse;
-use super::{ByteRange, Config, ConfigError, Destination, Names, RaidLayout, WritePoints};
+use super::{ByteRange, Config, ConfigError, Destination, MappingUnit, Names, RaidLayout, Scope, WritePoints};
 use crate::policy::{Need, Requirement};
+use crate::schemes::Place;
+
+/// Most pages of what is collected as one: valid ones are counted in 15 bits.
+const MOST_OF_UNIT: u64 = 0x7FFF;
 
 /// Most handles.
 pub const MOST_HANDLES: u32 = 128;
@@ -37,6 +41,17 @@ choice! {
     NoHandle("lowercase") {
         /// The run ends with its line.
         Error,
+    }
+}
+
+choice! {
+    /// What is opened, filled and collected as one.
+    ReclaimUnit("lowercase") {
+        /// A block of a plane.
+        Block,
+        /// A block of every plane of the device. Only where requests are counted, in no time: how a timed collection would move
+        /// pages across dies is not decided.
+        Superblock,
     }
 }
 
@@ -85,6 +100,9 @@ section! {
         /// What happens to a write that `assign` gives no handle: `"error"`, or the number of the handle that takes it.
         [since "0.1.3"]
         unknown: Unknown = Unknown::Refused(NoHandle::Error),
+        /// What is opened, filled and collected as one: `"block"`, or `"superblock"` (a block of every plane), also with one handle.
+        [since "0.1.3"]
+        unit: ReclaimUnit = ReclaimUnit::Block,
         /// With `assign = "temperature"`: page writes of the host after which a page counts as cold. By default the exported pages.
         [since "0.1.3"]
         window: Option<u64> = None,
@@ -171,7 +189,7 @@ impl Config {
         let per_block = u64::from(self.geometry.pages_per_block);
         let pages = u64::from(self.geometry.blocks_per_plane) * per_block;
         let open = u64::from(self.fdp.handles + self.gc_points() + self.reserve()) * per_block;
-        let threshold = self.gc.threshold.pages(pages, per_block);
+        let threshold = self.free_pages(&self.gc.threshold) / u64::from(self.planes_of_block());
         let exported = self.exported_per_plane();
         (self.fdp.exists() && exported + threshold + open > pages).then(|| {
             format!(
@@ -180,8 +198,60 @@ impl Config {
         })
     }
 
+    /// Planes whose blocks are opened, filled and collected together.
+    pub(crate) fn planes_of_block(&self) -> u32 {
+        let g = &self.geometry;
+        match self.fdp.unit {
+            ReclaimUnit::Block => 1,
+            ReclaimUnit::Superblock => g.channels * g.chips_per_channel * g.dies_per_chip * g.planes_per_die,
+        }
+    }
+
+    /// Checks blocks that are collected together.
+    fn check_superblock(&self) -> Result<(), ConfigError> {
+        if self.fdp.unit == ReclaimUnit::Block {
+            return Ok(());
+        }
+        let per_unit = u64::from(self.planes_of_block()) * u64::from(self.geometry.pages_per_block);
+        if per_unit > MOST_OF_UNIT {
+            let message = format!("a block of each of {} planes has {per_unit} pages", self.planes_of_block());
+            return refuse("fdp.unit", message, format!("use a device with at most {MOST_OF_UNIT}, or \"block\""));
+        }
+        let others = [
+            (
+                self.schemes.place != Place::RoundRobin,
+                "schemes.place",
+                "pages fill units plane by plane",
+                "\"round-robin\"",
+            ),
+            (self.gc.scope != Scope::Plane, "gc.scope", "a unit is on all planes, which are one", "\"plane\""),
+            (self.device.mapping_unit != MappingUnit::Page, "device.mapping_unit", "a unit has pages", "\"page\""),
+            (self.units().exist(), "geometry.pages_per_program", "a unit is filled page by page", "1"),
+            (self.raid.layout != RaidLayout::None, "raid.layout", "parity groups are of several chips", "\"none\""),
+            (self.collects_jointly(), "schemes.collector", "all planes are collected together", "another collector"),
+            (self.metadata_pages() > 0, "schemes.path", "metadata pages are those of a block", "another path"),
+        ];
+        match others.into_iter().find(|(used, ..)| *used) {
+            None => Ok(()),
+            Some((_, key, why, otherwise)) => refuse(
+                key,
+                format!("{why} with fdp.unit = \"superblock\""),
+                format!("use {otherwise}, or fdp.unit = \"block\""),
+            ),
+        }
+    }
+
+    /// Whether the collector, or one that it wraps, collects planes of a die together.
+    fn collects_jointly(&self) -> bool {
+        let collectors =
+            std::iter::successors(Some(self.schemes.collector.policy_ref()), |collector| collector.inner());
+        let pairs = |need: &Need| matches!(need.what, Requirement::PlanesPerDie(_));
+        collectors.into_iter().any(|collector| collector.needs().iter().any(pairs))
+    }
+
     /// Checks the handles.
     pub(super) fn check_fdp(&self) -> Result<(), ConfigError> {
+        self.check_superblock()?;
         let fdp = &self.fdp;
         if !(1..=MOST_HANDLES).contains(&fdp.handles) {
             let message = format!("{} handles", fdp.handles);
@@ -263,13 +333,10 @@ impl Config {
     fn check_beside_handles(&self) -> Result<(), ConfigError> {
         let schemes = &self.schemes;
         let path = schemes.path.policy_ref();
-        let collectors = std::iter::successors(Some(schemes.collector.policy_ref()), |collector| collector.inner());
-        let pairs = |need: &Need| matches!(need.what, Requirement::PlanesPerDie(_));
-        let joint = collectors.into_iter().any(|collector| collector.needs().iter().any(pairs));
         let persistent = self.fdp.persistent().contains(&true);
         let others = [
             (self.raid.layout != RaidLayout::None, "raid.layout", "parity groups", "\"none\""),
-            (joint, "schemes.collector", "joint collections of planes", "another collector"),
+            (self.collects_jointly(), "schemes.collector", "joint collections of planes", "another collector"),
             (self.stages(), "staging.slots", "pages of GC in the controller's buffer", "0 slots"),
             (path.separates(), "schemes.path", "write points of copied pages", "another path"),
             (

@@ -91,7 +91,7 @@ impl Config {
         // Paired planes count as one, with pages twice as large.
         let per_die = g.planes_per_die / self.pages_per_entry() / g.planes_per_program;
         let planes = match self.gc.scope {
-            Scope::Plane => 1,
+            Scope::Plane => u64::from(self.planes_of_block()),
             Scope::Chip => u64::from(per_die * g.dies_per_chip),
             Scope::Device => u64::from(per_die * g.dies_per_chip * g.chips_per_channel * g.channels),
         };
@@ -100,7 +100,8 @@ impl Config {
 
     /// Number of free pages for a threshold.
     pub(super) fn free_pages(&self, threshold: &Threshold) -> u64 {
-        threshold.pages(self.pages_in_scope(), u64::from(self.geometry.pages_per_block))
+        let per_block = self.planes_of_block() * self.geometry.pages_per_block;
+        threshold.pages(self.pages_in_scope(), per_block.into())
     }
 
     /// Whether a full device has the free pages below which GC starts.
@@ -112,7 +113,7 @@ impl Config {
         // Metadata pages of full blocks are never free.
         let spare = pages - exported - exported.div_ceil(data) * metadata;
         let in_scope = self.pages_in_scope();
-        let (floor, spare) = (self.gc.threshold.pages(in_scope, per_block), in_scope / pages * spare);
+        let (floor, spare) = (self.free_pages(&self.gc.threshold), in_scope / pages * spare);
         if floor > spare {
             let message =
                 format!("GC would start below {floor} free pages, but a full device never has more than {spare}");

@@ -140,6 +140,21 @@ impl Config {
         let g = &self.geometry;
         let (chips, units) = (g.channels * g.chips_per_channel, self.units());
         let per_page = units.per_super_page();
+        // Planes whose blocks are collected together are one plane with larger blocks.
+        let joined = self.planes_of_block();
+        if joined > 1 {
+            return ArraySpec {
+                channels: 1,
+                chips_per_channel: 1,
+                dies_per_chip: 1,
+                planes_per_die: 1,
+                pages_per_block: g.pages_per_block * joined,
+                data_pages: g.pages_per_block * joined,
+                units: 1,
+                exported_per_plane: self.exported_per_plane() as u32 * joined,
+                ..Config { fdp: Default::default(), ..self.clone() }.array_spec()
+            };
+        }
         ArraySpec {
             channels: g.channels,
             chips_per_channel: g.chips_per_channel,

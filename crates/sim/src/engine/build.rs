@@ -175,7 +175,7 @@ impl Ssd {
                 partner_chips: Vec::new(),
             },
             oracle: Oracle::new(check, stored.mapped, physical + stored.slots_in_hand(), config.cache.exists()),
-            stats: Stats::new(geometry.pages_per_entry),
+            stats: Stats::new(geometry.pages_per_entry, config.planes_of_block()),
             observer: crate::observe::Slot::default(),
             rules,
             dev,

@@ -25,7 +25,7 @@ pub(super) struct Homes {
 impl Homes {
     pub(super) fn new(config: &Config, geometry: &Geometry) -> Self {
         let share = geometry.exported_per_plane();
-        let most = config.most_per_plane() as u32 * geometry.slots.per_super_page;
+        let most = config.most_per_plane() as u32 * geometry.slots.per_super_page * config.planes_of_block();
         Homes {
             of: vec![PlaneId::NONE; geometry.mapped as usize],
             pages: vec![0; geometry.planes as usize],

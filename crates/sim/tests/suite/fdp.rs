@@ -1,7 +1,7 @@
 //! Placement handles: the worked examples, and what must hold in every world.
 
 use proptest::prelude::*;
-use ssdlab_sim::config::{Assign, Config, Isolation, Isolations, Schemes, Scope};
+use ssdlab_sim::config::{Assign, Config, Isolation, Isolations, ReclaimUnit, Schemes, Scope};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::fdp::Handle;
 use ssdlab_sim::units::{Bytes, Nanos};
@@ -248,6 +248,53 @@ fn handles_reach_the_write_amplification_of_a_model() {
         let found = in_the_long_run(more, handles, gc_points, mix);
         eprintln!("{more}: {found:.3}, expected {expected}");
         assert!((found / expected - 1.0).abs() < 0.01, "{more}: {found:.3}, expected {expected}");
+    }
+}
+
+/// A block of every plane is one block of all their pages: counts are those of one plane with such blocks.
+#[test]
+fn a_superblock_is_a_block_of_one_plane() {
+    let writes: Vec<(u64, u8)> = (0..80)
+        .map(|page| (page, u8::from(page >= 12)))
+        .chain((0..800).map(|i| if i % 4 == 0 { (12 + 11 * i % 68, 1) } else { ((i * i + i / 5) % 12, 0) }))
+        .collect();
+    for fdp in ["", "fdp = { handles = 2, isolation = \"persistent\" }", "fdp = { handles = 2 }"] {
+        let one = config(&format!(
+            "geometry = {{ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 10, pages_per_block = 16, page_size = \"4KiB\" }}
+            device.over_provisioning = 0.5
+            gc.threshold = \"2 blocks\"
+            schemes.place = \"round-robin\"
+            {fdp}"
+        ));
+        let mut four = one.clone();
+        (four.geometry.channels, four.geometry.planes_per_die, four.geometry.pages_per_block) = (2, 2, 4);
+        four.fdp.unit = ReclaimUnit::Superblock;
+        let (one, four) = (counted(&one, writes.clone()), counted(&four, writes.clone()));
+        assert!(one.gc.moved_pages > 0, "{fdp}");
+        assert_eq!(four.gc.moved_pages, one.gc.moved_pages, "{fdp}");
+        assert_eq!(four.gc.collections, one.gc.collections, "{fdp}");
+        assert_eq!(four.flash.programs.total, one.flash.programs.total, "{fdp}");
+        assert_eq!(four.flash.erases, 4 * one.flash.erases, "{fdp}");
+        assert_eq!(four.write_amplification, one.write_amplification, "{fdp}");
+        if let (Some(of_one), Some(of_four)) = (one.fdp, four.fdp) {
+            assert_eq!(of_one.handles, of_four.handles, "{fdp}");
+            assert_eq!((of_one.mixed, of_one.mbe_bytes), (of_four.mixed, of_four.mbe_bytes), "{fdp}");
+        }
+    }
+}
+
+#[test]
+fn superblocks_are_counted_only() {
+    let superblock = config("fdp.unit = \"superblock\"\nschemes.place = \"round-robin\"");
+    superblock.check().unwrap();
+    superblock.check_mode(true).unwrap();
+    assert_eq!(superblock.check_mode(false).unwrap_err().key, "fdp.unit");
+    for (key, more) in [
+        ("schemes.place", "schemes.place = \"CWDP\""),
+        ("gc.scope", "gc.scope = \"chip\"\nschemes.place = \"round-robin\""),
+        ("fdp.unit", "schemes.place = \"round-robin\"\ngeometry = { channels = 64, pages_per_block = 1024 }"),
+    ] {
+        assert_eq!(config(&format!("fdp.unit = \"superblock\"\n{more}")).check().unwrap_err().key, key, "{more}");
     }
 }
 

@@ -78,7 +78,7 @@ fn writes_served_together_leave_what_writes_one_by_one_leave() {
             config.gc.scope = Scope::Plane;
         }
         config.precondition.mode = if seed % 3 == 0 { PreconditionMode::None } else { PreconditionMode::Random };
-        if config.check().is_err() || config.check_count_only().is_err() {
+        if config.check().is_err() || config.check_mode(true).is_err() {
             return Ok(());
         }
         let Ok(mut together) = Ssd::new(&config, seed, check) else { return Ok(()) };

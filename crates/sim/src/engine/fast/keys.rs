@@ -280,7 +280,7 @@ impl<'c> Keys<'c> {
             nvme: Nvme { arbitration, burst: _, queues: _ },
             cache,
             // Several handles close all but two shortcuts.
-            fdp: Fdp { handles: _, isolation: _, assign: _, unknown: _, window: _ },
+            fdp: Fdp { handles: _, isolation: _, assign: _, unknown: _, unit: _, window: _ },
         } = config;
         let (no_decoder, no_errors) = no_ecc(ecc);
         let (no_cache, lines_rest) = cached(cache);

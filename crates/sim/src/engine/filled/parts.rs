@@ -92,7 +92,7 @@ impl Ssd {
             flash,
             victim: self.schemes.victim.clone(),
             moving: Moving::new(geometry.pages_per_block),
-            stats: Stats::new(geometry.pages_per_entry),
+            stats: Stats::new(geometry.pages_per_entry, 1),
             watched: Vec::new(),
         };
         let stopped = AtomicBool::new(false);

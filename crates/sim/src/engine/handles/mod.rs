@@ -157,7 +157,7 @@ impl Handles {
         // Of flash in an entry of the map: what is counted here are entries.
         let pages = u64::from(geometry.pages_per_entry);
         let page_bytes = u64::from(geometry.unit_bytes) / pages;
-        let block_bytes = u64::from(geometry.pages_per_block) * page_bytes;
+        let unit_bytes = u64::from(geometry.pages_per_block) * u64::from(geometry.unit_bytes);
         let (counts, persistent) = (flash.handle_counts(), flash.keeps_apart());
         let mixed = counts[self.programs.len()];
         let handle = |(handle, counts): (u8, &HandleCounts)| {
@@ -175,7 +175,7 @@ impl Handles {
             unknown: self.unknown,
             hbmw_bytes: stats.bytes.written,
             mbmw_bytes: (done.programs.total + done.copybacks) * page_bytes,
-            mbe_bytes: done.erases * block_bytes,
+            mbe_bytes: counts.iter().map(|counts| counts.erased).sum::<u64>() * unit_bytes,
         }
     }
 

@@ -464,6 +464,7 @@ impl Ssd {
     /// The first measured request is admitted: integrals over time are taken from here.
     #[cold]
     fn start_measures(&mut self, arrival: Nanos) {
+        law!(self.config.check_mode(false).is_ok(), "what is only counted takes no time: see Config::check_mode");
         self.stats.first_arrival = Some(arrival);
         self.conflicts_from_now();
         self.stats.measured_from = self.now;
