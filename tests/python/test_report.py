@@ -149,32 +149,29 @@ def opened(browser):
 
 
 def all_in_view(page) -> None:
-    """Shows every figure: charts are made when they scroll into view, and some are views of which a reader chooses one."""
+    """Shows every figure, also those of which a reader chooses one, and lets the script draw each of them again."""
+
+    def drawn(figure) -> None:
+        figure.scroll_into_view_if_needed()
+        if figure.locator(".plot > svg").count():
+            figure.locator(".plot").focus()
+            page.keyboard.press("+")
+            page.keyboard.press("0")
+
     for label in reversed(page.locator(".views > label").all()):
         label.click()
-        view = label.get_attribute("for").removeprefix("view-")
-        page.locator(f"#figure-{view}").scroll_into_view_if_needed()
-        page.wait_for_selector(f"#figure-{view}.live")
+        drawn(page.locator(f"#figure-{label.get_attribute('for').removeprefix('view-')}"))
     for figure in page.locator("figure[data-figure]").all():
         if figure.is_visible():
-            figure.scroll_into_view_if_needed()
-            figure.evaluate(
-                "f => new Promise(done => { (function look() { !f.querySelector('.chart') || f.classList.contains('live') ? done() : setTimeout(look, 20) })() })"
-            )
+            drawn(figure)
 
 
-# Signs of a figure: shapes of its SVG, and colours on its canvas.
+# Signs of a figure: the shapes of its SVG, and those whose places are no numbers.
 DRAWN = """() => JSON.parse(document.getElementById('ssdlab-data').textContent).figures.map(figure => {
-  const place = document.querySelector('[data-figure="' + CSS.escape(figure.id).replace(/\\\\/g, '') + '"]');
-  const canvas = place.querySelector('.chart canvas');
-  let colours = 0;
-  if (canvas && canvas.width && canvas.height) {
-    const seen = new Set(), pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-    for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3]) seen.add(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2]);
-    colours = seen.size;
-  }
-  const marks = place.querySelectorAll('.plot svg :is(path, rect, circle, line, text)').length;
-  return { id: figure.id, empty: figure.empty || null, canvas: !!canvas, colours, marks };
+  const place = [...document.querySelectorAll('[data-figure]')].find(one => one.dataset.figure === figure.id);
+  const shapes = [...place.querySelectorAll('.plot svg :is(path, rect, circle, line, text)')];
+  const wrong = shapes.filter(shape => [...shape.attributes].some(one => /NaN|undefined|Infinity/.test(one.value))).length;
+  return { id: figure.id, empty: figure.empty || null, tools: place.querySelectorAll('.tools button').length, marks: shapes.length, wrong };
 })"""
 
 
@@ -193,27 +190,27 @@ def test_every_figure_is_drawn_and_nothing_else_happens(made, opened, name, them
     assert len(figures) == PAGES[name]
     for figure in figures:
         if figure["empty"]:
-            assert not figure["canvas"] and page.get_by_text(figure["empty"]).count(), figure
+            assert page.get_by_text(figure["empty"]).count(), figure
         else:
-            assert figure["canvas"] and figure["colours"] > 3 and figure["marks"] > 10, figure
+            assert figure["tools"] >= 6 and figure["marks"] > 10 and figure["wrong"] == 0, figure
     # Wide content scrolls in its own box, never the page.
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     watched.is_silent(path.as_uri())
 
 
-# Where each bar is along the axis of names: the place of its name, the width of that place, and its own ends.
-BARS = """() => [...document.querySelectorAll('.chart')].flatMap(box => {
-  const chart = echarts.getInstanceByDom(box), bars = [];
-  if (chart) chart.getModel().eachSeriesByType('bar', series => {
-    const data = series.getData(), axis = series.coordinateSystem.getBaseAxis(), flat = axis.dim === 'x';
-    for (let i = 0; i < data.count(); i++) {
-      const shape = data.getItemLayout(i), ends = flat ? [shape.x, shape.x + shape.width] : [shape.y, shape.y + shape.height];
-      ends.sort((a, b) => a - b);
-      bars.push({ figure: box.closest('figure').id, axis: series.coordinateSystem.name + axis.index, stack: series.get('stack') || '',
-        place: data.get(axis.dim, i), middle: axis.toGlobalCoord(axis.dataToCoord(data.get(axis.dim, i))), band: axis.getBandWidth(), ends });
-    }
+# Where each bar is along the axis of names: its group, the place of the group, and its own ends; from what is drawn.
+BARS = """() => [...document.querySelectorAll('[data-panel]')].flatMap((node, index) => {
+  const panel = JSON.parse(node.dataset.panel), [left, , right] = panel.frame;
+  if (panel.x.scale !== 'band') return [];
+  const band = (right - left) / panel.x.bands.length;
+  return [...node.querySelectorAll('[data-series]')].flatMap(one => {
+    if (JSON.parse(one.dataset.series).mark !== 'bar') return [];
+    const path = one.querySelector('path').getAttribute('d'), box = /M([\\d.]+) [\\d.]+(h|H)([\\d.]+)/g;
+    return [...path.matchAll(box)].map(([, from, kind, to]) => {
+      const ends = [+from, kind === 'h' ? +from + +to : +to], group = Math.floor(((ends[0] + ends[1]) / 2 - left) / band);
+      return { figure: node.closest('figure').id, panel: index, group, from: left + group * band, band, ends };
+    });
   });
-  return bars;
 })"""
 
 
@@ -233,18 +230,20 @@ input = {{ values = {{ {inputs} }} }}
     (tmp_path / "study.toml").write_text(study)
     command(*"sweep run study.toml --store store --quiet --report sweep.html".split(), cwd=tmp_path)
     page = opened(tmp_path / "sweep.html").page
+    drawn = page.evaluate(BARS)
     all_in_view(page)
-    groups: dict[tuple, list] = {}
-    for bar in page.evaluate(BARS):
-        if not bar["stack"]:
-            groups.setdefault((bar["figure"], bar["axis"], bar["place"]), []).append(bar)
-    assert max(map(len, groups.values())) == bars, groups
-    for group in groups.values():
-        group.sort(key=lambda bar: bar["ends"])
-        for bar in group:
-            assert all(abs(end - bar["middle"]) <= bar["band"] / 2 + 0.5 for end in bar["ends"]), "within its own place"
-        for one, other in zip(group, group[1:], strict=False):
-            assert one["ends"][1] <= other["ends"][0] + 0.5, "beside the one before"
+    # As the file has them, and as the script draws them again.
+    for found in [drawn, page.evaluate(BARS)]:
+        groups: dict[tuple, list] = {}
+        for bar in found:
+            groups.setdefault((bar["figure"], bar["panel"], bar["group"]), []).append(bar)
+        assert {len(group) for group in groups.values()} == {bars}, groups
+        for group in groups.values():
+            group.sort(key=lambda bar: bar["ends"])
+            for bar in group:
+                assert bar["from"] - 0.1 <= bar["ends"][0] < bar["ends"][1] <= bar["from"] + bar["band"] + 0.1, "within its own place"
+            for one, other in zip(group, group[1:], strict=False):
+                assert one["ends"][1] <= other["ends"][0] + 0.15, "beside the one before"
 
 
 def test_all_kinds_of_figures_of_a_run_are_on_its_page(made, command) -> None:
@@ -257,12 +256,18 @@ def test_all_kinds_of_figures_of_a_run_are_on_its_page(made, command) -> None:
     assert shown == can - {"timeline-text"}
 
 
+# The part of a linear x axis that a chart shows, in percent: from two of its ticks.
+VIEW = """id => {
+  const node = document.querySelector(`[data-figure="${id}"] [data-panel]`), panel = JSON.parse(node.dataset.panel);
+  const [left, , right] = panel.frame, [low, high] = panel.x.ends, unit = high >= 1e9 ? 1e9 : high >= 1e6 ? 1e6 : 1e3;
+  const ticks = [...node.querySelectorAll('[data-ticks] text')].map(text => [+text.textContent * unit, +text.getAttribute('x')]);
+  const [first, last] = [ticks[0], ticks[ticks.length - 1]], each = (last[0] - first[0]) / (last[1] - first[1]);
+  return [left, right].map(x => Math.round((first[0] + (x - first[1]) * each - low) / (high - low) * 100));
+}"""
+
+
 def zoomed(page, figure: str) -> list[float]:
-    return page.evaluate(
-        "id => { const box = document.querySelector(`[data-figure=${id}] .chart`);"
-        " const zoom = echarts.getInstanceByDom(box).getOption().dataZoom[0]; return [zoom.start, zoom.end]; }",
-        figure,
-    )
+    return page.evaluate(VIEW, figure)
 
 
 def test_the_keyboard_reaches_everything(made, opened) -> None:
@@ -280,20 +285,22 @@ def test_the_keyboard_reaches_everything(made, opened) -> None:
     light = page.evaluate(ground)
     page.locator("#theme-auto").focus()
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.documentElement.dataset.theme") == "light" and page.evaluate(ground) == light
+    assert page.locator("#theme-light").is_checked() and page.evaluate(ground) == light
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark" and page.evaluate(ground) != light
+    assert page.locator("#theme-dark").is_checked() and page.evaluate(ground) != light
     # Zoom, on the chart and with its buttons.
     figure = page.locator("[data-figure=causes]")
-    figure.scroll_into_view_if_needed()
-    page.wait_for_selector("[data-figure=causes].live")
-    figure.locator(".chart").focus()
+    figure.locator(".plot").focus()
+    page.keyboard.press("0")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid", "focus is visible"
     assert zoomed(page, "causes") == [0, 100]
     page.keyboard.press("+")
     assert zoomed(page, "causes") == [25, 75]
     page.keyboard.press("ArrowRight")
     assert zoomed(page, "causes") == [35, 85]
+    page.keyboard.press("-")
+    assert zoomed(page, "causes") == [0, 100]
+    page.keyboard.press("+")
     page.keyboard.press("0")
     assert zoomed(page, "causes") == [0, 100]
     figure.get_by_role("button", name="Zoom in").focus()
@@ -319,11 +326,125 @@ def test_the_keyboard_reaches_everything(made, opened) -> None:
     assert [url for url in watched.requests if not url.startswith("blob:")][0] == path.as_uri()
 
 
+def test_arrow_keys_say_the_value_of_each_mark(made, opened) -> None:
+    page = opened(made / "run.html").page
+    summary = json.loads((made / "s.json").read_text())
+    figure = page.locator("[data-figure=causes]")
+    figure.locator(".plot").focus()
+    tip, said = figure.locator(".tip"), figure.locator("[role=status]")
+    assert tip.is_hidden() and figure.locator(".ring").count() == 0
+    series = [button.inner_text() for button in figure.locator(".legend button").all()]
+    seen = []
+    for _ in range(3 * len(series)):
+        page.keyboard.press("ArrowRight")
+        assert tip.is_visible() and said.text_content() == tip.text_content() and figure.locator(".ring").count() == 1
+        if tip.text_content() in seen:
+            break
+        seen.append(tip.text_content())
+    assert len(seen) > 10, seen
+    page.keyboard.press("Home")
+    assert tip.text_content() == seen[0] and seen[0].startswith(f"reads\n{series[0]}: ")
+    # The value is the summary's.
+    cause = series[0].split(" ")[0]
+    mean = summary["breakdown_ns"]["read"][cause] / summary["latency_ns"]["read"]["count"]
+    number, unit = seen[0].split(": ")[1].split(" ")
+    assert abs(float(number) * {"ns": 1, "us": 1e3, "ms": 1e6}[unit] / mean - 1) < 0.006
+    page.keyboard.press("ArrowDown")
+    assert tip.text_content().startswith(f"reads\n{series[1]}: "), "the next series"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    assert tip.text_content() == seen[0], "there is none before the first"
+    # Zooming keeps to the mark, and the view follows it.
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    assert tip.is_visible() and tip.text_content() == seen[0]
+    page.keyboard.press("End")
+    assert tip.is_visible() and tip.text_content() == seen[-1] and zoomed(page, "causes")[1] > 50
+    page.keyboard.press("Escape")
+    assert tip.is_hidden() and figure.locator(".ring").count() == 0
+    assert page.evaluate("document.activeElement.className") == "plot"
+    before = zoomed(page, "causes")
+    page.keyboard.press("ArrowLeft")
+    assert tip.is_hidden() and zoomed(page, "causes")[0] < before[0], "without a mark, it moves the view"
+
+
+def test_series_are_switched_off_and_on(made, opened) -> None:
+    page = opened(made / "run.html").page
+    figure = page.locator("[data-figure=causes]")
+    buttons, marks = figure.locator(".legend button"), figure.locator("[data-series]")
+    names = [button.inner_text() for button in buttons.all()]
+    assert figure.locator("[data-legend]").is_hidden() and len(names) > 3
+
+    def pressed(i: int) -> bool:
+        return buttons.nth(i).get_attribute("aria-pressed") == "true"
+
+    def boxes() -> list[list[float]]:
+        return marks.evaluate_all("all => all.map(one => { const b = one.getBBox(); return [b.x, b.y, b.width, b.height]; })")
+
+    before = boxes()
+    assert len(before) == len(names) and all(map(pressed, range(len(names))))
+    buttons.nth(0).focus()
+    page.keyboard.press("Space")
+    assert not pressed(0) and marks.first.is_hidden()
+    # The next of the stack begins where it began.
+    after = boxes()
+    assert abs(after[1][0] - before[0][0]) < 0.5 and before[1][0] > before[0][0] + 0.5
+    figure.locator(".plot").focus()
+    page.keyboard.press("ArrowRight")
+    assert names[1] in figure.locator(".tip").text_content()
+    buttons.nth(0).focus()
+    page.keyboard.press("Enter")
+    assert pressed(0) and marks.first.is_visible()
+    assert all(abs(a - b) < 0.2 for one, other in zip(before, boxes(), strict=True) for a, b in zip(one, other, strict=True))
+
+
+def test_a_pointer_shows_values_and_a_drag_zooms(made, opened) -> None:
+    page = opened(made / "run.html").page
+    figure = page.locator("[data-figure=causes]")
+    figure.scroll_into_view_if_needed()
+    frame = "e => { const [l, t, r, b] = JSON.parse(e.dataset.panel).frame, m = e.getScreenCTM(); return [l * m.a + m.e, r * m.a + m.e, t * m.d + m.f, b * m.d + m.f]; }"
+    left, right, top, bottom = figure.locator("[data-panel]").evaluate(frame)
+    tip, row = figure.locator(".tip"), top + (bottom - top) / 6
+    page.mouse.move(left + 3, row)
+    page.mouse.move(left + 4, row)
+    tip.wait_for(state="visible")
+    assert tip.text_content().startswith("reads\n")
+    page.mouse.move(left + (right - left) * 0.2, row)
+    page.mouse.down()
+    page.mouse.move(left + (right - left) * 0.6, row, steps=4)
+    page.mouse.up()
+    assert zoomed(page, "causes") == [20, 60]
+    page.mouse.move(5, 5)
+    assert tip.is_hidden()
+
+
+# The places of the marks of each series.
+PLACES = """() => [...document.querySelectorAll('[data-series]')].map(node => {
+  const box = node.getBBox(), shapes = node.querySelectorAll('path, circle, text').length;
+  return [shapes, box.x, box.y, box.x + box.width, box.y + box.height];
+})"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_script_draws_marks_where_the_file_has_them(made, opened, name) -> None:
+    page = opened(made / f"{name}.html").page
+    # On paper all views are shown.
+    page.emulate_media(media="print")
+    before = page.evaluate(PLACES)
+    for figure in page.locator("figure[data-figure]").all():
+        if figure.locator(".plot > svg").count():
+            figure.locator(".plot").focus()
+            page.keyboard.press("+")
+            page.keyboard.press("0")
+    after = page.evaluate(PLACES)
+    assert len(before) == len(after) > 0
+    for one, other in zip(before, after, strict=True):
+        assert one[0] == other[0] and all(abs(a - b) < 0.16 for a, b in zip(one[1:], other[1:], strict=True)), (one, other)
+
+
 def test_windows_have_one_cursor_in_all_panels(made, opened) -> None:
     page = opened(made / "run.html").page
-    page.locator("[data-figure=series]").scroll_into_view_if_needed()
-    page.wait_for_selector("[data-figure=series].live")
-    chart = page.locator("[data-figure=series] .chart")
+    chart = page.locator("[data-figure=series] .plot")
     chart.evaluate("e => e.scrollIntoView()")
     box = chart.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 90)
@@ -396,9 +517,9 @@ def test_a_printed_page_has_every_figure(made, opened, name, theme, tmp_path) ->
     pdfium = pytest.importorskip("pypdfium2")
     watched = opened(made / f"{name}.html", theme=theme)
     page = watched.page
-    # Some charts are drawn and some are not, as when a reader prints.
-    page.mouse.wheel(0, 3000)
-    page.wait_for_selector("figure.live")
+    # As when a reader prints: a chart has been looked at.
+    page.locator(".plot:has(> svg)").first.focus()
+    page.keyboard.press("ArrowRight")
     titles = page.evaluate("[...document.querySelectorAll('figure[data-figure] h3')].map(h => h.textContent)")
     target = tmp_path / "page.pdf"
     page.pdf(path=target, format="A4")
@@ -424,8 +545,7 @@ def test_a_printed_page_has_every_figure(made, opened, name, theme, tmp_path) ->
         box, least = drawing.bounding_box(), 40 if drawing.evaluate("e => e.tagName") == "svg" else 12
         assert box is not None and box["height"] > least, figure.get_attribute("data-figure")
         assert not figure.locator(".tools").is_visible() and figure.locator("table").first.is_visible()
-        if figure.locator(".chart").count():
-            assert not figure.locator(".chart").is_visible()
+        assert not figure.locator(".tip, .ring").filter(visible=True).count()
 
 
 HOSTILE = [
@@ -482,7 +602,7 @@ def test_hostile_text_is_shown_and_does_nothing(made, opened, command, tmp_path,
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     if not lite:
         all_in_view(page)
-    assert page.evaluate("document.scripts.length") == (1 if lite else 3)
+    assert page.evaluate("document.scripts.length") == (1 if lite else 2)
     assert page.evaluate("document.images.length") == 0
     watched.is_silent(target.as_uri())
     flat = page.evaluate("[...document.querySelectorAll('body > :not(script)')].map(e => e.textContent).join(' ')")
@@ -505,7 +625,7 @@ def test_hostile_names_of_a_study_do_nothing(opened, command, tmp_path, text) ->
     watched = opened(tmp_path / "page.html")
     all_in_view(watched.page)
     watched.is_silent((tmp_path / "page.html").as_uri())
-    assert watched.page.evaluate("document.scripts.length") == 3
+    assert watched.page.evaluate("document.scripts.length") == 2
     assert text in watched.page.locator("#sweep").evaluate("e => e.textContent")
 
 
@@ -548,9 +668,10 @@ def test_pages_are_small(command, tmp_path) -> None:
     command(*FIRST, *more.split(), "whole.html", cwd=tmp_path)
     command(*FIRST, *more.split(), "whole-lite.html", "--report-lite", cwd=tmp_path)
     command(*FIRST, "--report", "lite.html", "--report-lite", cwd=tmp_path)
-    sizes = {name: (tmp_path / name).stat().st_size for name in ("whole.html", "whole-lite.html", "lite.html")}
+    command(*FIRST, "--report", "run.html", cwd=tmp_path)
+    sizes = {name: (tmp_path / name).stat().st_size for name in ("whole.html", "whole-lite.html", "run.html", "lite.html")}
     print(sizes)
-    assert sizes.pop("whole.html") <= 2_000_000 and max(sizes.values()) <= 400_000
+    assert sizes.pop("whole.html") <= 700_000 and sizes.pop("whole-lite.html") <= 400_000 and max(sizes.values()) < 250_000
 
 
 @timing
@@ -559,10 +680,8 @@ def test_a_page_is_interactive_soon(opened, command, tmp_path) -> None:
         start = time.perf_counter()
         page = opened(path).page
         place = page.locator(f"[data-figure={figure}]")
-        place.scroll_into_view_if_needed()
-        page.wait_for_selector(f"[data-figure={figure}].live")
         place.get_by_role("button", name=clicks).click()
-        assert zoomed(page, figure) == [25, 75]
+        assert place.locator("[clip-path^=url]").count() > 0, "it is zoomed"
         return time.perf_counter() - start
 
     more = "--series s.csv --series-dies --window 1s --timeline t.pftrace --timeline-window 0s..6s --json j.json --report run.html"

@@ -45,6 +45,25 @@ pub fn json_in_script(value: &Value) -> String {
     out
 }
 
+/// A value as JSON in an attribute between single quotes, in HTML and SVG.
+pub fn attribute(value: &Value) -> String {
+    let text = value.to_string();
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\'' => out.push_str("&#39;"),
+            // JSON escapes the control characters that XML forbids, but not these.
+            '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {}
+            c if turns(c) => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// Most characters of a name that is shown.
 pub const LONGEST: usize = 200;
 

@@ -353,7 +353,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// A number in JSON: whole ones without a point; what is no number is null.
-fn number(value: f64) -> Value {
+pub(crate) fn number(value: f64) -> Value {
     const EXACT: f64 = (1u64 << 53) as f64;
     if value.fract() == 0.0 && value.abs() < EXACT { Value::from(value as i64) } else { Value::from(value) }
 }

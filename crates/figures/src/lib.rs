@@ -28,6 +28,7 @@
 //! | Where are ticks, and how are they labelled? | [`scale`] |
 //! | How is it drawn? | [`svg`] |
 
+mod carried;
 pub mod escape;
 pub mod figure;
 pub mod font;

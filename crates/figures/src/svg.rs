@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use crate::escape::{name, svg};
-use crate::figure::{Axis, Figure, Mark, Panel, Scale, Series};
+use serde_json::json;
+
+use crate::carried;
+use crate::escape::{attribute, name, svg};
+use crate::figure::{Axis, Figure, Mark, Panel, Scale, Series, Table};
 use crate::font::{fitted, width, wrapped};
 use crate::palette::{self, DARK, Ground, LIGHT, Pattern, STEPS, Style};
 use crate::scale::{Placed, ticks, title};
@@ -39,6 +42,8 @@ pub struct Look {
     pub unit: &'static str,
     /// Whether the title is drawn.
     pub title: bool,
+    /// Whether panels, series and entries of the legend are groups that carry their values, for the script of a page.
+    pub carrying: bool,
 }
 
 /// The font families that figures are laid out for: those with the widths of Liberation Sans first.
@@ -48,14 +53,24 @@ impl Default for Look {
     /// 640 pixels wide, on white, with a title.
     fn default() -> Self {
         let font = FONTS.into();
-        Look { width: 640.0, height: None, font_size: 13.0, font, theme: Theme::Light, unit: "px", title: true }
+        Look {
+            width: 640.0,
+            height: None,
+            font_size: 13.0,
+            font,
+            theme: Theme::Light,
+            unit: "px",
+            title: true,
+            carrying: false,
+        }
     }
 }
 
 /// The figure as an `<svg>` element.
 pub fn draw(figure: &Figure, look: &Look) -> String {
     let ground = if look.theme == Theme::Dark { &DARK } else { &LIGHT };
-    let mut drawing = Drawing { look, ground, id: &figure.id, body: String::new(), patterns: BTreeSet::new() };
+    let (id, table, body) = (&figure.id, &figure.table, String::new());
+    let mut drawing = Drawing { look, ground, id, table, body, patterns: BTreeSet::new() };
     let height = drawing.figure(figure);
     let height = look.height.unwrap_or(height);
     let (w, h, unit) = (n(look.width), n(height), look.unit);
@@ -89,6 +104,7 @@ struct Drawing<'a> {
     look: &'a Look,
     ground: &'static Ground,
     id: &'a str,
+    table: &'a Table,
     body: String,
     /// Patterns in use: colour and pattern.
     patterns: BTreeSet<(&'static str, Pattern)>,
@@ -107,6 +123,20 @@ impl Drawing<'_> {
     /// Widths of lines: thin ones are at least half a point.
     fn stroke(&self, of: f64) -> String {
         n((of * self.size() / 13.0).max(0.5))
+    }
+
+    /// Begins a group that carries something, where groups do.
+    fn open(&mut self, kind: &str, carried: impl FnOnce() -> String) {
+        if self.look.carrying {
+            let _ = write!(self.body, "<g data-{kind}='{}'>", carried());
+        }
+    }
+
+    /// Ends such a group.
+    fn close(&mut self) {
+        if self.look.carrying {
+            self.body.push_str("</g>");
+        }
     }
 
     /// Draws everything and returns the height that it needs.
@@ -189,8 +219,19 @@ impl Drawing<'_> {
             let (from, to) = if upside_down { (at, at + height) } else { (at + height, at) };
             let frame =
                 Frame { left, right, top: at, bottom: at + height, x: x.between(left, right), y: y.between(from, to) };
+            self.open("panel", || carried::panel(panel, &frame));
+            if self.look.carrying {
+                // For the script, which cuts off what lies outside when it zooms.
+                let [wide, high] = [frame.right - frame.left, frame.bottom - frame.top].map(n);
+                let (id, x, y) = (self.plain_id(), n(frame.left), n(frame.top));
+                let _ = write!(
+                    self.body,
+                    "<clipPath id=\"{id}-clip-{i}\"><rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"{high}\"/></clipPath>"
+                );
+            }
             self.axes(panel, &frame, upright, shared(i), margin, most_label);
             self.marks(panel, &frame);
+            self.close();
             at += height + foot(i);
             frames.push(frame);
         }
@@ -260,6 +301,7 @@ impl Drawing<'_> {
         let level = panel.y.scale == Scale::Band;
         let wide = if panel.x.scale == Scale::Band { 1.0 } else { size * 5.0 };
         let mut last = f64::NEG_INFINITY;
+        self.open("ticks", String::new);
         for (value, text) in ticks(&panel.x, x, (right - left) / wide) {
             let at = x.at(value);
             if level && panel.x.scale != Scale::Band && cells(panel).is_none() {
@@ -278,6 +320,7 @@ impl Drawing<'_> {
                 last = at + half + size * 0.4;
             }
         }
+        self.close();
         let _ =
             write!(self.body, "<path d=\"{lines}\" stroke=\"{grid}\" stroke-width=\"{width_of_line}\" fill=\"none\"/>");
         let base = if level { format!("M{} {}V{}", n(*left), n(*top), n(*bottom)) } else { String::new() };
@@ -301,6 +344,8 @@ impl Drawing<'_> {
         let (mut group, mut sums) = (0, Vec::new());
         for (place, series) in panel.series.iter().enumerate() {
             let style = palette::of(&series.style, place);
+            let table = self.table;
+            self.open("series", || carried::series(series, &panel.series, table));
             match series.mark {
                 Mark::Line | Mark::Step => self.line(series, frame, style),
                 Mark::Point => self.points(series, frame, style),
@@ -314,6 +359,7 @@ impl Drawing<'_> {
                 Mark::Interval => self.intervals(series, frame, style),
                 Mark::Text => self.texts(series, frame, style),
             }
+            self.close();
         }
     }
 
@@ -452,22 +498,22 @@ impl Drawing<'_> {
                 end = next[0] + width;
             }
             let (from, to) = ((point[0] - left) / width, ((end - left) / width).min(most));
-            let wide = n(to - from);
-            let _ = write!(paths[step], "M{} {}h{wide}v1h-{wide}z", n(from), n(point[1] - top));
+            let _ = write!(paths[step], "M{} {}h{}", n(from), n(point[1] - top), n(to - from));
         }
         let scale = |axis: &Placed| (axis.to - axis.from) / (axis.high - axis.low);
         let exact = |value: f64| crate::scale::plain(value, 6).replace(',', "").replace('−', "-");
+        // A row is a line one row wide; that takes half the bytes of rectangles.
         let _ = write!(
             self.body,
             "<g transform=\"translate({} {})scale({} {})\" shape-rendering=\"crispEdges\">",
             n(frame.x.from),
-            n(frame.y.from),
+            n(frame.y.from + scale(&frame.y) / 2.0),
             exact(scale(&frame.x) * width),
             exact(scale(&frame.y))
         );
         for (step, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
             let colour = ramp.colour(step, self.look.theme == Theme::Dark);
-            let _ = write!(self.body, "<path d=\"{path}\" fill=\"{colour}\"/>");
+            let _ = write!(self.body, "<path d=\"{path}\" stroke=\"{colour}\"/>");
         }
         self.body.push_str("</g>");
     }
@@ -570,8 +616,13 @@ impl Drawing<'_> {
         format!("url(#{})", self.pattern_id(colour, style.pattern))
     }
 
+    /// The figure's name with letters, digits and dashes alone.
+    fn plain_id(&self) -> String {
+        self.id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+    }
+
     fn pattern_id(&self, colour: &str, pattern: Pattern) -> String {
-        let plain: String = self.id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+        let plain = self.plain_id();
         format!("{plain}-{}-{}", &colour[1..], format!("{pattern:?}").to_lowercase())
     }
 
@@ -647,11 +698,15 @@ impl Drawing<'_> {
         let size = self.size();
         let small = self.small();
         let mut y = top;
+        self.open("legend", || n(rows.len() as f64 * size * 1.5));
         for row in rows {
             y += size * 1.5;
             let mut x = left;
             for entry in row {
                 let middle = y - small * 0.33;
+                // The name, and the corner of a sign of two em by one.
+                let corner = [n(x), n(middle - size * 0.5)];
+                self.open("entry", || attribute(&json!([entry.text, corner[0], corner[1]])));
                 match entry.mark {
                     Mark::Line | Mark::Step => {
                         let dashes = if entry.style.dashes.is_empty() {
@@ -695,9 +750,11 @@ impl Drawing<'_> {
                 }
                 let text = fitted(&entry.text, small, self.look.width * 0.6);
                 self.text(x + size * 2.3, y, &text, Anchor::Start, self.ground.ink, small);
+                self.close();
                 x += self.entry_width(entry);
             }
         }
+        self.close();
     }
 
     /// A corner of a panel in which a legend covers no mark.

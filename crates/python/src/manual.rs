@@ -71,7 +71,7 @@ macro_rules! report_manual {
     () => {
         "\
 - `path`: the file of the page.
-- `lite`: without scripts: figures can't be zoomed, and the file is a megabyte smaller.
+- `lite`: without its script: figures can't be zoomed and show no values, and maps and timelines have fewer marks.
 - `title`: its title.
 - `sections`: only these sections, by name.
 - `max_size`: what is thinned to keep the page below this: bytes, or a text."

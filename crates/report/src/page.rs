@@ -1,7 +1,7 @@
 //! The report: one page that needs nothing but itself.
 //!
 //! Every figure is drawn as SVG in the page, beside its numbers as a table, so nothing is lost without scripts or style sheets. The
-//! script draws the same figures again with ECharts, for zooming and reading values.
+//! script works on the same SVG: it shows the values that marks carry, hides series and zooms.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use crate::charts::{self, Shown};
 use crate::drive;
 use crate::explain;
 use crate::inputs::Inputs;
-use crate::style::{MOST_COLUMNS, PRINTED_ROWS, VERDICTS, colours, digest, style};
+use crate::style::{MOST_COLUMNS, PRINTED_ROWS, VERDICTS, digest, style};
 use crate::sweep::{State, Sweep};
 use crate::whatif;
 use ssdlab_lab::error::{Error, Result};
@@ -26,8 +26,6 @@ use ssdlab_lab::text::{count, percent, plural};
 use ssdlab_sweep::store::unchecked_note;
 
 const SCRIPT: &str = include_str!("../assets/page.js");
-/// ECharts, as it was published.
-const ECHARTS: &str = include_str!("../assets/echarts/echarts.min.js");
 
 /// Rows of a table that the page shows.
 const MOST_ROWS: usize = 500;
@@ -56,7 +54,7 @@ pub const SECTIONS: [(&str, &str, &str); 15] = [
 /// How a page looks.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// Whether the scripts are left out.
+    /// Whether the script is left out.
     pub lite: bool,
     /// A title in place of its own.
     pub title: Option<String>,
@@ -68,22 +66,21 @@ pub struct Page {
     pub command: Option<String>,
 }
 
-/// The default limit of a page in bytes, and the least limit of one with scripts.
+/// The default limit of a page in bytes.
 pub const MOST_BYTES: u64 = 8 << 20;
-const LEAST_BYTES: u64 = 2 << 20;
 
 impl Default for Page {
-    /// All sections, with scripts, at most 8 MiB.
+    /// All sections, with the script, at most 8 MiB.
     fn default() -> Self {
         Page { lite: false, title: None, sections: None, most_bytes: MOST_BYTES, command: None }
     }
 }
 
 impl Page {
-    /// Checks names and limits before anything is run.
+    /// Checks names before anything is run.
     ///
     /// # Errors
-    /// No section has a name, or the limit is too low for the scripts.
+    /// No section has a name.
     pub fn check(&self) -> Result<()> {
         for wanted in self.sections.iter().flatten() {
             if !SECTIONS.iter().any(|(id, ..)| id == wanted) {
@@ -94,11 +91,12 @@ impl Page {
                     .help(format!("{meant}The sections are {list}")));
             }
         }
-        if !self.lite && self.most_bytes < LEAST_BYTES {
-            return Err(Error::usage("--max-size: a report with its script needs at least 2 MiB")
-                .help("give at least 2MiB, or leave the script out with --lite"));
-        }
         Ok(())
+    }
+
+    /// How figures are drawn: their marks carry values for the script.
+    pub fn look(&self) -> Look {
+        Look { title: false, width: 760.0, carrying: !self.lite, ..Look::default() }
     }
 
     fn shows(&self, section: &str) -> bool {
@@ -162,7 +160,7 @@ struct Detail {
 }
 
 impl Detail {
-    /// A page without scripts cannot be zoomed, so its maps and timelines have what can be told apart at their size.
+    /// A page without its script cannot be zoomed, so its maps and timelines have what can be told apart at their size.
     fn of(page: &Page) -> Detail {
         let lite = Shown { bars: 500, cells: 1_000, ..Shown::default() };
         Detail { shown: if page.lite { lite } else { Shown::default() }, without: Vec::new() }
@@ -208,11 +206,12 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
         .filter_map(|(id, heading, _)| section(id, heading, inputs, page, detail))
         .collect();
     let title = name(&page.title.clone().unwrap_or_else(|| title(inputs)));
-    let style = style();
+    let drawn: String = sections.iter().map(|section| section.body.as_str()).collect();
+    let style = style(&drawn);
     let mut head = format!(
         "<!doctype html><html lang=\"en\" data-theme=\"auto\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; {}img-src data: blob:; base-uri 'none'; form-action 'none'\"><title>{}</title><style>{style}</style></head><body>",
         digest(&style),
-        if page.lite { String::new() } else { format!("script-src '{}' '{}'; ", digest(ECHARTS), digest(SCRIPT)) },
+        if page.lite { String::new() } else { format!("script-src '{}'; ", digest(SCRIPT)) },
         html(&title)
     );
     let sub = subtitle(inputs);
@@ -258,10 +257,10 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
         env!("CARGO_PKG_VERSION")
     );
     let figures: Vec<&Figure> = sections.iter().flat_map(|section| &section.figures).collect();
-    let data = json_in_script(&data(inputs, &title, &figures, page.lite, &detail.shown));
+    let data = json_in_script(&data(inputs, &title, &figures, &detail.shown));
     let _ = write!(out, "<script type=\"application/json\" id=\"ssdlab-data\">{data}</script>");
     if !page.lite {
-        let _ = write!(out, "<script>{ECHARTS}</script><script>{SCRIPT}</script>");
+        let _ = write!(out, "<script>{SCRIPT}</script>");
     }
     out.push_str("</body></html>\n");
     out
@@ -312,8 +311,8 @@ fn subtitle(inputs: &Inputs) -> String {
     [about, names, seed, version].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
-/// The contract `ssdlab.report/1`, and the colours for the script.
-fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &Shown) -> Value {
+/// The contract `ssdlab.report/1`.
+fn data(inputs: &Inputs, title: &str, figures: &[&Figure], shown: &Shown) -> Value {
     let figures: Vec<Value> = figures
         .iter()
         .map(|figure| {
@@ -322,10 +321,8 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &S
             if let Value::Object(fields) = &mut value {
                 let table = fields.remove("table").unwrap_or_default();
                 fields.insert("data".into(), table);
-                // Nothing draws them there.
-                if lite {
-                    ["heading", "x", "y", "series", "panels"].iter().for_each(|name| _ = fields.remove(*name));
-                }
+                // The drawing has them.
+                ["heading", "x", "y", "series", "panels"].iter().for_each(|name| _ = fields.remove(*name));
             }
             value
         })
@@ -346,7 +343,7 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &S
         inputs.drive.as_ref().map(drive::tables),
     ];
     tables.extend(analyses.into_iter().flatten().flatten().map(|(id, table)| json!({ "id": id, "table": table })));
-    let mut all = json!({
+    json!({
         "schema": "ssdlab.report/1",
         "version": env!("CARGO_PKG_VERSION"),
         "kind": kind(inputs),
@@ -355,11 +352,7 @@ fn data(inputs: &Inputs, title: &str, figures: &[&Figure], lite: bool, shown: &S
         "figures": figures,
         "tables": tables,
         "summary": summary,
-    });
-    if !lite {
-        all["colours"] = colours();
-    }
-    all
+    })
 }
 
 fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page, detail: &Detail) -> Option<Section> {
@@ -382,21 +375,21 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
         "method" => method(&mut body, inputs, page)?,
         "compare" => comparison(&mut body, inputs.compare.as_ref()?),
         "sweep" => {
-            figures = study(&mut body, inputs, inputs.sweep.as_ref()?, &detail.shown);
+            figures = study(&mut body, inputs, inputs.sweep.as_ref()?, page, &detail.shown);
             repeat(&mut body, page);
         }
-        "paper" => figures = paper(&mut body, inputs)?,
+        "paper" => figures = paper(&mut body, inputs, page)?,
         "explain" => figures = told(&mut body, explain::told(inputs.explain.as_ref()?)),
         "whatif" => figures = told(&mut body, whatif::told(inputs.whatif.as_ref()?)),
         "drive" => {
             figures = told(&mut body, drive::told(inputs.drive.as_ref()?));
             repeat(&mut body, page);
         }
-        "latency" => views(&mut body, "view", &["Percentiles", "CDF", "CCDF"], &figures),
+        "latency" => views(&mut body, "view", &["Percentiles", "CDF", "CCDF"], &figures, page),
         _ => {}
     }
     if !matches!(id, "latency" | "paper" | "sweep") {
-        figures.iter().for_each(|figure| place(&mut body, figure));
+        figures.iter().for_each(|figure| place(&mut body, figure, page));
     }
     if body.is_empty() {
         return None;
@@ -405,7 +398,7 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
 }
 
 /// Figures of which a reader chooses one; without style sheets all of them are there.
-fn views(out: &mut String, group: &str, labels: &[&str], figures: &[Figure]) {
+fn views(out: &mut String, group: &str, labels: &[&str], figures: &[Figure], page: &Page) {
     let choice = figures.len() > 1;
     if choice {
         out.push_str("<div class=\"views\">");
@@ -418,7 +411,7 @@ fn views(out: &mut String, group: &str, labels: &[&str], figures: &[Figure]) {
             );
         }
     }
-    figures.iter().for_each(|figure| place(out, figure));
+    figures.iter().for_each(|figure| place(out, figure, page));
     if choice {
         out.push_str("</div>");
     }
@@ -435,7 +428,7 @@ fn anchor(id: &str) -> String {
 }
 
 /// A figure with its caption and its numbers.
-fn place(out: &mut String, figure: &Figure) {
+fn place(out: &mut String, figure: &Figure, page: &Page) {
     let id = anchor(&figure.id);
     let title = name(&figure.title);
     let _ = write!(
@@ -447,7 +440,7 @@ fn place(out: &mut String, figure: &Figure) {
     );
     match &figure.empty {
         Some(why) => _ = write!(out, "<p class=\"empty\">{}</p>", html(why)),
-        None => out.push_str(&draw(figure, &Look { title: false, width: 760.0, ..Look::default() })),
+        None => out.push_str(&draw(figure, &page.look())),
     }
     let _ = write!(out, "</div><figcaption>{}", html(&figure.caption));
     for note in &figure.notes {
@@ -595,7 +588,7 @@ fn comparison(out: &mut String, compare: &Value) {
 }
 
 /// A study: what became of its points, the best ones, and its figures.
-fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, shown: &Shown) -> Vec<Figure> {
+fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, page: &Page, shown: &Shown) -> Vec<Figure> {
     let points = |state: State| sweep.points.iter().filter(|point| point.state == state).count() as u64;
     let several = |n: u64, what: &str| (n > 0).then(|| format!("{} {what}", count(n)));
     let [done, refused, failed, left] = [State::Done, State::Refused, State::Failed, State::Left].map(points);
@@ -631,10 +624,11 @@ fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, shown: &Shown) -> Vec
     {
         let (labels, own): (Vec<String>, Vec<Figure>) = found.into_iter().unzip();
         if heading.is_empty() {
-            own.iter().for_each(|figure| place(out, figure));
+            own.iter().for_each(|figure| place(out, figure, page));
         } else if !own.is_empty() {
             let _ = write!(out, "<h3>{heading}</h3>");
-            views(out, &format!("view-{group}"), &labels.iter().map(String::as_str).collect::<Vec<_>>(), &own);
+            let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+            views(out, &format!("view-{group}"), &labels, &own, page);
         }
         figures.extend(own);
     }
@@ -651,7 +645,7 @@ fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, shown: &Shown) -> Vec
     figures
 }
 
-fn paper(out: &mut String, inputs: &Inputs) -> Option<Vec<Figure>> {
+fn paper(out: &mut String, inputs: &Inputs, page: &Page) -> Option<Vec<Figure>> {
     let papers = inputs.reproduce.as_ref()?["papers"].as_array()?;
     let figures = charts::of_papers(inputs);
     let mut each = figures.iter();
@@ -668,7 +662,7 @@ fn paper(out: &mut String, inputs: &Inputs) -> Option<Vec<Figure>> {
             if let Some(figure) = each.next() {
                 let kinds = VERDICTS.iter().filter(|(id, ..)| has(item, id)).map(|(id, ..)| format!(" has-{id}"));
                 let _ = write!(out, "<div class=\"item{}\">", kinds.collect::<String>());
-                place(out, figure);
+                place(out, figure, page);
                 out.push_str("</div>");
             }
         }

@@ -4,9 +4,8 @@ use std::fmt::Write;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use ssdlab_figures::palette::{self, DARK, LIGHT, Pattern};
+use ssdlab_figures::palette::{self, DARK, LIGHT};
 
 const STYLE: &str = include_str!("../assets/page.css");
 /// Rows of a table that the page prints.
@@ -19,9 +18,10 @@ pub(crate) const MOST_COLUMNS: usize = 24;
 pub(crate) const VERDICTS: [(&str, &str, &str); 4] =
     [("same", "=", "agree"), ("weaker", "~", "weaker"), ("other", "!", "other"), ("none", "?", "nothing to compare")];
 
-/// The style sheet: colours of both themes as variables, and the colours of figures mapped to those of the dark theme.
-pub(crate) fn style() -> String {
-    let pairs = palette::pairs();
+/// The style sheet: colours of both themes as variables, and the colours of the drawn figures mapped to those of the dark theme.
+pub(crate) fn style(drawn: &str) -> String {
+    let mut pairs = palette::pairs();
+    pairs.retain(|(light, _)| drawn.contains(&format!("\"{light}\"")));
     let own = |ground: &palette::Ground, dark: bool| {
         let rest = if dark {
             "--link:#6cb6ff;--soft:#232a32;--line:#303842;--edge:#78818b;--card:#14181d"
@@ -40,10 +40,12 @@ pub(crate) fn style() -> String {
         ":root{{{light}}}@media screen{{:root:has(#theme-dark:checked){{{dark}}}}}@media screen and (prefers-color-scheme:dark){{:root:not(:has(#theme-light:checked)){{{dark}}}}}"
     );
     for (i, (light, _)) in pairs.iter().enumerate() {
-        let _ = write!(
-            out,
-            "svg[fill=\"{light}\"],svg [fill=\"{light}\"]{{fill:var(--c{i})}}svg [stroke=\"{light}\"]{{stroke:var(--c{i})}}"
-        );
+        for kind in ["fill", "stroke"] {
+            if drawn.contains(&format!("{kind}=\"{light}\"")) {
+                let root = if light == LIGHT.ink { format!("svg[{kind}=\"{light}\"],") } else { String::new() };
+                let _ = write!(out, "{root}svg [{kind}=\"{light}\"]{{{kind}:var(--c{i})}}");
+            }
+        }
     }
     out.push_str(STYLE);
     let views = (1..=MOST_VIEWS).map(|i| format!(".views>input:nth-of-type({i}):checked~figure:nth-of-type({i})"));
@@ -59,19 +61,4 @@ pub(crate) fn style() -> String {
 
 pub(crate) fn digest(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
-}
-
-/// Colours and patterns for the script.
-pub(crate) fn colours() -> Value {
-    let pattern = |pattern: Pattern| format!("{pattern:?}").to_lowercase();
-    let style = |style: palette::Style| json!([style.light, style.dark, pattern(style.pattern), style.dashes]);
-    let styles: Map<String, Value> = palette::STYLES.iter().map(|(key, of)| (key.to_string(), style(*of))).collect();
-    let order: Vec<Value> = (0..5).map(|place| style(palette::of("", place))).collect();
-    let ramp = |key: &str| {
-        let steps = |dark| (0..palette::STEPS).map(|step| palette::ramp(key).colour(step, dark)).collect::<Vec<_>>();
-        json!([steps(false), steps(true)])
-    };
-    let ground = |of: palette::Ground| json!([of.page, of.ink, of.muted, of.axis, of.grid]);
-    json!({ "styles": styles, "order": order, "ground": [ground(LIGHT), ground(DARK)],
-        "ramps": { "host": ramp("host"), "gc": ramp("gc"), "wear": ramp("wear") } })
 }

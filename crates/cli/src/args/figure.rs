@@ -21,7 +21,7 @@ pub struct ReportArgs {
     /// Where to write; `-` is standard output
     #[arg(short = 'o', long = "output", value_name = "FILE.html")]
     pub output: PathBuf,
-    /// Leave the scripts out: figures cannot be zoomed, and the file is a megabyte smaller
+    /// Leave the script out: figures cannot be zoomed and show no values, and maps and timelines have fewer marks
     #[arg(long)]
     pub lite: bool,
     /// The page's title

@@ -93,7 +93,7 @@ pub struct ReportOptions {
     /// Write a page that explains the results, for a browser; it needs no network
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Leave the scripts out of the page: figures cannot be zoomed, and the file is a megabyte smaller
+    /// Leave the script out of the page: figures cannot be zoomed and show no values, and maps and timelines have fewer marks
     #[arg(long, requires = "report")]
     pub report_lite: bool,
     /// The page's title

@@ -66,7 +66,7 @@ const MOST_POINTS: usize = 20_000;
 impl Default for Shown {
     /// As much as can be seen.
     fn default() -> Self {
-        Shown { bars: MOST_BARS, used_rows: false, windows: 2_000, cells: 2_500, points: 2_000, rows: MOST_POINTS }
+        Shown { bars: MOST_BARS, used_rows: false, windows: 2_000, cells: 1_500, points: 2_000, rows: MOST_POINTS }
     }
 }
 

@@ -213,6 +213,58 @@ fn points_that_are_no_grid_are_points() {
     assert!(figure("sweep-heatmap", &inputs, &Wanted::default()).empty.unwrap().contains("no grid"));
 }
 
+/// The rectangles of a path: left, top, right, bottom.
+fn rectangles(path: &str) -> Vec<[f64; 4]> {
+    let numbers = |part: &str| -> Vec<f64> {
+        let parts = part.split(|c: char| "MhvHVz ".contains(c)).filter(|text| !text.is_empty());
+        parts.map(|text| text.parse().unwrap()).collect()
+    };
+    path.split('M').skip(1).map(numbers).map(|n| [n[0], n[1], n[0] + n[2], n[1] + n[3]]).collect()
+}
+
+/// Bars of a group stand beside each other, and each group within the place of its name.
+#[test]
+fn bars_of_a_group_share_the_place_of_their_name() {
+    for bars in 1..=4 {
+        let victims = ["greedy", "fifo", "random", "rga"];
+        let axes = vec![axis("input", &["mixed", "zipf", "random", "read"]), axis("schemes.victim", &victims[..bars])];
+        let sweep = grid(axes, &PATHS[..1], |_, at| f64::from(1 + at[0] + 2 * at[1]) * 1e6);
+        let inputs = Inputs { sweep: Some(sweep), ..Inputs::default() };
+        let lines = figure("sweep-lines", &inputs, &wanted(Some("input"), None, None));
+        let marks: Vec<_> = lines.panels[0].series.iter().filter(|series| series.mark == Mark::Bar).collect();
+        assert_eq!(marks.len(), bars);
+        let page = Page::default();
+        let svg = draw(&lines, &page.look());
+        let frame = svg.split("\"frame\":[").nth(1).unwrap().split(']').next().unwrap();
+        let frame: Vec<f64> = frame.split(',').map(|text| text.parse().unwrap()).collect();
+        let band = (frame[2] - frame[0]) / 4.0;
+        let mut groups = vec![Vec::new(); 4];
+        for part in svg.split("<g data-series='").skip(1).filter(|part| part.contains("\"mark\":\"bar\"")) {
+            let path = part.split("<path d=\"").nth(1).unwrap().split('"').next().unwrap();
+            let found = rectangles(path);
+            assert_eq!(found.len(), 4);
+            found.into_iter().zip(&mut groups).for_each(|(bar, group)| group.push(bar));
+        }
+        for (place, group) in groups.iter().enumerate() {
+            let (from, to) = (frame[0] + band * place as f64, frame[0] + band * (place + 1) as f64);
+            assert!(
+                group.iter().all(|bar| bar[0] >= from && bar[2] <= to && bar[2] - bar[0] > band * 0.15),
+                "{group:?}"
+            );
+            assert!(group.windows(2).all(|two| two[0][2] <= two[1][0] + 0.11), "{group:?}");
+            assert!(group.iter().all(|bar| (bar[3] - frame[3]).abs() < 0.11), "bars stand on the axis: {group:?}");
+        }
+    }
+}
+
+#[test]
+fn the_page_of_a_study_shows_the_figures_that_plot_draws() {
+    let seen = crate::reports::page_shows_what_is_drawn(&study());
+    for name in ["sweep-lines", "sweep-heatmap", "pareto", "sweep-parallel"] {
+        assert!(seen.iter().any(|one| one == name), "{name}: {seen:?}");
+    }
+}
+
 /// `golden/`: figures and the page of a study, byte by byte.
 #[test]
 fn figures_and_pages_of_studies_are_those_kept() {
