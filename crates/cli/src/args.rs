@@ -1,5 +1,6 @@
 //! The command line: its doc comments are the help and the man page.
 
+pub mod bundle;
 pub mod drives;
 pub mod figure;
 pub mod fleet;
@@ -73,6 +74,9 @@ pub enum Command {
     /// Run many volumes on some variants of a configuration, and add up the results
     #[command(subcommand)]
     Fleet(Box<fleet::FleetCommand>),
+    /// Pack a finished study into one file that reviewers can check, and check one
+    #[command(subcommand)]
+    Bundle(Box<bundle::BundleCommand>),
     /// Add up the results of disjoint requests: different volumes, or different seeds
     Merge {
         /// Records of a sweep that kept histograms (runs/54/54….json), or files of this command

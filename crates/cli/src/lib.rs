@@ -3,6 +3,7 @@
 
 pub mod args;
 mod blocks;
+pub mod bundle;
 mod chart;
 pub mod compare;
 pub mod drives;
@@ -226,6 +227,7 @@ fn dispatch(command: Command, options: &[String], line: &str) -> Result<u8> {
     match command {
         Command::Calibrate(command) => return drives::calibrate(&command, line),
         Command::Drives(args) => drives::drives(&args),
+        Command::Bundle(command) => return bundle::bundle(&command),
         Command::Sweep(command) => return sweep::sweep(&command, line),
         Command::Fleet(command) => return fleet::fleet(&command, line),
         Command::Merge { inputs, output } => sweep::merge(&inputs, &output),

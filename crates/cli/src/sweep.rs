@@ -67,7 +67,7 @@ pub(crate) fn points(study: Study, store: Option<&Path>, rehash: bool, check: Ch
 }
 
 /// Seconds as time.
-fn span(seconds: f64) -> String {
+pub(crate) fn span(seconds: f64) -> String {
     match seconds {
         s if s < 1.0 => format!("{s:.2} s"),
         s if s < 120.0 => format!("{s:.0} s"),
@@ -169,7 +169,7 @@ fn listed(points: &Points, survey: &Survey<'_>, store: Option<&Store>) -> String
 }
 
 /// Writes a result to a file or to standard output.
-fn written(path: &Path, text: &str) -> Result<u8> {
+pub(crate) fn written(path: &Path, text: &str) -> Result<u8> {
     if path.as_os_str() == "-" {
         output::print(text)?;
     } else {

@@ -2,7 +2,7 @@
 //!
 //! A file is written under a temporary name in the target directory, synced and renamed. The process keeps a list of its
 //! temporary files, so that a signal handler can remove them: see [`abandon`]. Files left by a process that was killed are
-//! removed by the next run that writes to the same directory: see [`tidy`].
+//! removed by the next run that writes to the same directory: see [`tidy`]. A [`Folder`] is the same for a folder of files.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tempfile::{Builder, TempPath};
+use tempfile::{Builder, TempDir, TempPath};
 
 use crate::error::{Error, Result};
 use crate::files::{Claim, directory, resolved};
@@ -28,11 +28,11 @@ fn temporary() -> MutexGuard<'static, Temporary> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes every temporary file before the process exits. The list stays locked, so that no new file can appear.
+/// Removes every temporary file and folder before the process exits. The list stays locked, so that no new one can appear.
 pub fn abandon() {
     let list = temporary();
     for path in &list.files {
-        let _ = std::fs::remove_file(path);
+        let _ = remove(path);
     }
     std::mem::forget(list);
 }
@@ -166,6 +166,151 @@ impl Finished {
     }
 }
 
+/// Removes a file, or a folder with all that is in it. Links are not followed.
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::symlink_metadata(path)?.is_dir() {
+        true => std::fs::remove_dir_all(path),
+        false => std::fs::remove_file(path),
+    }
+}
+
+/// A folder of files that appears whole or not at all: it is filled under a temporary name beside the target.
+#[derive(Debug)]
+pub struct Folder {
+    /// None: it is for this process alone, and never gets a name.
+    target: Option<PathBuf>,
+    temporary: TempDir,
+    /// Keeps the lock that tells other processes that this one is alive.
+    _lock: Option<File>,
+    kept: Kept,
+}
+
+impl Folder {
+    /// Begins a folder.
+    ///
+    /// # Errors
+    /// The target exists and is not an empty folder: a usage error. It can't be created:
+    /// [`Kind::File`](crate::error::Kind::File), as for all methods below.
+    pub fn create(path: &Path) -> Result<Folder> {
+        let cannot = |error: io::Error| Error::file("write", path, &error);
+        match std::fs::read_dir(path).map(|mut entries| entries.next().is_none()) {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(Error::usage(format!("{} is there already and not empty", path.display()))
+                    .help("name a folder that does not exist"));
+            }
+            Err(_) if std::fs::symlink_metadata(path).is_ok() => {
+                return Err(Error::usage(format!("{} is there already and no folder", path.display()))
+                    .help("name a folder that does not exist"));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(cannot(error)),
+        }
+        let (temporary, lock, kept) = Folder::begin(directory(path), shared()).map_err(cannot)?;
+        Ok(Folder { target: Some(path.into()), temporary, _lock: lock, kept })
+    }
+
+    /// A folder for this process alone, among the temporary files of the system. It is removed with its value.
+    ///
+    /// # Errors
+    /// It can't be created.
+    pub fn scratch() -> Result<Folder> {
+        let place = std::env::temp_dir();
+        let made = Folder::begin(&place, None);
+        let (temporary, lock, kept) = made.map_err(|error| Error::file("write to", &place, &error))?;
+        Ok(Folder { target: None, temporary, _lock: lock, kept })
+    }
+
+    fn begin(place: &Path, permissions: Option<Permissions>) -> io::Result<(TempDir, Option<File>, Kept)> {
+        let mut builder = Builder::new();
+        let prefix = format!("{}{}-", prefix(), std::process::id());
+        builder.prefix(&prefix).suffix(SUFFIX);
+        if let Some(permissions) = permissions {
+            builder.permissions(permissions);
+        }
+        let fresh = temporary().tidied.insert(place.to_path_buf());
+        if fresh {
+            tidy(place);
+        }
+        let made = builder.tempdir_in(place)?;
+        // Where folders can't be opened there are no locks either.
+        let lock = File::open(made.path()).ok().filter(claim);
+        let kept = Kept::new(made.path());
+        Ok((made, lock, kept))
+    }
+
+    /// Where its files are until it is published.
+    pub fn place(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Creates a file in it, with the folders above it. It must not exist. The name is relative, without `..`.
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn file(&self, name: &str) -> Result<FolderFile> {
+        let path = self.place().join(name);
+        let cannot = |error: io::Error| Error::file("write", &path, &error);
+        std::fs::create_dir_all(directory(&path)).map_err(cannot)?;
+        let file = File::options().write(true).create_new(true).open(&path).map_err(cannot)?;
+        Ok(FolderFile { sync: self.target.is_some(), writer: BufWriter::with_capacity(1 << 16, file), path })
+    }
+
+    /// Writes a whole file: see [`Folder::file`].
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let mut file = self.file(name)?;
+        file.write_all(bytes).map_err(|error| Error::file("write", &file.path, &error))?;
+        file.finish()
+    }
+
+    /// Gives it its name. One for this process alone is removed.
+    ///
+    /// # Errors
+    /// It can't be renamed.
+    pub fn publish(self) -> Result<()> {
+        let Some(target) = &self.target else { return Ok(()) };
+        // An empty folder is replaced; not every system does that by renaming.
+        let _ = std::fs::remove_dir(target);
+        std::fs::rename(self.temporary.path(), target).map_err(|error| Error::file("write", target, &error))?;
+        drop(self.kept);
+        // It has another name now.
+        let _ = self.temporary.keep();
+        Ok(())
+    }
+}
+
+/// A file of a [`Folder`].
+#[derive(Debug)]
+pub struct FolderFile {
+    path: PathBuf,
+    writer: BufWriter<File>,
+    sync: bool,
+}
+
+impl FolderFile {
+    /// Completes it.
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn finish(mut self) -> Result<()> {
+        let done = self.writer.flush().and_then(|()| if self.sync { self.writer.get_ref().sync_all() } else { Ok(()) });
+        done.map_err(|error| Error::file("write", &self.path, &error))
+    }
+}
+
+impl Write for FolderFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
 /// A file that is removed if a signal ends the process, until this is dropped.
 #[derive(Debug)]
 pub struct Kept(PathBuf);
@@ -211,7 +356,7 @@ fn claim(file: &File) -> bool {
     }
 }
 
-/// Removes files that dead processes left in a directory: files with the name of a temporary file of this host whose process
+/// Removes what dead processes left in a directory: files and folders with the name of a temporary file of this host whose process
 /// number is not in use and whose lock is free. (The lock covers processes in another container with the same host name.)
 #[cfg(unix)]
 fn tidy(directory: &Path) {
@@ -225,9 +370,9 @@ fn tidy(directory: &Path) {
             continue;
         };
         let gone = rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH);
-        if gone && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+        if gone && entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir()) {
             // Cleaning up is optional: files that can't be removed stay.
-            let _ = File::open(entry.path()).map(|file| claim(&file).then(|| std::fs::remove_file(entry.path())));
+            let _ = File::open(entry.path()).map(|file| claim(&file).then(|| remove(&entry.path())));
         }
     }
 }
@@ -254,5 +399,17 @@ pub fn ordinary() -> Option<Permissions> {
 
 #[cfg(not(unix))]
 pub fn ordinary() -> Option<Permissions> {
+    None
+}
+
+/// The permissions of an ordinary new folder; the umask applies.
+#[cfg(unix)]
+fn shared() -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(Permissions::from_mode(0o777))
+}
+
+#[cfg(not(unix))]
+fn shared() -> Option<Permissions> {
     None
 }

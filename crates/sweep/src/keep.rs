@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::disk::Disk;
 use crate::fleet::scan::Scans;
 use crate::key::Hashes;
-use crate::points::Points;
+use crate::points::{Points, Run};
 use crate::store::Store;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::outcome::json;
+use ssdlab_lab::output::Finished;
 use ssdlab_lab::results::sheet::{Cell, CellKind, Sheet};
 
 /// The file of hashes of a store.
@@ -66,20 +67,28 @@ fn same(path: &Path, bytes: &[u8]) -> bool {
 
 /// Axes and key of each run. Keys change with the program's version and with what inputs hold, while the study stays the same.
 fn table(points: &Points, folder: &Path, disk: &Disk) -> Result<()> {
+    let path = folder.join(POINTS);
+    let table = listed(points, &points.runs(), &path)?;
+    if table.content().and_then(|new| std::fs::read(new).ok()).is_some_and(|new| same(&path, &new)) {
+        return Ok(());
+    }
+    disk.publish(table).map_err(|error: Error| error.note("the points of the study"))
+}
+
+/// Writes axes and key of some runs as a table, which is complete but not published.
+///
+/// # Errors
+/// It can't be written.
+pub fn listed(points: &Points, runs: &[Run], path: &Path) -> Result<Finished> {
     let mut columns: Vec<(&str, CellKind)> =
         vec![("point", CellKind::Number), ("seed", CellKind::Number), ("key", CellKind::Text)];
     columns.extend(points.study.axes.iter().map(|axis| (axis.label.as_str(), CellKind::Text)));
-    let path = folder.join(POINTS);
-    let mut sheet = Sheet::create("points", &path, &columns)?;
-    for run in points.runs() {
+    let mut sheet = Sheet::create("points", path, &columns)?;
+    for run in runs {
         let point = &points.points[run.point];
         let texts: Vec<String> = point.items.iter().map(|item| item.shown.text()).collect();
         let own = [Cell::Number(point.number), Cell::Number(run.seed), Cell::Text(&run.key)];
         sheet.row(own.into_iter().chain(texts.iter().map(|text| Cell::Text(text))))?;
     }
-    let table = sheet.finish()?.file();
-    if table.content().and_then(|new| std::fs::read(new).ok()).is_some_and(|new| same(&path, &new)) {
-        return Ok(());
-    }
-    disk.publish(table).map_err(|error: Error| error.note("the points of the study"))
+    Ok(sheet.finish()?.file())
 }

@@ -1,6 +1,7 @@
 //! The tests of the command line, one module per subject, in one program. `cargo test -p ssdlab --test suite run::` runs
 //! one module.
 
+mod bundle;
 mod catalogue;
 mod common;
 mod compare;

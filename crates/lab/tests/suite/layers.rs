@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The crates, but those of the simulator, which have a test of their own.
-const CRATES: [&str; 8] = ["cli", "explain", "figures", "import", "lab", "papers", "report", "sweep"];
+const CRATES: [&str; 9] = ["bundle", "cli", "explain", "figures", "import", "lab", "papers", "report", "sweep"];
 
 /// By module: the modules that its file imports.
 type Imports = BTreeMap<String, Vec<String>>;

@@ -126,7 +126,15 @@ impl InputSection {
         }
         let several = match (&self.workloads, &self.traces) {
             (Some(names), _) => Some(("workloads", "workload", names.clone())),
-            (None, Several::One(pattern)) => Some(("traces", "trace", found(text, "input.traces", pattern)?)),
+            (None, Several::One(pattern)) => {
+                // As the study would name them one by one, so that tables say nothing of where it is.
+                let own = |path: String| match Path::new(&path).strip_prefix(&text.directory) {
+                    Ok(own) => own.display().to_string(),
+                    Err(_) => path,
+                };
+                let found = found(text, "input.traces", pattern)?;
+                Some(("traces", "trace", found.into_iter().map(own).collect()))
+            }
             (None, Several::Many(paths)) => Some(("traces", "trace", paths.clone())),
             _ => None,
         };
@@ -193,7 +201,7 @@ fn gives(axes: &[Axis], of: impl Fn(&Change) -> bool) -> bool {
 }
 
 /// A workload: one that comes with the program, or a file beside the study.
-pub(crate) fn origin(text: &Text, name: &str) -> Origin {
+pub fn origin(text: &Text, name: &str) -> Origin {
     let bundled = ssdlab_trace::workload::named(name).is_some();
     let name = if bundled || Path::new(name).extension().is_none_or(|ending| ending != "toml") {
         name.into()

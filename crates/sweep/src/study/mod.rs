@@ -25,8 +25,9 @@ pub use choices::Study;
 pub use choices::flat;
 pub(crate) use design::DesignFile;
 use design::{Kind, listed_axes};
+pub use input::origin;
 use input::whole;
-pub(crate) use input::{Base, InputSection, found, origin};
+pub(crate) use input::{Base, InputSection, found};
 pub use repeat::{Limits, Repeat, Until, duration_ns};
 pub(crate) use repeat::{LimitsFile, RepeatFile};
 

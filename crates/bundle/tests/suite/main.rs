@@ -1,0 +1,6 @@
+//! The tests of bundles.
+
+mod changed;
+mod common;
+mod hostile;
+mod kept;
