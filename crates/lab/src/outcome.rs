@@ -33,7 +33,7 @@ impl Outcome {
         summary.flush_digest = input.flush_digest(config.cache.exists());
         let mut remarks = input.remarks();
         remarks.extend(idle_queues(&summary, config));
-        remarks.extend(config.handles_hide_threshold());
+        remarks.extend(config.handles_hide_threshold().map(|note| format!("note: {note}")));
         Outcome {
             summary,
             about: input.about(),
