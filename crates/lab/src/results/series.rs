@@ -76,7 +76,8 @@ impl Product for WindowRows {
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
-        Ok(Box::new(Series::create(&self.place, self.window, &of.extras, of.tenants)?))
+        let handles = if of.config.fdp.exists() { of.config.fdp.persistent() } else { Vec::new() };
+        Ok(Box::new(Series::create(&self.place, self.window, (&of.extras, of.tenants, handles))?))
     }
 }
 
@@ -95,6 +96,8 @@ struct Series {
     counts: [u64; 2],
     breakdown: Breakdown,
     tenants: Vec<OfTenant>,
+    /// By placement handle: whether GC keeps its pages apart.
+    handles: Vec<bool>,
 }
 
 /// Requests of a tenant in the current window.
@@ -113,12 +116,19 @@ const OF_TENANT: [(&str, CellKind); 5] = [
     ("p99_ns", CellKind::Maybe),
 ];
 
+/// Columns of a placement handle, after `handles.N.`.
+const OF_HANDLE: [(&str, CellKind); 3] =
+    [("host_pages", CellKind::Number), ("moved_pages", CellKind::Number), ("write_amplification", CellKind::Real)];
+
+/// Optional features of a device: their causes, its tenants, and whether GC keeps a handle's pages apart, by handle.
+type Features<'f> = (&'f [Extra], &'f [String], Vec<bool>);
+
 impl Series {
-    /// Begins a table, with columns for each of the tenants.
+    /// Begins a table, with columns for each of the tenants and handles.
     ///
     /// # Errors
     /// The window has no length, or as [`Sheet::begin`].
-    fn create(place: &Place, window: Nanos, extras: &[Extra], tenants: &[String]) -> Result<Series> {
+    fn create(place: &Place, window: Nanos, (extras, tenants, handles): Features<'_>) -> Result<Series> {
         if window == Nanos::ZERO {
             return Err(Error::usage("--window 0ns: a window must have a length").help("for example --window 100ms"));
         }
@@ -131,7 +141,9 @@ impl Series {
         let work = [("flash_reads_cache", CellKind::Number), ("flash_programs_cache", CellKind::Number)];
         let work = work.into_iter().filter(|_| caches);
         let of = |name: &String| OF_TENANT.map(|(column, kind)| (format!("tenants.{name}.{column}"), kind));
-        let own: Vec<(String, CellKind)> = tenants.iter().flat_map(of).collect();
+        let of_handle = |n: usize| OF_HANDLE.map(|(column, kind)| (format!("handles.{n}.{column}"), kind));
+        let own: Vec<(String, CellKind)> =
+            (tenants.iter().flat_map(of)).chain((0..handles.len()).flat_map(of_handle)).collect();
         let mut columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
         columns.extend(own.iter().map(|(name, kind)| (name.as_str(), *kind)));
         Ok(Series {
@@ -146,6 +158,7 @@ impl Series {
             counts: [0; 2],
             breakdown: Breakdown(Breakdown::ZERO.0, extras.iter().map(|extra| (*extra, 0)).collect()),
             tenants: tenants.iter().map(|_| OfTenant { latency: Distribution::new(), sum: 0, bytes: 0 }).collect(),
+            handles,
         })
     }
 
@@ -221,7 +234,14 @@ impl Series {
                 Cell::Maybe(p99(&own.latency, requests)),
             ]
         };
-        let own: Vec<Cell<'_>> = self.tenants.iter().flat_map(of).collect();
+        let of_handle = |n: usize| {
+            let [host, moved] = [0, 1].map(|which| sample.handles[n][which] - before.handles[n][which]);
+            // Whose pages mixed blocks hold is not known.
+            let amplification = (self.handles[n] && host > 0).then(|| 1.0 + moved as f64 / host as f64);
+            [Cell::Number(host), Cell::Number(moved), Cell::Real(amplification)]
+        };
+        let handles = (0..self.handles.len()).flat_map(of_handle);
+        let own: Vec<Cell<'_>> = self.tenants.iter().flat_map(of).chain(handles).collect();
         self.sheet.row(cells.into_iter().chain(causes).chain(terms).chain(work).chain(own))?;
         self.start = Some(Nanos(start.0.saturating_add(self.window)));
         self.before = Some(sample.clone());

@@ -5,6 +5,7 @@ mod common;
 mod comparisons;
 mod counted;
 mod decisions;
+mod handles;
 mod layers;
 mod live;
 mod memory;

@@ -62,6 +62,7 @@ impl Ssd {
             free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_entry)
                 / u64::from(self.dev.geometry.slots.per_super_page),
             dies: Vec::new(),
+            handles: (self.features.handles.as_ref()).map_or_else(Vec::new, |handles| handles.sample(&self.dev)),
         }
     }
 

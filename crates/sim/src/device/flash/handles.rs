@@ -30,8 +30,10 @@ pub(crate) struct Handles {
     owner: Vec<u8>,
     /// By plane: the handle whose pages its collection moves, or [`MIXED`].
     collected: Vec<u8>,
-    /// By handle, then of mixed blocks.
+    /// By handle, then of mixed blocks: since the device was filled, and what of it was before the measured part.
     counts: Vec<HandleCounts>,
+    /// See `counts`.
+    before: Vec<HandleCounts>,
 }
 
 impl Handles {
@@ -59,7 +61,7 @@ impl Handles {
 
     /// Carries what filling leaves.
     pub(super) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
-        let Handles { persistent: _, open, owner, collected, counts: _ } = self;
+        let Handles { persistent: _, open, owner, collected, counts: _, before: _ } = self;
         carrier.table(open)?;
         carrier.table(owner)?;
         carrier.table(collected)
@@ -75,6 +77,7 @@ impl Flash {
             owner: vec![MIXED; self.use_of.len()],
             collected: vec![MIXED; planes],
             counts: vec![HandleCounts::default(); count + 1],
+            before: vec![HandleCounts::default(); count + 1],
             persistent,
         }));
         self.plain = false;
@@ -193,15 +196,25 @@ impl Flash {
         }
     }
 
-    /// Counts from 0 again.
+    /// The measured part begins.
     pub(crate) fn restart_handles(&mut self) {
         if let Some(handles) = &mut self.handles {
-            handles.counts.fill(HandleCounts::default());
+            handles.before.clone_from(&handles.counts);
         }
     }
 
-    /// Counters by handle, then of blocks with pages of several; empty without handles.
-    pub(crate) fn handle_counts(&self) -> &[HandleCounts] {
+    /// Counters of the measured part by handle, then of blocks with pages of several; empty without handles.
+    pub(crate) fn handle_counts(&self) -> Vec<HandleCounts> {
+        let Some(handles) = &self.handles else { return Vec::new() };
+        let since = |(all, before): (&HandleCounts, &HandleCounts)| HandleCounts {
+            moved: all.moved - before.moved,
+            erased: all.erased - before.erased,
+        };
+        handles.counts.iter().zip(&handles.before).map(since).collect()
+    }
+
+    /// The same since the device was made.
+    pub(crate) fn all_handle_counts(&self) -> &[HandleCounts] {
         self.handles.as_ref().map_or(&[], |handles| &handles.counts)
     }
 

@@ -28,7 +28,9 @@ pub(super) struct Handles {
     named: u8,
     /// By page: the handle of its newest write. A power cut leaves nothing else of writes that had not begun.
     of_page: Vec<u8>,
-    /// By handle: measured programs of the host's pages.
+    /// By handle: programs of the host's pages, all since the device was filled, and those that are measured.
+    all_programs: Vec<u64>,
+    /// See `all_programs`.
     programs: Vec<u64>,
     /// Measured writes without a handle of their own.
     unknown: u64,
@@ -50,9 +52,10 @@ pub(super) fn stream_of_newest(handles: &Option<Box<Handles>>, page: Lpn) -> Str
 /// A page of the host, or a line, is about to be programmed: counts it for its handle, where there are several, if it is measured.
 pub(super) fn count_program(handles: &mut Option<Box<Handles>>, ops: &Ops, requests: &Requests, op: OpId) {
     let Some(handles) = handles else { return };
-    let page = &ops[op];
+    let (page, handle) = (&ops[op], usize::from(ops.handle(op)));
+    handles.all_programs[handle] += 1;
     let measured = page.class != Class::Host || requests[page.request].measured;
-    handles.programs[usize::from(ops.handle(op))] += u64::from(measured);
+    handles.programs[handle] += u64::from(measured);
 }
 
 impl Handles {
@@ -61,6 +64,7 @@ impl Handles {
             assignment: Assignment::new(&config.fdp, geometry.mapped, u64::from(geometry.unit_bytes)),
             named: 0,
             of_page: vec![0; geometry.mapped as usize],
+            all_programs: vec![0; config.fdp.handles as usize],
             programs: vec![0; config.fdp.handles as usize],
             unknown: 0,
             filling: true,
@@ -71,6 +75,7 @@ impl Handles {
     pub(super) fn is_filled(&mut self) {
         (0..).zip(&mut self.of_page).for_each(|(page, handle)| *handle = self.assignment.unnamed(Lpn(page)));
         self.filling = false;
+        self.all_programs.fill(0);
         self.restart();
     }
 
@@ -85,6 +90,7 @@ impl Handles {
     #[inline(never)]
     fn write_now(&mut self, page: Lpn) -> Stream {
         let handle = self.write(page);
+        self.all_programs[usize::from(handle)] += 1;
         self.programs[usize::from(handle)] += 1;
         Stream::of_handle(handle)
     }
@@ -151,6 +157,13 @@ impl Handles {
         self.assignment.trimmed(page);
     }
 
+    /// By handle: pages of the host that were programmed, and that GC has moved out of its blocks, since the device was filled.
+    pub(super) fn sample(&self, dev: &Device) -> Vec<[u64; 2]> {
+        let pages = u64::from(dev.geometry.pages_per_entry);
+        let moved = dev.flash.all_handle_counts().iter().map(|counts| counts.moved);
+        self.all_programs.iter().zip(moved).map(|(programs, moved)| [programs * pages, moved * pages]).collect()
+    }
+
     /// The report of the measured part.
     pub(super) fn report(&self, dev: &Device, stats: &Stats) -> FdpReport {
         let (flash, geometry, done) = (&dev.flash, &dev.geometry, &stats.flash);
@@ -159,6 +172,7 @@ impl Handles {
         let page_bytes = u64::from(geometry.unit_bytes) / pages;
         let unit_bytes = u64::from(geometry.pages_per_block) * u64::from(geometry.unit_bytes);
         let (counts, persistent) = (flash.handle_counts(), flash.keeps_apart());
+        let counts = counts.as_slice();
         let mixed = counts[self.programs.len()];
         let handle = |(handle, counts): (u8, &HandleCounts)| {
             Handle::new(Counted {

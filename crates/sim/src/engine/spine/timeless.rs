@@ -515,7 +515,7 @@ impl Ssd {
                 }
             }
         };
-        while self.dev.flash.next_offset(plane, stream).is_none() {
+        while !self.dev.flash.takes_page_of(plane, stream) {
             let collected = self.collect_once(plane);
             law!(collected, "law: spare pages suffice");
         }
@@ -577,7 +577,7 @@ impl Ssd {
     fn collect_full_planes(&mut self, stream: Stream) -> bool {
         (0..self.dev.geometry.planes)
             .map(PlaneId)
-            .any(|plane| self.dev.flash.next_offset(plane, stream).is_none() && self.collect_once(plane))
+            .any(|plane| !self.dev.flash.takes_page_of(plane, stream) && self.collect_once(plane))
     }
 
     /// Collects in no time until the trigger no longer holds in the plane's scope and the plane has room for data of the host.
@@ -588,7 +588,7 @@ impl Ssd {
                 break;
             }
         }
-        while self.dev.flash.next_offset(plane, stream).is_none() && self.collect_once(plane) {}
+        while !self.dev.flash.takes_page_of(plane, stream) && self.collect_once(plane) {}
     }
 
     /// Runs one collection in no time. Returns false if the plane has no victim.
