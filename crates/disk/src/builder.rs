@@ -1,6 +1,6 @@
 //! Settings of a disk.
 
-use ssdlab_sim::config::{Faults, UnwrittenRead};
+use ssdlab_sim::config::{Faults, Names, UnwrittenRead};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, ConfigError, Ssd};
 
@@ -92,6 +92,11 @@ impl Builder {
         if self.config.device.unwritten_read == UnwrittenRead::Error {
             let help = "use \"preload\" or \"zero_cost\"";
             return refuse("device.unwritten_read", "reads of a disk may meet pages that were never written", help);
+        }
+        let (fdp, bytes) = (&self.config.fdp, self.config.capacity_bytes());
+        if fdp.exists() && fdp.taken_by(Names::default(), 0, bytes).is_none() {
+            let help = "use ranges of the whole disk, or \"temperature\", or fdp.unknown for the handle of all others";
+            return refuse("fdp.assign", "requests of a disk have no stream and no tenant", help);
         }
         if !self.keeps_data && self.check == Check::Full {
             let help = "build it with Check::Sampled or Check::Off";

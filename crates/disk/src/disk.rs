@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ssdlab_sim::config::Names;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::versions::{Admitted, Held};
 use ssdlab_sim::{Check, Completed, Config, ConfigError, Marks, Observer, Request, RequestOp, Ssd, Watches};
@@ -386,8 +387,13 @@ impl Disk {
     fn submit(&mut self, flight: Flight, fua: bool) {
         self.at_rest.take();
         let request = Request { arrival: self.now(), op: flight.op, offset: flight.offset, bytes: flight.bytes };
-        if fua {
-            self.ssd.submit_marked(request, Marks { fua, ..Marks::default() }, std::iter::empty());
+        let fdp = &self.ssd.config().fdp;
+        let named = fdp.exists() && flight.op == RequestOp::Write;
+        let taken = named.then(|| fdp.taken_by(Names::default(), flight.offset, flight.bytes)).flatten();
+        let (handle, no_handle) = taken.unwrap_or((0, false));
+        if fua || handle > 0 || no_handle {
+            let marks = Marks { fua, handle, no_handle, ..Marks::default() };
+            self.ssd.submit_marked(request, marks, std::iter::empty());
         } else {
             self.ssd.submit(request);
         }

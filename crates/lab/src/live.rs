@@ -347,6 +347,10 @@ impl LiveDevice {
             let message = format!("the request at byte {} matches no queue of nvme.queues", ask.offset);
             return Err(Error::usage(message).help("add a queue with match = \"rest\""));
         }
+        if self.handle_of(op, ask.offset, ask.bytes).is_none() {
+            let message = format!("the write at byte {} has no handle by fdp.assign", ask.offset);
+            return Err(Error::usage(message).help("name one that takes such writes: fdp.unknown = 0"));
+        }
         if at < last {
             return refuse("the request before it arrives at", last);
         }
@@ -373,8 +377,19 @@ impl LiveDevice {
         while self.ssd.accepts() {
             let Some(request) = self.waiting.pop_front() else { break };
             let queue = self.queue_of(request.op, request.offset).unwrap_or(0);
-            let marks = Marks { queue, tenant: queue, ..Marks::default() };
+            let (handle, no_handle) = self.handle_of(request.op, request.offset, request.bytes).unwrap_or((0, true));
+            let marks = Marks { queue, tenant: queue, handle, no_handle, ..Marks::default() };
             self.ssd.submit_marked(request, marks, std::iter::empty());
+        }
+    }
+
+    /// The placement handle of a request, which has no names, and whether it has none of its own; none if it is refused.
+    fn handle_of(&self, op: RequestOp, offset: u64, bytes: u64) -> Option<(u8, bool)> {
+        let fdp = &self.ssd.config().fdp;
+        if fdp.exists() && op == RequestOp::Write {
+            fdp.taken_by(Names::default(), offset, bytes)
+        } else {
+            Some((0, false))
         }
     }
 

@@ -61,6 +61,10 @@ fn configurations_that_a_disk_cannot_have_are_refused() {
     assert!(refused("device.unwritten_read = \"error\"").contains("\"preload\""));
     assert!(refused("noc.model = \"formula\"").contains("Check::Full"));
     assert!(refused("faults.read_errors = [{ at = \"1s\" }]").contains("entry 1"));
+    // Its requests have no names that could be handles.
+    let handles = |more: &str| format!("fdp = {{ handles = 2, assign = {{ stream = {{ log = 1 }} }}{more} }}");
+    assert!(refused(&handles("")).contains("no stream"));
+    Disk::new(small(&handles(", unknown = 1")), Seed(1)).unwrap().write(0, &[1; 512]).unwrap();
     let open = Disk::builder().config(small("noc.model = \"formula\"")).check(Check::Sampled).build();
     let mut open = open.unwrap();
     open.write(512, &[3; 512]).unwrap();

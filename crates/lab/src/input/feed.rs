@@ -131,10 +131,7 @@ impl Feed<'_> {
 
     /// The placement handle of a write, and whether it has none of its own.
     fn handle_of(&self, record: &Record) -> Result<(u8, bool)> {
-        let handle = |names: Names<'_>| {
-            let own = self.fdp.handle_of(names, record.offset, record.bytes);
-            own.map(|own| (own, false)).or(self.fdp.unknown().map(|other| (other, true)))
-        };
+        let handle = |names: Names<'_>| self.fdp.taken_by(names, record.offset, record.bytes);
         self.by_names(record, handle, ("a write", "has no handle by fdp.assign"), HANDLE)
     }
 

@@ -88,6 +88,21 @@ fn what_cannot_be_submitted_is_refused_with_both_numbers_and_changes_nothing() {
 }
 
 #[test]
+fn a_write_that_has_no_handle_is_refused_or_counted() {
+    let config = |more: &str| format!("{SMALL}\nfdp = {{ handles = 2, assign = {{ stream = {{ log = 1 }} }}{more} }}");
+    let mut refusing = device(&config(""));
+    let error = refusing.submit(Op::Write, 4096, 4096, None).unwrap_err();
+    assert_eq!(error.message, "the write at byte 4096 has no handle by fdp.assign");
+    refusing.submit(Op::Read, 4096, 4096, None).unwrap();
+    let mut counting = device(&config(", unknown = 1"));
+    counting.submit(Op::Write, 4096, 4096, None).unwrap();
+    counting.submit(Op::Read, 4096, 4096, None).unwrap();
+    counting.run().unwrap();
+    let fdp = counting.summary().unwrap().fdp.unwrap();
+    assert_eq!((fdp.unknown, fdp.handles[0].host_pages, fdp.handles[1].host_pages), (1, 0, 1));
+}
+
+#[test]
 fn power_is_cut_now_and_a_device_without_every_page_refuses() {
     let mut cut = device(SMALL);
     cut.submit(Op::Write, 0, 4096, at(0)).unwrap();

@@ -136,6 +136,12 @@ impl Fdp {
         }
     }
 
+    /// The handle that takes a write with these names, and whether it has none of its own; none if it is refused.
+    pub fn taken_by(&self, names: Names<'_>, offset: u64, bytes: u64) -> Option<(u8, bool)> {
+        let own = self.handle_of(names, offset, bytes).map(|own| (own, false));
+        own.or(self.unknown().map(|other| (other, true)))
+    }
+
     /// The handle of a write by the names that it has; none if they give it none. Where the address or the time of each page decides,
     /// any write has one that touches only pages of a range.
     pub fn handle_of(&self, names: Names<'_>, offset: u64, bytes: u64) -> Option<u8> {
