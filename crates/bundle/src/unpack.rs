@@ -220,7 +220,7 @@ impl Blocks {
     }
 }
 
-/// A reader that keeps its fault, so that a fault of the archive is told from one of what its content is written to.
+/// A reader that keeps its fault: a fault of the archive is another one than a fault of the file that its content is written to.
 struct Faults<R> {
     inner: R,
     fault: Option<io::Error>,

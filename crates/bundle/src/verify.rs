@@ -317,7 +317,7 @@ impl Scene<'_> {
             Ok(figure) if figure.csv().as_bytes() == kept => {
                 return Ok(checked(name, &[], format!("{} has the same data, drawn again", part.drawing)));
             }
-            // A broken record is told of by itself.
+            // Broken records have a check of their own.
             Ok(_) if held.len() as u64 != self.manifest.all_runs() - self.manifest.runs(RunState::Missing) => {
                 format!("{} can't have the same data: records are broken", part.drawing)
             }

@@ -48,7 +48,7 @@ fn no_flipped_bit_is_overlooked() {
     }
 }
 
-/// Below the seal: bits of the archive itself, sealed anew. Headers, paddings and contents are all compared.
+/// Below the seal: bits of the archive itself, with a new seal. Headers, paddings and contents are all compared.
 #[test]
 fn no_flipped_bit_below_the_seal_is_overlooked() {
     let (whole, seed) = (small(), seed());
@@ -85,7 +85,7 @@ fn a_file_that_is_cut_or_longer_is_refused() {
     );
 }
 
-/// Sealed anew, any content has a seal that holds. The digest that was published tells.
+/// With a new seal, any content has one that holds. The published digest shows that it is another file.
 #[test]
 fn the_published_digest_decides() {
     let whole = small();
