@@ -1,4 +1,4 @@
-//! Archives that somebody made to do harm, with a seal that holds.
+//! Archives that are made to do harm, with a seal that holds.
 
 use std::path::Path;
 
