@@ -322,12 +322,13 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     lines.push((
         "write amplification",
         format!(
-            "{}: {} host {} written, flash programs {} host{} + {} GC, {} copybacks",
+            "{}: {} host {} written, flash programs {} host{}{} + {} GC, {} copybacks",
             words::amplification(&value),
             count(summary.pages.written),
             counted(summary),
             count(flash.programs.host),
             summary.cache.as_ref().map_or(String::new(), |_| format!(" + {} cache", count(flash.programs.cache))),
+            summary.slc.as_ref().map_or(String::new(), |_| format!(" + {} folded", count(flash.programs.fold))),
             count(flash.programs.gc),
             count(flash.copybacks)
         ),
@@ -386,6 +387,10 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
             or_dash(wear.erases_mean, &two)
         ),
     ));
+    lines.extend(wear.slc.as_ref().map(|slc| {
+        let mean = or_dash(slc.erases_mean, &two);
+        ("", format!("in the SLC cache per block {} to {}, mean {mean}", slc.erases_min, slc.erases_max))
+    }));
     lines.extend(losses(summary));
     lines.push(("verdict", words::verdict(&value)));
     lines

@@ -4,7 +4,7 @@ use ssdlab_lab::error::{Error, Kind, Result};
 use ssdlab_lab::settings::{self, Settings};
 use ssdlab_lab::variants::axes::cuts;
 use ssdlab_sim::blame::{Cause, Extra};
-use ssdlab_sim::config::{Arbitration, Config, Suspendable};
+use ssdlab_sim::config::{Arbitration, Config, SlcMode, Suspendable};
 use ssdlab_sim::schemes::{AnyTrigger, AnyVictim};
 use ssdlab_sim::units::{Nanos, Threshold};
 
@@ -172,6 +172,7 @@ pub fn table(cause: Reason, config: &Config) -> Vec<String> {
             let size = format!("cache.size={}B", config.cache.size.0.saturating_mul(2));
             return vec![size, "cache.writeback=eager".into(), SUSPEND.into(), NO_GC.into()];
         }
+        Reason::Extra(Extra::Slc) => return of_slc(config),
         Reason::Extra(Extra::CacheGc) => {
             let other = if matches!(config.schemes.victim, AnyVictim::Greedy(_)) { "d-choices" } else { "greedy" };
             let mut all = vec![format!("schemes.victim={other}")];
@@ -199,6 +200,18 @@ pub fn table(cause: Reason, config: &Config) -> Vec<String> {
         Cause::Held => fixed(&["schemes.route=direct", "order.delay_writes=false"]),
         Cause::Array | Cause::Bus | Cause::Noc | Cause::Decode | Cause::Memory => Vec::new(),
     }
+}
+
+/// The changes that are worth a try where folds of the cache of SLC make requests slow.
+fn of_slc(config: &Config) -> Vec<String> {
+    let slc = &config.slc;
+    let larger = match slc.mode {
+        SlcMode::Static => format!("slc.blocks={}", slc.blocks.saturating_mul(2)),
+        _ => format!("slc.share={}", f64::from(slc.share.0.saturating_mul(2).min(1_000_000)) / 1e6),
+    };
+    let fixed =
+        ["slc.full=direct", "slc.fold=idle", "slc.path=copyback", "slc.victim=greedy", "schemes.collector=queued"];
+    std::iter::once(larger).chain(fixed.map(str::to_string)).collect()
 }
 
 /// The changes to try, and those of a list of the user that a rule refuses.

@@ -171,7 +171,7 @@ impl VictimSight {
     pub fn streams(&mut self, into: &mut [u8]) -> Filled {
         self.closings_wanted |= self.taken < Self::TRIAL;
         self.column(&self.closings, into, |closing| match closing.stream {
-            Stream::Host | Stream::Handle(_) => 0,
+            Stream::Host | Stream::Handle(_) | Stream::Slc => 0,
             Stream::Gc => 1,
             Stream::Aligned => 2,
             Stream::Copyback => 3,

@@ -45,8 +45,9 @@ impl DieWork {
         let worked = programs.checked_sub(idle)?;
         let [reads, programs, erases] = match text(summary, "/config/gc/time") {
             "none" => {
-                let by_gc = some("/flash/reads/gc") + some("/flash/reads/metadata");
-                [reads.checked_sub(by_gc)?, worked.checked_sub(some("/flash/programs/gc"))?, 0]
+                let by_gc = some("/flash/reads/gc") + some("/flash/reads/fold") + some("/flash/reads/metadata");
+                let moved = some("/flash/programs/gc") + some("/flash/programs/fold");
+                [reads.checked_sub(by_gc)?, worked.checked_sub(moved)?, 0]
             }
             _ => [reads + copybacks, worked + copybacks, erases],
         };

@@ -124,6 +124,8 @@ pub struct Sample {
     pub free_pages: u64,
     /// By unit of exclusion, if [`Observer::samples_dies`].
     pub dies: Vec<Held>,
+    /// Programmed pages of the cache of SLC, stale ones included; 0 without one.
+    pub slc_used_pages: u64,
     /// By placement handle: pages of the host programmed, and pages moved by GC out of its blocks. Empty without handles.
     pub handles: Vec<[u64; 2]>,
 }

@@ -34,6 +34,7 @@ pub const ALL: &[Preset] = presets![
     "nvme-tlc-units",
     "nvme-2024-units",
     "pm9a3",
+    "client-tlc",
     "idle-chip",
     "pagc",
     "brr",

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs, each with a name: every preset on a smaller array, and schemes and features that no preset has.
-const RUNS: [(&str, &str); 30] = [
+const RUNS: [(&str, &str); 32] = [
     ("default", "--preset default"),
     ("brr", "--preset brr"),
     ("composed", "--preset composed"),
@@ -47,6 +47,11 @@ const RUNS: [(&str, &str); 30] = [
     (
         "weighted queues",
         "--set nvme={arbitration=\"wrr\",queues=[{name=\"r\",class=\"high\",weight=3,match={op=\"read\"}},{name=\"w\",match=\"rest\"}]}",
+    ),
+    ("client-tlc", "--preset client-tlc"),
+    (
+        "static SLC, forced folds",
+        "--set slc={mode=\"static\",bits=4,full=\"fold\",victim=\"greedy\",path=\"copyback\",reads=2} --set schemes.collector=queued --set device.over_provisioning=0.3",
     ),
     ("reads first", "--set order.die_queue=read-first --set order.read_burst=4"),
     ("zero-cost GC", "--set gc.time=none --set schemes.victim=d-choices"),

@@ -7,7 +7,7 @@ use ssdlab_cli::args::{Cli, Command};
 use ssdlab_lab::presets;
 
 /// Arrays that are filled in a few milliseconds and collected within a few hundred requests, by preset.
-const SMALLER: [(&str, &[&str]); 13] = [
+const SMALLER: [(&str, &[&str]); 14] = [
     ("default", &["geometry.channels=2", "geometry.blocks_per_plane=32", "precondition.mode=random"]),
     ("idle-chip", &["geometry.channels=1", "geometry.blocks_per_plane=64"]),
     ("pagc", &["geometry.channels=2", "geometry.chips_per_channel=2", "geometry.blocks_per_plane=64"]),
@@ -19,6 +19,15 @@ const SMALLER: [(&str, &[&str]); 13] = [
     ("nvme-tlc-units", &["geometry.channels=1", "geometry.blocks_per_plane=32", "geometry.pages_per_block=48"]),
     ("nvme-2024-units", &["geometry.channels=1", "geometry.blocks_per_plane=32", "geometry.pages_per_block=48"]),
     ("pm9a3", &["geometry.channels=1", "geometry.blocks_per_plane=48", "geometry.pages_per_block=48"]),
+    (
+        "client-tlc",
+        &[
+            "geometry.channels=1",
+            "geometry.chips_per_channel=2",
+            "geometry.blocks_per_plane=40",
+            "geometry.pages_per_block=48",
+        ],
+    ),
     ("composed", &["geometry.channels=2", "geometry.blocks_per_plane=32", "geometry.pages_per_block=32"]),
     ("interleaved", &["geometry.channels=2", "geometry.blocks_per_plane=32", "geometry.pages_per_block=32"]),
 ];

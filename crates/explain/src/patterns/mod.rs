@@ -5,6 +5,7 @@ mod burst;
 mod bus;
 mod cache_full;
 pub mod case;
+mod folding;
 mod hot_die;
 mod late;
 mod one_collection;
@@ -22,7 +23,7 @@ use crate::watch::Known;
 use case::{Case, Detector, World};
 
 /// All detectors, in the order in which they are shown.
-pub const ALL: [Detector; 14] = [
+pub const ALL: [Detector; 15] = [
     overload::DETECTOR,
     two_collections::DETECTOR,
     one_collection::DETECTOR,
@@ -36,6 +37,7 @@ pub const ALL: [Detector; 14] = [
     parity::DETECTOR,
     partial_write::DETECTOR,
     cache_full::DETECTOR,
+    folding::DETECTOR,
     tenant::DETECTOR,
 ];
 /// Its place: this one has a pattern by tenant.

@@ -51,6 +51,7 @@ fn class(class: Class) -> u8 {
         Class::Parity => 4,
         Class::Replica => 5,
         Class::Cache => 6,
+        Class::Fold => 7,
     }
 }
 
@@ -80,6 +81,8 @@ fn does(leg: &LegRecord, exactly: bool) -> String {
         Class::Parity => format!("parity {}", verb(leg.verb)),
         Class::Replica => "second copy".into(),
         Class::Cache => format!("{} of the write cache", verb(leg.verb)),
+        Class::Fold if exactly => format!("fold {}: {}", leg.number, verb(leg.verb)),
+        Class::Fold => "fold".into(),
     }
 }
 

@@ -359,6 +359,16 @@ fn a_full_cache_and_other_tenants() {
     let cached = only("cache-full", &device(1, 1, 1, &["cache.size=4KiB", "cache.time=1us"]), &rows, "request:1");
     assert_eq!(json(&cached)["causes"][0]["cause"], "cache");
     assert_eq!(json(&cached)["slowest"][0]["causes"]["cache"], 605_120 + 1_000);
+    // The cache of SLC has eight pages a block: the ninth page needs a fold.
+    let slc = "slc={ mode = \"static\", bits = 8, blocks = 1, full = \"fold\" }";
+    let rows: Vec<_> = (0..9).map(|page| (0, 'w', page * PAGE, PAGE)).collect();
+    let folded = only(
+        "folding",
+        &device(1, 1, 1, &[slc, "device.queue_depth=1", "geometry.pages_per_block=64", "device.over_provisioning=0.3"]),
+        &rows,
+        "request:8",
+    );
+    assert_eq!(json(&folded)["causes"][0]["cause"], "slc");
     // Two queues and one slot: the second request waits while the other queue has it.
     let queues = "nvme={ arbitration = \"rr\", queues = [{ name = \"a\", match = { op = \"write\" } }, { name = \"b\", match = \"rest\" }] }";
     let rows = [(0, 'w', 0, PAGE), (0, 'r', PAGE, PAGE)];
@@ -370,7 +380,13 @@ fn a_full_cache_and_other_tenants() {
     // Devices without them have no such patterns.
     let done = explained(&device(1, 1, 1, &[]), &requests, "request:1", Tries::None).unwrap();
     let names: Vec<&str> = done.findings.patterns.iter().map(|pattern| pattern.name.as_str()).collect();
-    assert!(names.contains(&"bus") && !names.contains(&"tenant") && !names.contains(&"cache-full"), "{names:?}");
+    assert!(
+        names.contains(&"bus")
+            && !names.contains(&"tenant")
+            && !names.contains(&"cache-full")
+            && !names.contains(&"folding"),
+        "{names:?}"
+    );
 }
 
 #[test]

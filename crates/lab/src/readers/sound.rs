@@ -32,7 +32,7 @@ enum Rule {
 }
 
 /// Columns of whole numbers in files of windows, dies and blocks.
-const COUNTS: [&str; 22] = [
+const COUNTS: [&str; 25] = [
     "requests",
     "reads",
     "writes",
@@ -46,6 +46,9 @@ const COUNTS: [&str; 22] = [
     "flash_programs_host",
     "flash_programs_gc",
     "flash_programs_cache",
+    "flash_programs_fold",
+    "slc_used_pages",
+    "slc_erases",
     "flash_copybacks",
     "flash_erases",
     "collections",
@@ -65,7 +68,7 @@ fn rule(column: &str) -> Rule {
     };
     match own {
         "start_ns" => Rule::Time,
-        "state" => Rule::Any,
+        "state" | "mode" => Rule::Any,
         "bytes" => Rule::Count,
         own if COUNTS.contains(&own) => Rule::Count,
         own if own.ends_with("mean_ns") || own.ends_with("p99_ns") => Rule::MaybeTime,

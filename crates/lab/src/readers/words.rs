@@ -45,6 +45,7 @@ pub fn extra_meaning(extra: Extra) -> &'static str {
         Extra::Cache => "no free cache line, or a flush",
         Extra::CacheGc => "no free cache line: GC",
         Extra::CacheHost => "no free cache line: others",
+        Extra::Slc => "folds of the SLC cache",
     }
 }
 

@@ -23,9 +23,12 @@ const COLUMNS: [(&str, CellKind); 6] = [
 /// The handle that a block belongs to, if any: where there are several (`fdp.handles`).
 const HANDLE: (&str, CellKind) = ("handle", CellKind::Maybe);
 
-/// The columns of a device with or without handles.
-fn columns(handles: bool) -> Vec<(&'static str, CellKind)> {
-    COLUMNS.into_iter().chain(handles.then_some(HANDLE)).collect()
+/// Erases of a block as one of the cache of SLC, and whether it is one, where there is such a cache (`slc.mode`).
+const SLC: [(&str, CellKind); 2] = [("slc_erases", CellKind::Number), ("mode", CellKind::Word)];
+
+/// The columns of a device with or without handles, and with or without a cache of SLC.
+fn columns(handles: bool, slc: bool) -> Vec<(&'static str, CellKind)> {
+    COLUMNS.into_iter().chain(handles.then_some(HANDLE)).chain(SLC.into_iter().filter(|_| slc)).collect()
 }
 
 /// One row per block at the end of the run, and their [`Spread`].
@@ -47,7 +50,11 @@ impl Product for BlockRows {
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
-        Ok(Box::new(Blocks(Sheet::begin(BlockRows::NAME, &self.0, &columns(of.config.fdp.exists()))?)))
+        Ok(Box::new(Blocks(Sheet::begin(
+            BlockRows::NAME,
+            &self.0,
+            &columns(of.config.fdp.exists(), of.config.slc.exists()),
+        )?)))
     }
 }
 
@@ -67,7 +74,7 @@ impl Recorder for Blocks {
 /// The state of a block in a word: `erased`, `open` (being filled) or `closed` (full).
 fn state(flash: &Flash, block: BlockId) -> &'static str {
     match flash.written(block) {
-        _ if flash.is_closed(block) => "closed",
+        _ if flash.is_closed(block) || flash.is_full_slc(block) => "closed",
         0 => "erased",
         _ => "open",
     }
@@ -86,7 +93,11 @@ fn fill(sheet: &mut Sheet, flash: &Flash, geometry: &Geometry) -> Result<()> {
         let numbers = [plane.0, index, flash.erases(block), u32::from(flash.valid(block)), flash.written(block)];
         let cells = numbers.map(|n| Cell::Number(n.into()));
         let handle = handles.next().map(|handle| Cell::Maybe(handle.map(u64::from)));
-        sheet.row(cells.into_iter().chain([Cell::Word(state(flash, block))]).chain(handle))?;
+        let at = block.0 as usize;
+        let mode = flash.slc_by_block().get(at).map(|slc| Cell::Word(if *slc { "slc" } else { "native" }));
+        let erases = flash.slc_erases_by_block().get(at).map(|erases| Cell::Number((*erases).into()));
+        let of_slc = erases.into_iter().chain(mode);
+        sheet.row(cells.into_iter().chain([Cell::Word(state(flash, block))]).chain(handle).chain(of_slc))?;
     }
     Ok(())
 }
@@ -97,7 +108,8 @@ fn fill(sheet: &mut Sheet, flash: &Flash, geometry: &Geometry) -> Result<()> {
 /// None that the caller can cause.
 pub fn frame(flash: &Flash, geometry: &Geometry) -> Result<Frame> {
     let handles = flash.handles_by_block().next().is_some();
-    let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &columns(handles))?;
+    let slc = !flash.slc_by_block().is_empty();
+    let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &columns(handles, slc))?;
     fill(&mut sheet, flash, geometry)?;
     sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
 }

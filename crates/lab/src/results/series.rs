@@ -140,6 +140,9 @@ impl Series {
         let caches = extras.contains(&Extra::Cache);
         let work = [("flash_reads_cache", CellKind::Number), ("flash_programs_cache", CellKind::Number)];
         let work = work.into_iter().filter(|_| caches);
+        let folds = extras.contains(&Extra::Slc);
+        let of_slc = [("flash_programs_fold", CellKind::Number), ("slc_used_pages", CellKind::Number)];
+        let work = work.chain(of_slc.into_iter().filter(|_| folds));
         let of = |name: &String| OF_TENANT.map(|(column, kind)| (format!("tenants.{name}.{column}"), kind));
         let of_handle = |n: usize| OF_HANDLE.map(|(column, kind)| (format!("handles.{n}.{column}"), kind));
         let own: Vec<(String, CellKind)> =
@@ -223,7 +226,9 @@ impl Series {
         let terms = Terms::of(&self.breakdown).columns().map(|(_, ns)| total(ns));
         let caches = self.breakdown.1.iter().any(|(extra, _)| *extra == Extra::Cache);
         let work = [now.reads.cache - then.reads.cache, now.programs.cache - then.programs.cache];
-        let work = work.into_iter().filter(|_| caches).map(Cell::Number);
+        let folds = self.breakdown.1.iter().any(|(extra, _)| *extra == Extra::Slc);
+        let of_slc = [now.programs.fold - then.programs.fold, sample.slc_used_pages];
+        let work = work.into_iter().filter(|_| caches).chain(of_slc.into_iter().filter(|_| folds)).map(Cell::Number);
         let of = |own: &OfTenant| {
             let requests = own.latency.count();
             [

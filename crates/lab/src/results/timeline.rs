@@ -480,6 +480,7 @@ impl File {
             Class::Parity => ("parity", "operation", leg.number | COLLECTION),
             Class::Replica => ("replica", "operation", leg.number | COLLECTION),
             Class::Cache => ("cache", "operation", leg.number | COLLECTION),
+            Class::Fold => ("fold", "collection", leg.number | COLLECTION),
         };
         let mut notes = vec![note(owner, leg.number), note("ppn", u64::from(leg.ppn.0))];
         if leg.lpn.is_some() {

@@ -101,7 +101,10 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
         let y = Axis::new(measure, unit, Scale::Linear);
         vec![panel("", y, vec![line(measure, "mean", get(measure))])]
     } else {
-        let programs = sum(sum(get("flash_programs_host"), get("flash_programs_gc")), get("flash_copybacks"));
+        let mut programs = sum(sum(get("flash_programs_host"), get("flash_programs_gc")), get("flash_copybacks"));
+        if table.columns.iter().any(|column| column == "flash_programs_fold") {
+            programs = sum(programs, get("flash_programs_fold"));
+        }
         let spent = |of: fn(Any) -> bool| {
             let known = causes::all().filter(|cause| of(*cause) && table.columns.iter().any(|c| c == cause.name()));
             known.map(|cause| get(cause.name())).reduce(&sum).unwrap_or_default()

@@ -19,6 +19,7 @@ impl Config {
         self.check_ecc()?;
         self.check_pages()?;
         self.check_fdp()?;
+        self.check_slc()?;
         self.check_space()?;
         self.check_threshold()?;
         self.check_precondition()?;

@@ -111,7 +111,9 @@ impl Config {
         let (exported, metadata) = (self.exported_per_plane(), u64::from(self.metadata_pages()));
         let data = per_block - metadata;
         // Metadata pages of full blocks are never free.
-        let spare = pages - exported - exported.div_ceil(data) * metadata;
+        // Nor are those of the cache of SLC.
+        let cached = u64::from(self.slc_blocks()) * per_block;
+        let spare = (pages - exported - exported.div_ceil(data) * metadata).saturating_sub(cached);
         let in_scope = self.pages_in_scope();
         let (floor, spare) = (self.free_pages(&self.gc.threshold), in_scope / pages * spare);
         if floor > spare {

@@ -26,6 +26,7 @@ mod precondition;
 mod raid;
 mod run;
 mod schemes;
+mod slc;
 mod space;
 mod staging;
 mod timing;
@@ -52,6 +53,7 @@ pub use precondition::{Precondition, PreconditionMode};
 pub use raid::{Raid, RaidLayout, WriteMode};
 pub use run::Run;
 pub use schemes::Schemes;
+pub use slc::{Slc, SlcAccepts, SlcFold, SlcFull, SlcMode, SlcPath, SlcVictim};
 pub use staging::Staging;
 pub use timing::{PageTimes, Suspendable, Timing, Variation};
 pub use units::{MappingUnit, Units};
@@ -99,6 +101,9 @@ section! {
         /// Placement handles.
         [since "0.1.3"]
         fdp: Fdp = Fdp::default(),
+        /// The cache of SLC.
+        [since "0.1.3"]
+        slc: Slc = Slc::default(),
     }
 }
 
@@ -117,6 +122,7 @@ impl Config {
         let has = |extra: &Extra| match extra {
             Extra::Arbitration => self.nvme.arbitrates(),
             Extra::Cache | Extra::CacheGc | Extra::CacheHost => self.cache.exists(),
+            Extra::Slc => self.slc.exists(),
         };
         Extra::ALL.into_iter().filter(has).collect()
     }

@@ -49,13 +49,15 @@ choice! {
         Wgc,
         /// Write-backs of the write cache, and reads of what their lines lack.
         Cache,
+        /// Folds of the cache of SLC.
+        Fold,
     }
 }
 
 /// Which operation a die serves next.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(untagged, expecting = "expected \"fifo\", \"read-first\", or a list of rhost, whost, rgc, wgc, cache")]
+#[serde(untagged, expecting = "expected \"fifo\", \"read-first\", or a list of rhost, whost, rgc, wgc, cache, fold")]
 pub enum DieQueue {
     /// An order with a name.
     Named(NamedQueue),

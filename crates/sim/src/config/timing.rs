@@ -205,6 +205,7 @@ impl Config {
             read: times.read.types().to_vec(),
             program: times.program.types().to_vec(),
             erase: times.erase,
+            slc: self.slc_times(),
             copyback: times.copyback,
             command: times.command,
             channel: times.channel(),

@@ -65,6 +65,8 @@ pub enum Command<'a> {
     },
     /// Erases blocks (R3): command, array.
     Erase,
+    /// Erases a block of the cache of SLC: command, array.
+    EraseSlc,
     /// Moves pages inside their planes (R9): command, array read, command, array program. Without command time nothing can come
     /// between the two, so they are one leg, unless the program alone can be suspended.
     Copyback(CopybackTimes),
@@ -118,6 +120,10 @@ impl Timing {
             Command::Erase => {
                 legs.push(LegKind::Bus, issue);
                 legs.push(LegKind::Array, self.erase());
+            }
+            Command::EraseSlc => {
+                legs.push(LegKind::Bus, issue);
+                legs.push(LegKind::Array, self.erase_slc());
             }
             Command::Copyback(times) if issue == Nanos::ZERO && !self.splits() => {
                 legs.push(LegKind::Array, times.read + times.program);

@@ -8,8 +8,10 @@ mod copies;
 mod handles;
 mod now;
 mod parts;
+mod records;
 mod recover;
 mod room;
+mod slc;
 mod slots;
 mod stream;
 
@@ -24,6 +26,8 @@ use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn, count};
 
 pub use handles::HandleCounts;
 use handles::Handles;
+use slc::Slc;
+pub(crate) use stream::FOR_SLC;
 use stream::STREAMS;
 pub use stream::Stream;
 
@@ -118,8 +122,11 @@ pub struct Flash {
     /// By block: when it was closed, and the write point that filled it, where this is kept; blocks closed since the last date.
     closed: Vec<Closing>,
     undated: Vec<BlockId>,
-    /// Whether changes are recorded, and those since they were last taken.
+    /// Pages of erased blocks that count as neither free nor programmed: those of the cache of SLC.
+    withheld: u64,
+    /// Whether changes are noted; whether they are kept, and those since they were last taken.
     records: bool,
+    keeps_changes: bool,
     changes: Vec<Change>,
     /// By block: second copies of pages, where any are made; and how many of all victim policies count.
     copies: Vec<u16>,
@@ -128,6 +135,8 @@ pub struct Flash {
     tight: Vec<u64>,
     /// The host's handles, if there are several.
     handles: Option<Box<Handles>>,
+    /// The cache of SLC, if there is one.
+    slc: Option<Box<Slc>>,
 }
 
 impl Flash {
@@ -171,14 +180,17 @@ impl Flash {
             free_total: u64::from(geometry.planes) * u64::from(geometry.pages_per_plane),
             programmed: 0,
             reclaimed: 0,
+            withheld: 0,
             closed: Vec::new(),
             undated: Vec::new(),
             records: false,
+            keeps_changes: false,
             changes: Vec::new(),
             copies: Vec::new(),
             counted_copies: 0,
             tight: vec![u64::MAX; (geometry.planes as usize).div_ceil(64)],
             handles: None,
+            slc: None,
         }
     }
 
@@ -209,12 +221,16 @@ impl Flash {
             reclaimed,
             closed: _,
             undated: _,
+            withheld: _,
             records: _,
+            keeps_changes: _,
             changes: _,
             copies: _,
             counted_copies: _,
             tight,
             handles,
+            // Filling leaves it empty.
+            slc: _,
         } = self;
         tight.fill(u64::MAX);
         if let Some(handles) = handles {
@@ -238,61 +254,6 @@ impl Flash {
             carrier.table(open)?;
         }
         [free_total, programmed, reclaimed].into_iter().try_for_each(|n| carrier.value(n))
-    }
-
-    /// Ends all records for victim policies.
-    pub(crate) fn record_nothing(&mut self) {
-        self.records = false;
-        self.changes.clear();
-        self.closed.clear();
-        self.undated.clear();
-    }
-
-    /// Starts to keep when blocks are closed, and by which write point they were filled.
-    pub(crate) fn record_closings(&mut self) {
-        let none = Closing { at: Nanos::ZERO, stream: Stream::Host };
-        self.closed.resize(self.use_of.len(), none);
-    }
-
-    /// Whether blocks have been closed since the last date.
-    #[inline(always)]
-    pub(crate) fn has_undated(&self) -> bool {
-        !self.undated.is_empty()
-    }
-
-    /// Blocks closed since the last call were closed now.
-    #[cold]
-    pub(crate) fn date_closings(&mut self, now: Nanos) {
-        for block in self.undated.drain(..) {
-            self.closed[block.ix()].at = now.max(Nanos(u64::from(self.closed_at[block.ix()])));
-        }
-    }
-
-    /// Starts to record changes of pages.
-    pub(crate) fn record_changes(&mut self) {
-        self.records = true;
-    }
-
-    /// Changes since the last call, oldest first. Return the list with [`Flash::reuse`], so that its memory is used again.
-    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
-        std::mem::take(&mut self.changes)
-    }
-
-    /// Reuses the memory of a list from [`Flash::take_changes`].
-    pub(crate) fn reuse(&mut self, mut list: Vec<Change>) {
-        list.clear();
-        self.changes = list;
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn record(&mut self, page: Ppn, change: Change) {
-        // Metadata pages hold nothing that a victim policy could count.
-        if page.0 % self.pages_per_block < self.data_pages
-            && page.ix() < self.use_of.len() * self.pages_per_block as usize
-        {
-            self.changes.push(change);
-        }
     }
 
     // Queries for policies.
@@ -458,7 +419,14 @@ impl Flash {
     /// The same for data of a handle.
     #[inline(always)]
     pub(crate) fn takes_page_of(&self, plane: PlaneId, stream: Stream) -> bool {
-        if stream == Stream::Host { self.takes_host_page(plane) } else { self.next_offset(plane, stream).is_some() }
+        let plain = stream == Stream::Host && self.slc.is_none();
+        if plain { self.takes_host_page(plane) } else { self.next_offset(plane, stream).is_some() }
+    }
+
+    /// Whether data of a handle waits for a collection in a plane.
+    #[inline(always)]
+    pub(crate) fn lacks_page(&self, plane: PlaneId, stream: Stream) -> bool {
+        !(self.takes_page_of(plane, stream) || self.slc.is_some() && self.waits_for_fold(plane, stream))
     }
 
     /// Unprogrammed pages of the device.
@@ -491,6 +459,9 @@ impl Flash {
 
     /// Offset in the plane of a stream's next program, if it may take a page.
     pub(crate) fn next_offset(&self, plane: PlaneId, stream: Stream) -> Option<u32> {
+        if self.slc.is_some() && stream.is_host() {
+            return self.offset_beside(plane, stream);
+        }
         self.offset_at(plane, self.point(plane, stream), !stream.is_host())
     }
 
@@ -532,7 +503,16 @@ impl Flash {
     /// Takes the next page of a stream's open block, and opens a block if necessary. None if the stream may take no page.
     #[inline]
     pub(crate) fn take_page(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
+        if self.slc.is_some() && stream.is_host() && !collects {
+            return self.take_beside(plane, stream);
+        }
         self.take(plane, stream, collects)
+    }
+
+    /// The same for data that GC moves, which is never the host's.
+    #[inline]
+    pub(crate) fn take_moved_page(&mut self, plane: PlaneId, stream: Stream) -> Option<Ppn> {
+        self.take(plane, stream, true)
     }
 
     /// The same for host data.
@@ -661,6 +641,8 @@ impl Flash {
         }
         if self.handles.is_some() {
             self.own(block, stream);
+        } else if self.slc.is_some() && !stream.is_host() {
+            self.open_for_fold(plane);
         }
         law_eq!(self.use_of[block.ix()].written, 0, "law: a block is opened erased");
         block
@@ -750,6 +732,9 @@ impl Flash {
 
     /// Erases a block in no time. Reads in flight already have their data, since nothing can come between.
     pub(crate) fn erase_now(&mut self, block: BlockId) {
+        if self.is_slc(block) {
+            return self.erase_slc(block);
+        }
         let b = block.ix();
         law_eq!(self.valid[b], NOT_CLOSED, "law: a victim without valid pages is erased");
         law_eq!(self.use_of[b].unlanded, 0, "law: no program in flight in an erased block");
@@ -769,7 +754,7 @@ impl Flash {
             self.disown(block);
         }
         let all = self.use_of.len() as u64 * u64::from(self.pages_per_block);
-        let written = all - self.free_total;
+        let written = all - self.free_total - self.withheld;
         law_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
     }
 }

@@ -82,6 +82,8 @@ pub struct TimingSpec {
     pub program: Vec<Nanos>,
     /// Array time of an erase.
     pub erase: Nanos,
+    /// Array times of blocks of the cache of SLC, if there is one.
+    pub slc: Option<SlcTimesSpec>,
     /// Array time of a copyback, if it is not the sum of a read and a program.
     pub copyback: Option<Nanos>,
     /// Bus time of a command.
@@ -102,6 +104,34 @@ pub struct TimingSpec {
     pub shadow: bool,
     /// Variation of array times.
     pub variation: VariationSpec,
+}
+
+/// Array times of blocks of the cache of SLC.
+#[derive(Clone, Copy, Debug)]
+pub struct SlcTimesSpec {
+    /// Of a page read.
+    pub read: Nanos,
+    /// Of a page program.
+    pub program: Nanos,
+    /// Of an erase.
+    pub erase: Nanos,
+}
+
+/// Blocks of the cache of SLC.
+#[derive(Clone, Copy, Debug)]
+pub struct SlcSpec {
+    /// Pages of such a block.
+    pub pages: u32,
+    /// Blocks of each plane that belong to the cache for ever; 0 if erased blocks of the plane do for a time.
+    pub fixed: u32,
+    /// Most of a plane's blocks at a time.
+    pub most: u32,
+    /// Free pages of a plane below which GC starts.
+    pub floor: u32,
+    /// Whether writes that find no room wait for a fold.
+    pub waits_for_folds: bool,
+    /// Whether the block that became full first is folded first, or the one with the fewest valid pages.
+    pub in_order: bool,
 }
 
 /// Variation of the array times of reads and programs.

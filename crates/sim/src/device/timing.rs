@@ -39,6 +39,8 @@ pub struct Timing {
     same_program: Nanos,
     /// Factors of blocks.
     blocks: BlockFactors,
+    /// All blocks take the same time.
+    alike: bool,
     types: PageTypes,
     erase: Nanos,
     copyback: Option<Nanos>,
@@ -56,6 +58,16 @@ pub struct Timing {
     decode: Nanos,
     /// Whether a copyback has one leg for each half.
     splits: bool,
+    /// Blocks of the cache of SLC, if there is one. Their times follow those of a block's pages, at one more offset.
+    slc: Option<SlcTimes>,
+}
+
+/// Blocks of the cache of SLC.
+#[derive(Clone, Copy, Debug)]
+struct SlcTimes {
+    /// The offset that stands for all of their pages.
+    offset: u32,
+    erase: Nanos,
 }
 
 impl Timing {
@@ -80,12 +92,18 @@ impl Timing {
         let program = each(program, slots.per_super_page);
         let factors = BlockFactors::draw(&spec.variation, blocks * slots.planes as usize, seed);
         let same = |times: &[Nanos]| if times.iter().all(|time| *time == times[0]) { times[0] } else { Nanos::ZERO };
+        let (same_read, same_program) = (same(&read), same(&program));
+        let slc = spec.slc.map(|slc| SlcTimes { offset: read.len() as u32, erase: slc.erase });
+        let with = |times: Box<[Nanos]>, slc: Option<Nanos>| times.into_iter().chain(slc).collect();
+        let blocks_of = factors.joined(slots.planes as usize, dies as usize, array.blocks_per_plane as usize);
         Timing {
-            same_read: same(&read),
-            same_program: same(&program),
-            read,
-            program,
-            blocks: factors.joined(slots.planes as usize, dies as usize, array.blocks_per_plane as usize),
+            alike: slc.is_none() && !blocks_of.differ(),
+            same_read,
+            same_program,
+            read: with(read, spec.slc.map(|slc| slc.read)),
+            program: with(program, spec.slc.map(|slc| slc.program)),
+            slc,
+            blocks: blocks_of,
             slots,
             types,
             erase: spec.erase,
@@ -106,10 +124,18 @@ impl Timing {
         &self.types
     }
 
-    /// The place of a page by its offset and, if blocks differ, by its block.
+    /// The place of a page by its offset and, if blocks differ, by its block, and whether that is one of the cache of SLC.
     #[inline(always)]
-    pub fn place(&self, offset: u32, block: impl FnOnce() -> usize) -> PagePlace {
-        PagePlace { offset, factor: if self.blocks.differ() { self.blocks.of(block()) } else { ONE } }
+    pub fn place(&self, offset: u32, block: impl FnOnce() -> (usize, bool)) -> PagePlace {
+        if self.alike { PagePlace { offset, factor: ONE } } else { self.place_in(offset, block()) }
+    }
+
+    #[inline(never)]
+    fn place_in(&self, offset: u32, (block, slc): (usize, bool)) -> PagePlace {
+        match self.slc {
+            Some(times) if slc => PagePlace { offset: times.offset, factor: ONE },
+            _ => PagePlace { offset, factor: if self.blocks.differ() { self.blocks.of(block) } else { ONE } },
+        }
     }
 
     /// Bus time of a whole page (super page).
@@ -174,8 +200,14 @@ impl Timing {
     /// Array time of those of these pages that are at an offset.
     #[inline(always)]
     fn slowest(times: &[Nanos], offset: u32, pages: &[PagePlace]) -> Nanos {
-        let factors = pages.iter().filter(|page| page.offset == offset).map(|page| page.factor);
-        on_block(times[offset as usize], factors.max().unwrap_or(ONE))
+        // A loop, because this is asked for every copyback: an iterator of it is not inlined everywhere.
+        let mut factor = 0;
+        for page in pages {
+            if page.offset == offset {
+                factor = page.factor.max(factor);
+            }
+        }
+        on_block(times[offset as usize], if factor > 0 { factor } else { ONE })
     }
 
     /// Array time of the reads of a command.
@@ -206,6 +238,16 @@ impl Timing {
         self.erase
     }
 
+    /// Array time of an erase of a block of the cache of SLC.
+    pub fn erase_slc(&self) -> Nanos {
+        self.slc.expect("a device with a cache of SLC").erase
+    }
+
+    /// Times by offset of the pages of other blocks.
+    fn native<'a>(&self, times: &'a [Nanos]) -> &'a [Nanos] {
+        &times[..self.slc.map_or(times.len(), |slc| slc.offset as usize)]
+    }
+
     /// Whether the program of a copyback is a leg of its own even without command time.
     pub fn splits(&self) -> bool {
         self.splits
@@ -214,6 +256,9 @@ impl Timing {
     /// Times of a copyback (R9). Planes with equal offsets in `to` are programmed together, otherwise one after the other.
     pub fn copyback(&self, from: &[PagePlace], to: &[PagePlace]) -> CopybackTimes {
         let first = Self::slowest(&self.program, to[0].offset, to);
+        if self.slc.is_some_and(|slc| from[0].offset == slc.offset) {
+            return self.fold(from, first);
+        }
         let (read, mut program) = self.parts_of_copyback(|| Self::together(&self.read, from), first);
         let mut programs = 1;
         for (i, page) in to.iter().enumerate().skip(1) {
@@ -223,6 +268,12 @@ impl Timing {
             }
         }
         CopybackTimes { read, program, programs }
+    }
+
+    /// Times of a copyback from the cache of SLC. `timing.copyback` is the time of one between other blocks.
+    #[cold]
+    fn fold(&self, from: &[PagePlace], program: Nanos) -> CopybackTimes {
+        CopybackTimes { read: Self::together(&self.read, from), program, programs: 1 }
     }
 
     /// Array time of the read of a page of a steady block, by its offset, which is asked for only if it matters.
@@ -239,12 +290,12 @@ impl Timing {
 
     /// Array and bus time of a page read, averaged over page types.
     pub fn page_read(&self) -> Nanos {
-        mean(&self.read) + self.command + self.page
+        mean(self.native(&self.read)) + self.command + self.page
     }
 
     /// Array and bus time of a page program, averaged over page types.
     pub fn page_program(&self) -> Nanos {
-        mean(&self.program) + self.command + self.page
+        mean(self.native(&self.program)) + self.command + self.page
     }
 
     /// Array time of a program of the first page of a block without variation between blocks.

@@ -40,6 +40,8 @@ pub enum Class {
     Replica,
     /// A line of the write cache that is written back to flash, and the read of what it lacks.
     Cache,
+    /// A fold of a block of the cache of SLC.
+    Fold,
 }
 
 impl Class {

@@ -12,7 +12,7 @@ use super::rules::Rules;
 use super::spine::host::Host;
 use super::spine::timeless::Moving;
 use super::{
-    Device, Features, Gc, PlaneState, Policies, Ssd, Timer, cache, conflicts, idle, noc, nvme, queues, replica, sizes,
+    Device, Features, Gc, PlaneState, Policies, Ssd, cache, conflicts, idle, noc, nvme, queues, replica, sizes,
 };
 use crate::config::{Config, ConfigError, FreeBlock, RaidLayout, WritePoints};
 use crate::device::errors::{ErrorModel, PageErrors};
@@ -166,6 +166,7 @@ impl Ssd {
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
                 handles: rules.handles.then(|| Box::new(super::handles::Handles::new(config, geometry))),
+                slc: super::slc::Slc::new(config, geometry),
                 units: rules.units.then(|| Box::new(super::units::Units::new(geometry))),
                 raid: Raid::new(config, &array),
                 homes: rules.binds.then(|| Box::new(Homes::new(config, geometry))),
@@ -200,9 +201,10 @@ impl Ssd {
         if self.rules.handles {
             self.dev.flash.start_handles(self.config.fdp.persistent());
         }
-        if let Some(idle) = &self.features.idle {
-            self.kernel.timers.set(Timer::Idle, idle.next());
+        if let Some(spec) = self.config.slc_spec() {
+            self.dev.flash.start_slc(spec);
         }
+        idle::await_idle_dies(&mut self.features, &mut self.kernel.timers);
     }
 }
 
@@ -257,7 +259,7 @@ fn parts(config: &Config, rules: &Rules, crosses: bool) -> Parts {
         cached: rules.caches,
         extras: rules.extras,
         tenant: rules.tenants,
-        handle: rules.handles,
+        handle: rules.streams,
     }
 }
 

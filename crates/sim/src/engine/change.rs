@@ -258,6 +258,10 @@ impl Ssd {
             let message = "blocks belong to the handles of the device, and pages have theirs";
             return refuse("fdp.handles", message, "set fdp when the device is built");
         }
+        if old.slc != config.slc {
+            let message = "blocks belong to the cache of SLC, and pages are in them";
+            return refuse("slc.mode", message, "set slc when the device is built");
+        }
         if self.rules.pads != new.rules.pads {
             let message = "moved units may wait in the controller, or none may";
             return refuse("gc.remainder", message, "set it when the device is built");

@@ -1,7 +1,7 @@
 //! Memory of a simulation, beside map, reverse map and blocks.
 
 use super::sizes;
-use crate::config::{Config, Errors, Exclusion, RaidLayout};
+use crate::config::{Config, Errors, Exclusion, RaidLayout, SlcAccepts};
 use crate::schemes::Place;
 use crate::units::Ppm;
 
@@ -31,7 +31,8 @@ impl Config {
     /// Bytes of the tables that schemes add to map, reverse map and blocks: copyback counts (one per page), pages in the
     /// controller's buffer, bit errors (16 per page), second copies (8 per exported page, 40 per copy), lines of the write cache (and 8 per
     /// exported page), tenants (1 per exported page), planes of pages placed round robin
-    /// (4 per exported page), factors of blocks (4 per block), parity groups (4 per
+    /// (4 per exported page), factors of blocks (4 per block), a cache of SLC (5 per block, and for each exported page 8 to know hot ones, 4
+    /// to count reads), parity groups (4 per
     /// group), and the state of chunks under faults (9 per page of the map). Pages are super pages if the map has those. Memory
     /// for second copies grows with waiting reads.
     pub fn scheme_bytes(&self) -> u64 {
@@ -59,6 +60,9 @@ impl Config {
             + when(self.cache.exists(), lines + 8 * exported)
             + when(self.timing.variation.block.0 > 0, 4 * blocks)
             + when(self.nvme.arbitrates(), exported)
+            + when(self.slc.exists(), 5 * blocks)
+            + when(self.slc.exists() && self.slc.accepts == SlcAccepts::Hot, 8 * exported)
+            + when(self.slc.exists() && self.slc.reads > 0, 4 * exported)
             + when(schemes.place == Place::RoundRobin, 4 * exported)
             + if groups { 4 * exported / u64::from(self.raid.group) } else { 0 }
             + when(groups && (model || !self.faults.chip_fails.is_empty()), 9 * exported)

@@ -1,17 +1,18 @@
-//! GC in idle time: when dies have been idle long enough (`schemes.trigger`).
+//! Work of dies in idle time: GC, when dies have been idle long enough (`schemes.trigger`), and folds of the cache of SLC (`slc.idle`).
 
 use std::collections::VecDeque;
 
-use super::Ssd;
 use super::kernel::dies::Holder;
-use super::kernel::timers::Timer;
+use super::kernel::timers::{Timer, Timers};
 use super::report::load;
+use super::slc::folds::fold_in_idle_time;
+use super::{Features, Ssd};
 use crate::units::{Nanos, PlaneId, UnitId};
 
 /// Idle dies, and for how long they have been idle.
 #[derive(Clone)]
 pub(super) struct Idle {
-    /// Idle time of a die before its trigger is asked.
+    /// Idle time of a die before it works.
     after: Nanos,
     /// Times at which dies will have been idle long enough, earliest first. Entries of dies that were used meanwhile are stale.
     line: VecDeque<(Nanos, UnitId)>,
@@ -27,14 +28,14 @@ struct IdleUnit {
     armed: Nanos,
     /// That time has come.
     asked: bool,
-    /// Start of the last collection in idle time, as long as no host operation has arrived since.
-    collects_since: Option<Nanos>,
+    /// Start of the last work in idle time, or its end, as long as no host operation has arrived since.
+    works_since: Option<Nanos>,
 }
 
 impl Idle {
     /// A device whose dies are idle from the start.
     pub(super) fn new(after: Nanos, units: u32) -> Self {
-        let unit = IdleUnit { joined: Nanos::ZERO, armed: after, asked: false, collects_since: None };
+        let unit = IdleUnit { joined: Nanos::ZERO, armed: after, asked: false, works_since: None };
         Idle { after, line: (0..units).map(|unit| (after, UnitId(unit))).collect(), units: vec![unit; units as usize] }
     }
 
@@ -42,11 +43,114 @@ impl Idle {
     pub(super) fn next(&self) -> Nanos {
         self.line.front().map_or(Nanos::NEVER, |(time, _)| *time)
     }
+
+    /// An operation joins the queue of a die.
+    fn joins(&mut self, unit: UnitId, host: bool, now: Nanos) {
+        let state = &mut self.units[unit.ix()];
+        state.joined = now;
+        if host {
+            state.works_since = None;
+        }
+    }
+
+    /// The next die in the line that has been idle long enough by now, unless it was used meanwhile.
+    fn takes_next(&mut self, now: Nanos) -> Option<UnitId> {
+        while let Some((time, unit)) = self.line.front().copied().filter(|(time, _)| *time <= now) {
+            self.line.pop_front();
+            if self.units[unit.ix()].armed == time {
+                self.units[unit.ix()].asked = true;
+                return Some(unit);
+            }
+        }
+        None
+    }
+
+    /// Whether a die at rest works now: its idle time is over, or it has worked since then, and no host operation was served.
+    pub(super) fn is_over(&mut self, unit: UnitId, now: Nanos, released: Nanos) -> bool {
+        let state = &mut self.units[unit.ix()];
+        let asked = std::mem::replace(&mut state.asked, false) && state.armed == now;
+        let stays_idle = state.works_since.take().is_some_and(|since| released <= since);
+        asked || stays_idle
+    }
+
+    /// A die works.
+    pub(super) fn works(&mut self, unit: UnitId, now: Nanos) {
+        self.units[unit.ix()].works_since = Some(now);
+    }
+
+    /// What a die did has ended, perhaps in idle time.
+    pub(super) fn goes_on(&mut self, unit: UnitId, now: Nanos) {
+        let since = &mut self.units[unit.ix()].works_since;
+        *since = since.map(|_| now);
+    }
+
+    /// A die is at rest, free since `since`: its idle time begins, unless it has.
+    fn rests(&mut self, unit: UnitId, since: Nanos, now: Nanos) {
+        let state = &mut self.units[unit.ix()];
+        // What had nothing to do has not begun.
+        state.works_since = None;
+        let time = since.max(state.joined) + self.after;
+        // A die that had nothing to do is not asked again until it has been used.
+        if time < now || state.armed == time {
+            return;
+        }
+        state.armed = time;
+        let at = self.line.partition_point(|(other, _)| *other <= time);
+        self.line.insert(at, (time, unit));
+    }
+
+    /// Every die is idle from now on.
+    fn restart(&mut self, now: Nanos) {
+        let time = now + self.after;
+        self.line.clear();
+        for (unit, state) in self.units.iter_mut().enumerate() {
+            *state = IdleUnit { joined: now, armed: time, asked: false, works_since: None };
+            self.line.push_back((time, UnitId(unit as u32)));
+        }
+    }
+}
+
+/// Idle dies, for each kind of work.
+fn idles(features: &mut Features) -> impl Iterator<Item = &mut Idle> {
+    let folds = features.slc.as_mut().and_then(|slc| slc.idle.as_mut());
+    features.idle.as_deref_mut().into_iter().chain(folds)
+}
+
+/// Sets the timer of the first die that will have been idle long enough.
+pub(super) fn await_idle_dies(features: &mut Features, timers: &mut Timers) {
+    if let Some(next) = idles(features).map(|idle| idle.next()).min() {
+        timers.set(Timer::Idle, next);
+    }
+}
+
+/// A plane of a die at rest becomes due if the trigger says so.
+fn collect_if_triggered(ssd: &mut Ssd, unit: UnitId) {
+    if ssd.features.idle.is_none() || !ssd.is_at_rest(unit) {
+        return;
+    }
+    let (now, released) = (ssd.now, ssd.kernel.dies[unit].released());
+    if !ssd.features.idle.as_mut().is_some_and(|idle| idle.is_over(unit, now, released)) {
+        return;
+    }
+    let trigger = ssd.schemes.trigger.policy_ref();
+    let load = || load(&ssd.host, &ssd.stats, ssd.config.device.queue_depth);
+    let view = ssd.dev.view(now).under(&load);
+    let due = (0..ssd.dev.geometry.planes_per_unit)
+        .map(|k| ssd.dev.geometry.plane_of_unit(unit, k))
+        .filter(|plane| trigger.due(&view, *plane) && ssd.has_garbage(*plane))
+        .min_by_key(|plane: &PlaneId| (ssd.dev.flash.free_pages(*plane), plane.0));
+    let Some(plane) = due else { return };
+    if let Some(idle) = &mut ssd.features.idle {
+        idle.works(unit, now);
+    }
+    // This terminates, because each collection frees a page. No request need complete meanwhile.
+    ssd.kernel.idle_rounds = 0;
+    ssd.claim(plane);
 }
 
 impl Ssd {
     /// Whether nothing is in service or queued on a die, and none of its planes is due or in collection.
-    fn is_at_rest(&self, unit: UnitId) -> bool {
+    pub(super) fn is_at_rest(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
         let claimed = |k| self.gc.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].claimed;
         state.holder() == Holder::Free
@@ -59,59 +163,27 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn joins_idle(&mut self, unit: UnitId, host: bool) {
         let now = self.now;
-        let Some(idle) = &mut self.features.idle else { return };
-        let state = &mut idle.units[unit.ix()];
-        state.joined = now;
-        if host {
-            state.collects_since = None;
-        }
+        idles(&mut self.features).for_each(|idle| idle.joins(unit, host, now));
     }
 
     /// The first dies in the line have been idle long enough, unless arrivals of this moment use them.
     #[inline(never)]
     pub(super) fn idle_ends(&mut self) {
         let now = self.now;
-        let Some(idle) = &mut self.features.idle else { return };
-        while let Some((time, unit)) = idle.line.front().copied().filter(|(time, _)| *time <= now) {
-            idle.line.pop_front();
-            if idle.units[unit.ix()].armed == time {
-                idle.units[unit.ix()].asked = true;
-                self.kernel.dies.mark(unit);
-            }
+        while let Some(unit) = idles(&mut self.features).find_map(|idle| idle.takes_next(now)) {
+            self.kernel.dies.mark(unit);
         }
-        self.kernel.timers.set(Timer::Idle, idle.next());
+        await_idle_dies(&mut self.features, &mut self.kernel.timers);
     }
 
-    /// Collector decision: a plane of an idle die becomes due if the trigger says so. Called when the die has been idle long
-    /// enough, and after each collection that this started.
+    /// Collector decision: a plane of an idle die becomes due if the trigger says so, or a block of its cache is folded. Called when the
+    /// die has been idle long enough, and after each collection that this started.
     #[inline(never)]
     pub(super) fn collect_in_idle_time(&mut self, unit: UnitId) {
-        if !self.is_at_rest(unit) {
-            return;
+        collect_if_triggered(self, unit);
+        if self.rules.slc {
+            fold_in_idle_time(self, unit);
         }
-        let now = self.now;
-        let released = self.kernel.dies[unit].released();
-        let Some(idle) = &mut self.features.idle else { return };
-        let state = &mut idle.units[unit.ix()];
-        let asked = std::mem::replace(&mut state.asked, false) && state.armed == now;
-        let stays_idle = state.collects_since.take().is_some_and(|since| released <= since);
-        if !asked && !stays_idle {
-            return;
-        }
-        let trigger = self.schemes.trigger.policy_ref();
-        let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
-        let view = self.dev.view(now).under(&load);
-        let due = (0..self.dev.geometry.planes_per_unit)
-            .map(|k| self.dev.geometry.plane_of_unit(unit, k))
-            .filter(|plane| trigger.due(&view, *plane) && self.has_garbage(*plane))
-            .min_by_key(|plane: &PlaneId| (self.dev.flash.free_pages(*plane), plane.0));
-        let Some(plane) = due else { return };
-        if let Some(idle) = &mut self.features.idle {
-            idle.units[unit.ix()].collects_since = Some(now);
-        }
-        // This terminates, because each collection frees a page. No request need complete meanwhile.
-        self.kernel.idle_rounds = 0;
-        self.claim(plane);
     }
 
     /// The dispatch has considered a die. If it is at rest now, its idle time begins.
@@ -120,32 +192,15 @@ impl Ssd {
         if !self.is_at_rest(unit) {
             return;
         }
-        let since = self.kernel.dies[unit].since();
-        let Some(idle) = &mut self.features.idle else { return };
-        let state = &mut idle.units[unit.ix()];
-        // A collection without a victim has not begun.
-        state.collects_since = None;
-        let time = since.max(state.joined) + idle.after;
-        // A die that was tested without a victim is not tested again until it has been used.
-        if time < self.now || state.armed == time {
-            return;
-        }
-        state.armed = time;
-        let at = idle.line.partition_point(|(other, _)| *other <= time);
-        idle.line.insert(at, (time, unit));
-        self.kernel.timers.set(Timer::Idle, idle.next());
+        let (since, now) = (self.kernel.dies[unit].since(), self.now);
+        idles(&mut self.features).for_each(|idle| idle.rests(unit, since, now));
+        await_idle_dies(&mut self.features, &mut self.kernel.timers);
     }
 
     /// Power has been cut: every die is idle from now on.
     pub(super) fn restart_idle(&mut self) {
         let now = self.now;
-        let Some(idle) = &mut self.features.idle else { return };
-        let time = now + idle.after;
-        idle.line.clear();
-        for (unit, state) in idle.units.iter_mut().enumerate() {
-            *state = IdleUnit { joined: now, armed: time, asked: false, collects_since: None };
-            idle.line.push_back((time, UnitId(unit as u32)));
-        }
-        self.kernel.timers.set(Timer::Idle, time);
+        idles(&mut self.features).for_each(|idle| idle.restart(now));
+        await_idle_dies(&mut self.features, &mut self.kernel.timers);
     }
 }

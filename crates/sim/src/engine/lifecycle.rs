@@ -14,6 +14,7 @@ impl Ssd {
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity => self.select_page(op, unit),
             Class::Gc | Class::Metadata if self.kernel.ops[op].job.is_some() => self.begin_queued_step(op, unit),
+            Class::Fold => self.begin_queued_step(op, unit),
             Class::Gc => self.begin_abroad(op, unit),
             Class::Metadata => self.begin_metadata(op, unit),
             Class::Writeback | Class::Replica => unreachable!("law: it begins on an idle die, and never queues"),
@@ -26,6 +27,7 @@ impl Ssd {
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity | Class::Cache => self.command_ends(op),
             Class::Gc | Class::Metadata if self.kernel.ops[op].job.is_some() => self.gc_step_ends(op),
+            Class::Fold => self.gc_step_ends(op),
             Class::Gc => self.abroad_ends(op),
             Class::Metadata => self.metadata_ends(op),
             Class::Writeback => self.writeback_ends(op),
@@ -39,7 +41,9 @@ impl Ssd {
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity => self.page_is_denied(op),
             Class::Gc | Class::Metadata => self.collection_is_denied(op),
-            Class::Writeback | Class::Replica | Class::Cache => unreachable!("refused beside failing chips"),
+            Class::Writeback | Class::Replica | Class::Cache | Class::Fold => {
+                unreachable!("refused beside failing chips")
+            }
         }
     }
 
@@ -59,11 +63,11 @@ impl Ssd {
                 let counts = record.class == Class::Gc || arrived;
                 torn.ahead += u64::from(self.dev.geometry.slots.per_program) - u64::from(counts);
             }
-            (Class::Gc, Verb::Erase) => {
+            (Class::Gc | Class::Fold, Verb::Erase) => {
                 let job = &self.gc.jobs[record.job.0].job;
                 torn.erases.extend(&job.victims[..usize::from(job.count)]);
             }
-            (Class::Gc, _) => torn.programs.extend(record.pages.iter().enumerate().map(|(i, page)| {
+            (Class::Gc | Class::Fold, _) => torn.programs.extend(record.pages.iter().enumerate().map(|(i, page)| {
                 let corrected = record.verb != Verb::Copyback;
                 let own = Brings::Own { lost: self.kernel.ops[op].lost };
                 let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
@@ -89,7 +93,7 @@ impl Ssd {
             Class::Metadata => &mut self.stats.metadata_time,
             Class::Writeback => &mut self.stats.writeback_time,
             // Their time is part of the latency of requests, or of no result.
-            Class::Host | Class::Parity | Class::Replica | Class::Cache => return,
+            Class::Host | Class::Parity | Class::Replica | Class::Cache | Class::Fold => return,
         };
         for i in 0..record.legs.len() {
             if let Some(leg) = record.legs.get(i) {
@@ -106,6 +110,7 @@ impl Ssd {
             Class::Gc | Class::Metadata => Holder::Host,
             Class::Writeback | Class::Replica => Holder::Writeback,
             Class::Cache => Holder::Cache,
+            Class::Fold => Holder::Fold,
         }
     }
 
@@ -114,6 +119,11 @@ impl Ssd {
     #[inline(always)]
     pub(super) fn is_of_gc(&self, op: OpId) -> bool {
         let op = &self.kernel.ops[op];
-        op.class != Class::Metadata || op.job.is_some() || op.home.is_some()
+        match op.class {
+            Class::Metadata => op.job.is_some() || op.home.is_some(),
+            // A fold would exist without GC.
+            Class::Fold => false,
+            _ => true,
+        }
     }
 }

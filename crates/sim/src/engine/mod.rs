@@ -32,17 +32,20 @@ mod power;
 mod preempt;
 mod queues;
 mod raid;
+mod recency;
 mod replica;
 mod report;
 mod rules;
+mod slc;
 mod spine;
+mod streams;
 mod units;
 mod versions;
 mod watch;
 
 use crate::config::Config;
 use crate::device::errors::{ErrorModel, PageErrors};
-use crate::device::flash::{Flash, Stream};
+use crate::device::flash::Flash;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
 use crate::device::staging::Staging;
@@ -50,7 +53,7 @@ use crate::device::timing::{PagePlace, Timing};
 use crate::device::transaction::{Fifo, Op, Slab};
 use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
-use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, PolicyFault, View};
+use crate::policy::{MAX_PLANES, PageSet, PolicyFault, View};
 use crate::report::power::PowerCut;
 use crate::request::RequestOp;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim};
@@ -67,6 +70,7 @@ pub use postpone::{Postponement, PutOff};
 use raid::stripe::Raid;
 use rules::Rules;
 use spine::host::Host;
+use spine::jobs::{Pause, Running};
 
 /// Bytes per request, operation, plane and so on: for estimates of a device's memory.
 pub(crate) mod sizes {
@@ -160,6 +164,8 @@ struct Features {
     units: Option<Box<units::Units>>,
     /// Placement handles of the host's data, if there are several.
     handles: Option<Box<handles::Handles>>,
+    /// The cache of SLC.
+    slc: Option<Box<slc::Slc>>,
     /// Planes of pages that got theirs in turn.
     homes: Option<Box<homes::Homes>>,
     /// Parity groups.
@@ -197,7 +203,11 @@ impl Device {
     /// A page, as its array times depend on it.
     #[inline(always)]
     fn place(&self, page: Ppn) -> PagePlace {
-        self.timing.place(self.geometry.offset(page), || self.geometry.block_of(page).ix())
+        let block = || {
+            let block = self.geometry.block_of(page);
+            (block.ix(), self.flash.is_slc(block))
+        };
+        self.timing.place(self.geometry.offset(page), block)
     }
 
     /// The same for several pages, in their order. The rest of the array repeats the first one.
@@ -220,60 +230,6 @@ struct Policies {
     collector: AnyCollector,
     path: AnyPath,
     route: AnyRoute,
-}
-
-/// A collection in progress, with the engine's own data.
-#[derive(Clone)]
-struct Running {
-    job: Job,
-    /// Its policies, if the device has others by now.
-    former: Option<Box<change::Former>>,
-    /// The plane that triggered it.
-    plane: PlaneId,
-    /// Participating planes, as bits by index in the unit.
-    planes: u64,
-    /// The write point of the current move.
-    stream: Stream,
-    unit: UnitId,
-    /// The operation for its steps, one at a time.
-    op: OpId,
-    /// Whether a step is in progress.
-    busy: bool,
-    /// Programs in other units that have not landed. The erase waits for them.
-    abroad: u32,
-    /// Whether it holds its unit throughout.
-    holds: bool,
-    /// Whether it waits for these programs before the erase.
-    waiting: bool,
-    /// Metadata of its blocks that must still be read or written.
-    metadata: metadata::Due,
-    /// Journey of the current move's pages, and the hop of those in hand.
-    journey: Journey,
-    rest: Hop,
-    /// Whether the current move only fetches: its pages leave the die whatever the path is.
-    fetches: bool,
-    /// Its segment in the controller's buffer, or none; staged pages that are not handed over yet.
-    segment: u32,
-    staged: Fifo,
-    /// Whether its unit serves other operations.
-    pause: Pause,
-    /// Whether its next step is taken unconditionally: it is the first step, or the first after a pause.
-    sure: bool,
-    /// Time at which its unit was last offered to writes that any die may serve.
-    offered: Nanos,
-    /// Units of the super page that is being read, as bits by their places.
-    units: u64,
-}
-
-/// Why a unit serves other operations during a collection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pause {
-    /// It does not.
-    No,
-    /// Host operations have priority.
-    Preempted,
-    /// The erase waits until the victim's pages are on flash again.
-    Durable,
 }
 
 /// GC state of a plane.
@@ -664,10 +620,11 @@ impl Ssd {
             })
             .collect();
         format!(
-            "at {} ns; {}; {}; writes for any die: {}; pages that wait in the buffer: {}",
+            "at {} ns; {}; {}; {}; writes for any die: {}; pages that wait in the buffer: {}",
             self.now.0,
             units.join("; "),
             planes.join("; "),
+            slc::folds::describe_waiting(self).join("; "),
             !self.host.anywhere.is_empty(),
             self.dev.staging.waiting
         )

@@ -7,9 +7,9 @@ use super::raid::recover::Begun;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo};
-use crate::engine::handles::stream_of_newest;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
+use crate::engine::streams::stream_of_newest;
 use crate::oracle::Check;
 use crate::report::power::PowerCut;
 use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -320,6 +320,9 @@ impl Ssd {
         self.kernel.buses.dirty.clear();
         self.kernel.dies.power_cut();
         self.kernel.idle_rounds = 0;
+        if let Some(slc) = &mut self.features.slc {
+            slc.power_cut();
+        }
         self.restart_idle();
         self.host.power_cut(self.now);
         if let Some(replicas) = &mut self.features.replicas {
@@ -355,7 +358,7 @@ impl Ssd {
 
     /// Writes a page to flash on the capacitor's charge. Returns false if there is no room.
     fn drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
-        let (mut homes, stream) = (self.homes(plane), stream_of_newest(&self.features.handles, tag.lpn));
+        let (mut homes, stream) = (self.homes(plane), stream_of_newest(&self.features, tag.lpn));
         // The reserve belongs to the interrupted collections.
         let Some(page) = homes.find_map(|plane| self.dev.flash.take_page(plane, stream, false)) else {
             return false;
@@ -370,7 +373,7 @@ impl Ssd {
 
     /// Writes a page from the memory to flash, with GC if there is no room. Returns false if there is no victim left.
     pub(super) fn bring_back(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
-        let page = self.room(plane, stream_of_newest(&self.features.handles, tag.lpn), &mut 0);
+        let page = self.room(plane, stream_of_newest(&self.features, tag.lpn), &mut 0);
         page.inspect(|page| self.bring_back_to(*page, tag, lost)).is_some()
     }
 
@@ -495,7 +498,7 @@ impl Ssd {
             let lpn = self.dev.flash.lpn_of(from);
             if lpn.is_some() {
                 let stream =
-                    self.dev.flash.kept_stream(victim).unwrap_or_else(|| stream_of_newest(&self.features.handles, lpn));
+                    self.dev.flash.kept_stream(victim).unwrap_or_else(|| stream_of_newest(&self.features, lpn));
                 let to = self.room(plane, stream, &mut held).expect("law: what is exported fits outside the reserves");
                 self.move_recovered(from, to, lpn);
             }

@@ -1,6 +1,7 @@
 //! Collections that pause between two steps, so their unit serves other operations. The collector decides when they pause and
 //! resume.
 
+use super::spine::jobs::seize_for_job;
 use super::{Nanos, Pause, Ssd};
 use crate::config::Scope;
 use crate::policy::Contention;
@@ -73,7 +74,6 @@ impl Ssd {
     pub(super) fn try_resume(&mut self, unit: UnitId) {
         let id = self.kernel.dies[unit].job;
         let running = &self.gc.jobs[id.0];
-        let (plane, planes) = (running.plane, running.planes);
         match running.pause {
             Pause::No => return,
             Pause::Durable if self.awaits_durability(id) => return,
@@ -90,7 +90,7 @@ impl Ssd {
         let running = &mut self.gc.jobs[id.0];
         running.pause = Pause::No;
         running.sure = true;
-        self.seize_for_gc(unit, planes, plane);
+        seize_for_job(self, id);
         self.gc.ready.push(id);
     }
 

@@ -11,7 +11,7 @@ use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::units::{OpId, UnitId};
 
 /// Number of classes.
-const CLASSES: usize = QueueClass::Cache as usize + 1;
+const CLASSES: usize = QueueClass::Fold as usize + 1;
 
 type ByClass<T> = [T; CLASSES];
 
@@ -82,6 +82,7 @@ impl DieQueues {
 fn class_of(op: &Op) -> QueueClass {
     let (reads, host) = match op.class {
         Class::Cache => return QueueClass::Cache,
+        Class::Fold => return QueueClass::Fold,
         Class::Host => (op.need != Need::Write, true),
         Class::Parity | Class::Replica => (op.verb == Verb::Read, true),
         Class::Gc | Class::Writeback | Class::Metadata => (op.verb == Verb::Read, false),

@@ -149,8 +149,19 @@ impl Ssd {
     fn erases(&self) -> Wear {
         let (erases_min, erases_max, erases) = self.dev.flash.wear();
         let geometry = &self.dev.geometry;
-        let blocks = u64::from(geometry.planes) * u64::from(geometry.blocks_per_plane);
-        Wear { erases_min, erases_max, erases_mean: mean(u128::from(erases), blocks) }
+        let fixed = u64::from(self.dev.flash.fixed_slc_blocks());
+        let (planes, of_plane) = (u64::from(geometry.planes), u64::from(geometry.blocks_per_plane));
+        let wear = |(min, max, sum): (u32, u32, u64), blocks: u64, slc| Wear {
+            erases_min: min,
+            erases_max: max,
+            erases_mean: mean(u128::from(sum), blocks),
+            slc,
+        };
+        let slc = self.dev.flash.slc_wear().map(|of_slc| {
+            let blocks = planes * if fixed > 0 { fixed } else { of_plane };
+            Box::new(wear(of_slc, blocks, None))
+        });
+        wear((erases_min, erases_max, erases), planes * (of_plane - fixed), slc)
     }
 
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
@@ -180,6 +191,7 @@ impl Ssd {
             cache: self.features.cache.as_ref().map(|cache| cache.report()),
             units: (self.rules.units).then(|| UnitsReport::new(geometry.unit_bytes, geometry.slots, &stats.units)),
             fdp: self.features.handles.as_ref().map(|handles| handles.report(&self.dev, stats)),
+            slc: self.features.slc.as_ref().map(|slc| slc.report(&self.dev.flash)),
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),

@@ -75,6 +75,10 @@ pub(super) struct Rules {
     pub(super) idle_lines: bool,
     /// The host's data have several placement handles.
     pub(super) handles: bool,
+    /// There is a cache of SLC.
+    pub(super) slc: bool,
+    /// The host's data have several streams, for one of the two.
+    pub(super) streams: bool,
     /// A program has several units of the map.
     pub(super) units: bool,
     /// Moved units that fill none are padded.
@@ -114,6 +118,12 @@ fn planes_in_scope(scope: Scope, geometry: &Geometry) -> u32 {
     }
 }
 
+/// Whether waits for dies are sorted further than by GC.
+fn sorts_waits(config: &Config) -> bool {
+    let by_class = config.order.die_queue.classes().is_some();
+    config.nvme.arbitrates() || config.slc.exists() || config.cache.buffers() || by_class
+}
+
 impl Rules {
     pub(super) fn of(config: &Config, geometry: &Geometry) -> Self {
         let (collector, path) = (config.schemes.collector.policy_ref(), config.schemes.path.policy_ref());
@@ -128,7 +138,7 @@ impl Rules {
         let suspends = config.timing.suspendable != Suspendable::None;
         let physical = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
         let pauses = collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first);
-        let idles = config.schemes.trigger.policy_ref().patience().is_some();
+        let idles = config.schemes.trigger.policy_ref().patience().is_some() || config.slc.folds_in_idle_time();
         Rules {
             collector_holds: collector.holds(),
             preempts: collector.preemptible(),
@@ -140,26 +150,28 @@ impl Rules {
             gc_floor: (config.gc.threshold.pages(scope_pages, per_block) * per) as u32,
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| (t.pages(scope_pages, per_block) * per) as u32),
             handles: config.fdp.exists(),
+            slc: config.slc.exists(),
+            streams: config.has_streams(),
             units: geometry.slots.several(),
             pads: geometry.slots.several() && config.pads_moves(),
             stages: config.stages(),
             plain_moves: (path.always())
                 .filter(|_| collector.undisturbed())
                 // Errors move with each page separately.
-                .filter(|_| config.ecc.errors == Errors::None),
+                .filter(|_| config.ecc.errors == Errors::None)
+                // A cache of SLC notes every page.
+                .filter(|_| !config.slc.exists()),
             separates: path.separates(),
             dynamic,
             whole_reads: config.device.partial_read == PartialRead::WholePage,
             binds: place == Place::RoundRobin,
             numbered,
-            plain_places: numbered && config.gc.scope == Scope::Plane && !config.fdp.exists(),
-            plain_points: !geometry.slots.several() && !config.fdp.exists(),
-            plain_writes: config.raid.layout == RaidLayout::None && !config.fdp.exists(),
+            plain_places: numbered && config.gc.scope == Scope::Plane && !config.has_streams(),
+            plain_points: !geometry.slots.several() && !config.has_streams(),
+            plain_writes: config.raid.layout == RaidLayout::None && !config.has_streams(),
             keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
             tenants: config.nvme.arbitrates(),
-            sorts_waits: config.nvme.arbitrates()
-                || config.cache.buffers()
-                || config.order.die_queue.classes().is_some(),
+            sorts_waits: sorts_waits(config),
             caches: config.cache.exists(),
             buffers: config.cache.buffers(),
             idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,

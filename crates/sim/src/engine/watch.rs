@@ -62,6 +62,7 @@ impl Ssd {
             free_pages: self.dev.flash.free_total() * u64::from(self.dev.geometry.pages_per_entry)
                 / u64::from(self.dev.geometry.slots.per_super_page),
             dies: Vec::new(),
+            slc_used_pages: self.dev.flash.slc_used_of_all(),
             handles: (self.features.handles.as_ref()).map_or_else(Vec::new, |handles| handles.sample(&self.dev)),
         }
     }
@@ -191,7 +192,7 @@ impl Ssd {
                     at = self.kernel.ops[at].mate;
                 }
             }
-            (Class::Gc, Verb::Erase) => {
+            (Class::Gc | Class::Fold, Verb::Erase) => {
                 let job = &self.gc.jobs[op.job.0].job;
                 job.victims[..usize::from(job.count)].iter().for_each(|b| add(self.dev.geometry.page(*b, 0)));
             }
@@ -227,8 +228,8 @@ impl Ssd {
 
     fn lpn_on_leg(&self, op: &Op) -> Lpn {
         match (op.class, op.verb) {
-            (Class::Gc, Verb::Erase) => Lpn::NONE,
-            (Class::Gc, _) => op.from.first().map_or(Lpn::NONE, |page| self.dev.flash.lpn_of(*page)),
+            (Class::Gc | Class::Fold, Verb::Erase) => Lpn::NONE,
+            (Class::Gc | Class::Fold, _) => op.from.first().map_or(Lpn::NONE, |page| self.dev.flash.lpn_of(*page)),
             _ => self.host_page(op.lpn),
         }
     }

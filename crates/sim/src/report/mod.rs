@@ -23,6 +23,7 @@ pub mod overload;
 pub mod pagc;
 pub mod page_types;
 pub mod power;
+pub mod slc;
 pub mod tenants;
 pub mod units;
 
@@ -235,6 +236,9 @@ pub struct ByCause {
     /// Lines of the write cache; absent if 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache: u64,
+    /// Folds of the cache of SLC; absent if 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub fold: u64,
     /// Pages skipped so that write points have equal offsets; absent if 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub wasted: u64,
@@ -253,6 +257,7 @@ impl ByCause {
             Class::Parity => &mut self.parity,
             Class::Replica => &mut self.replica,
             Class::Cache => &mut self.cache,
+            Class::Fold => &mut self.fold,
         } += pages;
         self.total += pages;
     }
@@ -279,6 +284,7 @@ impl ByCause {
             parity: self.parity + other.parity,
             replica: self.replica + other.replica,
             cache: self.cache + other.cache,
+            fold: self.fold + other.fold,
             wasted: self.wasted + other.wasted,
             total: self.total + other.total,
         }
@@ -322,7 +328,8 @@ impl FlashOps {
     /// Carries all counts.
     pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
         let FlashOps { reads, programs, erases, copybacks, multi_plane } = self;
-        for ByCause { host, gc, metadata, parity, replica, cache, wasted, total } in [reads, programs] {
+        // Filling folds nothing.
+        for ByCause { host, gc, metadata, parity, replica, cache, fold: _, wasted, total } in [reads, programs] {
             let counts = [host, gc, metadata, parity, replica, cache, wasted, total];
             counts.into_iter().try_for_each(|count| carrier.value(count))?;
         }
@@ -439,15 +446,19 @@ pub struct Wear {
     pub erases_max: u32,
     /// Mean erases of a block.
     pub erases_mean: Option<f64>,
+    /// The same of blocks in the time for which they belonged to the cache of SLC; absent without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc: Option<Box<Wear>>,
 }
 
 /// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
-pub const SCHEME_SECTIONS: [&str; 13] = [
+pub const SCHEME_SECTIONS: [&str; 14] = [
     "fairness",
     "page_types",
     "cache",
     "units",
     "fdp",
+    "slc",
     "idle_chip",
     "pagc",
     "brr",
@@ -549,6 +560,9 @@ pub struct Summary {
     /// Placement handles, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fdp: Option<fdp::FdpReport>,
+    /// The cache of SLC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc: Option<slc::SlcReport>,
     /// Second copies of pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dpr: Option<dpr::Dpr>,

@@ -44,6 +44,7 @@ mod recordings;
 mod round_robin;
 mod scattered;
 mod semantics;
+mod slc;
 mod super_page;
 mod tenants;
 mod theory;

@@ -156,7 +156,7 @@ impl Flash {
         let plane = block.ix() / self.blocks_per_plane as usize;
         if let Some(handles) = &mut self.handles {
             handles.owner[block.ix()] = match stream {
-                Stream::Host => 0,
+                Stream::Host | Stream::Slc => 0,
                 Stream::Handle(handle) => handle,
                 Stream::Gc | Stream::Aligned | Stream::Copyback => handles.collected[plane],
             };

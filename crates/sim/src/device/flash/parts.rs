@@ -14,7 +14,7 @@ impl Flash {
     pub(crate) fn split_off(&mut self, plane: PlaneId) -> Flash {
         law_eq!((self.programmed, self.reclaimed), (0, 0), "an erased device is taken apart");
         law!(!self.records && self.closed.is_empty() && self.copies.is_empty(), "nothing is recorded in parts");
-        law!(self.handles.is_none(), "parts have no handles");
+        law!(self.handles.is_none() && self.slc.is_none(), "parts have neither handles nor a cache of SLC");
         let blocks = plane.ix() * self.blocks_per_plane as usize;
         let pages = blocks * self.pages_per_block as usize;
         let (mine, others) = std::mem::take(&mut self.lpn_of).split(pages);
@@ -36,6 +36,7 @@ impl Flash {
             copies: Vec::new(),
             tight: vec![u64::MAX; self.tight.len()],
             handles: None,
+            slc: None,
             ..*self
         }
     }
@@ -65,14 +66,17 @@ impl Flash {
             free_total,
             programmed,
             reclaimed,
+            withheld: _,
             closed: _,
             undated: _,
             records: _,
+            keeps_changes: _,
             changes: _,
             copies: _,
             counted_copies: _,
             tight: _,
             handles: _,
+            slc: _,
         } = part;
         self.tight.fill(u64::MAX);
         self.lpn_of = std::mem::take(&mut self.lpn_of).joined(lpn_of);

@@ -18,6 +18,7 @@ impl Flash {
         self.lpn_of.iter_mut().for_each(|lpn| *lpn = Lpn::NONE);
         self.valid.fill(NOT_CLOSED);
         self.tight.fill(u64::MAX);
+        self.cut_slc();
         for state in &mut self.planes {
             state.collecting = false;
             state.debt = 0;
@@ -27,7 +28,10 @@ impl Flash {
             self.use_of[b].unlanded = 0;
             self.use_of[b].readers = 0;
         }
-        erases.iter().for_each(|block| self.erase_now(*block));
+        for block in erases {
+            self.cut_erase(*block);
+            self.erase_now(*block);
+        }
         for b in 0..self.use_of.len() {
             if u32::from(self.use_of[b].written) == self.pages_per_block {
                 self.valid[b] &= !NOT_CLOSED;
@@ -86,6 +90,10 @@ impl Flash {
                     "unwritten pages of block {b} are free"
                 );
                 let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
+                if self.is_slc(BlockId(b as u32)) {
+                    law!(!free, "block {b} of the cache of SLC is not free for others");
+                    continue;
+                }
                 let open = plane.open.contains(&BlockId(b as u32)) || self.is_open_beside(p, BlockId(b as u32));
                 law!(!free || (written == 0 && !open), "block {b} is either free or open or written");
                 law!(written >= self.data_pages || open || free, "block {b} is half written and not open");
@@ -96,6 +104,7 @@ impl Flash {
                 free_pages += self.pages_per_block - written;
                 free_blocks += u32::from(free);
             }
+            self.recount_slc(PlaneId(p as u32));
             let known = self.tight[p / 64] >> (p % 64) & 1 == 1 || self.takes_host_page(PlaneId(p as u32));
             law!(known, "law: plane {p} has a page for the host, or may have none");
             law_eq!((free_pages, free_blocks), (plane.free_pages, plane.free_blocks), "free space of plane {p}");
@@ -106,7 +115,10 @@ impl Flash {
 
     /// Erase counts: fewest, most, total.
     pub(crate) fn wear(&self) -> (u32, u32, u64) {
-        let fewest = self.erases.iter().min().copied().unwrap_or(0);
+        // Blocks that never leave the cache of SLC are never erased as others are.
+        let fixed = self.fixed_slc_blocks() as usize;
+        let planes = self.erases.chunks(self.blocks_per_plane as usize);
+        let fewest = planes.flat_map(|plane| &plane[fixed..]).min().copied().unwrap_or(0);
         let most = self.erases.iter().max().copied().unwrap_or(0);
         (fewest, most, self.erases.iter().map(|e| u64::from(*e)).sum())
     }

@@ -14,10 +14,10 @@ impl Flash {
     }
 
     /// A plane has a page for the host. It has one until a block is opened, the host's open block is full, or a page is promised;
-    /// where the host shares its open block, or has several, that is not known.
+    /// where the host shares its open block, has several, or has a cache of SLC, that is not known.
     pub(crate) fn has_room(&mut self, plane: PlaneId) {
-        debug_assert!(self.handles.is_some() || self.takes_host_page(plane));
-        if !self.shared && self.handles.is_none() {
+        debug_assert!(!self.plain || self.takes_host_page(plane));
+        if self.plain {
             self.tight[plane.ix() / 64] &= !(1 << (plane.ix() % 64));
         }
     }

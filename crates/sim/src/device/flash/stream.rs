@@ -13,7 +13,12 @@ pub enum Stream {
     Copyback,
     /// Host data of a further handle.
     Handle(u8),
+    /// Host data that the cache of SLC takes if it has room.
+    Slc,
 }
+
+/// The handle of data that the cache of SLC takes. There are fewer handles of data than this.
+pub(crate) const FOR_SLC: u8 = u8::MAX;
 
 /// Write points of a plane on every device.
 pub(super) const STREAMS: usize = 4;
@@ -22,20 +27,25 @@ impl Stream {
     /// Host data of a handle.
     #[inline(always)]
     pub(crate) fn of_handle(handle: u8) -> Self {
-        if handle == 0 { Stream::Host } else { Stream::Handle(handle) }
+        match handle {
+            0 => Stream::Host,
+            FOR_SLC => Stream::Slc,
+            other => Stream::Handle(other),
+        }
     }
 
     /// Whether it is the host's.
     #[inline(always)]
     pub(super) fn is_host(self) -> bool {
-        matches!(self, Stream::Host | Stream::Handle(_))
+        matches!(self, Stream::Host | Stream::Handle(_) | Stream::Slc)
     }
 
     /// Number of its write point, where no others are shared.
     #[inline(always)]
     pub(super) fn number(self) -> usize {
         match self {
-            Stream::Host => 0,
+            // The cache of SLC has open blocks of its own.
+            Stream::Host | Stream::Slc => 0,
             Stream::Gc => 1,
             Stream::Aligned => 2,
             Stream::Copyback => 3,

@@ -232,7 +232,7 @@ impl Chains {
         let inside = journey.is_some_and(|journey| journey.out == Hop::Die);
         let transfer = if inside { Nanos::ZERO } else { timing.page() };
         // Chains are formed only where all pages have these times.
-        let place = timing.place(0, || 0);
+        let place = timing.place(0, || (0, false));
         let (read, program) = if inside {
             let times = timing.copyback(&[place], &[place]);
             (times.read, times.program)

@@ -44,8 +44,8 @@ struct Moved {
 impl Joint {
     pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing) -> Self {
         let times = |from: &[u32]| {
-            let from: Vec<_> = from.iter().map(|offset| timing.place(*offset, || 0)).collect();
-            let times = timing.copyback(&from, &[timing.place(0, || 0); 2][..from.len()]);
+            let from: Vec<_> = from.iter().map(|offset| timing.place(*offset, || (0, false))).collect();
+            let times = timing.copyback(&from, &[timing.place(0, || (0, false)); 2][..from.len()]);
             (times.read, times.program)
         };
         let second = 1 % geometry.pages_per_block;

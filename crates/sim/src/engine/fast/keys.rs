@@ -7,8 +7,8 @@ use super::{FastPaths, chains};
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Fdp, Ftl, Gc, GcTime, Geometry, Noc,
     NocModel, Nvme, OrderKnobs, PageOrder, PageTimes, PartialRead, Precondition, Programming, QueueClass, Raid,
-    RaidLayout, Run, Schemes, Scope, Staging, Suspendable, Timing, Variation, Wear, WearLevelling, WriteAck,
-    WritePoints, Writeback,
+    RaidLayout, Run, Schemes, Scope, Slc, SlcMode, Staging, Suspendable, Timing, Variation, Wear, WearLevelling,
+    WriteAck, WritePoints, Writeback,
 };
 use crate::device::geometry;
 use crate::engine::spine::merge::SECTOR;
@@ -41,6 +41,7 @@ pub(super) struct Keys<'c> {
     no_cache: bool,
     /// Dispatches issue no lines to idle dies.
     lines_rest: bool,
+    no_slc: bool,
 }
 
 struct TimingKeys<'c> {
@@ -245,6 +246,30 @@ fn cached(cache: &Cache) -> (bool, bool) {
     (size.0 == 0, !cache.buffers() || *writeback != Writeback::Idle)
 }
 
+fn no_slc(slc: &Slc) -> bool {
+    let Slc {
+        mode,
+        bits: _,
+        blocks: _,
+        share: _,
+        read: _,
+        program: _,
+        erase: _,
+        accepts: _,
+        small: _,
+        window: _,
+        full: _,
+        fold: _,
+        idle: _,
+        high: _,
+        low: _,
+        victim: _,
+        path: _,
+        reads: _,
+    } = slc;
+    *mode == SlcMode::None
+}
+
 /// What several keys say of the moves of a collection.
 struct Moves {
     /// They travel alike, and stay in their plane.
@@ -281,6 +306,8 @@ impl<'c> Keys<'c> {
             cache,
             // Several handles close all but two shortcuts.
             fdp: Fdp { handles: _, isolation: _, assign: _, unknown: _, unit: _, window: _ },
+            // A cache closes all.
+            slc,
         } = config;
         let (no_decoder, no_errors) = no_ecc(ecc);
         let (no_cache, lines_rest) = cached(cache);
@@ -306,6 +333,7 @@ impl<'c> Keys<'c> {
             no_arbitration: *arbitration == Arbitration::None,
             no_cache,
             lines_rest,
+            no_slc: no_slc(slc),
         }
     }
 
@@ -485,6 +513,9 @@ impl<'c> Keys<'c> {
 
     /// The shortcuts that a configuration allows.
     pub(super) fn shortcuts(&self) -> FastPaths {
+        if !self.no_slc {
+            return FastPaths { allowed: true, ..FastPaths::NONE };
+        }
         let (legs, of_moves, collector) = (self.legs(), self.moves(), self.schemes.collector);
         let moves = of_moves.alone && collector.undisturbed() && of_moves.held && of_moves.transfer;
         let chains = moves && of_moves.chained;

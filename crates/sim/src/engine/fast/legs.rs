@@ -38,7 +38,7 @@ impl Ssd {
         }
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
         // Moves are fused only where blocks do not differ.
-        let next = self.dev.timing.place(offset, || 0);
+        let next = self.dev.timing.place(offset, || (0, false));
         let (back, array) = (self.dev.timing.page(), self.dev.timing.programs(&[next]));
         let state = &mut self.kernel.buses[bus];
         let half = state.until;

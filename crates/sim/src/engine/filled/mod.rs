@@ -7,6 +7,7 @@ mod kept;
 mod parts;
 
 use super::noc::Noc;
+use super::streams;
 use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd};
 use crate::config::{Config, ConfigError, Remainder};
 use crate::device::errors::{ErrorModel, PageErrors};
@@ -93,6 +94,7 @@ fn noc_after_filling(features: &Features) -> &Option<Box<Noc>> {
         noc,
         units: _,
         handles: _,
+        slc: _,
         // Recovered from the map.
         raid: _,
         homes: _,
@@ -225,7 +227,7 @@ impl Ssd {
     /// What follows from the state of a filled device.
     fn starts_filled(&mut self) {
         self.dev.flash.take_programs(self.rules.units);
-        self.features.handles.iter_mut().for_each(|handles| handles.is_filled());
+        streams::are_filled(&mut self.features);
         self.oracle.restart_flushes(self.config.cache.exists());
         self.prepare_page_types();
         self.settle_groups();

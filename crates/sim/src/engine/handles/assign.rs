@@ -1,6 +1,7 @@
 //! Which handle takes a page that the host writes (`fdp.assign`).
 
 use crate::config::{Assign, Fdp};
+use crate::engine::recency::Recency;
 use crate::units::Lpn;
 
 /// How pages get their handles.
@@ -24,12 +25,7 @@ enum By {
     Name,
     /// First byte, and the one after the last, if there is an end; by handle.
     Address(Vec<(u64, Option<u64>)>),
-    /// By page: one more than the number of its last write, 0 for none.
-    Time {
-        last: Vec<u64>,
-        writes: u64,
-        window: u64,
-    },
+    Time(Recency),
 }
 
 impl Assignment {
@@ -38,9 +34,7 @@ impl Assignment {
         let by = match &fdp.assign {
             Assign::Trace | Assign::Stream(_) | Assign::Tenant(_) => By::Name,
             Assign::Lba(ranges) => By::Address(ranges.iter().map(|range| range.bounds()).collect()),
-            Assign::Temperature => {
-                By::Time { last: vec![0; pages as usize], writes: 0, window: fdp.window.unwrap_or(pages.into()) }
-            }
+            Assign::Temperature => By::Time(Recency::new(pages, fdp.window)),
         };
         Assignment { by, page_bytes, otherwise: fdp.unknown().unwrap_or(0) }
     }
@@ -50,11 +44,7 @@ impl Assignment {
         match &mut self.by {
             By::Name => named,
             By::Address(_) => self.unnamed(page),
-            By::Time { last, writes, window } => {
-                *writes += 1;
-                let before = std::mem::replace(&mut last[page.ix()], *writes);
-                u8::from(before > 0 && *writes - before <= *window)
-            }
+            By::Time(recency) => u8::from(recency.is_hot(page)),
         }
     }
 
@@ -68,8 +58,8 @@ impl Assignment {
 
     /// A page is trimmed.
     pub(crate) fn trimmed(&mut self, page: Lpn) {
-        if let By::Time { last, .. } = &mut self.by {
-            last[page.ix()] = 0;
+        if let By::Time(recency) = &mut self.by {
+            recency.forget(page);
         }
     }
 }

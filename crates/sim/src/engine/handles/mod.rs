@@ -11,14 +11,11 @@ use crate::config::Config;
 use crate::device::flash::{Flash, HandleCounts, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
-use crate::device::transaction::Class;
 use crate::engine::Device;
-use crate::engine::kernel::ops::Ops;
-use crate::engine::spine::requests::Requests;
 use crate::report::fdp::{Counted, FdpReport, Handle, Mixed};
 use crate::request::Marks;
 use crate::stats::Stats;
-use crate::units::{Lpn, OpId};
+use crate::units::Lpn;
 
 /// State of the handles beside the flash's.
 #[derive(Clone)]
@@ -36,26 +33,6 @@ pub(super) struct Handles {
     unknown: u64,
     /// The device is being filled: what is written has no name.
     filling: bool,
-}
-
-/// The host's write point of a page that is written in no time.
-#[inline(always)]
-pub(super) fn stream_now(handles: &mut Option<Box<Handles>>, page: Lpn) -> Stream {
-    handles.as_mut().map_or(Stream::Host, |handles| handles.write_now(page))
-}
-
-/// The host's write point of the newest write of a page.
-pub(super) fn stream_of_newest(handles: &Option<Box<Handles>>, page: Lpn) -> Stream {
-    handles.as_ref().map_or(Stream::Host, |handles| Stream::of_handle(handles.of_page[page.ix()]))
-}
-
-/// A page of the host, or a line, is about to be programmed: counts it for its handle, where there are several, if it is measured.
-pub(super) fn count_program(handles: &mut Option<Box<Handles>>, ops: &Ops, requests: &Requests, op: OpId) {
-    let Some(handles) = handles else { return };
-    let (page, handle) = (&ops[op], usize::from(ops.handle(op)));
-    handles.all_programs[handle] += 1;
-    let measured = page.class != Class::Host || requests[page.request].measured;
-    handles.programs[handle] += u64::from(measured);
 }
 
 impl Handles {
@@ -86,12 +63,22 @@ impl Handles {
         self.unknown += u64::from(marks.no_handle && measured);
     }
 
+    /// A page of a handle is about to be programmed.
+    pub(super) fn count_program(&mut self, handle: u8, measured: bool) {
+        self.all_programs[usize::from(handle)] += 1;
+        self.programs[usize::from(handle)] += u64::from(measured);
+    }
+
+    /// The write point of the newest write of a page.
+    pub(super) fn of_newest(&self, page: Lpn) -> Stream {
+        Stream::of_handle(self.of_page[page.ix()])
+    }
+
     /// The write point of a page that is written in no time, which is counted.
     #[inline(never)]
-    fn write_now(&mut self, page: Lpn) -> Stream {
+    pub(super) fn write_now(&mut self, page: Lpn) -> Stream {
         let handle = self.write(page);
-        self.all_programs[usize::from(handle)] += 1;
-        self.programs[usize::from(handle)] += 1;
+        self.count_program(handle, true);
         Stream::of_handle(handle)
     }
 

@@ -1,6 +1,8 @@
 //! Dies, or other units of exclusion (`device.exclusion`), and the ledger of their time.
 //!
-//! Only this file writes the array, the cache register and the holder of a die.
+//! Only this file writes the array, the cache register and the holder of a die; `ledger.rs` has what was noted of holders.
+
+mod ledger;
 
 use std::hint::select_unpredictable;
 use std::io;
@@ -13,7 +15,6 @@ pub(in crate::engine) use super::turn::Turn;
 use crate::carry::Carrier;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
-use crate::observe::Held;
 use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId, count};
 
 /// Holder of a unit.
@@ -29,6 +30,8 @@ pub(in crate::engine) enum Holder {
     Writeback,
     /// A write-back from the write cache, which the shadow clock serves like a host operation.
     Cache,
+    /// A fold of the cache of SLC, which it serves in the same way.
+    Fold,
 }
 
 /// State of a unit's suspension (rule R10).
@@ -95,6 +98,8 @@ pub(in crate::engine) struct Unit {
     interrupted: Nanos,
     /// Total time held by write-backs of the write cache.
     cached: u64,
+    /// Total time held by folds of the cache of SLC.
+    folded: u64,
     /// Total time held by host operations, without those of the fast lane: exact while the lane is closed, as it is for an observer of dies.
     host: u64,
     /// The plane of the last dynamic write, by index in the unit.
@@ -119,6 +124,7 @@ impl Unit {
             gc: 0,
             writeback: 0,
             cached: 0,
+            folded: 0,
             host: 0,
             lag: 0,
             lag_gc: 0,
@@ -338,68 +344,6 @@ impl Unit {
         self.job = JobId::NONE;
         self.due.clear();
     }
-
-    /// Total time for which GC held this unit, until now.
-    #[inline(always)]
-    pub(in crate::engine) fn gc(&self, now: Nanos) -> u64 {
-        self.gc + if self.holder == Holder::Gc { (now - self.since).0 } else { 0 }
-    }
-
-    /// The same if GC does not hold it now.
-    #[inline(always)]
-    pub(in crate::engine) fn gc_before(&self) -> u64 {
-        debug_assert!(self.holder != Holder::Gc);
-        self.gc
-    }
-
-    /// Total time for which write-backs held this unit, until now.
-    #[inline(always)]
-    pub(in crate::engine) fn writeback(&self, now: Nanos) -> u64 {
-        self.writeback + if self.holder == Holder::Writeback { (now - self.since).0 } else { 0 }
-    }
-
-    /// Total time for which write-backs of the write cache held this unit, until now.
-    pub(in crate::engine) fn cached(&self, now: Nanos) -> u64 {
-        self.cached + if self.holder == Holder::Cache { (now - self.since).0 } else { 0 }
-    }
-
-    /// Who has held it for how long, for an observer.
-    pub(in crate::engine) fn held(&self) -> Held {
-        let holding = match self.holder {
-            Holder::Free => None,
-            Holder::Host => Some(0),
-            Holder::Gc => Some(1),
-            Holder::Writeback | Holder::Cache => Some(2),
-        };
-        Held { totals: [self.host, self.gc, self.writeback + self.cached], holding, since: self.since }
-    }
-
-    /// The part of GC's time in which the plane at index `k` participated. `by_plane` is the unit's slice of the ledger by plane.
-    #[inline(always)]
-    pub(in crate::engine) fn gc_own(&self, by_plane: u64, k: u32, now: Nanos) -> u64 {
-        by_plane + if self.holder == Holder::Gc && self.gc_planes >> k & 1 == 1 { (now - self.since).0 } else { 0 }
-    }
-
-    /// Adds the elapsed time to the ledger.
-    #[inline(always)]
-    fn settle(&mut self, by_plane: &mut [u64], now: Nanos) {
-        if self.holder == Holder::Gc {
-            let elapsed = (now - self.since).0;
-            self.gc += elapsed;
-            let mut planes = self.gc_planes;
-            while planes != 0 {
-                by_plane[planes.trailing_zeros() as usize] += elapsed;
-                planes &= planes - 1;
-            }
-        } else if self.holder == Holder::Writeback {
-            self.writeback += (now - self.since).0;
-        } else if self.holder == Holder::Cache {
-            self.cached += (now - self.since).0;
-        } else if self.holder == Holder::Host {
-            self.host += (now - self.since).0;
-        }
-        self.since = now;
-    }
 }
 
 /// No number of chips.
@@ -430,6 +374,8 @@ pub(in crate::engine) struct Dies {
     pub(in crate::engine) held_gc: Occupancy,
     /// Units held by write-backs.
     pub(in crate::engine) held_writeback: Occupancy,
+    /// Units held by folds of the cache of SLC.
+    pub(in crate::engine) held_fold: Occupancy,
     /// Planes that participate in the collections that hold units.
     pub(in crate::engine) gc_planes: Occupancy,
     /// Time up to which `held_gc` and `gc_planes` are reported: the last completion of a measured request.
@@ -470,6 +416,7 @@ impl Dies {
             held: Occupancy::default(),
             held_gc: Occupancy::default(),
             held_writeback: Occupancy::default(),
+            held_fold: Occupancy::default(),
             gc_planes: Occupancy::default(),
             marked_at: Nanos::ZERO,
             held_at_mark: (Nanos::ZERO, Level::default()),
@@ -607,6 +554,9 @@ impl Dies {
         let writes_back = |holder: Holder| matches!(holder, Holder::Writeback | Holder::Cache);
         if writes_back(before) != writes_back(holder) {
             self.held_writeback.change(writes_back(holder), now);
+        }
+        if (before == Holder::Fold) != (holder == Holder::Fold) {
+            self.held_fold.change(holder == Holder::Fold, now);
         }
     }
 

@@ -184,18 +184,19 @@ impl Blank for Buffered {
     }
 }
 
-/// Time that all units were held before a write that any die may take began to wait: at all, by GC, by write-backs.
+/// Time that all units were held before a write that any die may take began to wait: at all, by GC, by write-backs, by folds.
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Anywhere {
     pub(in crate::engine) held: u64,
     pub(in crate::engine) held_gc: u64,
     pub(in crate::engine) held_writeback: u64,
+    pub(in crate::engine) held_fold: u64,
 }
 
 impl Blank for Anywhere {
     #[inline(always)]
     fn blank() -> Self {
-        Anywhere { held: 0, held_gc: 0, held_writeback: 0 }
+        Anywhere { held: 0, held_gc: 0, held_writeback: 0, held_fold: 0 }
     }
 }
 
@@ -262,11 +263,15 @@ impl Blank for u8 {
 pub(in crate::engine) struct Extras {
     /// Those causes of its time so far.
     pub(in crate::engine) blame: ExtraBlame,
+    /// Time for which folds of the cache of SLC had held its unit when it joined the queue.
+    pub(in crate::engine) ledger_folds: u64,
+    /// It waits for a page that a fold will make room for.
+    pub(in crate::engine) for_fold: bool,
 }
 
 impl Blank for Extras {
     fn blank() -> Self {
-        Extras { blame: ExtraBlame::default() }
+        Extras { blame: ExtraBlame::default(), ledger_folds: 0, for_fold: false }
     }
 }
 

@@ -19,7 +19,7 @@ fn task(op: &Op) -> Task {
                 Task::Whost
             }
         }
-        Class::Gc | Class::Writeback | Class::Metadata => {
+        Class::Gc | Class::Writeback | Class::Metadata | Class::Fold => {
             if reads {
                 Task::Rgc
             } else {

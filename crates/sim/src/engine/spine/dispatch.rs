@@ -7,9 +7,10 @@ use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::cache::For;
-use crate::engine::handles::count_program;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
+use crate::engine::slc::folds;
+use crate::engine::streams::count_program;
 use crate::engine::{Nanos, Pause, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -51,6 +52,9 @@ impl Ssd {
             if self.rules.looks {
                 self.look_after_dispatch(unit);
             }
+        }
+        if self.rules.slc {
+            folds::fold_on_free_dies(self);
         }
         self.dispatch_writebacks();
         if self.features.replicas.is_some() {
@@ -116,6 +120,7 @@ impl Ssd {
     }
 
     /// Whether nothing is in service or about to be. A unit in GC is not idle; the bus does not matter.
+    #[inline(always)]
     pub(in crate::engine) fn is_idle(&self, unit: UnitId) -> bool {
         let state = &self.kernel.dies[unit];
         debug_assert!(!state.is_free() || state.job.is_some() || state.holder() == Holder::Free);
@@ -159,7 +164,7 @@ impl Ssd {
         if self.claim_full_planes(stream) {
             return self.start_anywhere();
         }
-        self.rules.handles && self.lets_others_pass(stream)
+        self.rules.streams && self.lets_others_pass(stream)
     }
 
     /// The first unit after the last one used that takes writes and has a page, and its plane. `full`: one had no page.
@@ -192,7 +197,7 @@ impl Ssd {
 
     /// Charges the wait of a write that any die may serve. It did not wait for one particular die, so its wait is split like the
     /// time of all dies. Returns the part behind write-backs.
-    pub(super) fn charge_anywhere(&mut self, op: OpId) -> u64 {
+    pub(in crate::engine) fn charge_anywhere(&mut self, op: OpId) -> u64 {
         let wait = (self.now - self.kernel.ops[op].waits_since).0;
         let before = &self.kernel.ops.anywhere[op];
         let held = self.kernel.dies.held.total(self.now) as u64 - before.held;
@@ -200,14 +205,15 @@ impl Ssd {
         let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
         let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - before.held_writeback;
         let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
+        let folds = if self.rules.slc { folds::charge_anywhere(self, op, wait, held) } else { 0 };
         self.kernel.ops[Page(op)].blame.add(Cause::DieGcOther, gc);
         self.kernel.ops[Page(op)].blame.add(Cause::DieWriteback, back);
-        self.kernel.ops[Page(op)].blame.add(Cause::DieHost, wait - gc - back);
+        self.kernel.ops[Page(op)].blame.add(Cause::DieHost, wait - gc - back - folds);
         if self.rules.buffers {
             self.note_line_wait(op, For::Any, [gc, 0, wait - gc]);
         }
         if self.rules.tenants {
-            self.share_anywhere(op, wait - gc - back);
+            self.share_anywhere(op, wait - gc - back - folds);
         }
         back
     }
@@ -281,8 +287,10 @@ impl Ssd {
     /// only reads overlap reads. The next data-in may run while the array programs.
     #[inline(always)]
     fn may_overlap(&self, op: OpId, unit: UnitId) -> bool {
-        let op = &self.kernel.ops[op];
-        op.class.like_host() && (op.need == Need::Write) == self.kernel.dies[unit].array().is_some()
+        let page = &self.kernel.ops[op];
+        page.class.like_host()
+            && (page.need == Need::Write) == self.kernel.dies[unit].array().is_some()
+            && !(self.rules.slc && folds::mixes_modes(self, op, unit))
     }
 
     /// R8: whether the array of a unit programs for the host, and its cache register is free for the next data-in.
@@ -476,6 +484,9 @@ impl Ssd {
             (false, false) => flash.take_page(plane, self.kernel.ops.host_stream(id), false),
         };
         let Some(at) = taken else {
+            if self.rules.slc && folds::stalls(self, id, plane) {
+                return;
+            }
             self.begin_stall(id);
             self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
@@ -484,7 +495,8 @@ impl Ssd {
             if self.rules.units {
                 return self.begin_group(id, at, unit);
             }
-            count_program(&mut self.features.handles, &self.kernel.ops, &self.host.requests, id);
+            let of = (&self.kernel.ops, &self.host.requests);
+            count_program(&mut self.features, &self.dev.flash, of, id, at);
         }
         self.stirs_buffer(plane);
         if self.kernel.ops[id].class == Class::Cache {
@@ -612,12 +624,13 @@ impl Ssd {
     fn sort_wait(&mut self, op: OpId, unit: UnitId, host: u64, rest: u64) {
         let host = if self.rules.by_class { rest } else { host };
         let lines = if self.rules.buffers { self.behind_lines(op, unit).min(host) } else { 0 };
+        let folds = if self.rules.slc { folds::charge(self, op, unit, host - lines) } else { 0 };
         let page = &mut self.kernel.ops[Page(op)];
         page.blame.add(Cause::DieLate, rest - host);
-        page.blame.add(Cause::DieHost, host - lines);
+        page.blame.add(Cause::DieHost, host - lines - folds);
         page.blame.add(Cause::DieWriteback, lines);
         if self.rules.tenants {
-            self.share_die(op, unit, host - lines);
+            self.share_die(op, unit, host - lines - folds);
         }
     }
 

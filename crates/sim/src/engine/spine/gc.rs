@@ -4,11 +4,13 @@ use crate::config::{Destination, GcTime, Scope};
 use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
-use crate::device::transaction::{Class, Fifo, Op, Verb};
+use crate::device::transaction::{Class, Op, Verb};
 use crate::engine::kernel::dies::Holder;
-use crate::engine::kernel::ops::{NO_SEGMENT, Page};
-use crate::engine::queues::steps;
-use crate::engine::{Pause, Running, Ssd};
+use crate::engine::kernel::ops::Page;
+use crate::engine::queues::steps as counted;
+use crate::engine::slc::{folds, steps};
+use crate::engine::spine::jobs::{begin_job, seize_for_job};
+use crate::engine::{Pause, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
@@ -21,6 +23,9 @@ impl Ssd {
         }
         if let Some(plane) = self.due_plane(plane) {
             self.claim(plane);
+        }
+        if self.rules.slc {
+            folds::test_plane(self, plane);
         }
     }
 
@@ -56,6 +61,9 @@ impl Ssd {
     /// A plane becomes due for collection.
     #[inline(never)]
     pub(in crate::engine) fn claim(&mut self, plane: PlaneId) {
+        if self.rules.slc {
+            folds::collects(self, plane);
+        }
         if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
             if self.gc.postponed.is_some() {
                 self.forces(plane);
@@ -86,11 +94,14 @@ impl Ssd {
         let mut from = PlaneId(0);
         while let Some(plane) = self.dev.flash.next_tight(from) {
             from = PlaneId(plane.0 + 1);
-            steps::count();
+            counted::count();
             if self.gc.planes[plane.ix()].claimed && self.gc.postponed.is_none() {
                 continue;
             }
-            let full = !self.dev.flash.takes_page_of(plane, stream);
+            let full = self.dev.flash.lacks_page(plane, stream);
+            if self.rules.slc {
+                folds::claim_for_any(self, plane, stream);
+            }
             if full && self.gc.postponed.is_some() {
                 self.forces(plane);
             }
@@ -203,6 +214,9 @@ impl Ssd {
 
     /// Selects a victim and begins. A plane without one is not tested again until its next program.
     fn start_collection(&mut self, plane: PlaneId, unit: UnitId) {
+        if self.rules.slc && folds::starts(self, plane, unit) {
+            return;
+        }
         if self.gc.postponed.is_some() && self.puts_off(plane) {
             return;
         }
@@ -217,41 +231,7 @@ impl Ssd {
             self.dev.flash.begin_collection(*victim);
             self.dev.flash.expect_run(self.dev.geometry.plane_of_block(*victim), *victim);
         }
-        let age = self.age();
-        let op = Op { class: Class::Gc, unit, plane, age, ..Op::blank() };
-        let op = self.kernel.ops.create(op);
-        let job = JobId(self.gc.jobs.insert(Running {
-            job,
-            former: None,
-            planes,
-            plane,
-            unit,
-            op,
-            busy: false,
-            abroad: 0,
-            holds: self.rules.collector_holds,
-            waiting: false,
-            stream: Stream::Gc,
-            metadata: self.metadata_at_start(),
-            journey: Journey::EXTERNAL,
-            rest: Hop::Controller,
-            fetches: false,
-            segment: NO_SEGMENT,
-            staged: Fifo::EMPTY,
-            pause: Pause::No,
-            sure: true,
-            offered: Nanos::NEVER,
-            units: 0,
-        }));
-        self.kernel.ops[op].job = job;
-        self.kernel.ops[op].channel = self.dev.geometry.channel_of(plane);
-        if self.rules.collector_holds {
-            self.kernel.dies[unit].job = job;
-            self.seize_for_gc(unit, planes, plane);
-        }
-        self.kernel.dies[unit].collections += 1;
-        self.note_start();
-        self.gc.ready.push(job);
+        begin_job(self, job, planes, plane, unit, None);
     }
 
     /// Asks the collector which other planes of the die join, and adds their victims. A plane without a victim that has an
@@ -366,7 +346,7 @@ impl Ssd {
     /// A queued step has reached the head of its unit's queue.
     pub(in crate::engine) fn begin_queued_step(&mut self, op: OpId, unit: UnitId) {
         let job = self.kernel.ops[op].job;
-        if self.kernel.ops[op].verb == Verb::Read && self.kernel.ops[op].class == Class::Gc {
+        if self.kernel.ops[op].verb == Verb::Read && self.kernel.ops[op].class != Class::Metadata {
             // Pages that the host overwrote while the step waited need not be moved.
             let pages = self.kernel.ops[op].pages;
             let mut valid = PageSet::EMPTY;
@@ -380,8 +360,7 @@ impl Ssd {
                 return self.gc.ready.push(job);
             }
         }
-        let (planes, plane) = (self.gc.jobs[job.0].planes, self.gc.jobs[job.0].plane);
-        self.seize_for_gc(unit, planes, plane);
+        seize_for_job(self, job);
         self.begin_step(job, unit);
     }
 
@@ -391,6 +370,7 @@ impl Ssd {
         let verb = self.kernel.ops[op].verb;
         match verb {
             _ if self.kernel.ops[op].class == Class::Metadata => self.begin_metadata_step(op),
+            _ if self.kernel.ops[op].class == Class::Fold => steps::begin_step(self, id, op),
             Verb::Read if (self.fast.moves || self.fast.steps) && self.begins_alone(op) => {}
             Verb::Read if self.rules.units => self.begin_unit_move(op),
             Verb::Read => self.begin_move(op),
@@ -472,7 +452,7 @@ impl Ssd {
     /// Takes a page for moved data. The reserve guarantees that there is one.
     pub(in crate::engine) fn gc_page(&mut self, plane: PlaneId, stream: Stream, copied: bool) -> Ppn {
         let stream = self.write_point(plane, stream, copied);
-        self.dev.flash.take_page(plane, stream, true).expect("law: the reserve leaves a page for every collection")
+        self.dev.flash.take_moved_page(plane, stream).expect("law: the reserve leaves a page for every collection")
     }
 
     /// Asserts that the pages of one program are on one die, in different planes, at equal offsets.
@@ -700,6 +680,9 @@ impl Ssd {
     /// Moved pages are programmed: each is published if the map still points to its source.
     pub(in crate::engine) fn land(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
+        if op.class == Class::Fold {
+            return steps::land(self, id);
+        }
         let (from, to, own, home) = (op.from, op.pages, op.job, op.home);
         let corrected = op.verb == Verb::Program;
         let job = if own.is_some() { own } else { home };
@@ -758,6 +741,9 @@ impl Ssd {
         let job = &mut self.gc.jobs[id.0].job;
         job.erased = true;
         let (victims, count) = (job.victims, usize::from(job.count));
+        if self.gc.jobs[id.0].fold.is_some() {
+            return folds::erased(self, id, self.gc.jobs[id.0].plane);
+        }
         for victim in &victims[..count] {
             self.dev.flash.erase(*victim);
             self.forget_block(*victim);
@@ -771,7 +757,9 @@ impl Ssd {
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         law!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
-        self.stats.count_collection(count as u64);
+        if running.fold.is_none() {
+            self.stats.count_collection(count as u64);
+        }
         self.kernel.ops.remove(op);
         self.gc.jobs.remove(id.0);
         if holds {
@@ -779,6 +767,9 @@ impl Ssd {
             self.release_unit(unit, plane);
         }
         self.kernel.dies.mark(unit);
+        if self.rules.slc {
+            folds::ended(self, plane, unit);
+        }
         for victim in &victims[..count] {
             let plane = self.dev.geometry.plane_of_block(*victim);
             self.gc.planes[plane.ix()].claimed = false;

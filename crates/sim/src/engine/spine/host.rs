@@ -12,7 +12,7 @@ use crate::engine::spine::merge::Runs;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
-use crate::engine::{Nanos, Ssd};
+use crate::engine::{Nanos, Ssd, streams};
 use crate::request::{Extent, Request, RequestOp};
 use crate::schemes::Place;
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, Warmup, count};
@@ -370,8 +370,7 @@ impl Ssd {
             self.unfuse_now();
             self.host.measuring = true;
             self.stats.start_measuring();
-            self.features.handles.iter_mut().for_each(|handles| handles.restart());
-            self.dev.flash.restart_handles();
+            streams::restart(&mut self.features, &mut self.dev.flash);
             self.restart_tenants();
             self.features.cache.iter_mut().for_each(|cache| cache.restart());
             self.restart_conflicts();
@@ -519,8 +518,8 @@ impl Ssd {
         if self.rules.tenants && measured {
             self.count_tenant_pages(next.marks.tenant, request.op, asked);
         }
-        if let Some(handles) = &mut self.features.handles {
-            handles.serves(&next.marks, measured);
+        if self.rules.streams {
+            streams::serves(&mut self.features, &next.marks, request.bytes, measured);
         }
         let mut tail = OpId::NONE;
         if next.extents == 0 {
@@ -720,8 +719,8 @@ impl Ssd {
         page.verb = Verb::Program;
         page.need = Need::Write;
         self.kernel.ops[Page(op)].tags[0] = tag;
-        if let Some(handles) = &mut self.features.handles {
-            self.kernel.ops.set_handle(op, handles.write(lpn));
+        if self.rules.streams {
+            streams::names_write(&mut self.features, &mut self.kernel.ops, op, lpn);
         }
         if self.rules.caches && self.write_cached(op, measured) {
             return true;

@@ -9,6 +9,7 @@ use crate::engine::fast::FUSED;
 use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::slc::folds;
 use crate::engine::{Nanos, Ssd};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 
@@ -470,6 +471,9 @@ impl Ssd {
             Need::Read => {
                 if self.rules.caches {
                     self.read_brings(id);
+                }
+                if self.rules.slc {
+                    folds::is_read(self, lpn, page);
                 }
                 let good = self.decodes(page);
                 self.end_read(id, good);

@@ -3,9 +3,9 @@
 use crate::device::command::{Command, Legs};
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Need, Op, Verb};
-use crate::engine::handles::count_program;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
+use crate::engine::streams::count_program;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
@@ -15,7 +15,8 @@ impl Ssd {
     /// number of pages, and the legs.
     #[inline(never)]
     pub(super) fn join_reads(&mut self, lead: OpId, at: Ppn, unit: UnitId, mut burst: Nanos) -> (u64, Legs) {
-        let (request, offset) = (self.kernel.ops[lead].request, self.dev.geometry.offset(at));
+        let (request, offset) =
+            (self.kernel.ops[lead].request, self.dev.flash.offset_of(at, self.dev.geometry.offset(at)));
         let (mut last, mut pages) = (lead, PageSet::one(at));
         while pages.len() < MAX_PLANES {
             let fits = |next| self.mate_read(next, lead, offset, &pages);
@@ -80,7 +81,7 @@ impl Ssd {
         let geometry = &self.dev.geometry;
         let plane = geometry.plane_of(at);
         let first = geometry.plane_of(pages[0]);
-        let fits = geometry.offset(at) == offset
+        let fits = self.dev.flash.offset_of(at, geometry.offset(at)) == offset
             && geometry.die_of(plane) == geometry.die_of(first)
             && pages.iter().all(|other| geometry.plane_of(*other) != plane);
         fits.then_some(at)
@@ -90,7 +91,7 @@ impl Ssd {
     /// same request, or the next write-backs of the write cache. Returns all pages that are programmed.
     #[inline(never)]
     pub(super) fn mate_writes(&mut self, lead: OpId, at: Ppn, unit: UnitId) -> PageSet {
-        let offset = self.dev.geometry.offset(at);
+        let offset = self.dev.flash.offset_of(at, self.dev.geometry.offset(at));
         let request = self.kernel.ops[lead].request;
         let die = self.dev.geometry.die_of(self.kernel.ops[lead].plane);
         let lines = self.kernel.ops[lead].class == Class::Cache;
@@ -100,12 +101,12 @@ impl Ssd {
             let fits = |plane: PlaneId| {
                 self.dev.geometry.die_of(plane) == die
                     && pages.iter().all(|page| self.dev.geometry.plane_of(*page) != plane)
-                    && (self.rules.handles || self.dev.flash.next_offset(plane, Stream::Host) == Some(offset))
+                    && (self.rules.streams || self.dev.flash.next_offset(plane, Stream::Host) == Some(offset))
             };
-            // With handles, each page has a write point of its own.
+            // With several streams, each page has a write point of its own.
             let stands = |plane: PlaneId, mate: OpId| {
                 let stream = self.kernel.ops.host_stream(mate);
-                !self.rules.handles || self.dev.flash.next_offset(plane, stream) == Some(offset)
+                !self.rules.streams || self.dev.flash.next_offset(plane, stream) == Some(offset)
             };
             let joins = |page: &Op| page.class == class && page.need == Need::Write && page.request == request;
             let mate = if self.rules.dynamic {
@@ -128,7 +129,10 @@ impl Ssd {
             self.takes_along(next, lead, unit, plane);
             let stream = self.kernel.ops.host_stream(next);
             let at = self.dev.flash.take_page(plane, stream, false).expect("the offset was offered");
-            count_program(&mut self.features.handles, &self.kernel.ops, &self.host.requests, next);
+            if self.rules.streams {
+                let of = (&self.kernel.ops, &self.host.requests);
+                count_program(&mut self.features, &self.dev.flash, of, next, at);
+            }
             self.stirs_buffer(plane);
             if lines {
                 self.line_selected(next);
@@ -156,6 +160,9 @@ impl Ssd {
             }
             // It has waited exactly as long as its lead, for the same dies.
             self.kernel.ops[Page(next)].blame = self.kernel.ops[Page(lead)].blame.clone();
+            if self.rules.slc {
+                self.kernel.ops.extras[next].blame = self.kernel.ops.extras[lead].blame;
+            }
             if self.rules.tenants {
                 self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
             }

@@ -1,6 +1,6 @@
 //! The spine: the part that every device uses. Requests are submitted (`submit`) and admitted (`host`; their records are in
 //! `requests`, pauses of closed loops in `pause`, trims in `trim`), wait (`window`), join the queues of dies (`queue`) and are
-//! dispatched (`dispatch`, `mates`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `victims`, `single`,
+//! dispatched (`dispatch`, `mates`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `jobs`, `victims`, `single`,
 //! `copies`). Operations in no time are in `timeless`.
 
 pub(super) mod complete;
@@ -8,6 +8,7 @@ pub(super) mod copies;
 pub(super) mod dispatch;
 pub(super) mod gc;
 pub(super) mod host;
+pub(super) mod jobs;
 pub(super) mod legs;
 mod mates;
 pub(super) mod memory;

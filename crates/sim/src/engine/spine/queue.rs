@@ -60,6 +60,7 @@ impl Ssd {
             held: self.kernel.dies.held.total(self.now) as u64,
             held_gc: self.kernel.dies.held_gc.total(self.now) as u64,
             held_writeback: self.kernel.dies.held_writeback.total(self.now) as u64,
+            held_fold: self.kernel.dies.held_fold.total(self.now) as u64,
         };
         if self.rules.tenants {
             self.shares_anywhere(op);
@@ -120,6 +121,9 @@ impl Ssd {
     pub(super) fn note_ledgers(&mut self, op: OpId, unit: UnitId) {
         if self.rules.buffers {
             self.kernel.ops.cached[op].ledger = self.kernel.dies[unit].cached(self.now);
+        }
+        if self.rules.slc {
+            self.kernel.ops.extras[op].ledger_folds = self.kernel.dies[unit].folded(self.now);
         }
         if self.rules.tenants {
             self.shares_at_queue(op, unit);

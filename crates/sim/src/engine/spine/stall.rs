@@ -1,11 +1,12 @@
 //! Host programs that wait for a free page.
 
-use crate::blame::Cause;
+use crate::blame::{Cause, Extra};
 use crate::device::flash::Stream;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
 use crate::engine::cache::For;
 use crate::engine::kernel::ops::Page;
+use crate::engine::slc::folds;
 use crate::units::{OpId, PlaneId};
 
 impl Ssd {
@@ -38,20 +39,29 @@ impl Ssd {
         self.kernel.ops[op].stalled = true;
     }
 
-    /// A host program has waited for space.
-    fn end_stall(&mut self, op: OpId) {
+    /// A host program has waited for space, or for a fold.
+    pub(in crate::engine) fn end_stall(&mut self, op: OpId) {
         self.kernel.ops[op].stalled = false;
         let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
         let waited = (self.now - since).0;
-        self.kernel.ops[Page(op)].blame.add(Cause::Space, waited);
+        let for_fold = self.rules.slc && std::mem::take(&mut self.kernel.ops.extras[op].for_fold);
+        if for_fold {
+            self.charge_extra(op, Extra::Slc, waited);
+        } else {
+            self.kernel.ops[Page(op)].blame.add(Cause::Space, waited);
+        }
         if self.rules.buffers {
-            self.note_line_wait(op, For::Any, [waited, 0, 0]);
+            let parts = if for_fold { [0, 0, waited] } else { [waited, 0, 0] };
+            self.note_line_wait(op, For::Any, parts);
         }
     }
 
-    /// With handles, a write waits for an erase if no plane has a page for its handle, and others overtake it. Returns whether it does.
+    /// With several streams, a write waits for an erase if no plane has a page for its handle, and others overtake it. Returns whether it does.
     #[inline(never)]
     pub(super) fn lets_others_pass(&mut self, stream: Stream) -> bool {
+        if self.rules.slc && folds::stalls_anywhere(self, stream) {
+            return true;
+        }
         let mut planes = (0..self.dev.geometry.planes).map(PlaneId);
         if planes.any(|plane| self.dev.flash.next_offset(plane, stream).is_some()) {
             return false;

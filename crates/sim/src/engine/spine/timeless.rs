@@ -11,8 +11,10 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
-use crate::engine::handles::stream_now;
+use crate::engine::slc::Why;
+use crate::engine::slc::now::{fold_now, has_written};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, Waiting};
+use crate::engine::streams::{self, stream_now};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Marks, Request, RequestOp};
@@ -82,6 +84,14 @@ impl Iterator for AgedPages {
     }
 }
 
+/// Makes room for a page of the host in a plane that has none. Returns whether something could be done.
+fn make_room(ssd: &mut Ssd, plane: PlaneId, stream: Stream) -> bool {
+    if ssd.rules.slc && ssd.dev.flash.waits_for_fold(plane, stream) {
+        return fold_now(ssd, plane, Why::Forced);
+    }
+    ssd.collect_once(plane)
+}
+
 impl Ssd {
     /// Prefetches the data of the page that a write makes stale.
     #[inline(always)]
@@ -123,8 +133,8 @@ impl Ssd {
         self.tell_victim();
         self.settle_groups();
         self.settle_homes();
-        self.features.handles.iter_mut().for_each(|handles| handles.is_filled());
-        self.dev.flash.restart_handles();
+        streams::are_filled(&mut self.features);
+        streams::restart(&mut self.features, &mut self.dev.flash);
         self.stats.start_measuring();
         self.restart_tenants();
         self.restart_conflicts();
@@ -377,12 +387,12 @@ impl Ssd {
         if request.op == RequestOp::Flush {
             return self.skip();
         }
-        if request.op == RequestOp::Write && self.is_one_page(&next) && !self.rules.handles {
+        if request.op == RequestOp::Write && self.is_one_page(&next) && !self.rules.streams {
             return self.serve_write(next.page, request.bytes);
         }
         let measured = self.count_admission();
-        if let Some(handles) = &mut self.features.handles {
-            handles.serves(&next.marks, measured);
+        if self.rules.streams {
+            streams::serves(&mut self.features, &next.marks, request.bytes, measured);
         }
         let (units, pages) = self.pages_of(&next);
         match request.op {
@@ -497,7 +507,7 @@ impl Ssd {
                 return;
             }
         }
-        let stream = stream_now(&mut self.features.handles, lpn);
+        let stream = stream_now(&mut self.features, lpn);
         self.store_where_room_is(lpn, tag, stream);
     }
 
@@ -516,7 +526,7 @@ impl Ssd {
             }
         };
         while !self.dev.flash.takes_page_of(plane, stream) {
-            let collected = self.collect_once(plane);
+            let collected = make_room(self, plane, stream);
             law!(collected, "law: spare pages suffice");
         }
         let page = self.put(lpn, plane, stream, tag).expect("a page was offered");
@@ -524,6 +534,9 @@ impl Ssd {
             self.count_unit_now(page);
         }
         self.collect_now(plane, stream);
+        if self.rules.slc {
+            has_written(self, lpn, page, plane);
+        }
     }
 
     /// Puts a page on flash in no time. None if its plane has no page for it.
@@ -577,7 +590,7 @@ impl Ssd {
     fn collect_full_planes(&mut self, stream: Stream) -> bool {
         (0..self.dev.geometry.planes)
             .map(PlaneId)
-            .any(|plane| !self.dev.flash.takes_page_of(plane, stream) && self.collect_once(plane))
+            .any(|plane| !self.dev.flash.takes_page_of(plane, stream) && make_room(self, plane, stream))
     }
 
     /// Collects in no time until the trigger no longer holds in the plane's scope and the plane has room for data of the host.
@@ -588,11 +601,11 @@ impl Ssd {
                 break;
             }
         }
-        while !self.dev.flash.takes_page_of(plane, stream) && self.collect_once(plane) {}
+        while self.dev.flash.lacks_page(plane, stream) && self.collect_once(plane) {}
     }
 
     /// Runs one collection in no time. Returns false if the plane has no victim.
-    fn collect_once(&mut self, plane: PlaneId) -> bool {
+    pub(in crate::engine) fn collect_once(&mut self, plane: PlaneId) -> bool {
         let Some(victim) = self.pick_victim(plane) else { return false };
         let mut job = Job::new(victim);
         // Collections in no time buffer nothing.

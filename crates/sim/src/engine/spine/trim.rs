@@ -1,11 +1,11 @@
 //! Pages without data: trims, and pages that are read before they were written.
 
-use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
+use crate::engine::streams;
 use crate::request::Extent;
 use crate::units::{Lpn, Ppn};
 
@@ -62,8 +62,8 @@ impl Ssd {
             return;
         }
         self.before_stale(self.dev.map.get(lpn));
-        if let Some(handles) = &mut self.features.handles {
-            handles.trimmed(lpn);
+        if self.rules.streams {
+            streams::trimmed(&mut self.features, lpn);
         }
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
@@ -90,10 +90,7 @@ impl Ssd {
             return self.preload_run(lpn);
         }
         let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
-        let stream = match &mut self.features.handles {
-            None => Stream::Host,
-            Some(handles) => handles.brings(lpn),
-        };
+        let stream = streams::brings(&mut self.features, lpn);
         let plane = self.timeless_plane(lpn, stream)?;
         self.touch_unit(self.dev.geometry.unit_of(plane));
         if self.is_dead(lpn) {

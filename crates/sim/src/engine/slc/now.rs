@@ -1,0 +1,75 @@
+//! Folds in no time: where requests are only counted, and where GC takes no time.
+
+use crate::device::flash::Stream;
+use crate::device::transaction::Class;
+use crate::engine::Ssd;
+use crate::policy::{Hop, Journey};
+use crate::units::{Lpn, PlaneId, Ppn};
+
+use super::Why;
+use super::folds::count;
+use super::steps::{destination, land_page};
+
+/// A page of the host has been written in no time. What is above its level is folded.
+#[inline(never)]
+pub(in crate::engine) fn has_written(ssd: &mut Ssd, lpn: Lpn, page: Ppn, plane: PlaneId) {
+    let cached = ssd.dev.flash.is_slc(ssd.dev.geometry.block_of(page));
+    let Some(slc) = &mut ssd.features.slc else { return };
+    if !slc.filling {
+        slc.count_program(lpn, cached, true);
+        fold_to_level(ssd, plane);
+    }
+}
+
+/// Folds full blocks of a plane until the lower level is reached, if the upper one was. GC's trigger is tested after each.
+pub(super) fn fold_to_level(ssd: &mut Ssd, plane: PlaneId) {
+    loop {
+        let used = ssd.dev.flash.slc_used(plane);
+        let Some(slc) = &mut ssd.features.slc else { return };
+        let folds = slc.test_level(plane.ix(), used) && !ssd.dev.flash.full_slc(plane).is_empty();
+        if !folds || !fold_now(ssd, plane, Why::Level) {
+            return;
+        }
+    }
+}
+
+/// Folds a block of a plane in no time, after the collections that its pages need for their room. Returns whether there was one.
+pub(in crate::engine) fn fold_now(ssd: &mut Ssd, plane: PlaneId, why: Why) -> bool {
+    if why == Why::Forced && ssd.dev.flash.full_slc(plane).is_empty() && ssd.dev.flash.close_slc(plane) {
+        ssd.features.slc.iter_mut().for_each(|slc| slc.counts.closed_early += 1);
+    }
+    let Some(victim) = ssd.dev.flash.slc_victim(plane) else { return false };
+    while !ssd.dev.flash.has_room_to_fold(plane, victim) {
+        if !ssd.collect_once(plane) {
+            return false;
+        }
+    }
+    ssd.dev.flash.begin_fold(victim);
+    let written = ssd.dev.flash.written(victim);
+    let inside = ssd.features.slc.as_ref().is_some_and(|slc| slc.journey.out == Hop::Die);
+    let mut folded = [0; 2];
+    for offset in 0..written {
+        let from = ssd.dev.geometry.page(victim, offset);
+        let lpn = ssd.dev.flash.lpn_of(from);
+        if lpn.is_none() {
+            continue;
+        }
+        let tag = ssd.oracle.load(from, lpn);
+        let to = destination(ssd, plane, from, why);
+        folded[usize::from(land_page(ssd, from, to, tag, !inside))] += 1;
+    }
+    let moved = folded[0] + folded[1];
+    match inside {
+        true => ssd.stats.count_moves(Journey::COPYBACK, moved),
+        false => {
+            (0..moved).for_each(|_| ssd.stats.count_reads(Class::Fold, 1));
+            (0..moved).for_each(|_| ssd.stats.count_programs(Class::Fold, 1));
+        }
+    }
+    ssd.dev.flash.erase_now(victim);
+    ssd.forget_block(victim);
+    ssd.stats.count_erases(1);
+    count(ssd, why, written.into(), folded);
+    ssd.collect_now(plane, Stream::Host);
+    true
+}

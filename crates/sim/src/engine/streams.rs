@@ -1,0 +1,91 @@
+//! Data of the host with several streams: those of placement handles (`handles/`), or those that a cache of SLC takes (`slc/`). A
+//! device has one or the other.
+
+use super::Features;
+use super::kernel::ops::Ops;
+use super::spine::requests::Requests;
+use crate::device::flash::{Flash, Stream};
+use crate::device::transaction::Class;
+use crate::request::Marks;
+use crate::units::{Lpn, OpId, Ppn};
+
+/// A request of so many bytes is about to be served.
+pub(super) fn serves(features: &mut Features, marks: &Marks, bytes: u64, measured: bool) {
+    if let Some(handles) = &mut features.handles {
+        handles.serves(marks, measured);
+    }
+    if let Some(slc) = &mut features.slc {
+        slc.serves(bytes);
+    }
+}
+
+/// A page of the host is admitted, with the operation that will program it.
+pub(super) fn names_write(features: &mut Features, ops: &mut Ops, op: OpId, page: Lpn) {
+    if let Some(handles) = &mut features.handles {
+        ops.set_handle(op, handles.write(page));
+    }
+    if let Some(slc) = &mut features.slc {
+        ops.set_handle(op, slc.write(page));
+    }
+}
+
+/// The host's write point of a page that is written in no time.
+#[inline(always)]
+pub(super) fn stream_now(features: &mut Features, page: Lpn) -> Stream {
+    match &mut features.handles {
+        Some(handles) => handles.write_now(page),
+        None => features.slc.as_mut().map_or(Stream::Host, |slc| slc.stream(page)),
+    }
+}
+
+/// The write point of data that no write has brought, where it is brought now.
+pub(super) fn brings(features: &mut Features, page: Lpn) -> Stream {
+    features.handles.as_mut().map_or(Stream::Host, |handles| handles.brings(page))
+}
+
+/// The host's write point of the newest write of a page, after a power cut: the cache of SLC takes nothing then.
+pub(super) fn stream_of_newest(features: &Features, page: Lpn) -> Stream {
+    features.handles.as_ref().map_or(Stream::Host, |handles| handles.of_newest(page))
+}
+
+/// A page of the host, or a line, is about to be programmed at `at`: counts it, if it is measured.
+pub(super) fn count_program(
+    features: &mut Features,
+    flash: &Flash,
+    (ops, requests): (&Ops, &Requests),
+    op: OpId,
+    at: Ppn,
+) {
+    let page = &ops[op];
+    let measured = page.class != Class::Host || requests[page.request].measured;
+    if let Some(handles) = &mut features.handles {
+        handles.count_program(ops.handle(op), measured);
+    }
+    if let Some(slc) = &mut features.slc {
+        slc.count_program(page.lpn, flash.has_in_slc(at), measured);
+    }
+}
+
+/// A page is trimmed.
+pub(super) fn trimmed(features: &mut Features, page: Lpn) {
+    if let Some(handles) = &mut features.handles {
+        handles.trimmed(page);
+    }
+    if let Some(slc) = &mut features.slc {
+        slc.trimmed(page);
+    }
+}
+
+/// The device is full; requests follow.
+pub(super) fn are_filled(features: &mut Features) {
+    features.handles.iter_mut().for_each(|handles| handles.is_filled());
+    features.slc.iter_mut().for_each(|slc| slc.is_filled());
+}
+
+/// Counts from 0 again.
+pub(super) fn restart(features: &mut Features, flash: &mut Flash) {
+    features.handles.iter_mut().for_each(|handles| handles.restart());
+    features.slc.iter_mut().for_each(|slc| slc.restart());
+    flash.restart_handles();
+    flash.restart_slc();
+}
