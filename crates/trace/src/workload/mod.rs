@@ -22,14 +22,18 @@
 //! # Ok::<(), ssdlab_trace::workload::SpecError>(())
 //! ```
 
+mod build;
 mod draw;
 mod generator;
 mod named;
+mod objects;
 mod place;
 mod spec;
 mod units;
 
 pub use generator::Generator;
 pub use named::{Named, all, named};
-pub use spec::{Arrivals, Bound, ClosedLoop, Pattern, Phase, Range, Sizes, Spec, SpecError, StreamSpec, Think, Weight};
+pub use spec::{
+    Arrivals, Bound, ClosedLoop, Dies, Pattern, Phase, Range, Sizes, Spec, SpecError, StreamSpec, Think, Weight,
+};
 pub use units::{Nanos, Ppm, Size};

@@ -1,6 +1,7 @@
 //! Where a request goes that does not continue another.
 
 use crate::workload::draw::{FioZipf, Shuffle, Stream, Streams, Zipf, below, chance};
+use crate::workload::objects::{Access, Objects, Sessions, Shape};
 use crate::workload::spec::{Bound, Pattern, Sizes, SpecError, StreamSpec};
 use crate::workload::units::{Ppm, show_size};
 
@@ -41,6 +42,8 @@ enum Kind {
         lane: u64,
     },
     Zones(Zones),
+    Objects(Box<Objects>),
+    Sessions(Box<Sessions>),
 }
 
 /// Zones that are written from their start to their end, some of them at a time.
@@ -76,9 +79,19 @@ impl Zones {
 }
 
 impl Place {
-    /// Offset in the range of the next request of `bytes`, which has so many aligned positions.
+    /// The next request of `bytes`, which has so many aligned positions. Objects and sessions decide its operation and size, too.
     #[inline]
-    pub(super) fn next(&mut self, rng: &mut Stream, bytes: u64, positions: u64) -> u64 {
+    pub(super) fn next(&mut self, rng: &mut Stream, op: usize, bytes: u64, positions: u64) -> Access {
+        match &mut self.kind {
+            Kind::Objects(objects) => objects.next(rng, op),
+            Kind::Sessions(sessions) => sessions.next(rng),
+            _ => Access { op, at: self.offset(rng, bytes, positions), bytes },
+        }
+    }
+
+    /// Its offset in the range.
+    #[inline]
+    fn offset(&mut self, rng: &mut Stream, bytes: u64, positions: u64) -> u64 {
         let slot = match &mut self.kind {
             Kind::Sequential => 0,
             Kind::Shuffled { bytes, at, order } => {
@@ -112,6 +125,7 @@ impl Place {
                 return here;
             }
             Kind::Zones(zones) => return zones.next(rng, bytes),
+            Kind::Objects(_) | Kind::Sessions(_) => 0,
         };
         // A request that would cross the end of the range is moved to end with it.
         slot.min(positions - 1) * self.align
@@ -139,11 +153,14 @@ impl Place {
                 "leave sequential out, or choose the pattern of the jumps between runs",
             )
         };
+        let shrunk = |bytes: u64| resolve(Bound::Bytes(bytes));
         let kind = match spec.pattern {
             Pattern::Sequential if spec.sequential.is_some_and(|s| s != Ppm::ONE) => {
                 return Err(refused("pattern = \"sequential\" is sequential throughout"));
             }
-            Pattern::Shuffled | Pattern::Zones { .. } if spec.sequential.is_some() => {
+            Pattern::Shuffled | Pattern::Zones { .. } | Pattern::Objects { .. } | Pattern::Sessions { .. }
+                if spec.sequential.is_some() =>
+            {
                 return Err(refused("this pattern decides which requests continue another"));
             }
             Pattern::Sequential => return Ok((Place { kind: Kind::Sequential, len, align }, 1_000_000)),
@@ -171,6 +188,14 @@ impl Place {
                 let bytes = if size == Bound::Bytes(resolved) { resolved } else { resolved / unit * unit };
                 check_multiple(bytes, unit, "zone", "size", &path("pattern.zones.size"))?;
                 Kind::Zones(zones(active, bytes, len, rng, path)?)
+            }
+            Pattern::Objects { size, dies, live, trim } => {
+                let shape = Shape::of(spec, ("pattern.objects", "size"), (size, live, trim), len, &shrunk, path)?;
+                Kind::Objects(Box::new(Objects::new(shape, dies)))
+            }
+            Pattern::Sessions { chunk, active, chunks, ends, live, trim } => {
+                let shape = Shape::of(spec, ("pattern.sessions", "chunk"), (chunk, live, trim), len, &shrunk, path)?;
+                Kind::Sessions(Box::new(sessions(shape, (active, chunks, ends), rng, path)?))
             }
         };
         Ok((Place { kind, len, align }, sequential))
@@ -271,6 +296,24 @@ fn hot_slots(slots: u64, hot_space: Ppm, hot_traffic: Ppm, path: &dyn Fn(&str) -
         ));
     }
     Ok(hot)
+}
+
+fn sessions(
+    shape: Shape,
+    (active, chunks, ends): (u32, u32, Ppm),
+    rng: &mut Stream,
+    path: &dyn Fn(&str) -> String,
+) -> Result<Sessions, SpecError> {
+    for (key, number) in [("active", active), ("chunks", chunks)] {
+        if number == 0 || number > shape.capacity() {
+            return Err(SpecError::new(
+                path(&format!("pattern.sessions.{key}")),
+                format!("{number} is not between 1 and {}, the chunks that fit", shape.capacity()),
+                "widen range, or lower it or chunk",
+            ));
+        }
+    }
+    Ok(Sessions::new(shape, (active, chunks, ends.0), rng))
 }
 
 fn zones(

@@ -110,6 +110,27 @@ pub struct StreamSpec {
     pub sequential: Option<Ppm>,
 }
 
+impl StreamSpec {
+    /// Bytes that a device must export so that a range of a fraction holds two objects; none without objects, or with another range.
+    pub(super) fn room_for_objects(&self) -> Option<u64> {
+        let size = match self.pattern {
+            Pattern::Objects { size, .. } => size,
+            Pattern::Sessions { chunk, .. } => chunk,
+            _ => return None,
+        };
+        let from = match self.range.from {
+            Bound::Fraction(from) => from.0,
+            Bound::Bytes(0) => 0,
+            Bound::Bytes(_) => return None,
+        };
+        let Bound::Fraction(to) = self.range.to else { return None };
+        let part = to.0.checked_sub(from).filter(|part| *part > 0)?;
+        // Both ends of a range are whole pages.
+        let bytes = (2 * u128::from(size.0) + (128 << 10)) * 1_000_000 / u128::from(part) + 1;
+        u64::try_from(bytes).ok()
+    }
+}
+
 /// A relative weight: not negative, at most six decimals. In millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weight(
@@ -209,6 +230,50 @@ pub enum Pattern {
         /// Width of a zone: bytes, or a fraction of the exported space.
         size: Bound,
     },
+    /// Objects of one size, written from their start to their end. One dies when the next is begun and no more may live. Reads are
+    /// of whole objects.
+    Objects {
+        /// Bytes of an object.
+        size: Size,
+        /// Which one dies; default the oldest.
+        #[serde(default)]
+        dies: Dies,
+        /// Share of the places for objects in the range that are in use at most; default all.
+        live: Option<Ppm>,
+        /// Trim an object that dies, by a request of its own.
+        #[serde(default)]
+        trim: bool,
+    },
+    /// Sessions that come back: a turn reads what is left of the session's chunks, in order, and writes what was lost and some
+    /// more. The chunk that was not used for the longest time dies. The pattern decides what is read and what is written.
+    Sessions {
+        /// Bytes of a chunk.
+        chunk: Size,
+        /// Sessions at a time. Each turn is of one of them, all alike.
+        active: u32,
+        /// Chunks that a turn adds.
+        chunks: u32,
+        /// Chance that a turn was the last of its session. Another session then begins.
+        ends: Ppm,
+        /// Share of the places for chunks in the range that are in use at most; default all.
+        live: Option<Ppm>,
+        /// Trim a chunk that dies, by a request of its own.
+        #[serde(default)]
+        trim: bool,
+    },
+}
+
+/// Which object dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dies {
+    /// The one that was written first, as in a ring.
+    #[default]
+    Oldest,
+    /// Each alike.
+    Any,
+    /// The one that was neither written nor read for the longest time.
+    LeastUsed,
 }
 
 fn yes() -> bool {

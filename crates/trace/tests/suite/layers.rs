@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 48] = [
+const LAYERS: [&str; 50] = [
     "record",
     "table",
     "shown",
@@ -49,8 +49,10 @@ const LAYERS: [&str; 48] = [
     "workload/draw",
     "workload/spec",
     "workload/named",
+    "workload/objects",
     "workload/place",
     "workload/generator",
+    "workload/build",
     "workload",
 ];
 

@@ -13,4 +13,5 @@ mod reference;
 mod round_trip;
 mod samples;
 mod workload_models;
+mod workload_objects;
 mod workload_spec;

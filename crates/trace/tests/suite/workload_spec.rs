@@ -116,7 +116,7 @@ fn refusals_name_the_key_and_what_would_help() {
 fn documented_examples_work() {
     let docs = include_str!("../../../../docs/workloads.md");
     let examples: Vec<&str> = docs.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
-    assert_eq!(examples.len(), 4);
+    assert_eq!(examples.len(), 5);
     for text in examples {
         let generator = spec(text).build(16 << 30, 4096, 1, Some(200_000));
         let count = generator.unwrap_or_else(|e| panic!("{e}\n{text}")).count();
