@@ -6,7 +6,7 @@ use ssdlab_sim::Sample;
 const MOST: usize = 1_000_000;
 
 /// What a run counted in a window of host writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// Host writes of the run at its end, in bytes.
     pub host_bytes: u64,
@@ -22,6 +22,8 @@ pub struct Counted {
     pub erases: u64,
     /// Free pages at its end.
     pub free_pages: u64,
+    /// By placement handle: pages of the host programmed in it, and pages that GC moved out of its blocks. Empty without handles.
+    pub handles: Vec<[u64; 2]>,
 }
 
 impl Counted {
@@ -85,6 +87,9 @@ impl Writes {
             copybacks: now.copybacks - then.copybacks,
             erases: now.erases - then.erases,
             free_pages: sample.free_pages,
+            handles: (sample.handles.iter().zip(&before.handles))
+                .map(|(now, then)| [0, 1].map(|which| now[which] - then[which]))
+                .collect(),
         });
         self.before = Some(sample);
         self.requests = 0;

@@ -13,6 +13,7 @@ use crate::drive::Device;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::results::handles;
 use crate::results::series::WindowRows;
 use crate::results::sheet::{Cell, CellKind, Place, Sheet};
 use crate::writes::{Counted, Writes};
@@ -89,15 +90,21 @@ impl Product for CountedRows {
         self.place.as_ref().and_then(Place::path).map(Cow::Borrowed)
     }
 
-    fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
-        let sheet = self.place.as_ref().map(|place| Sheet::begin(WindowRows::NAME, place, &COLUMNS)).transpose()?;
-        Ok(Box::new(CountedRecorder { sheet, writes: Some(Writes::new(self.millionths)) }))
+    fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
+        let handles = if of.config.fdp.exists() { of.config.fdp.persistent() } else { Vec::new() };
+        let own: Vec<(String, CellKind)> = handles::columns(handles.len()).collect();
+        let columns: Vec<(&str, CellKind)> =
+            COLUMNS.into_iter().chain(own.iter().map(|(name, kind)| (name.as_str(), *kind))).collect();
+        let sheet = self.place.as_ref().map(|place| Sheet::begin(WindowRows::NAME, place, &columns)).transpose()?;
+        Ok(Box::new(CountedRecorder { sheet, handles, writes: Some(Writes::new(self.millionths)) }))
     }
 }
 
 /// The table, and the windows before the run and after it; during the run the device has them.
 struct CountedRecorder {
     sheet: Option<Sheet>,
+    /// By placement handle: whether GC keeps its pages apart.
+    handles: Vec<bool>,
     writes: Option<Writes>,
 }
 
@@ -119,7 +126,10 @@ impl Recorder for CountedRecorder {
             .finish(end.state.clone())
             .ok_or_else(|| Error::usage("--series: more than a million windows").help("give a longer --window"))?;
         if let Some(mut sheet) = self.sheet {
-            rows.iter().try_for_each(|row| sheet.row(cells(row, capacity).into_iter()))?;
+            for row in &rows {
+                let own = handles::cells(&self.handles, row.handles.iter().copied());
+                sheet.row(cells(row, capacity).into_iter().chain(own))?;
+            }
             end.table(WindowRows::NAME, sheet.finish()?);
         }
         end.give(CountedWindows(rows));

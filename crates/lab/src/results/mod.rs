@@ -5,6 +5,7 @@ pub mod blocks;
 pub mod cost;
 pub mod counted;
 pub mod dies;
+mod handles;
 pub mod histograms;
 pub mod perfetto;
 pub mod requests;

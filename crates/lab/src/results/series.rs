@@ -16,6 +16,7 @@ use crate::drive::Device;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::results::handles;
 use crate::results::sheet::{Cell, CellKind, Place, Sheet};
 use crate::text::count;
 
@@ -116,10 +117,6 @@ const OF_TENANT: [(&str, CellKind); 5] = [
     ("p99_ns", CellKind::Maybe),
 ];
 
-/// Columns of a placement handle, after `handles.N.`.
-const OF_HANDLE: [(&str, CellKind); 3] =
-    [("host_pages", CellKind::Number), ("moved_pages", CellKind::Number), ("write_amplification", CellKind::Real)];
-
 /// Optional features of a device: their causes, its tenants, and whether GC keeps a handle's pages apart, by handle.
 type Features<'f> = (&'f [Extra], &'f [String], Vec<bool>);
 
@@ -144,9 +141,7 @@ impl Series {
         let of_slc = [("flash_programs_fold", CellKind::Number), ("slc_used_pages", CellKind::Number)];
         let work = work.chain(of_slc.into_iter().filter(|_| folds));
         let of = |name: &String| OF_TENANT.map(|(column, kind)| (format!("tenants.{name}.{column}"), kind));
-        let of_handle = |n: usize| OF_HANDLE.map(|(column, kind)| (format!("handles.{n}.{column}"), kind));
-        let own: Vec<(String, CellKind)> =
-            (tenants.iter().flat_map(of)).chain((0..handles.len()).flat_map(of_handle)).collect();
+        let own: Vec<(String, CellKind)> = tenants.iter().flat_map(of).chain(handles::columns(handles.len())).collect();
         let mut columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
         columns.extend(own.iter().map(|(name, kind)| (name.as_str(), *kind)));
         Ok(Series {
@@ -239,13 +234,8 @@ impl Series {
                 Cell::Maybe(p99(&own.latency, requests)),
             ]
         };
-        let of_handle = |n: usize| {
-            let [host, moved] = [0, 1].map(|which| sample.handles[n][which] - before.handles[n][which]);
-            // Whose pages mixed blocks hold is not known.
-            let amplification = (self.handles[n] && host > 0).then(|| 1.0 + moved as f64 / host as f64);
-            [Cell::Number(host), Cell::Number(moved), Cell::Real(amplification)]
-        };
-        let handles = (0..self.handles.len()).flat_map(of_handle);
+        let pages = sample.handles.iter().zip(&before.handles).map(|(now, then)| [0, 1].map(|n| now[n] - then[n]));
+        let handles = handles::cells(&self.handles, pages);
         let own: Vec<Cell<'_>> = self.tenants.iter().flat_map(of).chain(handles).collect();
         self.sheet.row(cells.into_iter().chain(causes).chain(terms).chain(work).chain(own))?;
         self.start = Some(Nanos(start.0.saturating_add(self.window)));

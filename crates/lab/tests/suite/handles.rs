@@ -6,6 +6,7 @@ use serde_json::Value;
 use ssdlab_lab::error::Class;
 use ssdlab_lab::input::{Origin, Requests, Tenant};
 use ssdlab_lab::results::blocks::BlockRows;
+use ssdlab_lab::results::counted::CountedRows;
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::Sources;
@@ -119,4 +120,37 @@ fn a_series_and_blocks_have_columns_of_handles() {
     }
     let owners = column(&table(blocks), "handle");
     assert!(["0", "1", ""].iter().all(|owner| owners.iter().any(|own| own == owner)), "{owners:?}");
+}
+
+/// Windows of host writes of a run without time have the same columns, and add up to the summary.
+#[test]
+fn a_series_by_host_writes_has_columns_of_handles() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("series.csv");
+    let outputs = Outputs::default().with(CountedRows { place: Some(path.clone().into()), millionths: 250_000 });
+    let (_kept, requests) = recording(["0", "1"]);
+    let how = How { count_only: true, ..How::default() };
+    let mut done = run(&sources(&["fdp.isolation=[\"persistent\", \"initial\"]", "precondition.mode=sequential"]), how)
+        .open(&requests)
+        .unwrap()
+        .simulate(&outputs, &mut ())
+        .unwrap();
+    done.publish().unwrap();
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let at = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    let sum = |name: &str| rows[1..].iter().map(|row| row[at(name)].parse::<u64>().unwrap()).sum::<u64>();
+    let summary: Value = serde_json::from_str(&done.outcome.json()).unwrap();
+    for (n, handle) in (0..).zip(summary["fdp"]["handles"].as_array().unwrap()) {
+        assert_eq!(Some(sum(&format!("handles.{n}.host_pages"))), handle["host_pages"].as_u64());
+        assert_eq!(Some(sum(&format!("handles.{n}.moved_pages"))), handle["moved_pages"].as_u64());
+    }
+    assert_eq!(sum("handles.0.host_pages"), 1500);
+    assert!(rows.len() > 5 && sum("flash_programs_gc") > 0);
+    for row in &rows[1..] {
+        let [host, moved] =
+            ["host_pages", "moved_pages"].map(|of| row[at(&format!("handles.0.{of}"))].parse::<f64>().unwrap());
+        assert_eq!(row[at("handles.0.write_amplification")].parse().ok(), (host > 0.0).then(|| 1.0 + moved / host));
+        assert_eq!(row[at("handles.1.write_amplification")], "", "an initial handle has none");
+    }
 }
