@@ -12,11 +12,11 @@ use ssdlab_sim::report::histogram::Histogram;
 use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{
-    Check, Completed, Extent, Filled, Marks, Observer, Request, RequestOp, Sample, Shortcuts, Slowed, Ssd,
+    Check, Completed, Extent, Filled, Marks, Observer, Outstanding, Request, RequestOp, Sample, Shortcuts, Slowed, Ssd,
 };
 
 use crate::error::{Error, Kind, Result};
-use crate::input::{Feed, Input, Next, Target};
+use crate::input::{Closed, Feed, Input, Next, Target};
 use crate::writes::Writes;
 
 /// A device under test, fed through its bounded ring.
@@ -115,9 +115,13 @@ impl Device {
         if !self.timeless {
             return name_tenants(&mut self.ssd, input);
         }
-        match input.tenants().iter().any(|(_, _, closed)| closed.is_some()) {
-            false => Ok(()),
-            true => Err(Error::usage("--count-only has no times, but a tenant is a closed loop")
+        match input.tenants().into_iter().find_map(|(_, _, closed)| closed) {
+            None => Ok(()),
+            Some(closed) if closed.bound => {
+                Err(Error::usage("--count-only has no times, but a tenant has a bound of outstanding requests")
+                    .help("leave one of them out"))
+            }
+            Some(_) => Err(Error::usage("--count-only has no times, but a tenant is a closed loop")
                 .help("leave it out, or give the tenant's requests arrival times")),
         }
     }
@@ -306,9 +310,13 @@ pub fn name_tenants(ssd: &mut Ssd, input: &Input) -> Result<()> {
     for (number, (_, range, _)) in (0..).zip(&tenants) {
         ssd.set_owner(number, range.clone());
     }
-    let depths: Vec<Option<u32>> = tenants.iter().map(|(_, _, closed)| closed.map(|closed| closed.depth)).collect();
-    if depths.iter().any(Option::is_some) {
-        ssd.set_loops(&depths);
+    let outstanding = |closed: Closed| match closed.bound {
+        true => Outstanding::AtMost(closed.depth),
+        false => Outstanding::Kept(closed.depth),
+    };
+    let loops: Vec<Option<Outstanding>> = tenants.iter().map(|(_, _, closed)| closed.map(outstanding)).collect();
+    if loops.iter().any(Option::is_some) {
+        ssd.set_loops(&loops);
     }
     for (number, (_, _, closed)) in (0..).zip(&tenants) {
         let think = closed.and_then(|closed| closed.think);

@@ -72,4 +72,4 @@ pub use config::{Config, ConfigError};
 pub use engine::{ClosedShortcut, Filled, Postponement, PutOff, Shortcuts, Slowed, Ssd};
 pub use observe::{Completed, Held, LegRecord, Observer, Resource, Sample, Watches};
 pub use oracle::Check;
-pub use request::{Extent, Marks, Request, RequestOp, Think};
+pub use request::{Extent, Marks, Outstanding, Request, RequestOp, Think};

@@ -55,6 +55,15 @@ pub struct Think {
     pub after: u32,
 }
 
+/// How many requests of a tenant are outstanding, those that have arrived and not completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outstanding {
+    /// This many, as long as there are requests: a closed loop. The next one arrives when one completes.
+    Kept(u32),
+    /// At most this many. A request arrives at its time, or, if as many are outstanding then, when one completes.
+    AtMost(u32),
+}
+
 /// A contiguous part of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {

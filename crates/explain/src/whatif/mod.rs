@@ -110,9 +110,13 @@ pub fn what_if(
     };
     let mut input = opened.fit(&target)?;
     let closed = input.closed();
-    if input.tenants().iter().any(|(_, _, closed)| closed.is_some()) {
-        return Err(Error::usage("--tenant: the device of a what-if can't be copied within a closed loop of a tenant")
-            .help("give its requests arrival times"));
+    if let Some(closed) = input.tenants().into_iter().find_map(|(_, _, closed)| closed) {
+        let what = "--tenant: the device of a what-if can't be copied within a closed loop of a tenant";
+        return Err(if closed.bound {
+            Error::usage(format!("{what}, or a bound of its outstanding requests")).help("leave outstanding out")
+        } else {
+            Error::usage(what).help("give its requests arrival times")
+        });
     }
     name_tenants(&mut ssd, &input)?;
     input.think().into_iter().for_each(|think| ssd.set_think(None, think));

@@ -78,7 +78,7 @@ pub(super) fn workload(
         }
         (Some(closed), _) => {
             let think = closed.think.map(|think| Think { time: Nanos(think.time_ns), after: think.after });
-            Some(Closed { depth: closed.depth.unwrap_or(queue_depth), think })
+            Some(Closed { think, ..Closed::of(closed.depth.unwrap_or(queue_depth)) })
         }
         (None, when) => (when == Some(When::Closed)).then_some(Closed::of(queue_depth)),
     };

@@ -238,8 +238,8 @@ impl Opened {
         })
     }
 
-    /// Fits a single source; `depth` makes it a closed loop of that depth.
-    fn fit_one(self, target: &Target, depth: Option<u32>) -> Result<Fitted> {
+    /// Fits a single source; `loops` makes it a loop.
+    fn fit_one(self, target: &Target, loops: Option<Closed>) -> Result<Fitted> {
         let requests = self.requests;
         let (source, own, mut about, provenance, workload) = match self.what {
             What::Tenants(_) => unreachable!("tenants are single sources"),
@@ -255,7 +255,11 @@ impl Opened {
             }
         };
         let think = own.and_then(|own| own.think);
-        let closed = depth.map(|depth| Closed { depth, think }).or(own);
+        if own.is_some() && loops.is_some_and(|given| given.bound) {
+            return Err(Error::usage("outstanding bounds requests that have times, and a closed loop has none")
+                .help("give depth in place of outstanding"));
+        }
+        let closed = loops.map(|given| Closed { think, ..given }).or(own);
         let mut how = Vec::new();
         let recorded = matches!(source, RecordSource::Trace(_));
         if let Some(device) = requests.reading.device.as_ref().filter(|_| recorded) {
@@ -299,7 +303,7 @@ fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
             seed: target.seed.wrapping_add(SPREAD.wrapping_mul(i as u64)),
             ..target.clone()
         };
-        let fitted = opened.fit_one(&own, tenant.depth).map_err(|error| {
+        let fitted = opened.fit_one(&own, tenant.closed()).map_err(|error| {
             of_tenant(&tenant.name, error).help("lba=FROM..TO or lba=shared gives a tenant another part of the device")
         })?;
         about.push(format!("{}: {}", tenant.name, fitted.about[0]));

@@ -229,6 +229,8 @@ pub struct Tenant {
     pub place: Region,
     /// A closed loop: how many requests it keeps outstanding.
     pub depth: Option<u32>,
+    /// How many of its requests are outstanding at most, though they have times of their own.
+    pub outstanding: Option<u32>,
 }
 
 /// A loop of requests that arrive when others complete.
@@ -236,6 +238,8 @@ pub struct Tenant {
 pub struct Closed {
     /// The requests that it keeps outstanding.
     pub depth: u32,
+    /// Whether `depth` is a bound only: requests arrive at their times, but not while so many are outstanding.
+    pub bound: bool,
     /// Its pauses.
     pub think: Option<Think>,
 }
@@ -243,12 +247,15 @@ pub struct Closed {
 impl Closed {
     /// One without pauses.
     pub(super) fn of(depth: u32) -> Closed {
-        Closed { depth, think: None }
+        Closed { depth, bound: false, think: None }
     }
 
     /// What a run says of it.
     pub(super) fn text(self) -> String {
-        let Closed { depth, think } = self;
+        let Closed { depth, bound, think } = self;
+        if bound {
+            return format!("at most {depth} outstanding");
+        }
         let after = |count: u32| if count == 1 { "each request".into() } else { format!("every {count} requests") };
         let pauses = think
             .map(|think| format!(" that pauses for {} after {}", duration(think.time.0 as f64), after(think.after)));
@@ -257,9 +264,10 @@ impl Closed {
 }
 
 /// Options of a tenant, in the order in which they are written.
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 15] = [
     "lba",
     "depth",
+    "outstanding",
     "format",
     "device",
     "on_bad_line",
@@ -282,7 +290,7 @@ impl Tenant {
             _ => None,
         };
         let requests = Requests::of_flow(flow, follow, true)?;
-        Ok(Tenant { name: flow.name.clone(), requests, place: Region::Own, depth })
+        Ok(Tenant { name: flow.name.clone(), requests, place: Region::Own, depth, outstanding: None })
     }
 
     /// Reads `NAME=trace:FILE` or `NAME=workload:NAME-or-FILE`, with options such as `,lba=shared,limit=1000`.
@@ -307,7 +315,8 @@ impl Tenant {
             Some(("workload", name)) if name.contains(',') => return Err(unknown(&wrong, name)),
             _ => return Err(wrong("its requests are neither trace:FILE nor workload:NAME".into()).help(form)),
         };
-        let mut tenant = Tenant { name: name.into(), requests: Requests::new(from), place: Region::Own, depth: None };
+        let (requests, place) = (Requests::new(from), Region::Own);
+        let mut tenant = Tenant { name: name.into(), requests, place, depth: None, outstanding: None };
         for (i, (key, value)) in options.iter().enumerate() {
             if options[..i].iter().any(|(other, _)| other == key) {
                 return Err(wrong(format!("{key} is given twice")));
@@ -320,6 +329,10 @@ impl Tenant {
         if tenant.depth.is_some() && tenant.requests.replay == Some(When::Arrival) {
             return Err(wrong("depth is that of a closed loop".into()).help("leave depth or replay=arrival out"));
         }
+        if tenant.outstanding.is_some() && (tenant.depth.is_some() || tenant.requests.replay == Some(When::Closed)) {
+            return Err(wrong("outstanding bounds requests that have times, and a closed loop has none".into())
+                .help("leave outstanding out, or depth and replay=closed"));
+        }
         Ok(tenant)
     }
 
@@ -331,6 +344,7 @@ impl Tenant {
         match key {
             "lba" => self.place = place(value)?,
             "depth" => self.depth = Some(small(value)?),
+            "outstanding" => self.outstanding = Some(small(value)?),
             "format" => reading.format = value.into(),
             "device" => reading.device = Some(value.into()),
             "on_bad_line" => reading.on_bad_line = value.parse()?,
@@ -371,7 +385,8 @@ impl Tenant {
             Region::Range(from, None) => options.push(("lba".into(), format!("shift:{from}B"))),
             Region::Range(from, Some(to)) => options.push(("lba".into(), format!("{from}B..{to}B"))),
         }
-        options.extend(self.depth.map(|depth| ("depth".into(), depth.to_string())));
+        let numbers = [("depth", self.depth), ("outstanding", self.outstanding)];
+        options.extend(numbers.into_iter().filter_map(|(name, own)| Some((name.into(), own?.to_string()))));
         options.sort_by_key(|(name, _)| OPTIONS.iter().position(|option| option == name));
         let options: String = options.into_iter().map(|(name, value)| format!(",{name}={value}")).collect();
         format!("{}={source}{options}", self.name)
@@ -382,7 +397,7 @@ impl Tenant {
         let mut own = self.requests.clone();
         own.limit = own.limit.or(run.limit);
         own.time_scale = own.time_scale.or(run.time_scale);
-        own.replay = own.replay.or(run.replay.filter(|_| self.depth.is_none()));
+        own.replay = own.replay.or(run.replay.filter(|_| self.depth.or(self.outstanding).is_none()));
         own.loops = if own.loops == 1 { run.loops } else { own.loops };
         if matches!(own.from, Origin::Trace(_)) {
             if own.lba_policy == LbaPolicy::default() {
@@ -391,6 +406,12 @@ impl Tenant {
             own.reading.inherit(&run.reading);
         }
         own
+    }
+
+    /// How it is a loop by its own options.
+    pub(super) fn closed(&self) -> Option<Closed> {
+        let bound = self.outstanding.map(|most| Closed { bound: true, ..Closed::of(most) });
+        self.depth.map(Closed::of).or(bound)
     }
 
     /// The bytes of the device that it uses; it is the tenant number `i` of `of`.

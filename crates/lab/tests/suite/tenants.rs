@@ -186,6 +186,7 @@ fn a_text_reads_back_and_a_wrong_one_says_what_is_wrong() {
         "db=workload:random-read,lba=shared,depth=4",
         "log=trace:/tmp/a,b.csv,lba=4096B..8192B,format=columns:time=0:ns,op=1,offset=2:bytes,size=3:bytes,device=1,limit=7",
         "x.y-z_1=workload:quickstart,lba=shift:4096B,loop=3,time_scale=1/3,replay=closed",
+        "probe=workload:quickstart,lba=shared,outstanding=64",
     ];
     for text in texts {
         assert_eq!(Tenant::parse(text).unwrap().text(), text);
@@ -203,6 +204,9 @@ fn a_text_reads_back_and_a_wrong_one_says_what_is_wrong() {
         ("db=workload:quickstart,lba=8KiB..4KiB", "expected shared"),
         ("db=workload:quickstart,limit=1,limit=2", "given twice"),
         ("db=workload:quickstart,depth=2,replay=arrival", "closed loop"),
+        ("db=workload:quickstart,depth=2,outstanding=3", "outstanding bounds requests that have times"),
+        ("db=workload:quickstart,outstanding=3,replay=closed", "a closed loop has none"),
+        ("db=workload:quickstart,outstanding=0", "from 1 on"),
     ] {
         let error = Tenant::parse(text).unwrap_err();
         assert!(error.message.contains(what), "{text}: {}", error.message);
@@ -221,6 +225,41 @@ fn a_text_reads_back_and_a_wrong_one_says_what_is_wrong() {
     let ready = run(&parity, How::default()).open(&tenants(&["a=workload:quickstart".into()])).unwrap();
     let error = ready.simulate(&Outputs::default(), &mut ()).map(drop).unwrap_err();
     assert!(error.message.contains("raid.layout"), "{}", error.message);
+}
+
+/// Reads of one die, 55,120 ns each: those that find one outstanding arrive when it completes, so none waits.
+#[test]
+fn a_tenant_may_have_a_bound_of_outstanding_requests() {
+    let file = recording("0 r 0 4096\n10000 r 0 4096\n20000 r 0 4096\n");
+    let rows = |options: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("series.csv");
+        let outputs =
+            Outputs::default().with(WindowRows { place: path.clone().into(), window: "1ms".parse().unwrap() });
+        let requests = tenants(&[format!("a=trace:{},{COLUMNS}{options}", file.path().display())]);
+        let ready = run(&sources(&ONE_DIE), How::default()).open(&requests).unwrap();
+        let mut done = ready.simulate(&outputs, &mut ()).unwrap();
+        done.publish().unwrap();
+        let text = std::fs::read_to_string(path).unwrap();
+        let [names, row] =
+            [0, 1].map(|n| text.lines().nth(n).unwrap().split(',').map(String::from).collect::<Vec<_>>());
+        let of = |name: &str| row[names.iter().position(|own| own == name).unwrap()].clone();
+        assert_eq!((of("tenants.a.requests"), text.lines().count()), ("3".into(), 2));
+        of("tenants.a.mean_ns")
+    };
+    // 55,120, 100,240 and 145,360 from their times on.
+    assert_eq!(rows(""), "100240");
+    assert_eq!(rows(",outstanding=3"), "100240");
+    assert_eq!(rows(",outstanding=1"), "55120");
+    // Neither without times, nor of a closed loop.
+    let of = |text: &str, how: How| {
+        let ready = run(&sources(&ONE_DIE), how).open(&tenants(&[text.into()])).unwrap();
+        ready.simulate(&Outputs::default(), &mut ()).map(drop).unwrap_err().message
+    };
+    let counted = of("a=workload:quickstart,limit=3,outstanding=2", How { count_only: true, ..How::default() });
+    assert!(counted.contains("--count-only has no times, but a tenant has a bound"), "{counted}");
+    let closed = of("a=workload:random-read,limit=3,outstanding=2", How::default());
+    assert!(closed.contains("a closed loop has none"), "{closed}");
 }
 
 #[test]

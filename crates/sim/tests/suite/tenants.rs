@@ -6,7 +6,7 @@ use ssdlab_sim::blame::{Cause, Extra};
 use ssdlab_sim::config::Names;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Config, Marks, Request, RequestOp, Ssd, Think};
+use ssdlab_sim::{Check, Completed, Config, Marks, Outstanding, Request, RequestOp, Ssd, Think};
 
 const PAGE: u64 = 4096;
 
@@ -141,7 +141,7 @@ fn loops(config: &Config, tenants: &[(u32, &[u64])]) -> Vec<Completed> {
 fn pausing_loops(config: &Config, tenants: &[(u32, &[u64])], think: Option<Think>) -> Vec<Completed> {
     let mut dut = Dut::new(config);
     dut.ssd.set_tenants((0..tenants.len()).map(|tenant| format!("t{tenant}")).collect());
-    dut.ssd.set_loops(&tenants.iter().map(|(depth, _)| Some(*depth)).collect::<Vec<_>>());
+    dut.ssd.set_loops(&tenants.iter().map(|(depth, _)| Some(Outstanding::Kept(*depth))).collect::<Vec<_>>());
     think.into_iter().for_each(|think| dut.ssd.set_think(Some(0), think));
     for (tenant, (_, pages)) in (0..).zip(tenants) {
         assert_eq!(dut.ssd.wants(), Some(tenant));
@@ -176,6 +176,43 @@ fn one_tenant_in_a_loop_is_a_closed_replay() {
     pages.iter().for_each(|page| dut.read(0, page * PAGE, PAGE));
     let times = |done: Vec<Completed>| done.iter().map(|c| (c.arrival, c.completion, c.blame)).collect::<Vec<_>>();
     assert_eq!(times(dut.completed()), times(loops(&device, &[(3, &pages)])));
+}
+
+/// Reads of pages of one die at these times, by a tenant with a bound of outstanding requests: arrivals and completions.
+fn bounded(device: &Config, most: u32, reads: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut dut = Dut::new(device);
+    dut.ssd.set_tenants(vec!["t0".into()]);
+    dut.ssd.set_loops(&[Some(Outstanding::AtMost(most))]);
+    for (arrival, page) in reads {
+        let request = Request { arrival: Nanos(*arrival), op: RequestOp::Read, offset: page * PAGE, bytes: PAGE };
+        dut.ssd.submit_next(request, Marks::default(), std::iter::empty());
+    }
+    dut.ssd.end_loop(0);
+    dut.completed().iter().map(|c| (c.arrival.0, c.completion.0)).collect()
+}
+
+/// A request that finds as many outstanding as may be arrives when one completes, however late; others arrive at their times.
+#[test]
+fn a_bound_of_outstanding_requests_delays_arrivals() {
+    let device = config(&array(1, 1, 1, 1));
+    let reads = [(0, 0), (10_000, 1), (20_000, 2), (300_000, 3)];
+    let one = [(0, 55_120), (55_120, 110_240), (110_240, 165_360), (300_000, 355_120)];
+    assert_eq!(bounded(&device, 1, &reads), one);
+    let two = [(0, 55_120), (10_000, 110_240), (55_120, 165_360), (300_000, 355_120)];
+    assert_eq!(bounded(&device, 2, &reads), two);
+    // More than there are bound nothing.
+    let mut dut = Dut::new(&device);
+    reads.iter().for_each(|(arrival, page)| dut.read(*arrival, page * PAGE, PAGE));
+    let open: Vec<(u64, u64)> = dut.completed().iter().map(|c| (c.arrival.0, c.completion.0)).collect();
+    assert_eq!(open, [(0, 55_120), (10_000, 110_240), (20_000, 165_360), (300_000, 355_120)]);
+    assert_eq!(bounded(&device, 4, &reads), open);
+    // Of requests that are all late it is a closed loop.
+    let pages: Vec<u64> = (0..200).map(|i| i * i % 61).collect();
+    let device = config(&array(2, 1, 1, 1));
+    let late: Vec<(u64, u64)> = pages.iter().map(|page| (0, *page)).collect();
+    let closed: Vec<(u64, u64)> =
+        loops(&device, &[(3, &pages)]).iter().map(|c| (c.arrival.0, c.completion.0)).collect();
+    assert_eq!(bounded(&device, 3, &late), closed);
 }
 
 /// Arrivals of reads of dies in turn, each die with a channel of its own, so that each takes 55,120 ns: of a closed replay with
@@ -371,9 +408,10 @@ proptest! {
             let capacity = ssd.capacity_bytes() / 512;
             let mut arrival = 0;
             if depth > 0 {
-                // The first tenant is a closed loop.
-                let depths: Vec<Option<u32>> = (0..queues).map(|tenant| (tenant == 0).then_some(depth)).collect();
-                ssd.set_loops(&depths);
+                // The first tenant is a closed loop, or has a bound.
+                let of = if depth % 2 == 0 { Outstanding::AtMost } else { Outstanding::Kept };
+                let loops: Vec<_> = (0..queues).map(|tenant| (tenant == 0).then_some(of(depth))).collect();
+                ssd.set_loops(&loops);
             }
             for (gap, kind, place, length) in &requests {
                 arrival += if gap % 4 == 0 { 0 } else { *gap };

@@ -1,11 +1,12 @@
-//! Closed loops: a tenant keeps a number of requests outstanding, and its next one arrives when one of them completes.
+//! Closed loops: a tenant keeps a number of requests outstanding, and its next one arrives when one of them completes. Requests with
+//! times of their own may have a bound of outstanding ones instead: then they arrive at their times, or later.
 
 use std::collections::VecDeque;
 
 use crate::engine::Ssd;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::ring::Waiting;
-use crate::request::{Extent, Marks, Request, Think};
+use crate::request::{Extent, Marks, Outstanding, Request, Think};
 use crate::units::Nanos;
 
 /// Requests submitted in advance, at least: more than arrive in one nanosecond, as a rule.
@@ -15,6 +16,8 @@ const RING: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
     depth: u32,
+    /// Whether a request arrives at its own time, if there is room by then.
+    timed: bool,
     /// Requests that have arrived and not completed.
     outstanding: u32,
     /// Requests that have not arrived.
@@ -31,9 +34,10 @@ impl Loop {
 
     /// When its next request may arrive, if there is one.
     fn sends_at(&self) -> Nanos {
-        match self.outstanding < self.depth && !self.ring.is_empty() {
-            true => self.pause.as_ref().map_or(Nanos::ZERO, Pause::ends),
-            false => Nanos::NEVER,
+        match self.ring.front().filter(|_| self.outstanding < self.depth) {
+            Some((next, _)) if self.timed => next.request.arrival,
+            Some(_) => self.pause.as_ref().map_or(Nanos::ZERO, Pause::ends),
+            None => Nanos::NEVER,
         }
     }
 }
@@ -42,8 +46,8 @@ impl Loop {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Loops {
     by_tenant: Vec<Option<Loop>>,
-    /// Whether any of them pauses.
-    pause: bool,
+    /// Whether any of them sends at a time, after a pause or at that of its requests.
+    timed: bool,
 }
 
 impl Loops {
@@ -51,8 +55,8 @@ impl Loops {
         !self.by_tenant.is_empty()
     }
 
-    pub(super) fn pause(&self) -> bool {
-        self.pause
+    pub(super) fn timed(&self) -> bool {
+        self.timed
     }
 
     fn of(&mut self, tenant: u8) -> Option<&mut Loop> {
@@ -76,9 +80,9 @@ impl Loops {
         own.sends_at()
     }
 
-    /// When the first pause ends of those that have not ended.
-    pub(super) fn pause_ends(&self, now: Nanos) -> Nanos {
-        let ends = self.by_tenant.iter().flatten().filter(|own| own.pause.is_some()).map(Loop::sends_at);
+    /// When the first request arrives after a pause that has not ended, or at a time of its own that has not come.
+    pub(super) fn next_time(&self, now: Nanos) -> Nanos {
+        let ends = self.by_tenant.iter().flatten().filter(|own| own.timed || own.pause.is_some()).map(Loop::sends_at);
         ends.filter(|at| *at > now).min().unwrap_or(Nanos::NEVER)
     }
 
@@ -95,15 +99,24 @@ impl Loops {
 }
 
 impl Ssd {
-    /// Tenants with a depth keep that many requests outstanding ([`Ssd::submit_next`]); requests of the others arrive at their times.
+    /// Requests of these tenants are submitted by [`Ssd::submit_next`]: so many are outstanding. Requests of the others arrive at their
+    /// times.
     ///
     /// # Panics
-    /// If tenants have no names, requests have been submitted, or a depth is 0.
-    pub fn set_loops(&mut self, depths: &[Option<u32>]) {
+    /// If tenants have no names, requests have been submitted, or a number is 0.
+    pub fn set_loops(&mut self, loops: &[Option<Outstanding>]) {
         law!(self.next_event() == Nanos::NEVER && self.completed() == 0, "loops are set before the first request");
-        law!(depths.iter().all(|depth| *depth != Some(0)), "a loop of no requests never begins");
-        let new = |depth| Loop { depth, outstanding: 0, ring: VecDeque::new(), ended: false, pause: None };
-        self.nvme_mut().loops = Loops { by_tenant: depths.iter().map(|depth| depth.map(new)).collect(), pause: false };
+        let new = |outstanding| {
+            let (depth, timed) = match outstanding {
+                Outstanding::Kept(depth) => (depth, false),
+                Outstanding::AtMost(depth) => (depth, true),
+            };
+            law!(depth > 0, "a loop of no requests never begins");
+            Loop { depth, timed, outstanding: 0, ring: VecDeque::new(), ended: false, pause: None }
+        };
+        let by_tenant: Vec<Option<Loop>> = loops.iter().map(|one| one.map(new)).collect();
+        let timed = by_tenant.iter().flatten().any(|own| own.timed);
+        self.nvme_mut().loops = Loops { by_tenant, timed };
     }
 
     /// Whether any tenant is a closed loop.
@@ -117,7 +130,7 @@ impl Ssd {
         loops.iter().position(|own| own.as_ref().is_some_and(Loop::has_room)).map(|tenant| tenant as u8)
     }
 
-    /// Submits the next request of a tenant with a loop, whatever its arrival. Without extents it is contiguous.
+    /// Submits the next request of a tenant with a loop. Its arrival counts only where outstanding requests are bounded. Without extents it is contiguous.
     ///
     /// # Panics
     /// As [`Ssd::submit_marked`], and if the tenant has no loop.
@@ -143,7 +156,7 @@ impl Ssd {
 
     pub(in crate::engine) fn set_think_of(&mut self, tenant: u8, think: Think) {
         let loops = &mut self.nvme_mut().loops;
-        loops.pause = true;
+        loops.timed = true;
         loops.of(tenant).expect("law: a tenant with a loop").pause = Some(Pause::new(think));
     }
 

@@ -273,8 +273,8 @@ impl Ssd {
             next.request.arrival = now;
             self.joins_queue(next, extents);
         }
-        if self.nvme().loops.pause() {
-            self.host.pause_ends = self.nvme().loops.pause_ends(now);
+        if self.nvme().loops.timed() {
+            self.host.pause_ends = self.nvme().loops.next_time(now);
         }
         loop {
             let closed = self.host.is_closed();

@@ -10,7 +10,9 @@ use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::power::PowerCut;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Config, Extent, Marks, Observer, Request, RequestOp, Sample, Ssd, Think, Watches};
+use ssdlab_sim::{
+    Check, Completed, Config, Extent, Marks, Observer, Outstanding, Request, RequestOp, Sample, Ssd, Think, Watches,
+};
 
 /// A configuration from TOML.
 pub fn config(toml: &str) -> Config {
@@ -306,8 +308,8 @@ impl Twins {
         self.both(|ssd| ssd.set_owner(tenant, bytes.clone()));
     }
 
-    pub fn set_loops(&mut self, depths: &[Option<u32>]) {
-        self.both(|ssd| ssd.set_loops(depths));
+    pub fn set_loops(&mut self, loops: &[Option<Outstanding>]) {
+        self.both(|ssd| ssd.set_loops(loops));
     }
 
     pub fn set_think(&mut self, tenant: Option<u8>, think: Think) {
