@@ -13,6 +13,7 @@
 
 pub mod at;
 mod explanation;
+mod handles;
 pub mod json;
 pub mod method;
 pub mod patterns;
@@ -117,7 +118,7 @@ pub fn explain(
     let outputs = Outputs::default().with(Tail);
     let (mut records, known, done) = watched(settings, requests, how, &outputs, progress)?;
     let findings = find(&mut records, wish.at, Some(&known))?;
-    let (chosen, mut refused) = tries::choose(&wish.tries, &findings, settings)?;
+    let (chosen, mut refused) = tries::choose(&wish.tries, &findings, settings, requests)?;
     // By change: its measure and its write amplification, or why there is none.
     let runs: Vec<Result<Shown>> = match findings.at {
         At::Tail(..) => {

@@ -1,6 +1,7 @@
 //! What would help: changes of one key, each tried by a whole run with the same requests and the same seed.
 
 use ssdlab_lab::error::{Error, Kind, Result};
+use ssdlab_lab::input::Requests;
 use ssdlab_lab::settings::{self, Settings};
 use ssdlab_lab::variants::axes::cuts;
 use ssdlab_sim::blame::{Cause, Extra};
@@ -8,6 +9,7 @@ use ssdlab_sim::config::{Arbitration, Config, SlcMode, Suspendable};
 use ssdlab_sim::schemes::{AnyTrigger, AnyVictim};
 use ssdlab_sim::units::{Nanos, Threshold};
 
+use crate::handles;
 use crate::method::Findings;
 use crate::records::Reason;
 
@@ -214,11 +216,25 @@ fn of_slc(config: &Config) -> Vec<String> {
     std::iter::once(larger).chain(fixed.map(str::to_string)).collect()
 }
 
+/// Whether a cause is GC of the host's data, which placement handles change.
+fn is_of_gc(cause: Reason) -> bool {
+    let usual = [Cause::DieGcOwn, Cause::DieGcOther, Cause::DieLate, Cause::Space, Cause::BusGc, Cause::NocGc];
+    match cause {
+        Reason::Usual(cause) => usual.contains(&cause),
+        Reason::Extra(extra) => extra == Extra::CacheGc,
+    }
+}
+
 /// The changes to try, and those of a list of the user that a rule refuses.
 ///
 /// # Errors
 /// A change of the user's list can't be read.
-pub fn choose(wanted: &Tries, findings: &Findings, settings: &Settings) -> Result<(Vec<Candidate>, Vec<Refused>)> {
+pub fn choose(
+    wanted: &Tries,
+    findings: &Findings,
+    settings: &Settings,
+    requests: &Requests,
+) -> Result<(Vec<Candidate>, Vec<Refused>)> {
     let (mut chosen, mut refused): (Vec<Candidate>, Vec<Refused>) = (Vec::new(), Vec::new());
     let with = |set: &str| {
         let mut sources = settings.sources().clone();
@@ -242,7 +258,12 @@ pub fn choose(wanted: &Tries, findings: &Findings, settings: &Settings) -> Resul
         Tries::Auto => {
             let base = settings::digest(&settings.config);
             let causes = findings.causes.iter().filter(|one| findings.has_part(one, PARTS));
-            for set in causes.flat_map(|one| table(one.cause, &settings.config)) {
+            let placed = handles::change(&settings.config, requests);
+            let of = |cause: Reason| {
+                let placed = placed.iter().filter(|_| is_of_gc(cause)).cloned();
+                placed.chain(table(cause, &settings.config)).collect::<Vec<String>>()
+            };
+            for set in causes.flat_map(|one| of(one.cause)) {
                 if chosen.len() == MOST || chosen.iter().any(|other| other.set == set) {
                     continue;
                 }

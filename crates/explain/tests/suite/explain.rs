@@ -439,6 +439,51 @@ fn tries_are_runs_of_their_own_whatever_is_measured() {
     assert!(explained(&base, &requests, "read.p99", wrong).err().unwrap().message.contains("gc.tme"));
 }
 
+/// Where GC makes requests slow, placement handles are tried: a persistent one for each name of what is written, or another isolation.
+#[test]
+fn handles_are_tried_where_names_or_handles_are() {
+    let geometry = "geometry={ channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, \
+                    blocks_per_plane = 64, pages_per_block = 16 }";
+    let device = |more: &[&str]| {
+        let sets = [geometry, "device.over_provisioning=0.25", "precondition.mode=random"];
+        sources(&[&sets, more].concat())
+    };
+    let text = |names: [&str; 3]| {
+        let stream = |name: &str, keys: &str| format!("[[stream]]\nname = \"{name}\"\n{keys}\n");
+        let [log, data, scan] = names;
+        Requests::new(Origin::Spec(format!(
+            "requests = 4000\narrivals = \"closed\"\n{}{}{}",
+            stream(log, "write = 1.0\nrange = 0.1\npattern = \"sequential\""),
+            stream(data, "write = 0.5\nrange = [0.1, 1.0]"),
+            stream(scan, "read = 1.0"),
+        )))
+    };
+    let first = |sources: &Sources, requests: &Requests| {
+        let done = explained(sources, requests, "write.p99", Tries::Auto).unwrap();
+        let own: Vec<_> = done.tried.iter().filter(|one| one.set.starts_with("fdp")).cloned().collect();
+        assert!(own.len() <= 1 && done.tried.len() >= 3 && done.refused.is_empty(), "{:?}", done.refused);
+        own.into_iter().next()
+    };
+    let assign = "assign = { stream = { log = 0, data-1 = 1 } }";
+    let named = text(["log", "data-1", ""]);
+    let tried = first(&device(&[]), &named).unwrap();
+    assert_eq!(tried.set, format!("fdp={{ handles = 2, isolation = \"persistent\", {assign} }}"));
+    // It is a run of its own.
+    let own = explained(&device(&[&tried.set]), &named, "write.p99", Tries::None).unwrap();
+    assert_eq!(tried.value, own.findings.value);
+    assert!(own.done.unwrap().outcome.summary.fdp.is_some());
+    // With handles their other isolation is tried.
+    let on = ["fdp.handles=2".to_string(), format!("fdp.{}", assign.replacen(" = ", "=", 1))];
+    let on: Vec<&str> = on.iter().map(String::as_str).collect();
+    assert_eq!(first(&device(&on), &named).unwrap().set, "fdp.isolation=persistent");
+    let persistent = [&on[..], &["fdp.isolation=persistent"]].concat();
+    assert_eq!(first(&device(&persistent), &named).unwrap().set, "fdp.isolation=initial");
+    // Without names, or with one, there is nothing to tell apart.
+    for names in [["", "", ""], ["log", "", "scan"], ["log", "log", "scan"], ["log", "a b", "scan"]] {
+        assert!(first(&device(&[]), &text(names)).is_none(), "{names:?}");
+    }
+}
+
 #[test]
 fn changes_whose_runs_cannot_be_made_are_refused() {
     let base = device(1, 1, 1, &[]);
