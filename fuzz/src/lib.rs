@@ -5,6 +5,10 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use ssdlab_bundle::manifest::{FilePart, Manifest, NAME, Program, SCHEMA, StudyPart};
+use ssdlab_bundle::pack::{BLOCK, END, header, padding};
+use ssdlab_bundle::unpack::Bundle;
+use ssdlab_bundle::{paths, seal};
 use ssdlab_explain::explain_rows;
 use ssdlab_import::How;
 pub use ssdlab_import::Simulator;
@@ -95,6 +99,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("import_nvmevirt", |data| import(Simulator::Nvmevirt, data)),
     ("import_fio", |data| import(Simulator::Fio, data)),
     ("nbd", nbd),
+    ("bundle", bundle),
 ];
 
 /// Requests that are read of one input: enough for every path, and no bomb takes long.
@@ -394,6 +399,103 @@ pub fn fleet(data: &[u8]) {
     }
 }
 
+/// Most bytes that files of a bundle have here.
+const BUNDLE: u64 = 1 << 20;
+
+/// A bundle. The first byte says what follows: the archive, which is compressed and sealed; what is compressed, which is sealed; or a file.
+pub fn bundle(data: &[u8]) {
+    whole_bundle(data);
+}
+
+/// Whether a bundle is read whole.
+pub fn whole_bundle(data: &[u8]) -> bool {
+    let Some((kind, rest)) = data.split_first() else { return false };
+    let body = if kind % 3 == 0 { stored(rest) } else { rest.to_vec() };
+    let seal = if kind % 3 == 2 { Vec::new() } else { seal::seal(&seal::digest(&body)) };
+    let file = [body, seal].concat();
+    let mut contents: Vec<Vec<u8>> = Vec::new();
+    let read = |path: &Path| {
+        Bundle::open(path, None)?.files(BUNDLE, &mut |part, content| {
+            assert!(paths::refused(&part.path).is_none(), "{:?}", part.path);
+            let mut bytes = Vec::new();
+            content.read_to_end(&mut bytes).map_err(|error| Error::file("read", path, &error))?;
+            contents.push(bytes);
+            Ok(())
+        })
+    };
+    match with_file("b.ssdlab.tar.zst", &file, read) {
+        Some(Err(fault)) => {
+            shown(&fault);
+            false
+        }
+        // What is read whole is what `make` writes for its manifest.
+        Some(Ok(manifest)) => {
+            assert!(contents.iter().map(|bytes| bytes.len() as u64).sum::<u64>() <= BUNDLE);
+            if kind % 3 == 0 {
+                assert_eq!(archive(&manifest, &contents).as_deref(), Some(rest));
+            }
+            true
+        }
+        None => false,
+    }
+}
+
+/// The archive of a manifest and its files.
+fn archive(manifest: &Manifest, contents: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let text = manifest.text().into_bytes();
+    let files = manifest.files.iter().map(|part| part.path.as_str()).zip(contents);
+    let mut archive = Vec::new();
+    for (path, bytes) in std::iter::once((NAME, &text)).chain(files) {
+        archive.extend(header(path, bytes.len() as u64)?.as_bytes());
+        archive.extend(bytes);
+        archive.extend(vec![0; padding(bytes.len() as u64)]);
+    }
+    archive.extend([0; BLOCK * END]);
+    Some(archive)
+}
+
+/// A frame of zstd (RFC 8878) with the bytes in blocks as they are.
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    // One segment, whose length has four bytes.
+    let mut frame = [&[0x28, 0xb5, 0x2f, 0xfd, 0xa0][..], &(bytes.len() as u32).to_le_bytes()].concat();
+    let blocks = bytes.len().div_ceil(1 << 17).max(1);
+    for n in 0..blocks {
+        let block = &bytes[n << 17..bytes.len().min((n + 1) << 17)];
+        let head = (block.len() as u32) << 3 | u32::from(n + 1 == blocks);
+        frame.extend(&head.to_le_bytes()[..3]);
+        frame.extend(block);
+    }
+    frame
+}
+
+/// Bundles that are read: as an archive, compressed, and as a file.
+fn bundles() -> Vec<Vec<u8>> {
+    let contents = [STUDIES[0].as_bytes().to_vec(), Vec::new()];
+    let files = ["study/study.toml", "README.md"].iter().zip(&contents).map(|(path, bytes)| FilePart {
+        path: path.to_string(),
+        bytes: bytes.len() as u64,
+        sha256: seal::digest(bytes),
+    });
+    let manifest = Manifest {
+        schema: SCHEMA.into(),
+        title: "s".into(),
+        study: StudyPart { name: "s".into(), file: "study/study.toml".into() },
+        program: Program { version: "0.1.3".into(), sha256: None },
+        partial: false,
+        tolerance: 0.0,
+        measure: None,
+        points: Vec::new(),
+        traces: Vec::new(),
+        figures: Vec::new(),
+        files: files.collect(),
+    };
+    let Some(archive) = archive(&manifest, &contents) else { return Vec::new() };
+    let compressed = stored(&archive);
+    let sealed = [&compressed[..], &seal::seal(&seal::digest(&compressed))].concat();
+    let seeds = [(0, archive), (1, compressed), (2, sealed)];
+    seeds.into_iter().map(|(kind, bytes)| [&[kind], &bytes[..]].concat()).collect()
+}
+
 fn annotate() -> ssdlab_cli::fault::Renderer {
     ssdlab_cli::fault::Renderer::plain()
 }
@@ -567,6 +669,7 @@ pub fn seeds(target: &str) -> Vec<Vec<u8>> {
         "merge" => [Some(Part::default()), part()].into_iter().flatten().map(|part| part.json().into_bytes()).collect(),
         "study" => STUDIES.map(|text| text.as_bytes().to_vec()).to_vec(),
         "fleet" => vec![FLEET.as_bytes().to_vec()],
+        "bundle" => bundles(),
         "workload" => all().iter().map(|workload| workload.text.as_bytes().to_vec()).collect(),
         reader => {
             let format = reader.trim_start_matches("reader_");

@@ -123,6 +123,13 @@ fn every_target_for_a_moment() {
     }
 }
 
+/// Otherwise what is mutated would break at the seal.
+#[test]
+fn seeds_of_bundles_are_read_whole() {
+    let seeds = targets::seeds("bundle");
+    assert!(seeds.len() == 3 && seeds.iter().all(|seed| targets::whole_bundle(seed)));
+}
+
 #[test]
 fn every_target_has_its_file() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
