@@ -37,7 +37,9 @@ fn follow(requests: &Requests, from: u64, size: u64, dies: Dies) -> Lives {
     let mut lives = Lives::default();
     // By slot: number of the object, and when it was used last.
     let mut whole: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    let (mut writing, mut reading): (Option<(u64, u64)>, Option<(u64, u64)>) = (None, None);
+    // Slot, and bytes that are done.
+    let mut writing: Option<(u64, u64)> = None;
+    let mut reading: Option<(u64, u64)> = None;
     let mut begun = 0;
     for (clock, (op, offset, bytes)) in (0..).zip(requests) {
         let (slot, within) = ((offset - from) / size, (offset - from) % size);
