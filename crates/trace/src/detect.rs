@@ -1,12 +1,14 @@
 //! Detects the format from the content, never from the name, and never guesses: if two formats fit, or nothing in the lines
-//! confirms their units, detection fails and the user has to name the format.
+//! confirms their units, detection fails and the user has to name the format. Where no format fits, names in a header may give a map.
 
 use crate::error::{Code, TraceError};
 use crate::format::{Format, Kernel};
-use crate::notes::{Note, Notes};
+use crate::map::Columns;
+use crate::notes::{Note, Notes, name_list};
 use crate::options::Options;
 use crate::readers;
-use crate::readers::line::{Context, Parsed};
+use crate::readers::header::{self, Guess, Unclear};
+use crate::readers::line::{Context, Parsed, Raw};
 use std::fmt;
 
 /// Lines that are tried.
@@ -21,13 +23,28 @@ pub struct Detection {
     pub good: u64,
     /// Lines of the sample that hold data.
     pub tried: u64,
+    /// Columns that the header names and the map does not use.
+    pub unused: Vec<String>,
+}
+
+impl Detection {
+    pub(crate) fn of(format: Format) -> Detection {
+        Detection { format, good: 0, tried: 0, unused: Vec::new() }
+    }
 }
 
 impl fmt::Display for Detection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.format, self.format.shape())?;
+        let shape = match self.format {
+            Format::Columns(_) => "the columns that the header names",
+            ref format => format.shape(),
+        };
+        write!(f, "{}: {shape}", self.format)?;
         if self.tried > 0 {
             write!(f, " ({} of the first {} lines)", self.good, self.tried)?;
+        }
+        if !self.unused.is_empty() {
+            write!(f, "; not used: {}", name_list(self.unused.iter().map(String::as_bytes)))?;
         }
         Ok(())
     }
@@ -177,7 +194,7 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
     // No text has NUL bytes next to letters or digits.
     if sample.iter().take(80).any(|&b| b == 0) {
         if readers::vscsi::fits(sample) {
-            return Ok(Detection { format: Format::Vscsi, good: 0, tried: 0 });
+            return Ok(Detection::of(Format::Vscsi));
         }
         if readers::lcs::fits(sample) {
             return Err(TraceError::new(
@@ -203,6 +220,17 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
     let (number, first) = lines.find(|(_, line)| !is_blank(line) && !line.starts_with(b"#")).unwrap_or((1, b""));
     let first = first.strip_suffix(b"\r").unwrap_or(first);
     let mut trials = fitting(sample, options);
+    let is_sure = matches!(&trials[..], [one] if one.sure);
+    match header::guess(sample, options.max_request_bytes) {
+        Some(Guess::Map(map, _)) if is_sure => {
+            if let Some(error) = contradiction(name, &trials[0].format, *map, sample, options) {
+                return Err(error.at(number, first, 0..first.len()));
+            }
+        }
+        Some(Guess::Map(map, unused)) => return Ok(by_header(*map, unused, sample, options)),
+        Some(Guess::Unclear(unclear)) if !is_sure => return Err(unclear_header(name, unclear, &trials, sample)),
+        _ => {}
+    }
     if trials.len() > 1 || trials.iter().any(|trial| !trial.sure) {
         let names: Vec<String> = trials
             .iter()
@@ -232,7 +260,78 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
             .expected(format!("a line of {}", Format::NAMES.join(", ")))
             .fix("if the format is one of these, name it with --format to see what is wrong; else describe the columns with --format columns:<map>"));
     };
-    Ok(Detection { tried: trial.good + trial.bad, good: trial.good, format: trial.format })
+    Ok(Detection { tried: trial.good + trial.bad, good: trial.good, ..Detection::of(trial.format) })
+}
+
+/// The requests of a sample, and how many lines could be read and how many not.
+fn requests(format: &Format, sample: &[u8], options: &Options) -> (Vec<Raw>, u64, u64) {
+    let mut parser = readers::parser(format, options);
+    let mut cx = Context::new(None);
+    let (mut records, mut good, mut bad) = (Vec::new(), 0, 0);
+    for (number, line) in (1..).zip(sample.split(|&b| b == b'\n')) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if number <= parser.leading_lines() {
+            parser.leading(number, line);
+        } else if !is_blank(line) && !line.starts_with(b"#") {
+            if good + bad >= SAMPLE_LINES {
+                break;
+            }
+            cx.line = number;
+            match parser.parse(line, &mut cx) {
+                Ok(parsed) => {
+                    good += 1;
+                    records.extend(match parsed {
+                        Parsed::Record(raw) => Some(raw),
+                        Parsed::Pass => None,
+                    });
+                }
+                Err(_) => bad += 1,
+            }
+            cx.first = false;
+        }
+    }
+    (records, good, bad)
+}
+
+/// The columns that a header names.
+fn by_header(map: Columns, unused: Vec<String>, sample: &[u8], options: &Options) -> Detection {
+    let format = Format::Columns(map);
+    let (_, good, bad) = requests(&format, sample, options);
+    Detection { format, good, tried: good + bad, unused }
+}
+
+/// An error where the header states other units than the format whose shape the lines have.
+fn contradiction(name: &str, format: &Format, map: Columns, sample: &[u8], options: &Options) -> Option<TraceError> {
+    let map = Format::Columns(map);
+    let (own, ..) = requests(format, sample, options);
+    let (named, ..) = requests(&map, sample, options);
+    let since = |list: &[Raw], at: usize| list[at].time_ns.wrapping_sub(list[0].time_ns);
+    let same = |at: usize| {
+        let (own_raw, named_raw) = (&own[at], &named[at]);
+        (own_raw.offset, own_raw.bytes, own_raw.op) == (named_raw.offset, named_raw.bytes, named_raw.op)
+            && since(&own, at) == since(&named, at)
+    };
+    if own.len() == named.len() && (0..own.len()).all(same) {
+        return None;
+    }
+    let title = format!("The lines have the shape of {format}, but the header names other columns or units");
+    Some(
+        TraceError::new(Code::Ambiguous, name, title)
+            .expected("a header that agrees with the lines")
+            .fix(format!("name the format: --format {format}, or --format {map}")),
+    )
+}
+
+/// An error for a header whose names leave several readings.
+fn unclear_header(name: &str, unclear: Unclear, trials: &[Trial], sample: &[u8]) -> TraceError {
+    let line = sample.split(|&b| b == b'\n').nth(unclear.line).unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let maps = unclear.maps.iter().map(|map| format!("--format columns:{map}"));
+    let maps: Vec<String> = maps.chain(trials.iter().map(|trial| choices(&trial.format).0)).collect();
+    TraceError::new(Code::Ambiguous, name, format!("The header leaves several readings: {}", unclear.what))
+        .at(1 + unclear.line as u64, line, 0..line.len())
+        .expected("names that state their units, as time_us, offset_bytes and size_kib do")
+        .fix(format!("choose the readings: {}", maps.join(", or ")))
 }
 
 /// The one other format that fits lines which `declared` cannot read.

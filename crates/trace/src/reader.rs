@@ -135,7 +135,7 @@ impl Reader {
         let format = match (&options.format, &labels) {
             (None, Some(_)) if source_rows.is_some() => Format::Parquet,
             (None, Some(_)) => {
-                detection = Some(Detection { format: Format::Parquet, good: 0, tried: 0 });
+                detection = Some(Detection::of(Format::Parquet));
                 Format::Parquet
             }
             (Some(format), labels) if labels.is_some() != (*format == Format::Parquet) => {
@@ -156,12 +156,16 @@ impl Reader {
                     debug_assert_eq!(step, Step::End);
                     return Err(detect::no_requests(&name));
                 }
-                let found = detect::detect(&name, sample, ended, options).map_err(|mut error| {
+                let mut found = detect::detect(&name, sample, ended, options).map_err(|mut error| {
                     if let Some(line) = &mut error.report_mut().line {
                         *line += lines.number();
                     }
                     error
                 })?;
+                // Blank lines before the sample are lines of the file.
+                if let Format::Columns(map) = &mut found.format {
+                    map.skip += lines.number();
+                }
                 let format = found.format.clone();
                 detection = Some(found);
                 format

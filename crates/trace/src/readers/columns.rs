@@ -131,7 +131,7 @@ impl Mapped {
 const NEAR: usize = 16;
 
 #[inline]
-fn split_map<const N: usize>(line: &[u8], separator: Separator) -> Result<Fields<'_, N>, Box<Bad>> {
+pub(crate) fn split_map<const N: usize>(line: &[u8], separator: Separator) -> Result<Fields<'_, N>, Box<Bad>> {
     match separator {
         Separator::Byte(byte) => split(line, byte),
         Separator::Blanks if memchr::memchr(b'"', line).is_some() => split_blanks_quoted(line),

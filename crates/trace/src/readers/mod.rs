@@ -12,6 +12,7 @@ pub(crate) mod diskmon;
 pub(crate) mod etw;
 pub(crate) mod fio;
 pub(crate) mod ftrace;
+pub(crate) mod header;
 pub(crate) mod iosnoop;
 pub(crate) mod iotracer;
 pub(crate) mod layers;

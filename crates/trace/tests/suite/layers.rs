@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 50] = [
+const LAYERS: [&str; 51] = [
     "record",
     "table",
     "shown",
@@ -31,6 +31,7 @@ const LAYERS: [&str; 50] = [
     "readers/diskmon",
     "readers/fio",
     "readers/msr",
+    "readers/header",
     "readers/arrow",
     "readers/parquet",
     "readers/spc",

@@ -3,6 +3,7 @@
 
 mod catalogue;
 mod counts;
+mod headers;
 mod hostile;
 mod layers;
 #[cfg(feature = "parquet")]
