@@ -51,7 +51,9 @@ pub fn check(table: &Table, depth: usize) -> Result<()> {
         Value::Array(values) => values,
         value => vec![value],
     });
-    for text in texts.filter_map(|value| value.as_str().map(PathBuf::from)) {
+    // A trace with options is a table that names its file.
+    let path = |value: Value| value.get("file").unwrap_or(&value).as_str().map(PathBuf::from);
+    for text in texts.filter_map(path) {
         match seen(&text) {
             None => return Err(outside(&text)),
             Some(seen) if seen.up > depth => {

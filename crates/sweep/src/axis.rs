@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::Value as Json;
 use ssdlab_sim::units::{Bytes, Nanos};
-use ssdlab_trace::Scale;
+use ssdlab_trace::{Format, LbaPolicy, Scale};
 use toml::Value;
 
 use crate::draw::Share;
@@ -26,6 +26,10 @@ pub enum Change {
     Trace(PathBuf),
     /// One volume of a trace.
     Device(String),
+    /// The format of a trace.
+    Format(String),
+    /// What becomes of addresses beyond the device.
+    LbaPolicy(LbaPolicy),
     /// So many requests, as was counted before: nothing has to be guessed.
     Counted(u64),
     /// At most this many requests.
@@ -205,7 +209,8 @@ impl Axis {
 }
 
 /// Keys of axes that are not keys of a configuration.
-pub const OTHERS: [&str; 7] = ["preset", "file", "workload", "trace", "limit", "time_scale", "count_only"];
+pub const OTHERS: [&str; 10] =
+    ["preset", "file", "workload", "trace", "limit", "time_scale", "count_only", "format", "device", "lba_policy"];
 
 /// The value of an axis from TOML; the error is the message without the key. Paths stay as written.
 ///
@@ -230,6 +235,13 @@ pub fn item(key: &str, value: &Value) -> Result<Item, String> {
             _ => return Err(format!("expected a whole number from 1 on, got {value}")),
         },
         "time_scale" => Change::TimeScale(scale(value)?),
+        "format" => {
+            let name = text("the name of a format")?;
+            Format::parse_or_auto(&name).map_err(|error| error.to_string())?;
+            Change::Format(name)
+        }
+        "device" => Change::Device(text("the label of a volume")?),
+        "lba_policy" => Change::LbaPolicy(text("one of error, wrap, clip, dense")?.parse()?),
         "count_only" => {
             Change::CountOnly(value.as_bool().ok_or_else(|| format!("expected true or false, got {value}"))?)
         }

@@ -190,6 +190,8 @@ fn choice(study: &Study, base: &Sources, files: &HashMap<PathBuf, Document>, ite
             Change::Workload(name) => choice.requests.from = crate::study::origin(&study.text, name),
             Change::Trace(path) => choice.requests.from = Origin::Trace(study.text.directory.join(path).into()),
             Change::Device(label) => choice.requests.reading.device = Some(label.clone()),
+            Change::Format(name) => choice.requests.reading.format = name.clone(),
+            Change::LbaPolicy(policy) => choice.requests.lba_policy = *policy,
             Change::Counted(requests) => choice.counted = Some(*requests),
             Change::Limit(limit) => choice.requests.limit = Some(*limit),
             Change::TimeScale(scale) => choice.requests.time_scale = Some(*scale),

@@ -9,6 +9,7 @@ use toml::{Table, Value};
 
 use crate::axis::{self, Axis, Change};
 use crate::study::axes::list;
+use crate::study::traces;
 use crate::text::Text;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
@@ -23,16 +24,6 @@ pub(crate) struct Base {
     pub set: Table,
 }
 
-/// None, one or several names.
-#[derive(Deserialize, Default)]
-#[serde(untagged)]
-pub(crate) enum Several {
-    #[default]
-    None,
-    One(String),
-    Many(Vec<String>),
-}
-
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct InputSection {
@@ -40,7 +31,7 @@ pub(crate) struct InputSection {
     pub workloads: Option<Vec<String>>,
     pub tenants: Option<Vec<String>>,
     pub trace: Option<String>,
-    pub traces: Several,
+    pub traces: Option<Value>,
     pub limit: Option<u64>,
     #[serde(rename = "loop")]
     pub loops: Option<u32>,
@@ -88,13 +79,12 @@ impl Base {
 impl InputSection {
     /// The requests; several workloads or traces become the first axis.
     pub(super) fn requests(self, text: &Text, axes: &mut Vec<Axis>) -> Result<(Requests, bool)> {
-        let several = matches!(self.traces, Several::One(_) | Several::Many(_));
         let given: Vec<&str> = [
             ("input.workload", self.workload.is_some()),
             ("input.workloads", self.workloads.is_some()),
             ("input.tenants", self.tenants.is_some()),
             ("input.trace", self.trace.is_some()),
-            ("input.traces", several),
+            ("input.traces", self.traces.is_some()),
             ("axes.workload", gives(axes, |change| matches!(change, Change::Workload(_)))),
             ("axes.trace", gives(axes, |change| matches!(change, Change::Trace(_)))),
         ]
@@ -124,24 +114,12 @@ impl InputSection {
         if let Some(list) = &self.tenants {
             requests.from = Origin::Tenants(list.iter().map(|one| tenant(text, one)).collect::<Result<_>>()?);
         }
-        let several = match (&self.workloads, &self.traces) {
-            (Some(names), _) => Some(("workloads", "workload", names.clone())),
-            (None, Several::One(pattern)) => {
-                // As the study would name them one by one, so that tables say nothing of where it is.
-                let own = |path: String| match Path::new(&path).strip_prefix(&text.directory) {
-                    Ok(own) => own.display().to_string(),
-                    Err(_) => path,
-                };
-                let found = found(text, "input.traces", pattern)?;
-                Some(("traces", "trace", found.into_iter().map(own).collect()))
-            }
-            (None, Several::Many(paths)) => Some(("traces", "trace", paths.clone())),
-            _ => None,
-        };
-        if let Some((key, axis, values)) = several {
-            let path = format!("input.{key}");
-            let values = values.into_iter().map(Value::String).collect();
-            axes.insert(0, list(text, &path, axis, axis.into(), values)?);
+        if let Some(names) = &self.workloads {
+            let values = names.iter().cloned().map(Value::String).collect();
+            axes.insert(0, list(text, "input.workloads", "workload", "workload".into(), values)?);
+        }
+        if let Some(given) = &self.traces {
+            axes.insert(0, traces::axis(text, given)?);
         }
         self.options(text, "input", &mut requests)?;
         Ok((requests, self.count_only))
@@ -232,17 +210,4 @@ fn trace(text: &Text, at: &str, path: &str) -> Result<Trace> {
         return Err(text.error(at, false, message).help("save the trace to a file"));
     }
     Ok(text.path(path).into())
-}
-
-/// The files that a pattern names, sorted.
-pub(crate) fn found(text: &Text, at: &str, pattern: &str) -> Result<Vec<String>> {
-    let wrong = |message: String| text.error(at, false, format!("{at}: {message}"));
-    let whole = text.path(pattern).display().to_string();
-    let paths = glob::glob(&whole).map_err(|error| wrong(error.to_string()))?;
-    let mut paths: Vec<String> = paths.flatten().map(|path| path.display().to_string()).collect();
-    paths.sort();
-    if paths.is_empty() {
-        return Err(wrong(format!("no file matches {}", clip(pattern))).help("patterns are relative to the file"));
-    }
-    Ok(paths)
 }

@@ -5,6 +5,7 @@ mod choices;
 mod design;
 mod input;
 mod repeat;
+mod traces;
 
 use std::path::Path;
 
@@ -27,9 +28,10 @@ pub(crate) use design::DesignFile;
 use design::{Kind, listed_axes};
 pub use input::origin;
 use input::whole;
-pub(crate) use input::{Base, InputSection, found};
+pub(crate) use input::{Base, InputSection};
 pub use repeat::{Limits, Repeat, Until, duration_ns};
 pub(crate) use repeat::{LimitsFile, RepeatFile};
+pub(crate) use traces::found;
 
 /// The schema of studies.
 pub const SCHEMA: &str = "ssdlab.study/1";

@@ -203,6 +203,72 @@ fn a_mistake_has_its_line_and_its_fix() {
     assert!(error.to_string().contains("never cut in time"), "{error}");
 }
 
+/// A folder with two traces of other formats, and a study of them.
+fn traced(traces: &str, rest: &str) -> (tempfile::TempDir, Result<Points, Error>) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("in")).unwrap();
+    let line = |n: u64| format!("{},hm,{},Write,{},4096,1331\n", 128166372003061629 + n * 1000, n % 2, n % 64 * 4096);
+    std::fs::write(folder.path().join("in/web.csv"), (0..40).map(line).collect::<String>()).unwrap();
+    let line = |n: u64| format!("{} {} W 8\n", n * 10, n % 64 * 8);
+    std::fs::write(folder.path().join("in/db.csv"), (0..40).map(line).collect::<String>()).unwrap();
+    let text = HEAD.replace("workload = \"random-write\"\nlimit = 300\n", &format!("traces = {traces}\n"));
+    let study = Study::parse("study.toml", &format!("{text}{rest}"), folder.path());
+    let points = study.and_then(|study| Points::of(study, &Hashes::default(), Check::Sampled));
+    (folder, points)
+}
+
+const DB: &str = "columns:time=0:us,offset=1:sectors,op=2,size=3:sectors,sep=space";
+
+#[test]
+fn each_trace_has_its_options_and_is_called_by_its_stem() {
+    let entries = format!(
+        r#"["in/web.csv", {{ file = "in/db.csv", format = "{DB}", time_scale = "1/2", limit = 30, lba_policy = "wrap" }}, {{ file = "in/web.csv", name = "disk 1", device = "hm_1" }}]"#
+    );
+    let (folder, points) = traced(&entries, "[baseline]\ntrace = \"web\"\n");
+    let points = points.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(column(&points, 0), ["web", "db", "disk 1"]);
+    let arguments: Vec<String> = points.inputs.iter().map(|input| input.requests.arguments().join(" ")).collect();
+    let file = |name: &str| format!("--trace {}", folder.path().join(name).display());
+    assert_eq!(arguments[0], file("in/web.csv"));
+    assert_eq!(
+        arguments[1],
+        format!("{} --format {DB} --limit 30 --time-scale 1/2 --lba-policy wrap", file("in/db.csv"))
+    );
+    assert_eq!(arguments[2], format!("{} --device hm_1", file("in/web.csv")));
+    // The results are those of the options.
+    let store = create(&folder.path().join("store"));
+    assert_eq!(sweep(&points, &store, &one_job()).status.done, 3);
+    let rows = frame(&points, &store);
+    assert_eq!(texts(&rows, "trace"), ["web", "db", "disk 1"]);
+    // A pattern gives stems, too; traces of one stem keep their paths.
+    let (_folder, points) = traced("\"in/web*\"", "");
+    assert_eq!(column(&points.unwrap(), 0), ["web"]);
+    std::fs::create_dir(folder.path().join("in/in")).unwrap();
+    std::fs::copy(folder.path().join("in/web.csv"), folder.path().join("in/in/web.csv")).unwrap();
+    let text = HEAD.replace("workload = \"random-write\"\nlimit = 300\n", "traces = \"in/**/web.csv\"\n");
+    let study = Study::parse("study.toml", &text, folder.path()).unwrap();
+    let names: Vec<String> = study.axes[0].items().iter().map(|item| item.shown.text()).collect();
+    assert_eq!(names, ["in/in/web.csv", "in/web.csv"]);
+    for (entries, says) in [
+        (r#"[{ format = "msr" }]"#, "which file?"),
+        (r#"[{ file = "in/web.csv", formt = "msr" }]"#, "did you mean `format`?"),
+        (r#"[{ file = "in/web.csv", format = "mrs" }]"#, "did you mean msr?"),
+        (r#"[{ file = "in/web.csv", lba_policy = "wrapped" }]"#, "lba_policy: "),
+        (r#"["in/web.csv", "in/web.csv"]"#, "given twice"),
+        (r#"["in/web.csv", { file = "in/web.csv", device = "hm_1" }]"#, "two traces are called `in/web.csv`"),
+        (r#"[{ file = "in/web.csv", name = "x" }, { file = "in/db.csv", name = "x" }]"#, "two traces are called `x`"),
+        ("7", "expected a pattern"),
+        ("[]", "no values"),
+    ] {
+        let error = traced(entries, "").1.expect_err(entries);
+        let said = format!("{error}\n{}", error.help.join("\n"));
+        assert!(said.contains(says), "{entries}: {said}");
+        assert!(
+            error.spot.is_some_and(|spot| spot.line() == HEAD.lines().position(|line| line == "[input]").unwrap() + 2)
+        );
+    }
+}
+
 /// Follows a sweep and breaks a law in the runs of a point.
 #[derive(Default)]
 struct Crash {
