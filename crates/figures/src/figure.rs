@@ -14,7 +14,8 @@ pub enum Mark {
     Step,
     /// Points `[x, y]`.
     Point,
-    /// Bars `[x, y]` from 0 to y; on a linear x they begin at x and are `width` wide.
+    /// Bars `[x, y]` from 0 to y; on a linear x they begin at x and are `width` wide. `[x, y, low, high]` has an error bar, where bars are
+    /// upright.
     Bar,
     /// Bars as of `bar`, each on the one of the series before it. On a band y: `[x, y]`, level.
     Stack,

@@ -75,6 +75,12 @@ pub(crate) fn rectangle(path: &mut String, x1: f64, y1: f64, x2: f64, y2: f64) {
     let _ = write!(path, "M{} {}h{wide}v{high}h-{wide}z", n(left), n(top));
 }
 
+/// Adds an error bar to a path: a line with ends of a width, around `x`.
+pub(crate) fn whisker(path: &mut String, x: f64, low: f64, high: f64, width: f64) {
+    let (left, wide) = (n(x - width / 2.0), n(width));
+    let _ = write!(path, "M{left} {}h{wide}M{left} {}h{wide}M{} {}V{}", n(low), n(high), n(x), n(low), n(high));
+}
+
 /// The scales of a panel, from its points.
 pub(crate) fn scales(panel: &Panel) -> (Placed, Placed) {
     let mut x: Option<(f64, f64)> = None;
@@ -118,6 +124,10 @@ pub(crate) fn scales(panel: &Panel) -> (Placed, Placed) {
                     widen(&mut x, point[0]);
                     widen(&mut y, point[1]);
                     if series.mark == Mark::Bar {
+                        if let (false, [_, _, low, high]) = (level, &point[..]) {
+                            widen(&mut y, *low);
+                            widen(&mut y, *high);
+                        }
                         if panel.x.scale != Scale::Band && !level {
                             widen(&mut x, point[0] + width);
                         }

@@ -11,7 +11,7 @@ use crate::figure::{Axis, Figure, Mark, Panel, Scale, Series, Table};
 use crate::font::{fitted, width, wrapped};
 use crate::palette::{self, DARK, Ground, LIGHT, Pattern, STEPS, Style};
 use crate::scale::{Placed, ticks, title};
-use crate::shape::{Frame, cell_range, cell_step, cells, corner, dense, finite, n, path, rectangle, scales};
+use crate::shape::{Frame, cell_range, cell_step, cells, corner, dense, finite, n, path, rectangle, scales, whisker};
 
 /// Colours, and what belongs to a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -415,7 +415,7 @@ impl Drawing<'_> {
     }
 
     fn bars(&mut self, panel: &Panel, series: &Series, frame: &Frame, style: Style, group: usize, groups: usize) {
-        let mut path = String::new();
+        let (mut path, mut errors) = (String::new(), String::new());
         for point in series.points.iter().filter(|point| finite(point)) {
             if panel.y.scale == Scale::Band {
                 let each = frame.y.band() * 0.76 / groups.max(1) as f64;
@@ -432,8 +432,16 @@ impl Drawing<'_> {
                 (_, width) => (frame.x.at(point[0]), frame.x.at(point[0] + width.unwrap_or(1.0))),
             };
             rectangle(&mut path, from, frame.y.at(point[1]), to, frame.y.at(0.0));
+            if let [_, _, low, high] = point[..] {
+                let width = (self.size() * 0.5).min((to - from) * 0.6);
+                whisker(&mut errors, (from + to) / 2.0, frame.y.at(low), frame.y.at(high), width);
+            }
         }
         self.rectangles(&path, style, true);
+        if !errors.is_empty() {
+            let (ink, line) = (self.ground.ink, self.stroke(0.9));
+            let _ = write!(self.body, "<path d=\"{errors}\" stroke=\"{ink}\" stroke-width=\"{line}\" fill=\"none\"/>");
+        }
     }
 
     fn stack(&mut self, panel: &Panel, series: &Series, frame: &Frame, style: Style, sums: &mut Vec<(f64, f64)>) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ssdlab_lab::results::timeline::Span;
 
-use crate::args::shared::{Length, size};
+use crate::args::shared::{Length, size, width};
 
 /// `ssdlab report`
 #[derive(Args, Clone, Debug)]
@@ -15,7 +15,7 @@ use crate::args::shared::{Length, size};
   ssdlab report summary.json run.pftrace -o slowest.html --sections verdict,timeline")]
 pub struct ReportArgs {
     /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare`,
-    /// `reproduce`, `explain` or `whatif`, a directory of summaries, or the store of a sweep; what a file is shows in its content
+    /// `reproduce`, `explain` or `whatif`, a directory of summaries, or the store of a sweep; file types are detected from content
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Where to write; `-` is standard output
@@ -67,13 +67,14 @@ pub enum ThemeArg {
   ssdlab plot percentiles run.histograms.csv -o fig.svg --width 3.5in --height 2.2in
   ssdlab plot series series.csv -o fig.svg --y read_p99_ns --theme light
   ssdlab plot compare compare.json -o fig.csv                   the numbers behind it
+  ssdlab plot sweep-ratios results -o fig.pdf --width page      by workload, with the geometric mean
   ssdlab plot sweep-lines results -o fig.svg --x device.over_provisioning --hue schemes.victim")]
 pub struct PlotArgs {
     /// The figure, see --list
     #[arg(value_name = "FIGURE")]
     pub figure: Option<String>,
     /// Results of one run (--json, --histograms, --requests, --series, --blocks, --timeline), the JSON of `ssdlab compare` or
-    /// `ssdlab reproduce`, or the store of a sweep; what a file is shows in its content
+    /// `ssdlab reproduce`, or the store of a sweep; file types are detected from content
     #[arg(value_name = "INPUT")]
     pub inputs: Vec<PathBuf>,
     /// Where to write: .svg, .pdf, .png, .csv (the numbers) or .json (the figure); `-` is SVG on standard output
@@ -82,8 +83,8 @@ pub struct PlotArgs {
     /// List the figures, and which of them the inputs allow
     #[arg(long)]
     pub list: bool,
-    /// Width
-    #[arg(long, value_name = "LENGTH", default_value = "3.5in", help_heading = "Size and looks")]
+    /// Width: a length, `column` (3.33in, of two-column papers) or `page` (7in, both columns)
+    #[arg(long, value_name = "LENGTH", default_value = "3.5in", value_parser = width, help_heading = "Size and looks")]
     pub width: Length,
     /// Height [default: what the figure needs]
     #[arg(long, value_name = "LENGTH", help_heading = "Size and looks")]

@@ -110,6 +110,15 @@ impl ReportOptions {
     }
 }
 
+/// A width: a length, or that of a column or of both columns of a page of USENIX and ACM.
+pub(crate) fn width(text: &str) -> Result<Length, String> {
+    match text {
+        "column" => Ok(Length(3.33 * INCH)),
+        "page" => Ok(Length(7.0 * INCH)),
+        text => text.parse().map_err(|error| format!("{error}, or column (3.33in) or page (7in)")),
+    }
+}
+
 /// Points of an inch.
 pub const INCH: f64 = 72.0;
 /// A length in points.

@@ -6,6 +6,7 @@ mod compare;
 mod latency;
 mod over_time;
 mod parts;
+mod ratios;
 mod reproduce;
 mod sweep;
 mod timeline_text;
@@ -36,7 +37,7 @@ pub struct Kind {
 }
 
 /// All kinds of figures. Those of a paper have one name for each table or figure of the paper: see [`list`].
-pub const KINDS: [Kind; 17] = [
+pub const KINDS: [Kind; 18] = [
     kind("percentiles", "latency by percentile", "--histograms or --requests", has_latency, latency::percentiles),
     kind("cdf", "share of requests by latency", "--histograms or --requests", has_latency, latency::cdf),
     kind("ccdf", "share of slower requests by latency", "--histograms or --requests", has_latency, latency::ccdf),
@@ -99,6 +100,13 @@ pub const KINDS: [Kind; 17] = [
         compare::compare,
     ),
     study("sweep-lines", "a measure over a key, a line a value of another", sweep::lines),
+    kind(
+        "sweep-ratios",
+        "ratios to the baseline by workload, and their geometric mean",
+        "`ssdlab sweep run` of several workloads",
+        ratios::has,
+        ratios::ratios,
+    ),
     study("sweep-heatmap", "a measure over two keys", sweep::heatmap),
     study("pareto", "points that no other beats in both of two measures", sweep::pareto),
     study("sweep-parallel", "all points over all keys", sweep::parallel),

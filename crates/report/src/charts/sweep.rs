@@ -13,9 +13,9 @@ use ssdlab_lab::text::{count, duration, percent, plural, rate};
 use ssdlab_lab::variants::figures::column_of;
 
 /// The figures of a study.
-pub(super) const NAMES: [&str; 4] = ["sweep-lines", "sweep-heatmap", "pareto", "sweep-parallel"];
+pub(super) const NAMES: [&str; 5] = ["sweep-lines", "sweep-ratios", "sweep-heatmap", "pareto", "sweep-parallel"];
 /// Lines that can be told apart.
-const MOST_LINES: usize = 8;
+pub(super) const MOST_LINES: usize = 8;
 /// Values of a key with a tick each.
 const MOST_TICKS: usize = 12;
 /// Points of a front that are named in the drawing.
@@ -27,6 +27,11 @@ const MOST_NAMED: usize = 12;
 /// The study has none of this name.
 pub(super) fn known(name: &str, inputs: &Inputs, wanted: &Wanted) -> Result<()> {
     let Some(sweep) = &inputs.sweep else { return Ok(()) };
+    if let ("sweep-ratios", Some(option)) =
+        (name, wanted.x.as_ref().map(|_| "--x").or(wanted.hue.as_ref().map(|_| "--hue")))
+    {
+        return Err(Error::usage(format!("{name} has no key to choose")).help(format!("leave out {option}")));
+    }
     let measures = || sweep.columns.iter().map(|column| column.measure.path.as_str()).collect::<Vec<_>>();
     let keys = || sweep.axes.iter().map(|axis| axis.key.as_str()).collect::<Vec<_>>();
     let find = |option: &str, what: &str, given: &Option<String>, names: Vec<&str>| match given {
@@ -72,7 +77,7 @@ fn latencies(wanted: &Wanted, fields: &[&str]) -> Vec<String> {
     ops.iter().flat_map(|op| fields.iter().map(move |field| format!("latency_ns.{op}.{field}"))).collect()
 }
 
-fn main_measure<'s>(sweep: &'s Sweep, wanted: &Wanted) -> Option<&'s Column> {
+pub(super) fn main_measure<'s>(sweep: &'s Sweep, wanted: &Wanted) -> Option<&'s Column> {
     let mut first = latencies(wanted, &["p99"]);
     first.extend(AMPLIFICATION.map(String::from));
     measure(sweep, wanted.measure.as_deref(), &first)
@@ -180,11 +185,11 @@ fn of_key(axis: &sweep::Axis) -> Axis {
     out
 }
 
-fn source(sweep: &Sweep) -> Source {
+pub(super) fn source(sweep: &Sweep) -> Source {
     Source { version: sweep.version.clone(), ..Source::default() }
 }
 
-fn none(id: &str, title: &str, sweep: Option<&Sweep>, why: &str) -> Figure {
+pub(super) fn none(id: &str, title: &str, sweep: Option<&Sweep>, why: &str) -> Figure {
     Figure { source: sweep.map(source).unwrap_or_default(), ..Figure::empty(id, title, why) }
 }
 
@@ -287,9 +292,10 @@ pub(super) fn lines(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let panels = vec![Panel { title: String::new(), x: of_key(axis), y, series }];
     let mut figure = Figure { id: id.into(), title, panels, table, source: source(sweep), ..Figure::default() };
     figure.caption = extremes(sweep, column, &part.points);
-    let bands = match axis.numbers.is_none() || scattered {
-        true => IN_TABLE,
-        false => "bands are 95 % intervals, cut where they leave the axis",
+    let bands = match (scattered, axis.numbers.is_none()) {
+        (true, _) => IN_TABLE,
+        (false, true) => "error bars are 95 % intervals, cut where they leave the axis",
+        (false, false) => "bands are 95 % intervals, cut where they leave the axis",
     };
     figure.notes = notes(sweep, &part.fixed, bands);
     if lines > MOST_LINES {
@@ -299,7 +305,7 @@ pub(super) fn lines(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-const NOTHING: &str = "No point has this result.";
+pub(super) const NOTHING: &str = "No point has this result.";
 const IN_TABLE: &str = "the table has 95 % intervals";
 /// Points of a line that are marked.
 const MOST_MARKED: usize = 60;
@@ -335,7 +341,15 @@ fn line_of(sweep: &Sweep, column: &Column, x: usize, own: &[usize], drawn: &Draw
         |mark: Mark, points: Vec<Vec<f64>>| Series { name: String::new(), ..Series::new(&style, mark, points) };
     let named = |mark: Mark, points: Vec<Vec<f64>>| Series { name: drawn.name.into(), ..series(mark, points) };
     if axis.numbers.is_none() {
-        return vec![named(Mark::Bar, points)];
+        // Bars have error bars where there are several seeds.
+        let with_error = own.iter().zip(points).map(|(place, mut point)| {
+            let half = column.halves[*place];
+            if half.is_finite() {
+                point.extend([(point[1] - half).max(drawn.floor), point[1] + half]);
+            }
+            point
+        });
+        return vec![named(Mark::Bar, with_error.collect())];
     }
     if drawn.alone {
         let labels = own.iter().map(|place| sweep.words(&sweep.points[*place])).collect();

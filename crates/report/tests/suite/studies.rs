@@ -402,6 +402,57 @@ fn requests_are_no_choice_of_a_design() {
     assert!(page.html.contains("The requests (trace) are no choice"));
 }
 
+/// The classic figure of a paper: a group a workload and the geometric mean, a bar a design.
+#[test]
+fn ratios_have_a_group_a_workload_and_their_geometric_mean() {
+    let victims = Axis { baseline: Some(1), ..axis("schemes.victim", &["greedy", "fifo", "random"]) };
+    let traces = Axis { workload: true, ..axis("trace", &["easy", "hard"]) };
+    let p99 = [[3.0, 50.0], [1.0, 100.0], [0.5, 50.0]];
+    let sweep =
+        grid(vec![traces, victims], &["latency_ns.read.p99"], |_, at| p99[at[1] as usize][at[0] as usize] * 1e6);
+    let mut inputs = Inputs { sweep: Some(sweep), ..Inputs::default() };
+    let figure = charts::make("sweep-ratios", &inputs, &Wanted::default()).unwrap();
+    let panel = &figure.panels[0];
+    assert_eq!(panel.x.bands, ["easy", "hard", "geomean"]);
+    let bars: Vec<&str> = panel.series.iter().filter(|s| s.mark == Mark::Bar).map(|s| s.name.as_str()).collect();
+    assert_eq!(bars, ["greedy", "random"]);
+    let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
+    let greedy = &panel.series[0].points;
+    assert!(near(greedy[0][1], 3.0) && near(greedy[1][1], 0.5) && near(greedy[2][1], 1.5_f64.sqrt()), "{greedy:?}");
+    // Two workloads: t = 12.706 with one degree of freedom, times half the distance of the logarithms.
+    let half = 12.706_204_736 * (3.0_f64.ln() - 0.5_f64.ln()) / 2.0;
+    assert!((greedy[2][3].ln() - (1.5_f64.sqrt().ln() + half)).abs() < 1e-6, "{greedy:?}");
+    assert_eq!(figure.caption, "random: 0.500x of fifo in the geometric mean over 2 workloads.");
+    let rows: Vec<String> =
+        figure.table.rows.iter().map(|row| format!("{} {}", row[0].text(), row[1].text())).collect();
+    assert_eq!(rows, ["easy greedy", "hard greedy", "geomean greedy", "easy random", "hard random", "geomean random"]);
+    // One of the workloads lacks a result of a design: there is no mean of it.
+    inputs.sweep.as_mut().unwrap().columns[0].means[0] = f64::NAN;
+    inputs.sweep.as_mut().unwrap().columns[0].logs[0] = f64::NAN;
+    let figure = charts::make("sweep-ratios", &inputs, &Wanted::default()).unwrap();
+    assert_eq!(figure.panels[0].series[0].points.len(), 1);
+    assert!(matches!(figure.table.rows[2][2], Cell::Null));
+    assert!(charts::make("sweep-ratios", &study(), &Wanted::default()).is_err(), "it has no workloads");
+}
+
+/// A bar has an error bar where its table has low and high, and the axis has room for it.
+#[test]
+fn bars_of_several_seeds_have_error_bars() {
+    let names = axis("schemes.victim", &["greedy", "fifo"]);
+    let sweep = grid(vec![names], &["latency_ns.read.p99"], |_, at| 1e6 * f64::from(1 + at[0]));
+    let mut inputs = Inputs { sweep: Some(sweep), ..Inputs::default() };
+    let bars = charts::make("sweep-lines", &inputs, &Wanted::default()).unwrap();
+    assert_eq!(bars.panels[0].series[0].points, [[0.0, 1e6, 0.9e6, 1.1e6], [1.0, 2e6, 1.8e6, 2.2e6]]);
+    let with = draw(&bars, &Look::default());
+    assert!(bars.notes[0].contains("error bars are 95 % intervals"), "{:?}", bars.notes);
+    inputs.sweep.as_mut().unwrap().columns[0].halves = vec![f64::NAN; 2];
+    let bars = charts::make("sweep-lines", &inputs, &Wanted::default()).unwrap();
+    assert_eq!(bars.panels[0].series[0].points, [[0.0, 1e6], [1.0, 2e6]]);
+    let without = draw(&bars, &Look::default());
+    let paths = |svg: &str| svg.matches("<path").count();
+    assert_eq!(paths(&with), paths(&without) + 1, "one path has the error bars");
+}
+
 /// A measure has one name in studies and one in comparisons; either is taken, and the manual has both.
 #[test]
 fn the_manual_has_the_names_of_all_measures() {
