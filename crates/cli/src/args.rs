@@ -4,6 +4,7 @@ pub mod bundle;
 pub mod drives;
 pub mod figure;
 pub mod fleet;
+pub mod ladder;
 #[cfg(unix)]
 pub mod serve;
 pub mod shared;
@@ -56,6 +57,9 @@ Exit status: 0 done, 1 points of a sweep failed, 2 command line or configuration
 4 files, 5 invariant failed, 75 points of a sweep are left, 129 hung up, 130 interrupted,
 143 terminated.")]
 pub struct Cli {
+    /// Fit text to this many columns, from 40 to 400 [default: those of the terminal, or 100]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=400))]
+    pub columns: Option<u16>,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -68,6 +72,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Simulate the same requests on several configurations and print one table, each variant next to the first
     Compare(Box<CompareArgs>),
+    /// Run the same requests at several queue depths and print IOPS, MB/s and p99
+    Ladder(Box<ladder::LadderArgs>),
     /// Run a study of many configurations, on one machine or many; it survives kills
     #[command(subcommand)]
     Sweep(Box<sweep::SweepCommand>),
@@ -89,7 +95,7 @@ pub enum Command {
     },
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
-    /// Name the causes of the slowest requests, what they have in common, and what would help, tried by whole runs
+    /// Name the causes of the slowest requests, what they have in common, and what would help, by rerunning the workload
     Explain(Box<ExplainArgs>),
     /// Copy the device just before an event, and serve the same future with one thing changed
     Whatif(Box<WhatifArgs>),
@@ -128,14 +134,12 @@ pub enum Command {
         /// Name of a workload
         name: Option<String>,
     },
-    /// Print shell completions
-    #[command(hide = true)]
+    /// Print completions for a shell: bash, zsh, fish, elvish or powershell
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write one per command into a directory
-    #[command(hide = true)]
     Manpage {
         /// Where to write them
         directory: Option<PathBuf>,
@@ -639,13 +643,13 @@ pub struct CompareArgs {
 #[command(after_help = "Examples:
   ssdlab reproduce d \"Table 1\" \"text 2.2\"           parameters and exact values of paper D: a moment
   ssdlab reproduce idle-chip fig14a fig15a --quick    two figures on a smaller device
-  ssdlab reproduce a fig14a --quick --assumptions     the same claims under what the paper leaves open
+  ssdlab reproduce a fig14a --quick --assumptions     the same claims under what the paper does not specify
   ssdlab reproduce all --quick --markdown > quick.md
   ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
 
 Verdicts on measured rows compare effects (a factor minus 1): agrees means the same sign and half
 to twice the size, stronger and weaker the same sign, opposite the other one; no difference
-shown means that the interval over seeds includes no effect. Only steady runs are judged. Labels such as A2 or D1 are
+shown means that the interval over seeds includes zero. Only steady runs are judged. Labels such as A2 or D1 are
 readings of a paper: see docs/papers.")]
 pub struct ReproduceArgs {
     /// A paper by letter or name: a (idle-chip), b (pagc), c (brr), d (fastgc), e (noc); or `all`

@@ -23,8 +23,22 @@ use crate::report::Begun;
 use crate::table;
 use ssdlab_lab::layout;
 
+/// How results are printed.
+#[derive(Clone, Copy)]
+pub struct Tables {
+    /// As text.
+    pub text: fn(&CompareArgs, &Comparison) -> String,
+    /// As Markdown.
+    pub markdown: fn(&Comparison) -> String,
+}
+
 /// Compares and prints.
 pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
+    compare_as(args, line, Tables { text: render, markdown })
+}
+
+/// Compares and prints the results in the form of a command.
+pub fn compare_as(args: &CompareArgs, line: &str, tables: Tables) -> Result<()> {
     let axes = axes::axes(&args.vary)?;
     if axes.is_empty() && args.repeat == 1 {
         return Err(Error::usage("nothing to compare")
@@ -85,9 +99,9 @@ pub fn compare(args: &CompareArgs, line: &str) -> Result<()> {
     } else if args.table.csv {
         output::print(&csv(&done))
     } else if args.table.markdown {
-        output::print(&markdown(&done))
+        output::print(&(tables.markdown)(&done))
     } else {
-        output::print(&render(args, &done))
+        output::print(&(tables.text)(args, &done))
     }
 }
 
@@ -119,8 +133,8 @@ fn significance(rows: &[Row]) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// The table as text.
-fn render(args: &CompareArgs, done: &Comparison) -> String {
+/// The device, the requests, and what varies.
+pub fn lead(args: &CompareArgs, done: &Comparison, varied: &'static str) -> Vec<(&'static str, String)> {
     let Comparison { axes, seeds, rows, .. } = done;
     let first = &rows[0].outcomes[0];
     let preset = axes.iter().position(|axis| axis.key == "preset").map(|i| rows[0].variant.values[i].clone());
@@ -132,16 +146,25 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
         chart: String::new(),
         tail: Vec::new(),
     };
-    let mut out = String::new();
     let mut lines = table::device_lines(&first.summary, &context);
     lines.push(table::rules(&first.summary));
     for (i, axis) in axes.iter().enumerate() {
         let text = format!("{}: {}", axis.key, axis.values.join(" | "));
-        lines.push((if i == 0 { "varied" } else { "" }, text));
+        lines.push((if i == 0 { varied } else { "" }, text));
     }
     if seeds.count > 1 {
         let text = format!("{} to {}: means over {} runs", seeds.first, seeds.last(), seeds.count);
         lines.push(("seeds", text));
+    }
+    lines
+}
+
+/// The table as text.
+fn render(args: &CompareArgs, done: &Comparison) -> String {
+    let Comparison { seeds, rows, .. } = done;
+    let mut out = String::new();
+    let mut lines = lead(args, done, "varied");
+    if seeds.count > 1 {
         lines.extend(significance(rows));
     }
     layout::facts(&mut out, &lines);
@@ -176,7 +199,7 @@ fn render(args: &CompareArgs, done: &Comparison) -> String {
 }
 
 /// Why variants were refused: each rule with the variants that break it.
-fn refusals(rows: &[Row]) -> Vec<String> {
+pub fn refusals(rows: &[Row]) -> Vec<String> {
     let mut rules: Vec<(String, Vec<String>)> = Vec::new();
     for (i, row) in rows.iter().enumerate() {
         let Some(error) = &row.variant.refused else { continue };
@@ -215,7 +238,7 @@ fn packed(rows: &[Row]) -> Vec<String> {
     for m in shown {
         let cells = column(m);
         let own = width(&cells, 0) + width(&cells, 1) + if width(&cells, 1) > 0 { 4 } else { 2 };
-        if used + own > layout::WIDTH && groups.last().is_some_and(|group| !group.is_empty()) {
+        if used + own > layout::width() && groups.last().is_some_and(|group| !group.is_empty()) {
             groups.push(Vec::new());
             used = indent;
         }

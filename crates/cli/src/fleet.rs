@@ -17,8 +17,8 @@ use crate::volumes::open;
 
 /// Runs one of them; the exit status.
 ///
-/// `line` is the command as it was given.
-pub fn fleet(command: &FleetCommand, line: &str) -> Result<u8> {
+/// `line` is the command for a report, `again` the whole command.
+pub fn fleet(command: &FleetCommand, line: &str, again: &str) -> Result<u8> {
     match command {
         FleetCommand::Plan(args) => {
             let fleet = open(&args.study, args.store.as_deref(), args.rehash)?;
@@ -28,7 +28,7 @@ pub fn fleet(command: &FleetCommand, line: &str) -> Result<u8> {
             let fleet = read(&args.study)?;
             // Runs without time have no latencies.
             let keep: &[Keep] = if fleet.study.count_only { &[] } else { &[Keep::Histograms, Keep::Slowest] };
-            sweep::run(args, fleet.study, keep, line)
+            sweep::run(args, fleet.study, keep, line, again)
         }
         FleetCommand::Status(args) => sweep::status(args, read(&args.study)?.study),
         FleetCommand::Table(args) => gather(args),

@@ -13,6 +13,7 @@ mod export;
 pub mod fault;
 pub mod fleet;
 mod import;
+mod ladder;
 mod output;
 mod progress;
 mod reference;
@@ -65,6 +66,9 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
         }
     };
     let line = quoted(&shortened(&arguments, &command));
+    if let Some(columns) = cli.columns.map(usize::from).or_else(ssdlab_lab::layout::terminal) {
+        ssdlab_lab::layout::fit(columns);
+    }
     ssdlab_lab::files::guard();
     if let Err(error) = signals::watch() {
         fault::print(&error);
@@ -80,7 +84,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
             slot.get_or_insert_with(|| format!("{what}{place}"));
         }
     }));
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command, &options, &line)));
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command, &options, &line, &quoted(&arguments))));
     let error = match outcome {
         Ok(Ok(status)) => return status,
         Ok(Err(error)) => error,
@@ -223,16 +227,17 @@ fn options(matches: &ArgMatches) -> Vec<String> {
     given.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
 }
 
-fn dispatch(command: Command, options: &[String], line: &str) -> Result<u8> {
+fn dispatch(command: Command, options: &[String], line: &str, again: &str) -> Result<u8> {
     match command {
         Command::Calibrate(command) => return drives::calibrate(&command, line),
         Command::Drives(args) => drives::drives(&args),
         Command::Bundle(command) => return bundle::bundle(&command),
-        Command::Sweep(command) => return sweep::sweep(&command, line),
-        Command::Fleet(command) => return fleet::fleet(&command, line),
+        Command::Sweep(command) => return sweep::sweep(&command, line, again),
+        Command::Fleet(command) => return fleet::fleet(&command, line, again),
         Command::Merge { inputs, output } => sweep::merge(&inputs, &output),
         Command::Run(args) => run::run(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
+        Command::Ladder(args) => ladder::ladder(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),
         Command::Explain(args) => explain::explain(&args, options, line),
         Command::Whatif(args) => whatif::whatif(&args, line),

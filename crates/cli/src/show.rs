@@ -12,7 +12,7 @@ use ssdlab_trace::workload;
 
 use crate::args::ConfigCommand;
 use crate::output::print;
-use ssdlab_lab::layout::{WIDTH, facts, wrap};
+use ssdlab_lab::layout::{facts, width, wrap};
 
 /// `ssdlab config`
 pub fn config(command: &ConfigCommand) -> Result<()> {
@@ -112,7 +112,7 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
                 out.push_str(&format!("{gap}{slot}\n"));
             }
             let mut name = scheme.name;
-            for line in wrap(&first_sentence(scheme.manual), WIDTH - 16) {
+            for line in wrap(&first_sentence(scheme.manual), width() - 16) {
                 out.push_str(&format!("  {name:<14}{line}\n"));
                 name = "";
             }
@@ -155,7 +155,7 @@ fn requirements(out: &mut String, scheme: &SchemeInfo) {
         out.push_str(&format!("\n  {title}\n"));
         for (what, texts) in lines {
             out.push_str(&format!("    {what}\n"));
-            for line in texts.iter().flat_map(|text| wrap(text, WIDTH - 8)) {
+            for line in texts.iter().flat_map(|text| wrap(text, width() - 8)) {
                 out.push_str(format!("        {line}").trim_end());
                 out.push('\n');
             }
@@ -178,7 +178,7 @@ pub fn workloads(name: Option<&str>) -> Result<()> {
     let Some(name) = name else {
         let lines = workload::all().iter().map(|w| {
             let mut name = w.name;
-            let lines = wrap(&w.spec.description, WIDTH - 18).into_iter();
+            let lines = wrap(&w.spec.description, width() - 18).into_iter();
             lines.map(|line| format!("{:<18}{line}\n", std::mem::take(&mut name))).collect::<String>()
         });
         return print(&lines.collect::<String>());

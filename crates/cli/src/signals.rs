@@ -9,7 +9,6 @@ use ssdlab_lab::output;
 static FIRST: Mutex<Option<Box<dyn FnOnce() -> bool + Send>>> = Mutex::new(None);
 
 /// The first SIGINT or SIGTERM from now on calls this, and ends the process only if it returns false.
-#[cfg_attr(not(unix), allow(dead_code))]
 pub fn at_first(stop: impl FnOnce() -> bool + Send + 'static) {
     *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
 }

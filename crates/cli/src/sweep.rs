@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -42,16 +42,17 @@ use crate::args::sweep::{
 };
 use crate::output;
 use crate::report::Begun;
+use crate::signals;
 use crate::volumes;
 use ssdlab_lab::layout::{facts, grid};
 
 /// Runs one of them; the exit status.
 ///
-/// `line` is the command as it was given.
-pub fn sweep(command: &SweepCommand, line: &str) -> Result<u8> {
+/// `line` is the command for a report, `again` the whole command.
+pub fn sweep(command: &SweepCommand, line: &str, again: &str) -> Result<u8> {
     match command {
         SweepCommand::Plan(args) => plan(args, Study::open(&args.study)?, None),
-        SweepCommand::Run(args) => run(args, Study::open(&args.study.study)?, &[], line),
+        SweepCommand::Run(args) => run(args, Study::open(&args.study.study)?, &[], line, again),
         SweepCommand::Status(args) => status(args, Study::open(&args.study.study)?),
         SweepCommand::Table(args) => table(args),
         SweepCommand::Submit(args) => submit(args, Study::open(&args.study.study)?, "sweep"),
@@ -186,7 +187,7 @@ struct SweepBoard<'b> {
     quiet: bool,
     bar: ProgressBar,
     from: Instant,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
@@ -211,11 +212,27 @@ impl<'b> SweepBoard<'b> {
         };
         let template = "{wide_bar} {pos}/{len}  {msg}  {elapsed} elapsed, {eta} left";
         bar.set_style(ProgressStyle::with_template(template).expect("a constant template"));
-        SweepBoard { points, quiet, bar, from: Instant::now(), state: Mutex::new(State::default()) }
+        SweepBoard { points, quiet, bar, from: Instant::now(), state: Arc::default() }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says at Ctrl-C what is done, and how the sweep goes on.
+    fn says_at_interrupt(&self, again: &str) {
+        if self.quiet {
+            return;
+        }
+        let (state, bar, again) = (Arc::clone(&self.state), self.bar.clone(), again.to_string());
+        signals::at_first(move || {
+            // The state is locked for moments only; a process that ends waits for nothing.
+            if let Ok(state) = state.try_lock() {
+                bar.finish_and_clear();
+                output::remark(format_args!("{}\n  go on with: {again}", interrupted(&state)));
+            }
+            false
+        });
     }
 
     fn line(&self, state: &State) -> String {
@@ -244,6 +261,18 @@ impl<'b> SweepBoard<'b> {
         }
         text
     }
+}
+
+/// What an interrupted sweep has done.
+fn interrupted(state: &State) -> String {
+    let ended = state.done + state.refused + state.failed;
+    let left = state.left.saturating_sub(ended);
+    format!(
+        "interrupted: {} of {} in the store; {} in progress lost",
+        count(state.before + state.done),
+        plural(state.before + state.done + left, "run"),
+        plural(state.running.len() as u64, "run")
+    )
 }
 
 impl execute::Watch for SweepBoard<'_> {
@@ -331,7 +360,9 @@ impl SweepRunArgs {
 }
 
 /// `ssdlab sweep run`; `keep` is kept beside what is asked for.
-pub fn run(args: &SweepRunArgs, study: Study, keep: &[Keep], line: &str) -> Result<u8> {
+///
+/// `line` is the command for a report, `again` the whole command.
+pub fn run(args: &SweepRunArgs, study: Study, keep: &[Keep], line: &str, again: &str) -> Result<u8> {
     let mut options = args.options()?;
     options.keep.extend(keep);
     options.keep.sort();
@@ -344,7 +375,10 @@ pub fn run(args: &SweepRunArgs, study: Study, keep: &[Keep], line: &str) -> Resu
     // Where the system refuses, a crash counts as a kill.
     let _ = ssdlab_memory::note_fatal_signals(note);
     let board = SweepBoard::new(&points, args.quiet);
-    let ended = execute::run(&points, &store, &options, &board)?;
+    board.says_at_interrupt(again);
+    let ended = execute::run(&points, &store, &options, &board);
+    signals::at_first(|| false);
+    let ended = ended?;
     board.bar.finish_and_clear();
     if ended.broken > 0 {
         output::remark(format_args!(

@@ -14,8 +14,6 @@ use crate::watch::Known;
 
 /// Columns of the labels.
 const INDENT: usize = 21;
-/// Columns of a wrapped line as a whole.
-const WIDTH: usize = 100;
 /// Causes below one of so many parts of the excess are not shown.
 const SHOWN: i128 = 10_000;
 /// A cause with one of so many parts of the excess names its pattern even where no request shows it.
@@ -59,7 +57,7 @@ fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let line = lines.last_mut().expect("never empty");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH - INDENT {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > ssdlab_lab::layout::width() - INDENT {
             lines.push(word.into());
         } else {
             if !line.is_empty() {

@@ -295,3 +295,53 @@ fn the_study_of_composed_schemes_can_run() {
         }
     }
 }
+
+/// A rung is the run at its depth, whatever the recorded arrivals are.
+#[test]
+fn a_ladder_is_runs_at_each_depth() {
+    let bench = Bench::new();
+    let text = bench.good(&format!("ladder {INPUT} --depth 1..6"));
+    let lines: Vec<&str> = text.lines().collect();
+    let head = lines.iter().position(|line| line.starts_with("depth ")).expect("a table");
+    assert_eq!(lines[head].split_whitespace().take(4).collect::<Vec<_>>(), ["depth", "IOPS", "MB/s", "p99"]);
+    let depths: Vec<&str> = lines[head + 1..head + 5].iter().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(depths, ["1", "2", "4", "6"]);
+    assert!(text.contains("\nladder  "), "{text}");
+    // More in flight is never less throughput on this device.
+    let told: Value = serde_json::from_str(&bench.good(&format!("ladder {INPUT} --depth 1..6 --json -"))).unwrap();
+    let of = |number: usize, name: &str| told["variants"][number]["figures"][name]["mean"].as_f64().unwrap();
+    for (number, depth) in [1, 2, 4, 6].into_iter().enumerate() {
+        let alone: Value = serde_json::from_str(
+            &bench.good(&format!("run {INPUT} --replay closed --set device.queue_depth={depth} --json -")),
+        )
+        .unwrap();
+        let requests: u64 = ["read", "write", "trim"].iter().map(|op| alone["requests"][op].as_u64().unwrap()).sum();
+        let rate = requests as f64 * 1e9 / alone["simulated_ns"].as_f64().unwrap();
+        assert!((of(number, "requests_per_s") - rate).abs() < rate * 1e-12, "depth {depth}");
+        assert_eq!(of(number, "all_p99_ns"), alone["latency_ns"]["all"]["p99"].as_f64().unwrap(), "depth {depth}");
+        assert!(number == 0 || of(number, "requests_per_s") > of(number - 1, "requests_per_s"));
+    }
+    let table = bench.good(&format!("ladder {INPUT} --depth 1,4 --markdown"));
+    assert!(table.starts_with("| depth | IOPS | MB/s | p99 |") && table.lines().nth(3).unwrap().starts_with("| 4 |"));
+    assert!(bench.bad(&format!("ladder {INPUT} --replay arrival"), 2).contains("arrival times are not used"));
+    assert!(bench.bad(&format!("ladder {INPUT} --depth 4..1"), 2).contains("is no ladder"));
+}
+
+/// Text is fitted to the columns that are asked for; a pipe has a hundred, and no table is cut.
+#[test]
+fn text_fits_the_columns_that_there_are() {
+    let bench = Bench::new();
+    let usual = bench.good(&format!("run {INPUT}"));
+    let narrow = bench.good(&format!("--columns 60 run {INPUT}"));
+    assert_eq!(narrow, bench.good(&format!("run {INPUT} --columns 60")));
+    let longest = |text: &str| text.lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(longest(&usual) > 60 && longest(&narrow) <= 60, "{narrow}");
+    // Every word is still there; labels of rows stand before each part of a table.
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<String>>();
+    assert_eq!(words(&narrow), words(&usual));
+    let wide = bench.good(&format!("compare {INPUT} --vary schemes.victim=greedy,rga --columns 300"));
+    let tables = |text: &str| text.lines().filter(|line| line.starts_with("variant ")).count();
+    let hundred = bench.good(&format!("compare {INPUT} --vary schemes.victim=greedy,rga"));
+    assert!(tables(&wide) < tables(&hundred), "more columns stand side by side");
+    assert!(bench.bad(&format!("run {INPUT} --columns 20"), 2).contains("--columns"));
+}

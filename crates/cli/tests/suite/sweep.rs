@@ -289,6 +289,37 @@ fn a_signal_stops_a_sweep_at_once() {
     }
 }
 
+/// Ctrl-C says what is done, and the command that goes on.
+#[test]
+fn an_interrupt_says_how_to_go_on() {
+    let bench = bench();
+    // The first points end soon, the others never.
+    let study = STUDY
+        .replace("limit = 2_000\n", "")
+        .replace("\"device.over_provisioning\" = { from = 0.25, to = 0.4, steps = 4 }", "limit = [500, 1_000_000_000]");
+    std::fs::write(bench.path().join("a study.toml"), study.replace("seeds = 3", "seeds = 1")).unwrap();
+    let mut sweep = command(
+        &bench,
+        env!("CARGO_BIN_EXE_ssdlab"),
+        &["sweep", "run", "a study.toml", "--store", "st", "--jobs", "1"],
+    );
+    let child = sweep.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let from = Instant::now();
+    let json = |name: &&PathBuf| name.extension().is_some_and(|ending| ending == "json");
+    while !runs(&bench, "st").keys().any(|name| json(&name)) {
+        assert!(from.elapsed() < Duration::from_secs(20), "the first run ends");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let said = String::from_utf8(output.stderr).unwrap();
+    let done = runs(&bench, "st").keys().filter(json).count();
+    assert!(said.contains(&format!("interrupted: {done} of 4 runs in the store; 1 run in progress lost\n")), "{said}");
+    assert!(said.contains("\n  go on with: ssdlab sweep run 'a study.toml' --store st --jobs 1\n"), "{said}");
+}
+
 #[test]
 fn limits_end_runs_and_say_so() {
     let bench = bench();
