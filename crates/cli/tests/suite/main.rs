@@ -17,6 +17,7 @@ mod import;
 mod limits;
 mod presets;
 mod readme;
+mod release;
 mod reports;
 mod reproduce;
 mod run;

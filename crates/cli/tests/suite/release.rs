@@ -1,0 +1,244 @@
+//! What a publisher needs: versions that agree, hosted jobs whose commands exist, dependencies that may be shipped, and their notices.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// What cargo says of the packages; none where it lacks their sources and there is no network.
+fn metadata() -> Option<Value> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let arguments = ["metadata", "--locked", "--offline", "--all-features", "--format-version", "1"];
+    let output = Command::new(cargo).args(arguments).current_dir(root()).output().expect("cargo starts");
+    if output.status.success() {
+        return Some(serde_json::from_slice(&output.stdout).expect("JSON"));
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(std::env::var_os("SSDLAB_REQUIRE").is_none(), "{said}");
+    eprintln!("not checked, sources of packages are absent: {said}");
+    None
+}
+
+fn packages(metadata: &Value) -> impl Iterator<Item = &Value> {
+    metadata["packages"].as_array().expect("packages").iter()
+}
+
+/// Whether an expression of licences is satisfied by those that are allowed.
+fn allowed(expression: &str, allow: &BTreeSet<String>) -> bool {
+    let expression = expression.replace(['(', ')'], "");
+    expression.split(" AND ").all(|all| {
+        let one = |name: &str| allow.contains(name.trim());
+        all.split(" OR ").flat_map(|either| either.split('/')).any(one)
+    })
+}
+
+#[test]
+fn licences_and_sources_are_those_that_are_allowed() {
+    let deny: toml::Table = text("deny.toml").parse().expect("deny.toml is TOML");
+    let names = |section: &str, key: &str| -> BTreeSet<String> {
+        let list = deny[section][key].as_array().expect("a list");
+        list.iter().map(|name| name.as_str().expect("a name").to_string()).collect()
+    };
+    let (licences, registries) = (names("licenses", "allow"), names("sources", "allow-registry"));
+    assert!(allowed("(MIT OR Apache-2.0) AND Unicode-3.0", &licences) && allowed("Unlicense/MIT", &licences));
+    assert!(!allowed("MIT AND GPL-3.0", &licences) && !allowed("", &licences));
+    let Some(metadata) = metadata() else { return };
+    let mut used = BTreeSet::new();
+    for package in packages(&metadata) {
+        let (name, licence) = (&package["name"], package["license"].as_str().unwrap_or_default());
+        assert!(allowed(licence, &licences), "{name}: {licence} is not allowed by deny.toml");
+        used.extend(licences.iter().filter(|allowed| licence.contains(allowed.as_str())).cloned());
+        if let Some(source) = package["source"].as_str() {
+            let registry = source.trim_start_matches("registry+");
+            assert!(registries.contains(registry), "{name}: {source} is not allowed by deny.toml");
+        }
+    }
+    assert_eq!(used, licences, "deny.toml allows what some package needs");
+}
+
+#[test]
+fn versions_agree() {
+    let version = env!("CARGO_PKG_VERSION");
+    assert!(text("CITATION.cff").lines().any(|line| line == format!("version: {version}")));
+    let zenodo: Value = serde_json::from_str(&text(".zenodo.json")).expect(".zenodo.json is JSON");
+    assert_eq!(zenodo["version"], version);
+    assert!(text("CITATION.cff").contains(zenodo["title"].as_str().unwrap()));
+    let changes = text("CHANGELOG.md");
+    assert!(changes.lines().any(|line| line.starts_with(&format!("## {version}"))), "the version has a section");
+    let rust = env!("CARGO_PKG_RUST_VERSION");
+    assert!(text(".github/workflows/ci.yml").contains(&format!("cargo +{rust} check")));
+    assert!(text("README.md").contains(&format!("stable Rust, {rust} or newer")));
+}
+
+/// Options of cargo that name something of this repository, and what they name.
+fn names_in(command: &str) -> Vec<(&str, &str)> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    words.windows(2).map(|two| (two[0], two[1])).collect()
+}
+
+/// Commands of hosted jobs name packages, suites, profiles, features and files that exist, and parts of a suite that have tests.
+#[test]
+fn hosted_jobs_name_what_exists() {
+    let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
+    let cli: toml::Table = text("crates/cli/Cargo.toml").parse().unwrap();
+    let mut commands = 0;
+    for file in ["ci.yml", "nightly.yml", "release.yml"] {
+        let workflow = text(&format!(".github/workflows/{file}"));
+        assert!(!workflow.contains('\t'), "{file} has a tab");
+        let lines = workflow.lines().map(|line| line.trim().trim_start_matches("- "));
+        for command in lines.filter_map(|line| line.strip_prefix("run: ")).map(|command| command.trim_matches('"')) {
+            commands += 1;
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let known = ["cargo", "rustup", "sudo"];
+            assert!(known.contains(&words[0]) || root().join(words[0]).exists(), "{file}: {command}");
+            if words[0] != "cargo" {
+                continue;
+            }
+            let task = words.iter().skip(1).find(|word| !word.starts_with('+')).unwrap();
+            assert!(["fmt", "clippy", "build", "test", "check"].contains(task), "{file}: {command}");
+            let mut package = "ssdlab";
+            for (option, name) in names_in(command) {
+                match option {
+                    "-p" => {
+                        package = name;
+                        let folder = name.strip_prefix("ssdlab-").unwrap_or("cli");
+                        assert!(root().join("crates").join(folder).join("Cargo.toml").exists(), "{file}: {command}");
+                    }
+                    "--profile" if *task != "fmt" => {
+                        assert!(manifest["profile"].get(name).is_some(), "{file}: {command}")
+                    }
+                    "--features" => assert!(cli["features"].get(name).is_some(), "{file}: {command}"),
+                    _ => {}
+                }
+            }
+            if let Some(filter) = words.iter().find(|word| word.contains("::")) {
+                let folder = root().join("crates").join(package.strip_prefix("ssdlab-").unwrap_or("cli"));
+                let (module, part) = filter.split_once("::").unwrap();
+                let suite = std::fs::read_to_string(folder.join("tests/suite").join(format!("{module}.rs")));
+                let suite = suite.unwrap_or_else(|error| panic!("{file}: {command}: {error}"));
+                assert!(suite.contains("#[test]") && suite.contains(&format!("fn {part}")), "{file}: {command}");
+            }
+        }
+        // A variable that nothing reads would change nothing.
+        for name in workflow.lines().filter_map(|line| line.trim().split_once(": ")).map(|(name, _)| name) {
+            let read = || {
+                let found = Command::new("grep").args(["-rqs", name, "crates"]).current_dir(root()).status();
+                found.is_ok_and(|status| status.success())
+            };
+            assert!(!name.starts_with("SSDLAB_") || read(), "{file}: nothing reads {name}");
+        }
+    }
+    assert!(commands > 15, "{commands} commands");
+}
+
+/// The folder of a package's sources.
+fn folder(package: &Value) -> PathBuf {
+    Path::new(package["manifest_path"].as_str().expect("a path")).parent().expect("a folder").to_path_buf()
+}
+
+/// Packages that end up in the program or the module of Python: dependencies that are neither for building nor for tests.
+fn shipped(metadata: &Value) -> BTreeMap<String, &Value> {
+    let by_id: BTreeMap<&str, &Value> =
+        packages(metadata).map(|package| (package["id"].as_str().unwrap(), package)).collect();
+    let nodes: BTreeMap<&str, &Value> = metadata["resolve"]["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| (node["id"].as_str().unwrap(), node))
+        .collect();
+    let mut left: Vec<&str> = packages(metadata)
+        .filter(|package| package["name"] == "ssdlab" || package["name"] == "ssdlab-python")
+        .map(|package| package["id"].as_str().unwrap())
+        .collect();
+    let mut found = BTreeSet::new();
+    while let Some(id) = left.pop() {
+        if !found.insert(id) {
+            continue;
+        }
+        for dependency in nodes[id]["deps"].as_array().unwrap() {
+            let normal = |kind: &Value| kind["kind"].is_null();
+            if dependency["dep_kinds"].as_array().unwrap().iter().any(normal) {
+                left.push(dependency["pkg"].as_str().unwrap());
+            }
+        }
+    }
+    let foreign = found.into_iter().map(|id| by_id[id]).filter(|package| package["source"].is_string());
+    foreign
+        .map(|package| {
+            (format!("{} {}", package["name"].as_str().unwrap(), package["version"].as_str().unwrap()), package)
+        })
+        .collect()
+}
+
+/// The texts of licences and notices that a package brings.
+fn notices(package: &Value) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder(package)) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().to_uppercase();
+        path.is_file()
+            && ["LICENSE", "LICENCE", "COPYING", "NOTICE", "COPYRIGHT"].iter().any(|word| name.starts_with(word))
+    };
+    let read = |path: PathBuf| String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).replace('\r', "");
+    files
+        .into_iter()
+        .filter(named)
+        .map(read)
+        .map(|text| text.trim().to_string())
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+fn third_party(metadata: &Value) -> String {
+    let shipped = shipped(metadata);
+    let mut out = String::from(
+        "# Third-party notices\n\nThe program and the Python module of ssdlab contain these packages. This file is generated: see crates/cli/tests/suite/release.rs.\n\n| package | licence | source |\n| --- | --- | --- |\n",
+    );
+    for (name, package) in &shipped {
+        let [licence, source] = ["license", "repository"].map(|key| package[key].as_str().unwrap_or("-"));
+        out.push_str(&format!("| {name} | {licence} | {source} |\n"));
+    }
+    let mut texts: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (name, package) in &shipped {
+        for text in notices(package) {
+            // Texts that differ in blanks and line ends alone are one.
+            let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let known =
+                texts.keys().find(|other| other.split_whitespace().collect::<Vec<_>>().join(" ") == plain).cloned();
+            texts.entry(known.unwrap_or(text)).or_default().push(name);
+        }
+    }
+    let mut ordered: Vec<(Vec<&str>, String)> = texts.into_iter().map(|(text, names)| (names, text)).collect();
+    ordered.sort();
+    for (names, text) in ordered {
+        let text: Vec<String> =
+            text.lines().map(|line| format!("    {}", line.trim_end()).trim_end().to_string()).collect();
+        out.push_str(&format!("\n## {}\n\n{}\n", names.join(", "), text.join("\n")));
+    }
+    out
+}
+
+/// `SSDLAB_OVERWRITE=1 cargo test -p ssdlab --test suite release::` writes the file anew.
+#[test]
+fn notices_of_third_parties_are_current() {
+    let Some(metadata) = metadata() else { return };
+    let expected = third_party(&metadata);
+    assert!(expected.contains("| serde ") && !expected.contains("| trycmd "), "what is shipped, and only that");
+    if std::env::var_os("SSDLAB_OVERWRITE").is_some() {
+        std::fs::write(root().join("THIRD-PARTY.md"), &expected).expect("it is written");
+    }
+    assert!(
+        text("THIRD-PARTY.md") == expected,
+        "THIRD-PARTY.md is out of date: SSDLAB_OVERWRITE=1 cargo test -p ssdlab --test suite release::"
+    );
+}
