@@ -1,11 +1,11 @@
-//! Why some requests are slow: the causes of what they take longer than the middle of all, exactly; the patterns that they show; what
-//! would help, tried by whole runs; and a verdict.
+//! Why some requests are slow: the causes of the time by which they exceed the median, with no remainder; the patterns that they show; what
+//! would help, by reruns; and a verdict.
 //!
 //! | question | module |
 //! | --- | --- |
 //! | Which requests? | [`at`] |
 //! | What does a run show of them? | [`watch`], kept as [`records`] |
-//! | What do they take longer than the middle? | [`method`] |
+//! | Which time exceeds the median, and why? | [`method`] |
 //! | What do they have in common? | [`patterns`], a file each |
 //! | What would help? | [`tries`] |
 //! | How is it said? | [`verdict`], [`text`], [`json`] |

@@ -1,4 +1,4 @@
-//! The method: the tail set, and what its requests took longer than the middle of all, by cause, in exact integers.
+//! The method: the tail set, and the time by which its requests exceed the median, by cause, in exact integers.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

@@ -6,6 +6,7 @@ fn messages_and_lists_are_as_written_down() {
         .case("tests/cmd/*.md")
         .case("../../README.md")
         .case("../../docs/explain.md")
+        .case("../../docs/first-results.md")
         .case("../../docs/whatif.md")
         .run();
 }
