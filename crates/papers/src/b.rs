@@ -8,7 +8,7 @@ use ssdlab_sim::units::Ppm;
 
 use crate::bench;
 use crate::file::Code;
-use crate::results::{Results, all_mean, delayed_by_gc, gc_threshold, reported};
+use crate::results::{Figure, Results, all_mean, delayed_by_gc, gc_threshold, reported};
 use crate::row::Row;
 
 pub(crate) const CODE: Code = Code {
@@ -52,6 +52,8 @@ pub(crate) const CODE: Code = Code {
         ("most_delayed", most_delayed),
         ("most_added", most_added),
         ("fig_14_the_others_mean_b_pagc", |r| mean_of(r, r.data.group("others"), "B-PaGC", "baseline")),
+        ("fig_8_largest_cngc_part", largest_cngc_part),
+        ("fig_15_rga_b_pagc_mean_of_the_11_others", |r| mean_of(r, &eleven(r), "B-PaGC, RGA", "baseline, RGA")),
         ("fig_15_rga_tc_pagc_mean_of_the_11_others", |r| mean_of(r, &eleven(r), "TC-PaGC, RGA", "baseline, RGA")),
         ("fig_15_rga_tc_pagc_mean_of_the_four_bad_ones", |r| {
             mean_of(r, r.data.group("slowed"), "TC-PaGC, RGA", "baseline, RGA")
@@ -63,6 +65,39 @@ pub(crate) const CODE: Code = Code {
         ("outside_groups", outside_groups),
         ("few_parallel", few_parallel),
         ("fig_7_b_pagc_in_src20_stg0_ts0_usr0", |r| many_alone(r, r.data.group("slowed"), low(r))),
+        ("fig_7_t_pagc_moves_alone", |r| alone_is_gone(r, "T-PaGC")),
+        ("fig_7_tc_pagc_moves_alone", |r| alone_is_gone(r, "TC-PaGC")),
+        ("fig_8_b_pagc_time_for_gc", |r| below_in(r, low(r), ("B-PaGC", "baseline"), gc_time)),
+        ("fig_8_t_pagc_time_for_gc", |r| below_in(r, low(r), ("T-PaGC", "baseline"), gc_time)),
+        ("fig_8_tc_pagc_time_for_gc", |r| below_in(r, low(r), ("TC-PaGC", "baseline"), gc_time)),
+        ("fig_8_tc_pagc_service_part", |r| above_in(r, low(r), ("TC-PaGC", "baseline"), service_part)),
+        ("fig_9_t_pagc_over_b_pagc", |r| below_in(r, low(r), ("T-PaGC", "B-PaGC"), all_mean)),
+        ("fig_9_tc_pagc_over_b_pagc", |r| below_in(r, low(r), ("TC-PaGC", "B-PaGC"), all_mean)),
+        ("fig_9_the_rest", |r| {
+            let rest: Vec<&str> = low(r).iter().copied().filter(|one| !r.data.group("slowed").contains(one)).collect();
+            below_in(r, &rest, ("TC-PaGC", "baseline"), all_mean)
+        }),
+        ("fig_10_baseline_busy_and_idle", |r| busy_is_idle(r, low(r))),
+        ("fig_10_b_pagc_idle", |r| idle_of(r, low(r), "B-PaGC", 0.0)),
+        ("fig_10_t_pagc_idle", |r| idle_of(r, low(r), "T-PaGC", HALF)),
+        ("fig_10_tc_pagc_idle", |r| idle_of(r, low(r), "TC-PaGC", HALF)),
+        ("fig_12_tc_pagc_least_gc_part", |r| gc_part_remains(r, "TC-PaGC")),
+        ("fig_13_baseline_busy_and_idle", |r| busy_is_idle(r, high(r))),
+        ("fig_13_b_pagc_idle", |r| idle_of(r, high(r), "B-PaGC", 0.0)),
+        ("fig_13_t_pagc_idle", |r| idle_of(r, high(r), "T-PaGC", HALF)),
+        ("fig_13_tc_pagc_idle", |r| idle_of(r, high(r), "TC-PaGC", HALF)),
+        ("fig_14_b_pagc", |r| below_in(r, high(r), ("B-PaGC", "baseline"), all_mean)),
+        ("fig_14_t_pagc", |r| below_in(r, high(r), ("T-PaGC", "baseline"), all_mean)),
+        ("fig_14_tc_pagc", |r| below_in(r, high(r), ("TC-PaGC", "baseline"), all_mean)),
+        ("fig_14_t_pagc_over_b_pagc", |r| below_in(r, &["b.hm0", "b.prn0"], ("T-PaGC", "B-PaGC"), all_mean)),
+        ("fig_14_tc_pagc_over_b_pagc", |r| below_in(r, &["b.hm0", "b.prn0"], ("TC-PaGC", "B-PaGC"), all_mean)),
+        ("five_to_45_percent", five_to_45_percent),
+        ("worse_with_random_b", |r| worse_with_random(r, "B-PaGC, RANDOM")),
+        ("fig_17_the_other_workloads", |r| {
+            let named = ["b.msnfs0", "b.proj0", "b.hm0"];
+            let others: Vec<&str> = r.present().filter(|workload| !named.contains(workload)).collect();
+            below_in(r, &others, ("TC-PaGC", "superblock"), all_mean)
+        }),
         ("fig_8_b_pagc_largest_gc_part", |r| largest_gc_part(r, "B-PaGC")),
         ("fig_8_t_pagc_largest_gc_part", |r| largest_gc_part(r, "T-PaGC")),
         ("fig_8_tc_pagc_largest_gc_part", |r| largest_gc_part(r, "TC-PaGC")),
@@ -75,7 +110,7 @@ pub(crate) const CODE: Code = Code {
         }),
         ("fig_13_b_pagc_in_hm0_msnfs1", |r| busier(r, &["b.hm0", "b.msnfs1"])),
         ("worse_with_rga", worse_with_rga),
-        ("worse_with_random", worse_with_random),
+        ("worse_with_random", |r| worse_with_random(r, "TC-PaGC, RANDOM")),
         ("fig_16_b_pagc", |r| better_with_pcwd(r, "B-PaGC, PCWD")),
         ("fig_16_t_pagc", |r| better_with_pcwd(r, "T-PaGC, PCWD")),
         ("fig_16_tc_pagc", |r| better_with_pcwd(r, "TC-PaGC, PCWD")),
@@ -156,6 +191,44 @@ fn most_delayed(r: &Results) -> Option<f64> {
     r.workloads.iter().filter_map(|workload| delayed_by_gc(r.summary(workload, "baseline")?)).reduce(f64::max)
 }
 
+/// Share of the baseline's idle time below which it has fallen significantly.
+const HALF: f64 = 0.5;
+
+/// In how many of some traces a figure of a scheme is less than another's, and whether it is in all.
+fn below_in(r: &Results, traces: &[&str], (scheme, base): (&str, &str), figure: Figure) -> Option<(String, bool)> {
+    compared_in(r, traces, (scheme, base), figure, |ratio| ratio < 1.0)
+}
+
+/// The same for what is more.
+fn above_in(r: &Results, traces: &[&str], (scheme, base): (&str, &str), figure: Figure) -> Option<(String, bool)> {
+    compared_in(r, traces, (scheme, base), figure, |ratio| ratio > 1.0)
+}
+
+fn compared_in(
+    r: &Results,
+    traces: &[&str],
+    (scheme, base): (&str, &str),
+    figure: Figure,
+    holds: fn(f64) -> bool,
+) -> Option<(String, bool)> {
+    let ratios: Option<Vec<f64>> = traces.iter().map(|workload| r.ratio(workload, scheme, base, figure)).collect();
+    let ratios = ratios.filter(|ratios| !ratios.is_empty())?;
+    let text = |(workload, ratio): (&&str, &f64)| format!("{} {ratio:.3}x", &workload[2..]);
+    let texts: Vec<String> = traces.iter().zip(&ratios).map(text).collect();
+    let count = ratios.iter().filter(|ratio| holds(**ratio)).count();
+    Some((format!("{count} of {}: {}", ratios.len(), texts.join(", ")), count == ratios.len()))
+}
+
+/// VII.D: what PaGC gains, the best of the three on each trace.
+fn five_to_45_percent(r: &Results) -> Option<(String, bool)> {
+    let gains: Vec<f64> = best_of_each(r)?.into_iter().map(|ratio| 1.0 - ratio).collect();
+    let least = gains.iter().copied().reduce(f64::min)?;
+    let most = gains.iter().copied().reduce(f64::max)?;
+    let inside = gains.iter().filter(|gain| (0.05..=0.45).contains(*gain)).count();
+    let text = format!("{:.1} to {:.1} %, {inside} of {} inside", least * 100.0, most * 100.0, gains.len());
+    Some((text, inside == gains.len()))
+}
+
 /// How much longer responses are with GC than without it.
 fn most_added(r: &Results) -> Option<f64> {
     let added = |workload| Some(r.ratio(workload, "baseline", "zero-GC", all_mean)? - 1.0);
@@ -213,6 +286,19 @@ fn many_alone(r: &Results, traces: &[&str], group: &[&str]) -> Option<(String, b
     Some((text, shares.iter().all(|share| *share > mean)))
 }
 
+/// Fig. 7: in the traces that B-PaGC slows down, pages of the plane that did not ask which move alone: at most a tenth of B-PaGC's.
+fn alone_is_gone(r: &Results, scheme: &str) -> Option<(String, bool)> {
+    const ALONE: &[&str] = &["srrd_srwr_nd"];
+    let share = |workload: &&str| {
+        let blind = moved_by(r, workload, "B-PaGC", ALONE).filter(|pages| *pages > 0.0)?;
+        Some(moved_by(r, workload, scheme, ALONE)? / blind)
+    };
+    let shares: Option<Vec<f64>> = r.data.group("slowed").iter().map(share).collect();
+    let shares = shares?;
+    let texts: Vec<String> = shares.iter().map(|share| format!("{share:.3}x")).collect();
+    Some((format!("{} of B-PaGC's", texts.join(", ")), shares.iter().all(|share| *share <= 0.1)))
+}
+
 /// Fig. 11.
 fn mostly_pairs(r: &Results) -> Option<(String, bool)> {
     let shares: Option<Vec<f64>> =
@@ -229,6 +315,39 @@ fn busier(r: &Results, traces: &[&str]) -> Option<(String, bool)> {
     let ratios = ratios?;
     let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.3}x")).collect();
     Some((texts.join(", "), ratios.iter().all(|ratio| *ratio > 1.0)))
+}
+
+/// Figures 10 and 13: a share of the time of the planes.
+fn plane_share(r: &Results, workload: &str, scheme: &str, name: &str) -> Option<f64> {
+    reported(r.summary(workload, scheme)?, &format!("/pagc/plane_gc_{name}_share"))
+}
+
+/// Figures 10 and 13: the baseline's planes collect for as long as they idle for the other plane, within 1 %.
+fn busy_is_idle(r: &Results, group: &[&str]) -> Option<(String, bool)> {
+    let ratio = |workload: &&str| {
+        let [busy, idle] = ["busy", "idle"].map(|name| plane_share(r, workload, "baseline", name));
+        Some(idle? / busy.filter(|busy| *busy > 0.0)?)
+    };
+    let ratios: Option<Vec<f64>> = group.iter().map(ratio).collect();
+    let (least, most) = ends(&ratios?)?;
+    Some((format!("idle over busy {least:.3}x to {most:.3}x"), (least - 1.0).abs() < 0.01 && (most - 1.0).abs() < 0.01))
+}
+
+/// Figures 10 and 13: idle time for the other plane, over the baseline's, and whether it is at most this share in all traces.
+fn idle_of(r: &Results, group: &[&str], scheme: &str, most: f64) -> Option<(String, bool)> {
+    let share = |workload: &&str| {
+        let baseline = plane_share(r, workload, "baseline", "idle").filter(|idle| *idle > 0.0)?;
+        Some(plane_share(r, workload, scheme, "idle")? / baseline)
+    };
+    let shares: Option<Vec<f64>> = group.iter().map(share).collect();
+    let shares = shares?;
+    let (low, high) = ends(&shares)?;
+    Some((format!("{low:.3}x to {high:.3}x of the baseline's"), shares.iter().all(|share| *share <= most)))
+}
+
+fn ends(values: &[f64]) -> Option<(f64, f64)> {
+    let least = values.iter().copied().reduce(f64::min)?;
+    Some((least, values.iter().copied().reduce(f64::max)?))
 }
 
 /// Fig. 15.
@@ -248,6 +367,38 @@ fn worse_with_rga(r: &Results) -> Option<(String, bool)> {
 fn gc_part(s: &Summary) -> f64 {
     let by = &s.breakdown_ns.all;
     by.by_gc() as f64 / by.sum().max(1) as f64
+}
+
+/// What a request waits for GC, late conflicts included, in the mean.
+fn gc_time(s: &Summary) -> Option<f64> {
+    Some(all_mean(s)? * gc_part(s))
+}
+
+/// Share of the response time that is service.
+fn service_part(s: &Summary) -> Option<f64> {
+    let part = |name: &&str| reported(s, &format!("/pagc/response_ns/all/{name}"));
+    let terms: Option<Vec<f64>> = TERMS.iter().map(part).collect();
+    let terms = terms?;
+    Some(terms[0] / terms.iter().sum::<f64>().max(1.0))
+}
+
+/// Fig. 8: the largest share of conflicts without GC, under TC-PaGC.
+fn largest_cngc_part(r: &Results) -> Option<f64> {
+    let part = |workload: &&str| {
+        let summary = r.summary(workload, "TC-PaGC")?;
+        let term = |name: &&str| reported(summary, &format!("/pagc/response_ns/all/{name}"));
+        let terms: Option<Vec<f64>> = TERMS.iter().map(term).collect();
+        let terms = terms?;
+        Some(terms[1] / terms.iter().sum::<f64>().max(1.0))
+    };
+    low(r).iter().filter_map(part).reduce(f64::max)
+}
+
+/// Fig. 12: conflicts with GC remain more than the tenth of the response that Fig. 8 has, in all traces.
+fn gc_part_remains(r: &Results, scheme: &str) -> Option<(String, bool)> {
+    let parts: Option<Vec<f64>> = high(r).iter().map(|workload| r.summary(workload, scheme).map(gc_part)).collect();
+    let (least, most) = ends(&parts?)?;
+    Some((format!("{:.1} to {:.1} % of the response", least * 100.0, most * 100.0), least > 0.10))
 }
 
 fn largest_gc_part(r: &Results, scheme: &str) -> Option<(String, bool)> {
@@ -394,9 +545,9 @@ fn or_missing(r: &Results, what: &str, rows: Vec<Row>) -> Vec<Row> {
     if rows.is_empty() { vec![Row::missing(what, "as figured").note(r.data.note("needs_report"))] } else { rows }
 }
 
-/// Fig. 15: traces on which TC-PaGC does not improve on random victims.
-fn worse_with_random(r: &Results) -> Option<(String, bool)> {
-    let ratio = |workload| Some((workload, r.ratio(workload, "TC-PaGC, RANDOM", "baseline, RANDOM", all_mean)?));
+/// Fig. 15: traces on which a scheme does not improve on random victims.
+fn worse_with_random(r: &Results, scheme: &str) -> Option<(String, bool)> {
+    let ratio = |workload| Some((workload, r.ratio(workload, scheme, "baseline, RANDOM", all_mean)?));
     let ratios: Option<Vec<(&str, f64)>> = r.present().map(ratio).collect();
     let worse: Vec<&str> =
         ratios?.into_iter().filter(|(_, ratio)| *ratio >= 1.0).map(|(workload, _)| workload).collect();

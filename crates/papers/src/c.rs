@@ -4,7 +4,7 @@ use ssdlab_lab::text::{percent_exact, size};
 use ssdlab_sim::report::Summary;
 
 use crate::file::Code;
-use crate::results::{Keys, Results, close, figures_of};
+use crate::results::{Figure, Keys, Results, close, figures_of};
 use crate::row::Row;
 
 pub(crate) const CODE: Code = Code {
@@ -42,6 +42,15 @@ pub(crate) const CODE: Code = Code {
         ("fig_14_group_16_over_4", |r| by_groups(r, 2, 0)),
     ],
     claims: &[
+        ("fig_10_largest_gain", |r| extreme(r, "c.hm_0", f64::min)),
+        ("fig_10_least_gain", |r| extreme(r, "c.proj_3", f64::max)),
+        ("fig_11_over_fifo_in_all", |r| less_in_all(r, "Async_FIFO", write_waiting)),
+        ("fig_11_over_piq_in_all", |r| less_in_all(r, "PIQ", write_waiting)),
+        ("fig_13_shorter", |r| monotone(r, "queues", |pair| pair[1] <= pair[0])),
+        ("fig_14_longer", |r| monotone(r, "groups", |pair| pair[1] >= pair[0])),
+        ("lci_gain_of_brr", lci_gain_of_brr),
+        ("lci_read_waiting", lci_read_waiting),
+        ("traditional_layout", traditional_layout),
         ("below_30_percent", below_30_percent),
         ("fig_6_t_w_of_the_read_response_mean", |r| {
             let share = r.mean_by(|workload| waiting_share(r.summary(workload, "Async_FIFO")?))?;
@@ -55,6 +64,7 @@ pub(crate) const CODE: Code = Code {
         ("read_waiting_by_trace", read_waiting_by_trace),
         ("by_queue", by_queue),
         ("by_group", by_group),
+        ("by_layout", by_layout),
     ],
 };
 
@@ -135,6 +145,78 @@ fn read_waiting_by_trace(r: &Results) -> Vec<Row> {
 fn waiting_over(r: &Results, to: Keys, from: Keys) -> Option<f64> {
     let waiting = |workload, keys| read_waiting(r.varied(workload, "BRR", keys)?);
     r.mean_by(|workload| Some(waiting(workload, to)? / waiting(workload, from)?))
+}
+
+/// Fig. 10: whether the read waiting of BRR over FIFO has its extreme on this trace.
+fn extreme(r: &Results, trace: &str, of: fn(f64, f64) -> f64) -> Option<(String, bool)> {
+    let ratio = |workload| Some((r.ratio(workload, "BRR", "Async_FIFO", read_waiting)?, workload));
+    let ratios: Option<Vec<(f64, &str)>> = r.present().map(ratio).collect();
+    let ratios = ratios?;
+    let end = ratios.iter().map(|(ratio, _)| *ratio).reduce(of)?;
+    let (at, _) = ratios.iter().find(|(ratio, _)| *ratio == end).map(|(ratio, workload)| (*workload, ratio))?;
+    let own = ratios.iter().find(|(_, workload)| *workload == trace)?.0;
+    Some((format!("{} {end:.3}x, {} {own:.3}x", &at[2..], &trace[2..]), at == trace))
+}
+
+/// Whether BRR's figure is less than another scheme's on all traces.
+fn less_in_all(r: &Results, base: &str, figure: Figure) -> Option<(String, bool)> {
+    let ratios: Option<Vec<f64>> = r.present().map(|workload| r.ratio(workload, "BRR", base, figure)).collect();
+    let ratios = ratios.filter(|ratios| !ratios.is_empty())?;
+    let less = ratios.iter().filter(|ratio| **ratio < 1.0).count();
+    Some((format!("less in {less} of {}", ratios.len()), less == ratios.len()))
+}
+
+/// Figures 13 and 14: read waiting of BRR over that with the first of some keys, and whether each step holds.
+fn monotone(r: &Results, name: &str, holds: fn(&[f64]) -> bool) -> Option<(String, bool)> {
+    let keys = r.data.keys(name);
+    let ratios: Option<Vec<f64>> = keys.iter().map(|keys_of| waiting_over(r, keys_of, keys[0])).collect();
+    let ratios = ratios?;
+    let texts: Vec<String> = ratios.iter().map(|ratio| times(*ratio)).collect();
+    Some((texts.join(", "), ratios.windows(2).all(holds)))
+}
+
+/// Read waiting of BRR over PIQ's with one layout, the mean over the traces.
+fn brr_over_piq(r: &Results, layout: Keys) -> Option<f64> {
+    let waiting = |workload, scheme| read_waiting(r.varied(workload, scheme, layout)?);
+    r.mean_by(|workload| Some(waiting(workload, "BRR")? / waiting(workload, "PIQ")?))
+}
+
+/// III.C, the relative form: redirected reads gain more with LCI than with the traditional layout.
+fn lci_gain_of_brr(r: &Results) -> Option<(String, bool)> {
+    let [lci, traditional] = [0, 1].map(|layout| brr_over_piq(r, r.data.keys("layouts")[layout]));
+    let (lci, traditional) = (lci?, traditional?);
+    Some((format!("BRR over PIQ {lci:.3}x with LCI, {traditional:.3}x without"), lci < traditional))
+}
+
+/// III.C, the absolute form: BRR's reads wait less with LCI than with the traditional layout.
+fn lci_read_waiting(r: &Results) -> Option<(String, bool)> {
+    let layouts = r.data.keys("layouts");
+    let ratio = waiting_over(r, layouts[0], layouts[1])?;
+    let less = |workload: &&str| {
+        let waiting = |keys| r.varied(workload, "BRR", keys).and_then(read_waiting);
+        waiting(layouts[0]).zip(waiting(layouts[1])).is_some_and(|(lci, traditional)| lci < traditional)
+    };
+    let count = r.present().filter(less).count();
+    Some((format!("{ratio:.3}x in the mean, less in {count} of {}", r.present().count()), ratio < 1.0))
+}
+
+/// II.E: with the traditional layout a redirected read gains little: less than half of what Fig. 10 prints over PIQ.
+fn traditional_layout(r: &Results) -> Option<(String, bool)> {
+    let ratio = brr_over_piq(r, r.data.keys("layouts")[1])?;
+    Some((format!("BRR over PIQ {ratio:.3}x"), 1.0 - ratio < 0.5 * 0.142))
+}
+
+fn by_layout(r: &Results) -> Vec<Row> {
+    let layouts = r.data.keys("layouts");
+    let row = |workload: &&'static str| {
+        let waiting = |scheme, keys| read_waiting(r.varied(workload, scheme, keys)?);
+        let [piq, brr] =
+            ["PIQ", "BRR"].map(|scheme| Some((waiting(scheme, layouts[0])?, waiting(scheme, layouts[1])?)));
+        let (piq, brr) = (piq?, brr?);
+        let text = format!("PIQ {:.3}x, BRR {:.3}x", piq.0 / piq.1, brr.0 / brr.1);
+        Some(Row::stated(format!("{workload}: read waiting, LCI over traditional"), text))
+    };
+    r.workloads.iter().filter_map(row).collect()
 }
 
 /// Of two queues of Fig. 13, by their places.

@@ -9,7 +9,9 @@ use toml::Value;
 use crate::assumption::Assumption;
 use crate::data::Data;
 use crate::load::Load;
-use crate::paper::{self, Grid, Item, Line, MB_PER_SECOND, MILLISECONDS, Ours, PERCENT, Paper, Scheme, TENTHS, Unit};
+use crate::paper::{
+    self, Grid, Item, Line, MB_PER_SECOND, MILLISECONDS, Ours, PERCENT, Paper, Scheme, Source, TENTHS, TIMES, Unit,
+};
 use crate::results::{Figure, Results};
 use crate::row::Row;
 
@@ -159,6 +161,11 @@ struct LineFile {
     note: String,
     #[serde(default)]
     derived: String,
+    /// Where the paper says it, and in which words.
+    #[serde(default)]
+    section: String,
+    #[serde(default)]
+    sentence: String,
     #[serde(default)]
     load: bool,
     #[serde(default)]
@@ -191,6 +198,7 @@ fn unit(name: &str) -> Unit {
         "percent" => PERCENT,
         "tenths" => TENTHS,
         "milliseconds" => MILLISECONDS,
+        "times" => TIMES,
         "megabytes" => MB_PER_SECOND,
         _ => panic!("no unit is called {name}"),
     }
@@ -237,10 +245,12 @@ impl LineFile {
             }
             "claim" => paper::claim(what, self.stated(), found(code.claims, ours)),
             "rank" => paper::rank(what, self.stated(), found(code.ranks, ours)),
+            "absent" => paper::absent(what, self.stated()),
             "rows" => paper::rows(found(code.rows, ours)),
             rule => panic!("no rule is called {rule}"),
         };
-        let line = line.note(note).derived(derived);
+        let source = Source { section: text(self.section.clone()), sentence: text(self.sentence.clone()) };
+        let line = line.note(note).derived(derived).source(source);
         match (self.load, self.unattainable) {
             (true, _) => line.of_load(),
             (_, true) => line.unattainable(),

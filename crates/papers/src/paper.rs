@@ -120,7 +120,16 @@ pub(crate) struct Line {
     note: &'static str,
     /// The arithmetic of the paper's figure, if it isn't printed.
     derived: &'static str,
+    /// Where the paper says it, and in which words.
+    source: Source,
     special: Special,
+}
+
+/// The words of a paper: a section and a sentence of it; both empty where a figure or a table says enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) section: &'static str,
+    pub(crate) sentence: &'static str,
 }
 
 /// What is not measured though it looks so.
@@ -143,6 +152,7 @@ enum Rule {
     Level(f64, Ours, Unit),
     Claim(&'static str, fn(&Results) -> Option<(String, bool)>),
     Rank(&'static str, fn(&Results) -> Option<(String, f64)>),
+    Absent(&'static str),
     Rows(fn(&Results) -> Vec<Row>),
 }
 
@@ -193,11 +203,13 @@ pub(crate) const PERCENT: Unit = Unit { scale: 100.0, text: |share| format!("{sh
 pub(crate) const TENTHS: Unit = Unit { scale: 1.0, text: |count| format!("{count:.1}") };
 /// Nanoseconds, printed as milliseconds.
 pub(crate) const MILLISECONDS: Unit = Unit { scale: 1.0, text: |ns| format!("{:.3} ms", ns / 1e6) };
+/// A ratio of two levels.
+pub(crate) const TIMES: Unit = Unit { scale: 1.0, text: |ratio| format!("{ratio:.2}x") };
 /// Millions of bytes a second.
 pub(crate) const MB_PER_SECOND: Unit = Unit { scale: 1.0, text: |rate| format!("{rate:.1} MB/s") };
 
 const fn line(what: &'static str, rule: Rule) -> Line {
-    Line { what, rule, note: "", derived: "", special: Special::No }
+    Line { what, rule, note: "", derived: "", source: Source { section: "", sentence: "" }, special: Special::No }
 }
 
 /// An input of the paper, as the preset or a scheme has it.
@@ -239,6 +251,11 @@ pub(crate) const fn rank(what: &'static str, paper: &'static str, ours: fn(&Resu
     line(what, Rule::Rank(paper, ours))
 }
 
+/// What the paper has and no run here can.
+pub(crate) const fn absent(what: &'static str, paper: &'static str) -> Line {
+    line(what, Rule::Absent(paper))
+}
+
 /// Rows that repeat for each workload, or that depend on what could be run.
 pub(crate) const fn rows(rows: fn(&Results) -> Vec<Row>) -> Line {
     line("", Rule::Rows(rows))
@@ -252,6 +269,11 @@ impl Line {
     /// The paper does not print its figure: the arithmetic by which it follows from what it prints.
     pub(crate) const fn derived(self, derived: &'static str) -> Line {
         Line { derived, ..self }
+    }
+
+    /// Where the paper says it.
+    pub(crate) const fn source(self, source: Source) -> Line {
+        Line { source, ..self }
     }
 
     /// The figure that `--load` fits arrival times to.
@@ -279,13 +301,14 @@ impl Line {
             }
             Rule::Claim(paper, ours) => Row::claim(self.what, paper, ours(results)),
             Rule::Rank(paper, ours) => Row::rank(self.what, paper, ours(results)),
+            Rule::Absent(paper) => Row::missing(self.what, paper),
             Rule::Rows(rows) => {
                 let rows = rows(results);
                 results.forget_looks();
                 return rows;
             }
         };
-        let row = row.note(self.note).derived(self.derived);
+        let row = row.note(self.note).derived(self.derived).source(self.source);
         vec![match self.special {
             Special::Load => results.seal_load(row),
             Special::No => results.seal(row),

@@ -10,12 +10,13 @@ use crate::row::{Kind, Row, Verdict};
 use crate::searches;
 use ssdlab_lab::layout::{WIDTH, facts, grid, wrap};
 
-const KINDS: [(Kind, &str); 6] = [
+const KINDS: [(Kind, &str); 7] = [
     (Kind::Measured, "measured"),
     (Kind::Exact, "exact"),
     (Kind::Parameter, "parameter"),
     (Kind::Formula, "formula"),
     (Kind::Input, "input"),
+    (Kind::Fitted, "fitted"),
     (Kind::Construction, "by construction"),
 ];
 
@@ -50,14 +51,17 @@ fn tally(chapter: &Chapter) -> String {
 pub(crate) fn rows(chapters: &[Chapter]) -> Result<Frame> {
     let text = |name| (name, Cells::Text);
     let columns = ["paper", "id", "kind", "what", "stated", "ours"].map(text);
-    let columns: Vec<(&str, Cells)> =
-        columns.into_iter().chain([("ratio", Cells::Real), text("verdict"), text("note")]).collect();
+    let columns: Vec<(&str, Cells)> = columns
+        .into_iter()
+        .chain([("ratio", Cells::Real)])
+        .chain(["verdict", "note", "section", "sentence"].map(text))
+        .collect();
     let mut sheet = Sheet::begin("rows", &Place::MEMORY, &columns)?;
     for chapter in chapters {
         for (item, row) in chapter.items.iter().flat_map(|(item, rows)| rows.iter().map(move |row| (item, row))) {
             let texts = [chapter.paper.letter, item.id, kind(row), &row.what, &row.paper, &row.ours].map(Cell::Text);
-            let rest = [Cell::Real(row.ratio), Cell::Text(row.verdict.word()), Cell::Text(&row.note)];
-            sheet.row(texts.into_iter().chain(rest))?;
+            let rest = [row.verdict.word(), &row.note, row.source.section, row.source.sentence].map(Cell::Text);
+            sheet.row(texts.into_iter().chain([Cell::Real(row.ratio)]).chain(rest))?;
         }
     }
     let (_, frame) = sheet.finish()?.parts();
@@ -85,12 +89,13 @@ pub(crate) fn text(chapters: &[Chapter], wanted: &Wanted) -> String {
             }
             let head = ["", "paper", "ours", ""].map(String::from).to_vec();
             let mut lines = vec![head];
-            let mut notes: Vec<&str> = Vec::new();
+            let mut notes: Vec<String> = Vec::new();
             for row in rows {
                 let mut verdict = row.verdict();
-                if !row.note.is_empty() {
-                    let at = notes.iter().position(|note| *note == row.note).unwrap_or_else(|| {
-                        notes.push(&row.note);
+                let told = row.told();
+                if !told.is_empty() {
+                    let at = notes.iter().position(|note| *note == told).unwrap_or_else(|| {
+                        notes.push(told);
                         notes.len() - 1
                     });
                     verdict.push_str(&format!(" [{}]", at + 1));
@@ -129,7 +134,7 @@ fn is_judged(rows: &[Row]) -> bool {
 
 /// What the words of the tables mean.
 const HEAD: &str = "Parameters come from the preset. Exact values come from small runs and have to match to the printed digits, or a note says why \
-    they do not. A formula is the paper's own arithmetic: nothing is simulated. An input is a figure that a workload was fitted to. A figure that the paper does not print is marked derived, with its arithmetic. What holds by \
+    they do not. A formula is the paper's own arithmetic: nothing is simulated. An input is a figure that a workload was fitted to; fitted, one that arrival times were fitted to (`--load`), which is never judged. A figure that the paper does not print is marked derived, with its arithmetic. What holds by \
     construction follows from the definition of the scheme.\n\nMeasured values are compared as effects, a factor minus 1, or as levels. *Agrees*: the same sign and half to \
     twice the size. *Stronger*, *weaker*: the same sign, more or less than that. *No effect*: less than 0.2 %. An effect of the paper below 0.5 % says that nothing changes: ours agrees below 1 %. *Opposite*: the other sign. *Not met*: a claim without a \
     number that does not hold. *No difference shown*: the interval over seeds includes no effect, or includes the paper's figure though the mean does not agree. *Not attainable*: the paper \
@@ -160,8 +165,8 @@ pub(crate) fn markdown(chapters: &[Chapter], wanted: &Wanted) -> String {
             }
             out.push_str("| | paper | ours | kind | verdict | |\n| --- | --- | --- | --- | --- | --- |\n");
             for row in rows {
-                let verdict = row.verdict();
-                let cells = [row.what.as_str(), &row.paper, &row.ours, kind(row), &verdict, &row.note];
+                let (verdict, told) = (row.verdict(), row.told());
+                let cells = [row.what.as_str(), &row.paper, &row.ours, kind(row), &verdict, &told];
                 out.push_str(&format!("| {} |\n", cells.map(escape).join(" | ")));
             }
             if is_judged(rows) {
@@ -176,7 +181,7 @@ pub(crate) fn markdown(chapters: &[Chapter], wanted: &Wanted) -> String {
 
 /// As CSV, one row per line.
 pub(crate) fn csv(chapters: &[Chapter]) -> String {
-    let mut out = String::from("paper,id,kind,what,stated,ours,ratio,verdict,note\n");
+    let mut out = String::from("paper,id,kind,what,stated,ours,ratio,verdict,note,section,sentence\n");
     for chapter in chapters {
         for (item, row) in chapter.items.iter().flat_map(|(item, rows)| rows.iter().map(move |row| (item, row))) {
             let ratio = row.ratio.map_or(String::new(), |ratio| ratio.to_string());
@@ -190,6 +195,8 @@ pub(crate) fn csv(chapters: &[Chapter]) -> String {
                 &ratio,
                 row.verdict.word(),
                 &row.note,
+                row.source.section,
+                row.source.sentence,
             ];
             out.push_str(&(cells.map(quoted).join(",") + "\n"));
         }
@@ -197,11 +204,17 @@ pub(crate) fn csv(chapters: &[Chapter]) -> String {
     out
 }
 
+/// Words of a paper; none is no value.
+fn stated(words: &str) -> Option<&str> {
+    (!words.is_empty()).then_some(words)
+}
+
 /// As JSON.
 pub(crate) fn json(chapters: &[Chapter], wanted: &Wanted) -> String {
     let row = |row: &Row| {
         json!({ "what": row.what, "kind": kind(row), "paper": row.paper, "ours": row.ours, "ratio": row.ratio,
-            "verdict": row.verdict.word(), "unjudged": row.unjudged.map(Verdict::word), "note": row.note })
+            "verdict": row.verdict.word(), "unjudged": row.unjudged.map(Verdict::word), "note": row.note,
+            "section": stated(row.source.section), "sentence": stated(row.source.sentence) })
     };
     let papers: Vec<serde_json::Value> = chapters
         .iter()

@@ -93,7 +93,7 @@ impl Results {
 
     /// The same for the load that the paper prints: with `--load` it is what the requests were fitted to.
     pub(crate) fn seal_load(&self, row: Row) -> Row {
-        if self.loaded { row.input() } else { self.seal(row) }
+        if self.loaded { row.fitted() } else { self.seal(row) }
     }
 
     /// What a line says without some workloads.

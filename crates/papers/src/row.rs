@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use ssdlab_lab::variants::student::{half_width, mean, ratio};
 
+use crate::paper::Source;
+
 /// What a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -13,8 +15,10 @@ pub(crate) enum Kind {
     Exact,
     /// Arithmetic of the paper, done again here: nothing is simulated.
     Formula,
-    /// A figure that the workload, or with `--load` its arrival times, was fitted to.
+    /// A figure that the workload was fitted to.
     Input,
+    /// With `--load`: a figure that arrival times were fitted to. It is printed and never judged.
+    Fitted,
     /// Holds whatever is measured, because of how the scheme is defined.
     Construction,
     /// Measured by the authors: sign, order and magnitude are compared.
@@ -48,13 +52,15 @@ pub(crate) enum Verdict {
     NotSteady,
     /// What the paper did can't be done the same way; the note says why.
     Not,
+    /// Arrival times were fitted to it.
+    Fitted,
     /// The paper states no number.
     Stated,
 }
 
 impl Verdict {
     /// All, the best first.
-    pub(crate) const ALL: [Verdict; 13] = [
+    pub(crate) const ALL: [Verdict; 14] = [
         Verdict::Same,
         Verdict::Agrees,
         Verdict::Stronger,
@@ -67,6 +73,7 @@ impl Verdict {
         Verdict::NotAttainable,
         Verdict::NotSteady,
         Verdict::Not,
+        Verdict::Fitted,
         Verdict::Stated,
     ];
 
@@ -84,6 +91,7 @@ impl Verdict {
             Verdict::NotAttainable => "not attainable",
             Verdict::NotSteady => "not steady",
             Verdict::Not => "not comparable",
+            Verdict::Fitted => "fitted",
             Verdict::Stated => "no number stated",
         }
     }
@@ -226,6 +234,8 @@ pub(crate) struct Row {
     pub(crate) ratio: Option<f64>,
     pub(crate) verdict: Verdict,
     pub(crate) note: String,
+    /// Where the paper says it, and in which words.
+    pub(crate) source: Source,
     /// What the verdict would be if the runs had been steady.
     pub(crate) unjudged: Option<Verdict>,
     steadiness: Steadiness,
@@ -237,8 +247,8 @@ impl Row {
     pub(crate) fn exact(what: impl Into<String>, paper: impl Into<String>, ours: impl Into<String>) -> Row {
         let (what, paper, ours) = (what.into(), paper.into(), ours.into());
         let verdict = if paper == ours { Verdict::Same } else { Verdict::Differs };
-        let (note, unjudged, steadiness, number) = Default::default();
-        Row { kind: Kind::Exact, what, paper, ours, ratio: None, verdict, note, unjudged, steadiness, number }
+        let (note, source, unjudged, steadiness, number) = Default::default();
+        Row { kind: Kind::Exact, what, paper, ours, ratio: None, verdict, note, source, unjudged, steadiness, number }
     }
 
     /// A number of the paper's own arithmetic.
@@ -314,7 +324,8 @@ impl Row {
 
     /// The verdict on a mean of ours with its interval over seeds.
     fn judge(self, ours: f64, interval: Option<(f64, f64)>) -> Row {
-        let Some(number) = self.number.filter(|_| self.verdict != Verdict::NotAttainable) else { return self };
+        let is_judged = ![Verdict::NotAttainable, Verdict::Fitted].contains(&self.verdict);
+        let Some(number) = self.number.filter(|_| is_judged) else { return self };
         let (verdict, ratio, none, theirs) = match number {
             Number::Factor { paper, .. } => {
                 let ratio = (paper != 1.0).then(|| (ours - 1.0) / (paper - 1.0));
@@ -411,6 +422,11 @@ impl Row {
         Row { kind: Kind::Input, ..self }
     }
 
+    /// A figure that arrival times were fitted to.
+    pub(crate) fn fitted(self) -> Row {
+        Row { kind: Kind::Fitted, verdict: Verdict::Fitted, ratio: None, ..self }
+    }
+
     /// A figure that follows from the definition of the scheme.
     pub(crate) fn constructed(self) -> Row {
         Row { kind: Kind::Construction, ..self }
@@ -424,6 +440,22 @@ impl Row {
     /// Why they differ, or where ours comes from.
     pub(crate) fn note(self, note: impl Into<String>) -> Row {
         Row { note: note.into(), ..self }
+    }
+
+    /// Where the paper says it.
+    pub(crate) fn source(self, source: Source) -> Row {
+        Row { source, ..self }
+    }
+
+    /// The words of the paper and the note.
+    pub(crate) fn told(&self) -> String {
+        let Source { section, sentence } = self.source;
+        let words = match (section, sentence) {
+            ("", "") => return self.note.clone(),
+            (section, "") => section.to_string(),
+            (section, sentence) => format!("{section}: \"{sentence}\""),
+        };
+        if self.note.is_empty() { words } else { format!("{words}; {}", self.note) }
     }
 
     /// The paper's figure, where ours is not judged by it.
@@ -509,6 +541,14 @@ mod tests {
         let of_seeds = Row::over_seeds(&[row(0.8, 0), row(1.2, 1)]).unwrap();
         assert_eq!(of_seeds.verdict(), "not steady (no difference shown)");
         assert_eq!(with(Row::factor("", 0.8, Some(0.8)).input(), 1).verdict, Verdict::Agrees);
+    }
+
+    #[test]
+    fn what_arrivals_are_fitted_to_is_never_judged() {
+        let row = |ours| Row::factor("", 0.8, Some(ours)).fitted();
+        let over = Row::over_seeds(&[row(0.8), row(1.2)]).unwrap();
+        assert_eq!((over.verdict, over.kind, over.ratio), (Verdict::Fitted, Kind::Fitted, None));
+        assert!(!over.is_claim());
     }
 
     #[test]
