@@ -751,6 +751,7 @@ def reproduce(
     *,
     quick: bool = False,
     assumptions: bool = False,
+    readings: Sequence[str] | None = None,
     load: bool = False,
     traces: _Path | None = None,
     format: Sequence[str] | None = None,

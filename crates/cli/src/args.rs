@@ -644,6 +644,7 @@ pub struct CompareArgs {
   ssdlab reproduce d \"Table 1\" \"text 2.2\"           parameters and exact values of paper D: a moment
   ssdlab reproduce idle-chip fig14a fig15a --quick    two figures on a smaller device
   ssdlab reproduce a fig14a --quick --assumptions     the same claims under what the paper does not specify
+  ssdlab reproduce e \"Table 4\" --quick --readings all a table of claims by readings of the paper
   ssdlab reproduce all --quick --markdown > quick.md
   ssdlab reproduce a --traces /recordings             on the recordings themselves, at full length
 
@@ -674,13 +675,25 @@ pub struct ReproduceArgs {
     /// Run everything under each of the paper's open assumptions too, and say under which a claim comes out
     #[arg(long, help_heading = "Simulation")]
     pub assumptions: bool,
-    /// Calibrate arrivals to the load that the paper prints: each workload's arrival times have a factor, which is stated
+    /// Judge every claim under these readings of the paper too (named sets of what it leaves open), or under `all`
+    #[arg(
+        long,
+        value_name = "all|NAME,...",
+        value_delimiter = ',',
+        conflicts_with = "assumptions",
+        help_heading = "Simulation"
+    )]
+    pub readings: Vec<String>,
+    /// Calibrate arrivals to the level that the paper prints: each workload's arrival times have a factor, which is stated
     #[arg(long, conflicts_with = "count_only", help_heading = "Requests")]
     pub load: bool,
+    /// Write the factors that were found, with those that come with the papers, as TOML
+    #[arg(long, value_name = "FILE.toml", help_heading = "Results")]
+    pub fits: Option<PathBuf>,
     /// Print how it is run, as text for the appendix of a paper, and run nothing
-    #[arg(long, conflicts_with_all = ["assumptions", "markdown", "csv", "json", "report"], help_heading = "Results")]
+    #[arg(long, conflicts_with_all = ["assumptions", "readings", "fits", "markdown", "csv", "json", "report"], help_heading = "Results")]
     pub methods: bool,
-    /// Number of seeds of each run, from --seed on [default: 5; 1 with --quick or --assumptions]
+    /// Number of seeds of each run, from --seed on [default: 5; 1 with --quick, --assumptions or --readings]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100), help_heading = "Simulation")]
     pub seeds: Option<u64>,
     /// How it is simulated.

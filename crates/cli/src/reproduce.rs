@@ -3,6 +3,7 @@
 use ssdlab_lab::error::Result;
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input::read_recordings;
+use ssdlab_lab::output::Output;
 use ssdlab_papers::{Reproduction, Wanted, methods};
 use ssdlab_report::inputs::Inputs;
 
@@ -19,8 +20,13 @@ pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
     }
     let mut files = Files::new();
     args.traces.iter().for_each(|directory| read_recordings(directory, &mut files));
-    files.write_all(&[("--json", args.table.json_file()), ("--report", args.report.report.as_deref())])?;
+    files.write_all(&[
+        ("--json", args.table.json_file()),
+        ("--report", args.report.report.as_deref()),
+        ("--fits", args.fits.as_deref()),
+    ])?;
     let (to_stdout, json) = args.table.json_output()?;
+    let fits = args.fits.as_deref().map(Output::create).transpose()?;
     let page = Begun::create(&args.report, line)?;
     let done = Reproduction::run(&wanted, &|runs| Box::new(Board::new(runs, args.how.quiet)))?;
     if !args.how.quiet {
@@ -29,6 +35,10 @@ pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
     if let Some(page) = page {
         let inputs = Inputs { reproduce: serde_json::from_str(&done.json()).ok(), ..Inputs::default() };
         page.finish(&inputs, args.how.quiet)?.publish()?;
+    }
+    if let Some(mut file) = fits {
+        file.put(done.fits()?.as_bytes())?;
+        file.finish()?.publish()?;
     }
     if let Some(mut file) = json {
         file.put(done.json().as_bytes())?;
@@ -54,6 +64,7 @@ fn wanted(args: &ReproduceArgs) -> Wanted {
         format: args.format.clone(),
         limit: args.limit,
         assumptions: args.assumptions,
+        readings: args.readings.clone(),
         load: args.load,
         seeds: args.seeds,
         seed: args.how.seed,

@@ -1,14 +1,16 @@
 //! What the papers leave open. An assumption is a value for it: keys over a scheme's own, a rate of arrivals, other workloads.
 //!
-//! `--assumptions` runs a paper's claims under each of them, one at a time, and marks those under which a claim comes out.
+//! `--assumptions` runs a paper's claims under each of them, one at a time, and marks those under which a claim comes out. A [`Reading`]
+//! is a set of them that belong together, with the sentences of the paper that allow it; `--readings` judges every claim under each.
 
 use crate::results::Keys;
 use crate::row::{Row, Verdict};
+use crate::source::Source;
 
 /// A value for something that a paper does not state.
 #[derive(Debug)]
 pub(crate) struct Assumption {
-    /// What is left open.
+    /// What is left open; empty for a reading, which has values of several.
     pub(crate) knob: &'static str,
     /// The value, in words.
     pub(crate) value: &'static str,
@@ -26,11 +28,34 @@ pub(crate) struct Assumption {
     pub(crate) scaled: &'static [(&'static str, &'static str)],
     /// The next request comes when one completes.
     pub(crate) closed: bool,
+    /// Arrivals are fitted to the level that the paper prints, as with `--load`.
+    pub(crate) load: bool,
     /// Workloads in place of others.
     pub(crate) workloads: &'static [(&'static str, &'static str)],
 }
 
+/// A reading of a paper: values for what it leaves open that hold together.
+pub(crate) struct Reading {
+    /// Its values; the name of the reading is their `value`.
+    pub(crate) settings: Assumption,
+    /// What it assumes, in words.
+    pub(crate) text: &'static str,
+    /// What of the paper allows it.
+    pub(crate) words: &'static [Source],
+}
+
+impl Reading {
+    pub(crate) fn name(&self) -> &'static str {
+        self.settings.value
+    }
+}
+
 impl Assumption {
+    /// What it is called in tables.
+    pub(crate) fn name(&self) -> String {
+        if self.knob.is_empty() { self.value.into() } else { format!("{}: {}", self.knob, self.value) }
+    }
+
     /// The keys for a scheme on a workload.
     pub(crate) fn keys(&self, scheme: &str, workload: &str) -> impl Iterator<Item = &'static str> {
         let of = |list: &'static [(&'static str, Keys)], name: &str| {
@@ -68,6 +93,7 @@ impl Assumption {
         }
         parts.extend(self.time_scale.map(|factor| format!("--time-scale {factor}")));
         parts.extend(self.scaled.iter().map(|(workload, factor)| format!("(--time-scale {factor} on {workload})")));
+        parts.extend(self.load.then(|| "--load".to_string()));
         parts.extend(self.closed.then(|| "--replay closed".to_string()));
         parts.extend(self.workloads.iter().map(|(usual, other)| format!("{other} for {usual}")));
         parts.join(" ")
@@ -94,21 +120,21 @@ impl Search {
         those.into_iter().map(|(_, one)| one).collect()
     }
 
-    /// In a sentence, under what the claim comes out.
-    pub(crate) fn finding(&self) -> String {
+    /// In a sentence, under what the claim comes out: `of` assumptions or readings.
+    pub(crate) fn finding(&self, of: &str) -> String {
         let found = self.those(|row| row.verdict == Verdict::Agrees);
         let nearly = self.those(|row| row.unjudged == Some(Verdict::Agrees));
         let all = self.tried.len();
         let some = |those: &[&Assumption]| {
-            let nearest = those.first().map_or(String::new(), |one| format!("{}: {}", one.knob, one.value));
-            format!("with {} of {all} assumptions, nearest with {nearest}", those.len())
+            let nearest = those.first().map_or(String::new(), |one| one.name());
+            format!("with {} of {all} {of}, nearest with {nearest}", those.len())
         };
         match (self.usual.verdict, found.is_empty(), nearly.is_empty()) {
-            (Verdict::Agrees, true, _) => format!("comes out as it is, and with none of {all} assumptions"),
+            (Verdict::Agrees, true, _) => format!("comes out as it is, and with none of {all} {of}"),
             (Verdict::Agrees, false, _) => format!("comes out as it is, and {}", some(&found)),
             (_, false, _) => format!("comes out {}", some(&found)),
             (_, true, false) => format!("comes out in no steady run; in others {}", some(&nearly)),
-            (_, true, true) => format!("not found under any of {all} assumptions"),
+            (_, true, true) => format!("not found under any of {all} {of}"),
         }
     }
 }

@@ -496,7 +496,7 @@ fn user_space(r: &Results) -> String {
 
 fn zero_gc(r: &Results) -> Vec<Row> {
     let row = |(workload, stated): (&&'static str, f64)| {
-        r.seal(Row::factor(*workload, stated / 100.0, r.ratio(workload, "zero-GC", "baseline", all_mean)))
+        r.seal_load(Row::factor(*workload, stated / 100.0, r.ratio(workload, "zero-GC", "baseline", all_mean)))
     };
     let stated: Vec<f64> = r.data.table("zero_gc");
     r.workloads.iter().zip(stated).map(row).collect()

@@ -13,11 +13,12 @@ use ssdlab_sim::units::Warmup;
 use ssdlab_trace::LbaPolicy;
 
 use crate::Wanted;
-use crate::assumption::{Assumption, Search};
-use crate::load::{Found, calibrate};
+use crate::assumption::{Assumption, Reading, Search};
+use crate::fits::{self, Kept};
+use crate::load::{Fit, Load, Sought, calibrate};
 use crate::paper::{Item, Line, Paper, Scheme};
 use crate::results::{Keys, Results, Run};
-use crate::row::{Row, Steadiness, Verdict};
+use crate::row::{Kind, Row, Steadiness, Verdict};
 use crate::{Boards, format_of};
 
 /// Requests of a workload that is no model of a trace.
@@ -33,13 +34,38 @@ pub(crate) struct Chapter {
     /// How it was run.
     pub(crate) facts: Vec<(&'static str, String)>,
     pub(crate) items: Vec<(&'static Item, Vec<Row>)>,
-    /// With `--assumptions`: the claims under each.
+    /// With `--assumptions` or `--readings`: the claims under each.
     pub(crate) searches: Vec<Search>,
+    /// With `--readings`: those under which it was run, and the fits of their arrivals in words.
+    pub(crate) readings: Vec<(&'static Reading, Option<String>)>,
+    /// Fits that were sought.
+    pub(crate) fits: Vec<Kept>,
     pub(crate) remarks: Vec<String>,
 }
 
 /// What is assumed besides the preset, in the order in which it applies.
 type Assumed = Vec<&'static Assumption>;
+
+/// An assumption or a reading that is tried; none: the paper's items as they are.
+type Tried = Option<&'static Assumption>;
+
+fn same(a: Tried, b: Tried) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => std::ptr::eq(a, b),
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Factors that were found for a load under some settings.
+struct Fits {
+    tried: Tried,
+    /// Its place among the paper's.
+    load: usize,
+    found: BTreeMap<&'static str, Fit>,
+    /// Those that were sought, as they are kept.
+    kept: Vec<Kept>,
+}
 
 /// Runs what the items need and fills in their rows.
 pub(crate) fn chapter(
@@ -51,49 +77,67 @@ pub(crate) fn chapter(
     let mut plan = Plan::new(paper, wanted);
     plan.calibrate(&items, boards)?;
     for item in &items {
-        for tried in std::iter::once(None).chain(tries(paper, wanted).map(Some)) {
+        for tried in std::iter::once(None).chain(tries(paper, wanted).into_iter().map(Some)) {
             for seed in 0..seeds(wanted) {
                 plan.add(item, tried, seed)?;
             }
         }
     }
     let sources = plan.run(boards)?;
-    plan.case(None, None, 0)?;
-    let usual =
-        |case: &&Case| case.seed == 0 && case.assumed.len() <= 1 && !tries(paper, wanted).any(|one| case.has(one));
+    plan.case(Key { assumed: Vec::new(), fits: None, seed: 0 })?;
+    let tried_ones = tries(paper, wanted);
+    let usual = |case: &&Case| {
+        let Key { assumed, seed, .. } = &case.key;
+        *seed == 0 && assumed.len() <= 1 && !tried_ones.iter().any(|one| case.has(one))
+    };
     let results: Vec<&Results> = plan.cases.iter().filter(usual).map(|case| &case.results).collect();
-    let facts = facts(paper, wanted, &results, &sources, plan.load_text());
-    let mut chapter = Chapter { paper, facts, items: Vec::new(), searches: Vec::new(), remarks: Vec::new() };
+    let facts = facts(paper, wanted, &results, &sources, plan.load_text(None));
+    let (items_of, searches) = Default::default();
+    let readings = readings(paper, wanted).map(|one| (one, plan.load_text(Some(&one.settings)))).collect();
+    let fits = plan.fits.iter().flat_map(|fits| fits.kept.clone()).collect();
+    let mut chapter = Chapter { paper, facts, items: items_of, searches, readings, fits, remarks: Vec::new() };
     for item in items {
         let rows = plan.rows(item, None)?;
-        for usual in rows.iter().filter(|row| wanted.assumptions && row.is_claim()) {
-            let usual = usual.clone();
-            chapter.searches.push(Search { id: item.id, usual, tried: Vec::new() });
+        let mut tried = Vec::new();
+        for one in &tried_ones {
+            tried.push((*one, plan.rows(item, Some(one))?));
         }
-        for tried in tries(paper, wanted) {
-            let rows = plan.rows(item, Some(tried))?;
-            for search in chapter.searches.iter_mut().filter(|search| search.id == item.id) {
-                let row = rows.iter().find(|row| row.what == search.usual.what && row.is_claim());
-                search.tried.push((tried, row.cloned()));
-            }
-        }
+        chapter.searches.extend(searches_of(item, &rows, &tried));
         chapter.items.push((item, rows));
     }
     chapter.remarks = plan.remarks;
     Ok(chapter)
 }
 
-/// The assumptions to try.
-fn tries(paper: &'static Paper, wanted: &Wanted) -> impl Iterator<Item = &'static Assumption> + use<> {
-    paper.assumptions.iter().filter({
-        let assumptions = wanted.assumptions;
-        move |_| assumptions
-    })
+/// The claims of an item under each of what is tried. A claim that has a figure under some of them only is one too.
+fn searches_of(item: &Item, rows: &[Row], tried: &[(&'static Assumption, Vec<Row>)]) -> Vec<Search> {
+    let is_of = |row: &Row, rows: &[Row]| row.same_in(rows).is_some_and(|row| row.is_claim());
+    let is_claim = |row: &&Row| row.is_claim() || tried.iter().any(|(_, rows)| is_of(row, rows));
+    let search = |usual: &Row| {
+        let own = |(one, rows): &(&'static Assumption, Vec<Row>)| {
+            let row = rows.iter().find(|row| row.what == usual.what);
+            (*one, row.filter(|row| row.is_claim() || row.kind == Kind::Fitted).cloned())
+        };
+        Search { id: item.id, usual: usual.clone(), tried: tried.iter().map(own).collect() }
+    };
+    if tried.is_empty() { Vec::new() } else { rows.iter().filter(is_claim).map(search).collect() }
+}
+
+/// The readings that were asked for.
+fn readings(paper: &'static Paper, wanted: &Wanted) -> impl Iterator<Item = &'static Reading> {
+    let asked = |reading: &&Reading| wanted.readings.iter().any(|name| name == "all" || name == reading.name());
+    paper.readings.iter().filter(asked)
+}
+
+/// The assumptions and readings to try.
+fn tries(paper: &'static Paper, wanted: &Wanted) -> Vec<&'static Assumption> {
+    let assumptions = paper.assumptions.iter().filter(|_| wanted.assumptions);
+    assumptions.chain(readings(paper, wanted).map(|reading| &reading.settings)).collect()
 }
 
 /// Seeds of each run. One is enough to look for an assumption.
 pub(crate) fn seeds(wanted: &Wanted) -> u64 {
-    wanted.seeds.unwrap_or(if wanted.quick || wanted.assumptions { 1 } else { SEEDS })
+    wanted.seeds.unwrap_or(if wanted.quick || wanted.assumptions || !wanted.readings.is_empty() { 1 } else { SEEDS })
 }
 
 /// A remark that several runs make appears once.
@@ -137,14 +181,29 @@ pub(crate) fn limit(paper: &Paper, wanted: &Wanted) -> u64 {
 
 /// Runs under one set of assumptions with one seed, as the tables look at them.
 struct Case {
-    assumed: Assumed,
-    seed: u64,
+    key: Key,
     results: Results,
+}
+
+/// What a case is of.
+#[derive(Clone)]
+struct Key {
+    assumed: Assumed,
+    /// The place of the fits of its arrivals.
+    fits: Option<usize>,
+    seed: u64,
+}
+
+impl Key {
+    fn is(&self, other: &Key) -> bool {
+        let same = |a: &Assumed, b: &Assumed| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| std::ptr::eq(*a, *b));
+        (self.fits, self.seed) == (other.fits, other.seed) && same(&self.assumed, &other.assumed)
+    }
 }
 
 impl Case {
     fn has(&self, assumption: &Assumption) -> bool {
-        self.assumed.iter().any(|own| std::ptr::eq(*own, assumption))
+        self.key.assumed.iter().any(|own| std::ptr::eq(*own, assumption))
     }
 }
 
@@ -157,65 +216,136 @@ struct Plan<'a> {
     /// The cases and runs of these points, in their order.
     planned: Vec<(usize, Run)>,
     remarks: Vec<String>,
-    /// With `--load`: the factor on arrival times by workload.
-    found: BTreeMap<&'static str, Found>,
+    /// Factors on arrival times.
+    fits: Vec<Fits>,
 }
 
 impl<'a> Plan<'a> {
     fn new(paper: &'static Paper, wanted: &'a Wanted) -> Self {
-        let (cases, points, planned, remarks) = Default::default();
-        Plan { paper, wanted, cases, points, planned, remarks, found: BTreeMap::new() }
+        let (cases, points, planned, remarks, fits) = Default::default();
+        Plan { paper, wanted, cases, points, planned, remarks, fits }
     }
 
-    /// With `--load`: finds the factors on the arrival times of all workloads of the items for which the paper prints a load.
+    /// Finds the factors on arrival times with which the workloads of the items have the levels that the paper prints: with `--load`, and
+    /// for readings that ask for it.
     fn calibrate(&mut self, items: &[&'static Item], boards: &Boards) -> Result<()> {
         let (paper, wanted) = (self.paper, self.wanted);
-        let Ok(load) = paper.load.as_ref().map_err(|_| ()) else { return Ok(()) };
-        if !wanted.load {
-            return Ok(());
-        }
-        let runs = items.iter().flat_map(|item| item.runs).flat_map(|grid| grid.runs());
-        let used: BTreeSet<&str> = runs.map(|run| run.workload).collect();
-        let printed: Vec<(&'static str, f64)> =
-            used.iter().filter_map(|workload| Some((*workload, paper.printed_load(load, workload)?))).collect();
-        let scheme = paper.schemes.iter().find(|scheme| scheme.name == load.scheme).expect("a scheme of the paper");
-        let config = config_of(paper, Some(scheme), &Vec::new(), ("", &[]), wanted.quick)?;
-        let mut remarks = Vec::new();
-        let point = |workload: &'static str| {
-            let traces = self.recordings(workload, &mut remarks)?;
-            if traces.is_none() && !holds(&config, workload) {
-                return Ok(None);
+        for tried in std::iter::once(None).chain(tries(paper, wanted).into_iter().map(Some)) {
+            if !self.has_own_fits(tried) {
+                continue;
             }
-            let requests = self.requests((workload, workload), &Vec::new(), traces)?;
-            let name = format!("the load of {workload}");
-            Ok(Some(Point { name, config: config.clone(), requests, seed: wanted.seed }))
-        };
-        let found = calibrate(load, &printed, point, &wanted.plan, boards)?;
-        self.found = found;
-        self.remarks = remarks;
+            for at in 0..paper.loads.map_or(0, <[Load]>::len) {
+                let own = items.iter().filter(|item| paper.load_of(item) == Some(at));
+                let used: BTreeSet<&'static str> = own.flat_map(|item| item.runs()).map(|run| run.workload).collect();
+                let fits = self.fits(tried, at, &used, boards)?;
+                self.fits.push(fits);
+            }
+        }
         Ok(())
     }
 
-    /// What `--load` found.
-    fn load_text(&self) -> Option<String> {
-        let load = match &self.paper.load {
-            _ if !self.wanted.load => return None,
+    /// Whether arrivals are fitted, and under what: a reading is a whole, so it says itself whether they are.
+    fn fitted_under(&self, tried: Tried) -> Option<Tried> {
+        match tried {
+            Some(one) if one.load => Some(tried),
+            Some(one) if self.paper.is_reading(one) => None,
+            _ => self.wanted.load.then_some(None),
+        }
+    }
+
+    /// Whether arrivals are fitted under just this.
+    fn has_own_fits(&self, tried: Tried) -> bool {
+        self.fitted_under(tried).is_some_and(|under| same(under, tried))
+    }
+
+    /// The fits of a load: those that are kept and still hold, and the others by bisection.
+    fn fits(&mut self, tried: Tried, at: usize, used: &BTreeSet<&'static str>, boards: &Boards) -> Result<Fits> {
+        let paper = self.paper;
+        let load = &paper.loads.expect("asked for")[at];
+        let mut fits = Fits { tried, load: at, found: BTreeMap::new(), kept: Vec::new() };
+        let mut sought = Vec::new();
+        for workload in used {
+            let Some(printed) = paper.printed_load(load, workload) else { continue };
+            let runs = self.load_runs(load, tried, workload)?;
+            if runs.is_empty() {
+                continue;
+            }
+            let digest = fits::digest(load, printed, &runs).filter(|_| !self.wanted.plan.count_only);
+            match fits::all().iter().find(|kept| Some(&kept.digest) == digest.as_ref()) {
+                Some(kept) => {
+                    fits.found.insert(*workload, kept.fit());
+                }
+                None => sought.push((Sought { workload, printed, runs }, digest)),
+            }
+        }
+        let (sought, digests): (Vec<Sought>, Vec<Option<String>>) = sought.into_iter().unzip();
+        let found = calibrate(load, &sought, &self.wanted.plan, boards)?;
+        for (one, digest) in sought.iter().zip(digests) {
+            let Some((_, fit)) = found.iter().find(|(workload, _)| *workload == one.workload) else { continue };
+            fits.found.insert(one.workload, *fit);
+            let requests = one.runs.first().and_then(|run| run.requests.limit).unwrap_or_default();
+            let reading = tried.map_or(String::new(), Assumption::name);
+            fits.kept.extend(digest.map(|digest| Kept {
+                paper: paper.letter.into(),
+                reading,
+                source: load.source.into(),
+                workload: one.workload.into(),
+                requests,
+                seed: self.wanted.seed,
+                factor: fit.factor,
+                bracket: fit.bracket,
+                level: fit.level,
+                printed: one.printed,
+                digest,
+            }));
+        }
+        Ok(fits)
+    }
+
+    /// The runs whose figures are a load's level, with the arrivals of the model or recording; none if the device does not hold it.
+    fn load_runs(&mut self, load: &Load, tried: Tried, usual: &'static str) -> Result<Vec<Point>> {
+        let (paper, wanted) = (self.paper, self.wanted);
+        let item = paper.items.iter().find(|item| item.id == load.item).expect("an item of the paper");
+        let assumed: Assumed = paper.under(item).into_iter().chain(tried).collect();
+        let workload = assumed.iter().fold(usual, |name, one| one.workload(name));
+        let mut remarks = std::mem::take(&mut self.remarks);
+        let traces = self.recordings(workload, &mut remarks);
+        self.remarks = remarks;
+        let traces = traces?;
+        let mut points = Vec::new();
+        for name in std::iter::once(load.scheme).chain(load.over) {
+            let scheme = paper.schemes.iter().find(|scheme| scheme.name == name).expect("a scheme of the paper");
+            let config = config_of(paper, Some(scheme), &assumed, (usual, &[]), wanted.quick)?;
+            if traces.is_none() && !holds(&config, workload) {
+                return Ok(Vec::new());
+            }
+            let requests = self.requests((usual, workload), &assumed, None, traces.clone())?;
+            let requests = Requests { time_scale: None, replay: None, ..requests };
+            let config = self.warmed_up(config, usual, &requests)?;
+            points.push(Point { name: format!("the load of {workload}"), config, requests, seed: wanted.seed });
+        }
+        Ok(points)
+    }
+
+    /// What was found under some settings.
+    fn load_text(&self, tried: Tried) -> Option<String> {
+        let loads = match self.paper.loads {
+            _ if !self.has_own_fits(tried) => return None,
             Err(why) => return Some(format!("not calibrated: {why}")),
-            Ok(load) => load,
+            Ok(loads) => loads,
         };
-        let one = |(workload, found): (&&str, &Found)| {
-            Some(format!("{workload} {}", found.text(load, self.paper.printed_load(load, workload)?)))
+        let of_load = |fits: &Fits| {
+            let load = &loads[fits.load];
+            let one = |(workload, fit): (&&str, &Fit)| {
+                Some(format!("{workload} {}", fit.text(load, self.paper.printed_load(load, workload)?)))
+            };
+            let each: Vec<String> = fits.found.iter().filter_map(one).collect();
+            let figures = load.over.map_or(load.scheme.to_string(), |over| format!("{} over {over}", load.scheme));
+            (!each.is_empty()).then(|| format!("{} ({figures}): {}", load.source, each.join(", ")))
         };
-        let each: Vec<String> = self.found.iter().filter_map(one).collect();
-        (!each.is_empty()).then(|| {
-            format!(
-                "arrival times have a factor for each workload, in place of the rate that a figure assumes, so that {} has {} \
-                 under the preset's settings: {}",
-                load.scheme,
-                load.source,
-                each.join(", ")
-            )
-        })
+        let texts: Vec<String> = self.fits.iter().filter(|fits| same(fits.tried, tried)).filter_map(of_load).collect();
+        (!texts.is_empty())
+            .then(|| format!("arrival times have a factor for each workload, fitted to {}", texts.join("; and to ")))
     }
 
     /// The directory of recordings, if it has this workload's.
@@ -229,23 +359,25 @@ impl<'a> Plan<'a> {
         Ok(None)
     }
 
+    /// What the case of an item is of.
+    fn key(&self, item: &Item, tried: Tried, seed: u64) -> Key {
+        let assumed = self.paper.under(item).into_iter().chain(tried).collect();
+        let fits = self
+            .fitted_under(tried)
+            .zip(self.paper.load_of(item))
+            .and_then(|(under, load)| self.fits.iter().position(|fits| fits.load == load && same(fits.tried, under)));
+        Key { assumed, fits, seed }
+    }
+
     /// The place of the case of these assumptions and this seed.
-    fn case(
-        &mut self,
-        under: Option<&'static Assumption>,
-        tried: Option<&'static Assumption>,
-        seed: u64,
-    ) -> Result<usize> {
-        let assumed: Assumed = under.into_iter().chain(tried).collect();
-        let same = |other: &Assumed| {
-            other.len() == assumed.len() && other.iter().zip(&assumed).all(|(a, b)| std::ptr::eq(*a, *b))
-        };
-        if let Some(at) = self.cases.iter().position(|case| case.seed == seed && same(&case.assumed)) {
+    fn case(&mut self, key: Key) -> Result<usize> {
+        if let Some(at) = self.cases.iter().position(|case| case.key.is(&key)) {
             return Ok(at);
         }
+        let assumed = &key.assumed;
         let (paper, quick) = (self.paper, self.wanted.quick);
         let config = |scheme: &Scheme| {
-            config_of(paper, Some(scheme), &assumed, ("", &[]), quick).map_err(|error: Error| error.message)
+            config_of(paper, Some(scheme), assumed, ("", &[]), quick).map_err(|error: Error| error.message)
         };
         let results = Results {
             preset: config_of(paper, None, &Vec::new(), ("", &[]), false)?,
@@ -253,18 +385,18 @@ impl<'a> Plan<'a> {
             runs: BTreeMap::new(),
             workloads: paper.workloads,
             data: &paper.data,
-            loaded: !self.found.is_empty(),
+            loaded: key.fits.is_some_and(|at| !self.fits[at].found.is_empty()),
             left_out: Vec::new(),
             aside: Default::default(),
             looks: Default::default(),
         };
-        self.cases.push(Case { assumed, seed, results });
+        self.cases.push(Case { key, results });
         Ok(self.cases.len() - 1)
     }
 
     /// Plans the runs of an item.
-    fn add(&mut self, item: &'static Item, tried: Option<&'static Assumption>, seed: u64) -> Result<()> {
-        let case = self.case(self.paper.under(item), tried, seed)?;
+    fn add(&mut self, item: &'static Item, tried: Tried, seed: u64) -> Result<()> {
+        let case = self.case(self.key(item, tried, seed))?;
         for run in item.runs() {
             if !self.planned.contains(&(case, run)) {
                 self.add_run(case, run)?;
@@ -275,14 +407,15 @@ impl<'a> Plan<'a> {
 
     /// Plans a run, unless its scheme is refused or its device does not hold the workload.
     fn add_run(&mut self, case: usize, run: Run) -> Result<()> {
-        let workload = self.cases[case].assumed.iter().fold(run.workload, |name, one| one.workload(name));
+        let workload = self.cases[case].key.assumed.iter().fold(run.workload, |name, one| one.workload(name));
         let mut remarks = std::mem::take(&mut self.remarks);
         let traces = self.recordings(workload, &mut remarks);
         self.remarks = remarks;
         let traces = traces?;
         let scheme = self.paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
-        let Case { assumed, seed, results } = &mut self.cases[case];
-        match config_of(self.paper, Some(scheme), assumed, (run.workload, run.more), self.wanted.quick) {
+        let Case { key, results } = &mut self.cases[case];
+        let Key { assumed, fits, seed } = key.clone();
+        match config_of(self.paper, Some(scheme), &assumed, (run.workload, run.more), self.wanted.quick) {
             Ok(config) if traces.is_none() && !holds(&config, workload) => {
                 // A run on a smaller array leaves out only itself.
                 if run.more.is_empty() && !results.left_out.contains(&run.workload) {
@@ -292,14 +425,15 @@ impl<'a> Plan<'a> {
             Ok(config) => {
                 let values: Vec<&str> = assumed.iter().map(|one| one.value).collect();
                 let name = format!("{} on {workload} {} {}", run.scheme, values.join(", "), run.more.join(" "));
-                let seed = self.wanted.seed.wrapping_add(*seed * TRIALS).wrapping_add(run.trial);
-                let requests = self.requests((run.workload, workload), &self.cases[case].assumed, traces)?;
+                let seed = self.wanted.seed.wrapping_add(seed * TRIALS).wrapping_add(run.trial);
+                let fit = fits.and_then(|at| self.fits[at].found.get(run.workload));
+                let requests = self.requests((run.workload, workload), &assumed, fit, traces)?;
                 let config = self.warmed_up(config, run.workload, &requests)?;
                 self.points.push(Point { name, config, requests, seed });
                 self.planned.push((case, run));
             }
             Err(error) => {
-                let under: String = assumed.iter().map(|one| format!(" with {}: {}", one.knob, one.value)).collect();
+                let under: String = assumed.iter().map(|one| format!(" with {}", one.name())).collect();
                 let text = format!("note: {}{under} is left out: {}", run.scheme, error.message);
                 once(&mut self.remarks, text);
             }
@@ -325,6 +459,7 @@ impl<'a> Plan<'a> {
         &self,
         (usual, workload): (&str, &str),
         assumed: &Assumed,
+        fit: Option<&Fit>,
         traces: Option<std::path::PathBuf>,
     ) -> Result<Requests> {
         let recorded = traces.is_some();
@@ -334,7 +469,7 @@ impl<'a> Plan<'a> {
         let modelled = self.paper.workloads.contains(&usual);
         let usually = if modelled { limit(self.paper, self.wanted) } else { PLAIN_REQUESTS };
         let limit = self.wanted.limit.or(own).unwrap_or(usually);
-        let time_scale = self.found.get(usual).map(Found::scale);
+        let time_scale = fit.map(Fit::scale);
         let mut requests = Requests { limit: Some(limit), time_scale, ..Requests::new(origin) };
         if recorded {
             requests.lba_policy = LbaPolicy::Wrap;
@@ -343,11 +478,11 @@ impl<'a> Plan<'a> {
             }
         }
         for assumption in assumed {
-            // What is tried is tried, but what a table is usually run at gives way.
-            let found = self.found.get(usual).filter(|_| self.paper.is_under(assumption));
+            // What is tried is tried, but what a table is usually run at gives way to a fit.
+            let gives_way = fit.is_some() && (self.paper.is_under(assumption) || assumption.load);
             let own = assumption.time_scale(usual).map(|factor| factor.parse().expect("a factor"));
-            requests.time_scale = own.filter(|_| found.is_none()).or(requests.time_scale);
-            if assumption.closed {
+            requests.time_scale = own.filter(|_| !gives_way).or(requests.time_scale);
+            if assumption.closed && !gives_way {
                 requests.replay = Some(When::Closed);
             }
         }
@@ -371,10 +506,10 @@ impl<'a> Plan<'a> {
     }
 
     /// The rows of an item over all seeds.
-    fn rows(&mut self, item: &'static Item, tried: Option<&'static Assumption>) -> Result<Vec<Row>> {
+    fn rows(&mut self, item: &'static Item, tried: Tried) -> Result<Vec<Row>> {
         let mut cases = Vec::new();
         for seed in 0..seeds(self.wanted) {
-            cases.push(self.case(self.paper.under(item), tried, seed)?);
+            cases.push(self.case(self.key(item, tried, seed))?);
         }
         let results: Vec<&Results> = cases.iter().map(|case| &self.cases[*case].results).collect();
         Ok(item.lines.iter().flat_map(|line| rows_of(line, &results)).collect())
@@ -481,12 +616,13 @@ mod tests {
     fn every_assumption_is_a_device_that_can_be_built() {
         for paper in papers() {
             let under = paper.under.iter().map(|(_, assumption)| *assumption);
-            for assumption in paper.assumptions.iter().chain(under) {
+            let readings = paper.readings.iter().map(|reading| &reading.settings);
+            for assumption in paper.assumptions.iter().chain(under).chain(readings) {
                 for scheme in paper.schemes {
                     for workload in paper.workloads {
                         let loaded = config_of(paper, Some(scheme), &vec![assumption], (workload, &[]), true);
                         let refusal = loaded.err().map(|error| error.message);
-                        assert_eq!(refusal, None, "{} {}: {}", scheme.name, assumption.knob, assumption.value);
+                        assert_eq!(refusal, None, "{} {}", scheme.name, assumption.name());
                     }
                 }
                 for workload in paper.workloads {

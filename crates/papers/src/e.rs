@@ -13,7 +13,7 @@ use crate::row::{Row, rank_correlation};
 
 pub(crate) const CODE: Code = Code {
     text: include_str!("../../../papers/e.toml"),
-    figures: &[],
+    figures: &[("write_mean", write_mean)],
     parameters: &[
         ("table_1_channels", |r| r.preset.geometry.channels.to_string()),
         ("table_1_planes_a_channel", |r| {

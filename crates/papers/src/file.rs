@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Value;
 
-use crate::assumption::Assumption;
+use crate::assumption::{Assumption, Reading};
 use crate::data::Data;
 use crate::load::Load;
 use crate::paper::{
-    self, Grid, Item, Line, MB_PER_SECOND, MILLISECONDS, Ours, PERCENT, Paper, Scheme, Source, TENTHS, TIMES, Unit,
+    self, Grid, Item, Line, MB_PER_SECOND, MILLISECONDS, Ours, PERCENT, Paper, Scheme, TENTHS, TIMES, Unit,
 };
 use crate::results::{Figure, Results};
 use crate::row::Row;
+use crate::source::Source;
 
 /// A function of a source by its name in the data.
 type Named<F> = &'static [(&'static str, F)];
@@ -51,7 +52,8 @@ struct PaperFile {
     quick: Vec<String>,
     limits: [u64; 2],
     no_load: Option<String>,
-    load: Option<LoadFile>,
+    #[serde(default)]
+    load: Vec<LoadFile>,
     #[serde(default)]
     groups: BTreeMap<String, Vec<String>>,
     #[serde(default)]
@@ -64,14 +66,21 @@ struct PaperFile {
     #[serde(default)]
     under: Vec<AssumptionFile>,
     assumption: Vec<AssumptionFile>,
+    reading: Vec<ReadingFile>,
     item: Vec<ItemFile>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LoadFile {
+    #[serde(default)]
+    ids: Vec<String>,
     source: String,
+    item: String,
     scheme: String,
+    over: Option<String>,
+    #[serde(default)]
+    falls: bool,
     figure: String,
     unit: String,
     printed: Vec<f64>,
@@ -108,6 +117,37 @@ struct AssumptionFile {
     #[serde(default)]
     quick: Vec<String>,
     quick_limit: Option<u64>,
+}
+
+/// Values that hold together, as those of an assumption, and what of the paper allows them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadingFile {
+    name: String,
+    text: String,
+    words: Vec<WordsFile>,
+    #[serde(default)]
+    sets: Vec<String>,
+    #[serde(default)]
+    own: Vec<KeysOf>,
+    #[serde(default)]
+    tuned: Vec<KeysOf>,
+    time_scale: Option<String>,
+    #[serde(default)]
+    scaled: BTreeMap<String, String>,
+    #[serde(default)]
+    load: bool,
+    #[serde(default)]
+    workloads: BTreeMap<String, String>,
+    #[serde(default)]
+    quick: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WordsFile {
+    section: String,
+    sentence: String,
 }
 
 #[derive(Deserialize)]
@@ -208,6 +248,8 @@ fn unit_of_load(name: &str) -> fn(f64) -> String {
     match name {
         "percent" => |share| format!("{:.1} %", share * 100.0),
         "megabytes" => |rate| format!("{rate:.1} MB/s"),
+        "milliseconds" => |ns| format!("{:.3} ms", ns / 1e6),
+        "times" => |ratio| format!("{ratio:.2}x"),
         _ => panic!("no unit of a load is called {name}"),
     }
 }
@@ -226,7 +268,37 @@ impl AssumptionFile {
             time_scale: self.time_scale.map(text),
             scaled: pairs(self.scaled),
             closed: self.closed,
+            load: false,
             workloads: pairs(self.workloads),
+        }
+    }
+}
+
+impl ReadingFile {
+    fn build(self) -> Reading {
+        let ReadingFile { name, text: words, sets, own, tuned, time_scale, scaled, workloads, quick, .. } = self;
+        let (ids, knob) = Default::default();
+        let (closed, quick_limit) = (false, None);
+        let value = name;
+        let settings = AssumptionFile {
+            ids,
+            knob,
+            value,
+            sets,
+            own,
+            tuned,
+            time_scale,
+            scaled,
+            closed,
+            workloads,
+            quick,
+            quick_limit,
+        };
+        let source = |one: WordsFile| Source { section: text(one.section), sentence: text(one.sentence) };
+        Reading {
+            settings: Assumption { load: self.load, ..settings.build() },
+            text: text(words),
+            words: list(self.words.into_iter().map(source).collect()),
         }
     }
 }
@@ -315,15 +387,20 @@ pub(crate) fn paper(code: &'static Code) -> Paper {
         tables: file.tables,
     };
     let workloads = texts(file.workloads);
-    let load = match (file.load, file.no_load) {
-        (Some(load), _) => Ok(Load {
-            source: text(load.source),
-            scheme: text(load.scheme),
-            figure: found(code.figures, &load.figure),
-            printed: list(load.printed),
-            unit: unit_of_load(&load.unit),
-        }),
-        (None, why) => Err(text(why.unwrap_or_default())),
+    let load = |load: LoadFile| Load {
+        ids: texts(load.ids),
+        source: text(load.source),
+        item: text(load.item),
+        scheme: text(load.scheme),
+        over: load.over.map(text),
+        figure: found(code.figures, &load.figure),
+        falls: load.falls,
+        printed: list(load.printed),
+        unit: unit_of_load(&load.unit),
+    };
+    let loads = match file.no_load {
+        None => Ok(list(file.load.into_iter().map(load).collect())),
+        Some(why) => Err(text(why)),
     };
     let scheme = |scheme: SchemeFile| Scheme { name: text(scheme.name), sets: texts(scheme.sets) };
     let under = |mut under: AssumptionFile| -> (&'static [&'static str], &'static Assumption) {
@@ -339,8 +416,9 @@ pub(crate) fn paper(code: &'static Code) -> Paper {
         limits: file.limits,
         items: list(file.item.into_iter().map(|item| item.build(code, workloads, &data)).collect()),
         under: list(file.under.into_iter().map(under).collect()),
-        load,
+        loads,
         assumptions: list(file.assumption.into_iter().map(AssumptionFile::build).collect()),
+        readings: list(file.reading.into_iter().map(ReadingFile::build).collect()),
         data,
     }
 }

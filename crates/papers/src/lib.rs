@@ -16,6 +16,7 @@ mod d;
 mod data;
 mod e;
 mod file;
+mod fits;
 mod load;
 mod methods;
 mod over_time;
@@ -24,6 +25,7 @@ mod print;
 mod results;
 mod row;
 mod searches;
+mod source;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -35,6 +37,7 @@ use ssdlab_lab::names::{clip, nearest};
 use ssdlab_lab::results::sheet::Frame;
 use ssdlab_lab::variants::points;
 
+use crate::assumption::Reading;
 use crate::chapter::{Chapter, chapter};
 use crate::paper::{Item, Paper};
 
@@ -60,6 +63,8 @@ pub struct Wanted {
     pub limit: Option<u64>,
     /// Whether everything also runs under each of the paper's open assumptions.
     pub assumptions: bool,
+    /// Readings under which everything also runs, by name, or `all`.
+    pub readings: Vec<String>,
     /// Whether arrivals are calibrated to the load that the paper prints.
     pub load: bool,
     /// Seeds of each run; by default 5, or 1 if quick or under assumptions.
@@ -98,6 +103,7 @@ impl Reproduction {
         known_recordings(&wanted.format)?;
         let chosen = choose(&wanted.paper)?;
         has_load(&chosen, wanted)?;
+        known_readings(&chosen, wanted)?;
         let mut chapters = Vec::new();
         for paper in chosen {
             let items = pick(paper, &wanted.ids)?;
@@ -121,9 +127,21 @@ impl Reproduction {
         print::markdown(&self.chapters, &self.wanted)
     }
 
-    /// As CSV; under assumptions, the claims under each.
+    /// Fits of arrivals to printed levels, as the file in which they are kept beside the papers.
+    ///
+    /// # Errors
+    /// None in practice: they are plain data.
+    pub fn fits(&self) -> Result<String> {
+        fits::text(self.chapters.iter().flat_map(|chapter| &chapter.fits))
+    }
+
+    /// As CSV; under assumptions or readings, the claims under each.
     pub fn csv(&self) -> String {
-        if self.wanted.assumptions { searches::csv(&self.chapters) } else { print::csv(&self.chapters) }
+        if self.wanted.assumptions || !self.wanted.readings.is_empty() {
+            searches::csv(&self.chapters)
+        } else {
+            print::csv(&self.chapters)
+        }
     }
 
     /// As text.
@@ -165,13 +183,30 @@ fn choose(name: &str) -> Result<Vec<&'static Paper>> {
 /// `--load` for a paper alone would do nothing if that prints no load.
 fn has_load(chosen: &[&'static Paper], wanted: &Wanted) -> Result<()> {
     match chosen {
-        [Paper { load: Err(why), letter, .. }] if wanted.load => Err(Error::usage(format!(
+        [Paper { loads: Err(why), letter, .. }] if wanted.load => Err(Error::usage(format!(
             "--load: paper {} has nothing to calibrate arrivals to: {why}",
             letter.to_uppercase()
         ))
         .help("leave it out, or try rates with --assumptions")),
         _ => Ok(()),
     }
+}
+
+/// A name in `--readings` that no paper has would do nothing.
+fn known_readings(chosen: &[&'static Paper], wanted: &Wanted) -> Result<()> {
+    let known: Vec<&str> = chosen.iter().flat_map(|paper| paper.readings).map(Reading::name).collect();
+    for name in wanted.readings.iter().filter(|name| *name != "all") {
+        if !known.contains(&name.as_str()) {
+            let of = |paper: &&Paper| {
+                let names: Vec<&str> = paper.readings.iter().map(Reading::name).collect();
+                format!("{} ({})", names.join(", "), paper.letter.to_uppercase())
+            };
+            let list: Vec<String> = chosen.iter().map(of).collect();
+            let error = Error::usage(format!("--readings: no reading is called `{}`", clip(name)));
+            return Err(error.help(format!("use all, or some of {}", list.join("; "))));
+        }
+    }
+    Ok(())
 }
 
 /// `Fig. 14a`, `fig14a` and `FIG 14A` are one.

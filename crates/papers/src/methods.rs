@@ -5,7 +5,9 @@ use ssdlab_lab::presets;
 use ssdlab_lab::text::count;
 
 use crate::Wanted;
+use crate::assumption::Reading;
 use crate::chapter::{limit, seeds};
+use crate::load::Load;
 use crate::paper::Paper;
 use ssdlab_lab::layout::{WIDTH, wrap};
 
@@ -56,15 +58,19 @@ fn paragraph(paper: &Paper, wanted: &Wanted) -> Result<String> {
         .map(|(ids, one)| format!("{} with {}: {} ({})", ids.join(", "), one.knob, one.value, one.settings()))
         .collect();
     let under = if under.is_empty() { String::new() } else { format!(" Other settings: {}.", under.join("; ")) };
-    let load = match &paper.load {
-        Ok(load) if wanted.load => format!(
-            " The arrival times of each workload are multiplied by the factor with which {} has {}.",
-            load.scheme, load.source
-        ),
+    let load = |load: &Load| {
+        let of = if load.ids.is_empty() { String::new() } else { format!(" for {}", load.ids.join(", ")) };
+        format!(
+            " The arrival times of each workload are multiplied by the factor with which it has {}{of}, measured with {}.",
+            load.source, load.scheme
+        )
+    };
+    let load: String = match paper.loads {
+        Ok(loads) if wanted.load => loads.iter().map(load).collect(),
         _ => String::new(),
     };
     Ok(format!(
-        "We reproduced {} with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). The device is its preset `{}`{scaled}. The schemes, as settings over it: {}. The workloads ({}) are {requests}; a run serves at most {} requests, of which the first half is a warm-up, and each row {}.{load}{under} Effects are compared with the paper's: they agree with the same sign and half to twice the size, and only if both halves of each run have the same write amplification within 5 %. Not stated by the paper, and chosen: {}. `ssdlab reproduce {} --assumptions` repeats all under {} other assumptions. The same version, settings and seeds give the same bytes.",
+        "We reproduced {} with ssdlab {} (trace-driven, event-driven, exact to the nanosecond). The device is its preset `{}`{scaled}. The schemes, as settings over it: {}. The workloads ({}) are {requests}; a run serves at most {} requests, of which the first half is a warm-up, and each row {}.{load}{under} Effects are compared with the paper's: they agree with the same sign and half to twice the size, and only if both halves of each run have the same write amplification within 5 %. Not stated by the paper, and chosen: {}. `ssdlab reproduce {} --assumptions` repeats all under {} other assumptions, and `--readings all` under {} sets of them: {}. The same version, settings and seeds give the same bytes.",
         paper.title,
         env!("CARGO_PKG_VERSION"),
         paper.name,
@@ -78,6 +84,8 @@ fn paragraph(paper: &Paper, wanted: &Wanted) -> Result<String> {
         open(paper)?,
         paper.letter,
         paper.assumptions.len(),
+        paper.readings.len(),
+        paper.readings.iter().map(Reading::name).collect::<Vec<_>>().join(", "),
     ))
 }
 

@@ -4,11 +4,12 @@
 //! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
 //! ([`rows`]).
 
-use crate::assumption::Assumption;
+use crate::assumption::{Assumption, Reading};
 use crate::data::Data;
 use crate::load::Load;
 use crate::results::{Figure, Keys, Results, Run};
 use crate::row::Row;
+use crate::source::Source;
 
 /// A paper.
 pub(crate) struct Paper {
@@ -28,10 +29,12 @@ pub(crate) struct Paper {
     pub(crate) items: &'static [Item],
     /// Tables and figures that need something besides the preset, and what.
     pub(crate) under: &'static [(&'static [&'static str], &'static Assumption)],
-    /// The load that `--load` calibrates arrivals to, or why there is none.
-    pub(crate) load: Result<Load, &'static str>,
+    /// The levels that `--load` calibrates arrivals to, or why there is none.
+    pub(crate) loads: Result<&'static [Load], &'static str>,
     /// What the paper leaves open, with the values to try.
     pub(crate) assumptions: &'static [Assumption],
+    /// Sets of such values, at most six.
+    pub(crate) readings: &'static [Reading],
     /// What its source asks for.
     pub(crate) data: Data,
 }
@@ -41,6 +44,18 @@ impl Paper {
     pub(crate) fn printed_load(&self, load: &Load, workload: &str) -> Option<f64> {
         let at = self.workloads.iter().position(|one| *one == workload)?;
         load.printed.get(at).copied()
+    }
+
+    /// The place of the load of an item.
+    pub(crate) fn load_of(&self, item: &Item) -> Option<usize> {
+        let loads = self.loads.ok()?;
+        let own = loads.iter().position(|load| load.ids.contains(&item.id));
+        own.or_else(|| loads.iter().position(|load| load.ids.is_empty()))
+    }
+
+    /// Whether this is a reading.
+    pub(crate) fn is_reading(&self, assumption: &Assumption) -> bool {
+        self.readings.iter().any(|reading| std::ptr::eq(&reading.settings, assumption))
     }
 
     /// Whether some of the items run only under this assumption.
@@ -123,13 +138,6 @@ pub(crate) struct Line {
     /// Where the paper says it, and in which words.
     source: Source,
     special: Special,
-}
-
-/// The words of a paper: a section and a sentence of it; both empty where a figure or a table says enough.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Source {
-    pub(crate) section: &'static str,
-    pub(crate) sentence: &'static str,
 }
 
 /// What is not measured though it looks so.

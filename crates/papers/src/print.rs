@@ -115,11 +115,14 @@ pub(crate) fn text(chapters: &[Chapter], wanted: &Wanted) -> String {
         }
         out.push('\n');
         facts(&mut out, &[("verdicts", tally(chapter))]);
+        let of = tried(chapter);
+        if !chapter.readings.is_empty() {
+            out.push_str("\nReadings, over what the tables assume\n");
+            facts(&mut out, &searches::readings(&chapter.readings));
+        }
         if !chapter.searches.is_empty() {
-            out.push_str(&format!(
-                "\nUnder which assumption do the claims come out?\n{}",
-                searches::text(&chapter.searches)
-            ));
+            let question = format!("Under which {} do the claims come out?", of.one());
+            out.push_str(&format!("\n{question}\n{}", searches::text(&chapter.searches, of)));
         }
     }
     out
@@ -130,6 +133,11 @@ const FOOT: &str = "Effects agree with the same sign and half to twice the paper
 
 fn is_judged(rows: &[Row]) -> bool {
     rows.iter().any(Row::is_claim)
+}
+
+/// What the claims of a chapter were tried under.
+fn tried(chapter: &Chapter) -> searches::Of {
+    if chapter.readings.is_empty() { searches::ASSUMPTIONS } else { searches::READINGS }
 }
 
 /// What the words of the tables mean.
@@ -173,7 +181,13 @@ pub(crate) fn markdown(chapters: &[Chapter], wanted: &Wanted) -> String {
                 out.push_str(&format!("\n{FOOT}\n"));
             }
         }
-        out.push_str(&searches::markdown(&chapter.searches));
+        if !chapter.readings.is_empty() {
+            out.push_str("\n### Readings, over what the tables assume\n\n");
+            for (name, text) in searches::readings(&chapter.readings) {
+                out.push_str(&format!("- **{name}**: {text}\n"));
+            }
+        }
+        out.push_str(&searches::markdown(&chapter.searches, tried(chapter)));
         out.push('\n');
     }
     out
@@ -231,7 +245,7 @@ pub(crate) fn json(chapters: &[Chapter], wanted: &Wanted) -> String {
             let facts: serde_json::Map<String, serde_json::Value> =
                 chapter.facts.iter().map(|(label, text)| (label.to_string(), json!(text))).collect();
             json!({ "letter": chapter.paper.letter, "name": chapter.paper.name, "about": facts, "items": items,
-                "assumptions": searches::json(&chapter.searches) })
+                "readings": searches::json_readings(&chapter.readings), "assumptions": searches::json(&chapter.searches, tried(chapter)) })
         })
         .collect();
     let whole = json!({ "schema": "ssdlab.reproduce/1", "version": env!("CARGO_PKG_VERSION"), "quick": wanted.quick,

@@ -1,10 +1,10 @@
 //! A row of the comparison, and the rules that judge it.
 
+use crate::source::Source;
+
 use std::collections::BTreeSet;
 
 use ssdlab_lab::variants::student::{half_width, mean, ratio};
-
-use crate::paper::Source;
 
 /// What a row compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -424,7 +424,10 @@ impl Row {
 
     /// A figure that arrival times were fitted to.
     pub(crate) fn fitted(self) -> Row {
-        Row { kind: Kind::Fitted, verdict: Verdict::Fitted, ratio: None, ..self }
+        match self.number {
+            Some(_) => Row { kind: Kind::Fitted, verdict: Verdict::Fitted, ratio: None, ..self },
+            None => self,
+        }
     }
 
     /// A figure that follows from the definition of the scheme.

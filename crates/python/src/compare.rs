@@ -314,20 +314,21 @@ impl Reproduction {
     "- `ids`: tables and figures such as `\"fig14a\"`; by default all.\n",
     "- `quick`: a smaller device and fewer requests.\n",
     "- `assumptions`: everything under each of the paper's open assumptions, too.\n",
-    "- `load`: arrivals are calibrated to the load that the paper prints.\n",
+    "- `readings`: names of readings under which every claim is judged too, or `[\"all\"]`.\n",
+    "- `load`: arrivals are calibrated to the level that the paper prints.\n",
     "- `traces`: a directory of recordings to run in place of their models.\n",
     "- `format`: formats of the recordings, as a list: one for all, or `\"NAME=FORMAT\"`.\n",
     "- `limit`: at most this many requests of each workload.\n",
-    "- `seeds`: seeds of each run, from `seed` on; by default 5, or 1 with `quick` or `assumptions`.\n",
+    "- `seeds`: seeds of each run, from `seed` on; by default 5, or 1 with `quick`, `assumptions` or `readings`.\n",
     how_manual!(),
     "\n- `jobs`: runs at the same time, by default one a core, as far as memory allows; results do not depend on it.\n",
     progress_manual!(),
 )]
 #[pyfunction]
-#[pyo3(signature = (paper, ids = None, *, quick = false, assumptions = false, load = false, traces = None, format = None, limit = None,
+#[pyo3(signature = (paper, ids = None, *, quick = false, assumptions = false, readings = None, load = false, traces = None, format = None, limit = None,
     seed = None, seeds = None, check = "sampled", count_only = false, jobs = None, memory_limit = None, progress = None))]
 #[pyo3(
-    text_signature = "(paper, ids=None, *, quick=False, assumptions=False, load=False, traces=None, format=None, limit=None, seed=1, \
+    text_signature = "(paper, ids=None, *, quick=False, assumptions=False, readings=None, load=False, traces=None, format=None, limit=None, seed=1, \
     seeds=None, check='sampled', count_only=False, jobs=None, memory_limit=None, progress='auto')"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
@@ -337,6 +338,7 @@ fn reproduce<'py>(
     ids: Option<Vec<String>>,
     quick: bool,
     assumptions: bool,
+    readings: Option<Vec<String>>,
     load: bool,
     traces: Option<PathBuf>,
     format: Option<Vec<String>>,
@@ -357,6 +359,7 @@ fn reproduce<'py>(
         format: format.unwrap_or_default(),
         limit: counted(py, "limit", limit.as_ref())?,
         assumptions,
+        readings: readings.unwrap_or_default(),
         load,
         seeds: counted(py, "seeds", seeds.as_ref())?,
         seed: seed.as_ref().map_or(Ok(1), |seed| seed_of(py, seed))?,

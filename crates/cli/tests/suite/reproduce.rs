@@ -37,8 +37,8 @@ const IDS: [(&str, &[&str], &[&str]); 5] = [
     ),
     (
         "c",
-        &["Fig 3", "Fig 8", "Table I", "text"],
-        &["Fig 4", "Fig 6", "Table II", "Fig 10", "Fig 11", "Fig 12", "Fig 13", "Fig 14"],
+        &["Fig 3", "Fig 5", "Fig 8", "Fig 9", "Table I", "text"],
+        &["Fig 4", "Fig 6", "Table II", "Fig 10", "Fig 11", "Fig 12", "Fig 13", "Fig 14", "layout"],
     ),
     (
         "d",
@@ -48,12 +48,12 @@ const IDS: [(&str, &[&str], &[&str]); 5] = [
     (
         "e",
         &["Table 1", "Table 2", "formula", "text", "Fig 6", "Fig 7", "Fig 9"],
-        &["Table 6", "Table 3", "Table 4", "Table 5", "Fig 8", "order"],
+        &["Table 6", "Table 3", "Table 4", "Table 5", "Fig 8", "order", "section 5"],
     ),
 ];
 
 /// The words that a verdict may be.
-const VERDICTS: [&str; 13] = [
+const VERDICTS: [&str; 14] = [
     "same",
     "agrees",
     "stronger",
@@ -66,19 +66,37 @@ const VERDICTS: [&str; 13] = [
     "not attainable",
     "not steady",
     "not comparable",
+    "fitted",
     "no number stated",
 ];
+
+/// The head of the table of rows that came after the run of the full length.
+const LATER: &str = "## Claims with a row since that run";
 
 /// Rows of the tables of docs/reproduction.md, by paper and item.
 fn rows_of_the_page() -> BTreeMap<(String, String), usize> {
     let text = include_str!("../../../../docs/reproduction.md");
     let (mut rows, mut paper, mut item) = (BTreeMap::new(), String::new(), String::new());
     for line in text.lines() {
+        // Rows that came after the run have a table of their own, with the paper and the item in each line.
+        if line == LATER {
+            paper = String::new();
+        } else if paper.is_empty() {
+            let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+            if let [letter @ ("A" | "B" | "C" | "D" | "E"), id, ..] = cells[..] {
+                *rows.entry((letter.to_lowercase(), id.to_string())).or_default() += 1;
+                continue;
+            }
+        }
         if let Some((letter, _)) = line.strip_prefix("## Paper ").and_then(|head| head.split_once(':')) {
             paper = letter.to_lowercase();
         } else if let Some((id, _)) = line.strip_prefix("### ").and_then(|head| head.split_once(':')) {
             item = id.to_string();
-        } else if line.starts_with("| ") && !line.starts_with("| | paper") && !line.starts_with("| ---") {
+        } else if !paper.is_empty()
+            && line.starts_with("| ")
+            && !line.starts_with("| | paper")
+            && !line.starts_with("| ---")
+        {
             *rows.entry((paper.clone(), item.clone())).or_default() += 1;
         }
     }
@@ -205,10 +223,10 @@ fn claims_are_tried_under_every_assumption() {
     }
 }
 
-/// Each workload has the load that the paper prints, or the nearest that a factor on its arrivals gives; the factor is stated, and
-/// the same run with `--time-scale` has that load.
+/// Each workload has the level that the paper prints, or the nearest that a factor on its arrivals gives; the factor is stated, the row
+/// is not judged, and the same run with `--time-scale` has that level.
 #[test]
-fn arrivals_are_calibrated_to_a_printed_load() {
+fn arrivals_are_calibrated_to_a_printed_level() {
     let told = reproduce(&["c", "Fig 4", "--load", "--limit", "2000"]);
     let paper = &told["papers"][0];
     let load = paper["about"]["load"].as_str().unwrap();
@@ -216,8 +234,9 @@ fn arrivals_are_calibrated_to_a_printed_load() {
     let (factor, rest) = stg.split_once(" (").unwrap();
     assert!(rest.contains("paper 19.8 %"), "{load}");
     let ours: f64 = rest.split_once(" %").unwrap().0.parse().unwrap();
-    assert!((ours / 19.8 - 1.0).abs() <= 0.011, "{load}");
-    assert!(paper["items"][0]["rows"].as_array().unwrap().iter().all(|row| row["kind"] == "input"), "{paper}");
+    assert!((ours / 19.8 - 1.0).abs() <= 0.025, "{load}");
+    let rows = paper["items"][0]["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["kind"] == "fitted" && row["verdict"] == "fitted"), "{paper}");
 
     let run = |factor: &str| {
         let sets = [
@@ -226,6 +245,7 @@ fn arrivals_are_calibrated_to_a_printed_load() {
             "order.chip_queue=8",
             "schemes.order=async-fifo",
             "schemes.route=direct",
+            "run.warmup=1000",
         ];
         let sets = sets.iter().flat_map(|set| ["--set", set]);
         let output = Command::new(env!("CARGO_BIN_EXE_ssdlab"))
@@ -241,15 +261,76 @@ fn arrivals_are_calibrated_to_a_printed_load() {
     assert_eq!(format!("{:.1}", run(factor)), format!("{ours:.1}"));
 }
 
+/// A level may be the ratio of two schemes, and fall where requests come faster; a fit that is out of reach says so.
+#[test]
+fn levels_of_every_paper_that_prints_one_are_fitted() {
+    for (paper, id, limit, fitted) in
+        [("a", "Fig 1", "2000", 4), ("b", "Table II", "4000", 16), ("e", "Table 4", "4000", 6)]
+    {
+        let told = reproduce(&[paper, id, "--load", "--limit", limit]);
+        let told = &told["papers"][0];
+        let rows = told["items"][0]["rows"].as_array().unwrap();
+        let own: Vec<&Value> = rows.iter().filter(|row| row["verdict"] == "fitted").collect();
+        assert_eq!(own.len(), fitted, "{paper}: {rows:?}");
+        assert!(own.iter().all(|row| row["ratio"].is_null()));
+        assert!(told["about"]["load"].as_str().unwrap().contains(", paper "), "{}", told["about"]);
+    }
+}
+
+/// Fits are written as they are kept, and what is kept is not sought again: the fits of the default quick run hold, and their levels are
+/// within 2 % of the printed ones or said to be out of reach.
+#[test]
+fn fits_are_kept_and_hold() {
+    let directory = tempfile::tempdir().unwrap();
+    let fits = |name: &str, more: &[&str]| {
+        let at = directory.path().join(name);
+        reproduce(&[&["c", "Fig 4", "--load", "--fits", at.to_str().unwrap()], more].concat());
+        std::fs::read_to_string(at).unwrap()
+    };
+    let kept = include_str!("../../../../papers/fits.toml");
+    assert_eq!(fits("same.toml", &[]), kept, "write papers/fits.toml anew with `--fits`");
+    let more = fits("more.toml", &["--limit", "500"]);
+    assert_eq!(more.matches("requests = 500\n").count(), 12);
+    assert_eq!(more.matches("[[fit]]").count(), kept.matches("[[fit]]").count() + 12);
+}
+
+/// Every claim has a figure under each reading, with the sentences that allow it.
+#[test]
+fn claims_are_judged_under_every_reading() {
+    let told = reproduce(&["c", "Fig 10", "--readings", "fitted,undelayed", "--limit", "2000"]);
+    let paper = &told["papers"][0];
+    let readings = paper["readings"].as_array().unwrap();
+    let names: Vec<&str> = readings.iter().map(|reading| reading["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["fitted", "undelayed"]);
+    for reading in readings {
+        assert!(reading["words"].as_array().unwrap().iter().all(|words| words["sentence"].is_string()), "{reading}");
+    }
+    assert!(readings[0]["load"].as_str().unwrap().contains("paper 15.7 %"), "{}", readings[0]);
+    assert!(readings[1]["load"].is_null() && readings[1]["settings"].as_str().unwrap().contains("--time-scale 0.0004"));
+    let claims = paper["assumptions"].as_array().unwrap();
+    assert_eq!(claims.len(), 8, "{claims:?}");
+    for claim in claims {
+        let tried = claim["tried"].as_array().unwrap();
+        assert!(tried.len() == 2 && tried.iter().all(|one| one["result"].is_object()), "{claim}");
+    }
+}
+
+#[test]
+fn a_reading_that_no_paper_has_is_refused() {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["reproduce", "e", "--readings", "fited"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("no reading is called `fited`") && said.contains("writes-last"), "{said}");
+}
+
 /// A paper that prints no load is refused, with the reason.
 #[test]
 fn a_paper_without_a_load_says_so() {
-    for paper in ["b", "d", "e"] {
-        let output = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["reproduce", paper, "--load"]).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{paper}");
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("has nothing to calibrate arrivals to: it prints"), "{said}");
-    }
+    let output = Command::new(env!("CARGO_BIN_EXE_ssdlab")).args(["reproduce", "d", "--load"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("has nothing to calibrate arrivals to: it prints"), "{said}");
 }
 
 #[test]

@@ -1,0 +1,8 @@
+//! Words of a paper.
+
+/// The words of a paper: a section and a sentence of it; both empty where a figure or a table says enough.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) section: &'static str,
+    pub(crate) sentence: &'static str,
+}
