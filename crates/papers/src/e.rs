@@ -177,7 +177,7 @@ fn gain_with(r: &Results, name: &str, holds: fn(f64, f64) -> bool) -> Option<(St
         format!("{} {:.1} to {:.1} %", self::name(workload), base * 100.0, more * 100.0)
     };
     let texts: Vec<String> = WORKLOADS.iter().zip(&all).map(text).collect();
-    Some((texts.join(", "), all.iter().all(|(base, more)| holds(*base, *more))))
+    Some((texts.join(", "), all.iter().all(|(base, more)| *base > 0.0 && *more > 0.0 && holds(*base, *more))))
 }
 
 /// Table 6.
