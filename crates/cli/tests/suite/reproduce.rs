@@ -245,7 +245,7 @@ fn arrivals_are_calibrated_to_a_printed_level() {
             "order.chip_queue=8",
             "schemes.order=async-fifo",
             "schemes.route=direct",
-            "run.warmup=1000",
+            "run.warmup=1000 requests",
         ];
         let sets = sets.iter().flat_map(|set| ["--set", set]);
         let output = Command::new(env!("CARGO_BIN_EXE_ssdlab"))
