@@ -70,6 +70,7 @@ CAUSES = {
     "cache_gc": Look("no free cache line: GC", VERMILLION, "\\\\\\\\"),
     "cache_host": Look("no free cache line: others", SKY, "\\\\\\\\"),
     "slc": Look("folds of the SLC cache", ORANGE, "----"),
+    "retry": Look("service: read retries", GREEN, "\\\\\\\\"),
 }
 
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9, "p99_99": 99.99}

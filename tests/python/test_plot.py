@@ -175,7 +175,7 @@ def test_a_cause_always_looks_the_same_and_unlike_the_others(runs):
     assert len(set(looks.values())) == len(looks)
     own = list(runs[0].summary.breakdown_ns.read)
     assert runs[0].requests.column_names[8:] == own == list(looks)[: len(own)]
-    assert list(looks)[len(own) :] == ["arbitration", "cache", "cache_gc", "cache_host", "slc"], "causes of optional features"
+    assert list(looks)[len(own) :] == ["arbitration", "cache", "cache_gc", "cache_host", "slc", "retry"], "causes of optional features"
     for axes in (sl.plot.causes(runs, "read"), sl.plot.causes(runs[1], "write", at=0.9)):
         for bars in axes.containers:
             patch = bars.patches[0]

@@ -107,7 +107,7 @@ impl Record {
 
     /// Its wait.
     pub fn waits(&self) -> u64 {
-        self.blame.waits() + self.extras.sum()
+        self.blame.waits() + self.extras.waits()
     }
 
     /// Whether a time is over half of its wait.

@@ -175,6 +175,7 @@ pub fn table(cause: Reason, config: &Config) -> Vec<String> {
             return vec![size, "cache.writeback=eager".into(), SUSPEND.into(), NO_GC.into()];
         }
         Reason::Extra(Extra::Slc) => return of_slc(config),
+        Reason::Extra(Extra::Retry) => return Vec::new(),
         Reason::Extra(Extra::CacheGc) => {
             let other = if matches!(config.schemes.victim, AnyVictim::Greedy(_)) { "d-choices" } else { "greedy" };
             let mut all = vec![format!("schemes.victim={other}")];

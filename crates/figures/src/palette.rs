@@ -49,7 +49,7 @@ const fn style(colour: [&'static str; 2], pattern: Pattern, dashes: &'static str
 }
 
 /// Styles by key: causes, kinds of requests, classes of operations, verbs.
-pub const STYLES: [(&str, Style); 61] = [
+pub const STYLES: [(&str, Style); 63] = [
     ("queue", style(YELLOW, Pattern::Solid, "")),
     ("order", style(YELLOW, Pattern::Rising, "")),
     ("space", style(YELLOW, Pattern::Level, "")),
@@ -74,6 +74,7 @@ pub const STYLES: [(&str, Style); 61] = [
     ("cache_gc", style(VERMILLION, Pattern::Falling, "")),
     ("cache_host", style(SKY, Pattern::Falling, "")),
     ("slc", style(ORANGE, Pattern::Level, "")),
+    ("retry", style(GREEN, Pattern::Falling, "")),
     ("read", style(BLUE, Pattern::Solid, "")),
     ("write", style(VERMILLION, Pattern::Rising, "6 3")),
     ("all", style(BLACK, Pattern::Solid, "2 2")),
@@ -84,6 +85,7 @@ pub const STYLES: [(&str, Style); 61] = [
     ("parity", style(ORANGE, Pattern::Crossed, "8 3 2 3")),
     ("replica", style(GREEN, Pattern::Falling, "4 2 1 2")),
     ("fold", style(ORANGE, Pattern::Level, "2 4")),
+    ("refresh", style(ORANGE, Pattern::Rising, "8 3 2 3")),
     ("gc_read", style(BLUE, Pattern::Solid, "")),
     ("gc_transfer", style(GREEN, Pattern::Rising, "")),
     ("gc_program", style(VERMILLION, Pattern::Level, "")),
@@ -269,7 +271,7 @@ mod tests {
             assert_eq!((colour[0], pattern), (own.light, own.pattern), "{cause}");
             seen += 1;
         }
-        assert_eq!(seen, 24, "causes of the table");
+        assert_eq!(seen, 25, "causes of the table");
         // The names stand for the same colours there.
         let rgb = |name: &str| {
             let (names, values): (Vec<&str>, Vec<&str>) = text

@@ -724,7 +724,7 @@ fn method(out: &mut String, inputs: &Inputs, page: &Page) -> Option<()> {
     }
     out.push_str("<h3>Digests</h3>");
     table(out, &digests, "Digests", true);
-    out.push_str("<h3>Not modelled</h3><p>Firmware time, DRAM time (unless <code>device.memory</code> or <code>cache.time</code>), demand-loaded mapping, SLC caching, read retry, energy. The model's page, <code>docs/model.md</code>, says exactly what happens when.</p>");
+    out.push_str("<h3>Not modelled</h3><p>Firmware time, DRAM time (unless <code>device.memory</code> or <code>cache.time</code>), demand-loaded mapping, SLC caching, energy. The model's page, <code>docs/model.md</code>, says exactly what happens when.</p>");
     Some(())
 }
 

@@ -89,6 +89,8 @@ extras! {
     CacheHost = "cache_host",
     /// A fold of the cache of SLC held the die, or a write waited for one to make room.
     Slc = "slc",
+    /// Service: a read's attempts after its first, and the decoding of all but the last.
+    Retry = "retry",
 }
 
 /// Those that would not exist without GC.
@@ -99,9 +101,14 @@ impl Extra {
     pub fn is_by_gc(self) -> bool {
         EXTRA_BY_GC.contains(&self)
     }
+
+    /// Whether it is service, not a wait.
+    pub fn is_service(self) -> bool {
+        self == Extra::Retry
+    }
 }
 
-/// Nanoseconds by cause of an optional feature. All of these causes are waits.
+/// Nanoseconds by cause of an optional feature.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtraBlame(pub [u64; Extra::COUNT]);
 
@@ -114,6 +121,11 @@ impl ExtraBlame {
     /// Sum of all.
     pub fn sum(&self) -> u64 {
         self.0.iter().sum()
+    }
+
+    /// Sum of the waits.
+    pub fn waits(&self) -> u64 {
+        Extra::ALL.iter().filter(|extra| !extra.is_service()).map(|extra| self.0[*extra as usize]).sum()
     }
 
     /// Sum of the waits that would not exist without GC.
@@ -246,10 +258,12 @@ impl Causes {
         self.0.add(Cause::DieWriteback, back);
     }
 
-    /// Takes back time of a cause that every page may have, and that was added ahead of time.
+    /// Takes back time of a cause that was added before: ahead of time, or of what became another cause.
     pub(crate) fn take_back(&mut self, cause: Cause, ns: u64) {
-        debug_assert!(Self::is_common(cause));
-        self.0.0[cause as usize] -= ns;
+        debug_assert!(ns == 0 || Self::is_common(cause) || !self.has_few());
+        if ns > 0 {
+            self.0.0[cause as usize] -= ns;
+        }
     }
 
     /// [`Causes::add`] for a cause that is known only at run time, and often no time.

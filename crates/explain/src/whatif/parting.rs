@@ -52,6 +52,7 @@ fn class(class: Class) -> u8 {
         Class::Replica => 5,
         Class::Cache => 6,
         Class::Fold => 7,
+        Class::Refresh => 8,
     }
 }
 
@@ -83,6 +84,7 @@ fn does(leg: &LegRecord, exactly: bool) -> String {
         Class::Cache => format!("{} of the write cache", verb(leg.verb)),
         Class::Fold if exactly => format!("fold {}: {}", leg.number, verb(leg.verb)),
         Class::Fold => "fold".into(),
+        Class::Refresh => format!("{} of a refresh", verb(leg.verb)),
     }
 }
 

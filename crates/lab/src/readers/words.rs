@@ -46,6 +46,7 @@ pub fn extra_meaning(extra: Extra) -> &'static str {
         Extra::CacheGc => "no free cache line: GC",
         Extra::CacheHost => "no free cache line: others",
         Extra::Slc => "folds of the SLC cache",
+        Extra::Retry => "service: read retries",
     }
 }
 

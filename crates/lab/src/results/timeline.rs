@@ -481,6 +481,7 @@ impl File {
             Class::Replica => ("replica", "operation", leg.number | COLLECTION),
             Class::Cache => ("cache", "operation", leg.number | COLLECTION),
             Class::Fold => ("fold", "collection", leg.number | COLLECTION),
+            Class::Refresh => ("refresh", "operation", leg.number | COLLECTION),
         };
         let mut notes = vec![note(owner, leg.number), note("ppn", u64::from(leg.ppn.0))];
         if leg.lpn.is_some() {

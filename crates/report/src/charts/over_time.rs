@@ -273,7 +273,7 @@ fn rounded(share: f64) -> f64 {
 }
 
 /// Classes of operations, in the order of the legend.
-const CLASSES: [(&str, &str); 7] = [
+const CLASSES: [(&str, &str); 8] = [
     ("request", "the request"),
     ("host", "host operations"),
     ("gc", "GC"),
@@ -281,6 +281,7 @@ const CLASSES: [(&str, &str); 7] = [
     ("metadata", "metadata"),
     ("parity", "parity"),
     ("replica", "second copies"),
+    ("refresh", "refresh"),
 ];
 
 /// `gantt`

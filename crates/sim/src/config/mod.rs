@@ -39,7 +39,7 @@ use crate::blame::Extra;
 
 pub use cache::{Cache, CacheEvict, CacheFlush, CacheOrder, CachePack, CacheRead, CacheWrite, Writeback};
 pub use device::{Device, Exclusion, PartialRead, PartialWrite, UnwrittenRead, WriteAck};
-pub use ecc::{Ecc, Errors};
+pub use ecc::{Ecc, EccLevel, Errors};
 pub use error::ConfigError;
 pub use faults::{ChipFails, Faults, IoErrors, IoErrorsAt};
 pub use fdp::{Assign, Fdp, Isolation, Isolations, MOST_HANDLES, NoHandle, ReclaimUnit, Unknown};
@@ -123,6 +123,7 @@ impl Config {
             Extra::Arbitration => self.nvme.arbitrates(),
             Extra::Cache | Extra::CacheGc | Extra::CacheHost => self.cache.exists(),
             Extra::Slc => self.slc.exists(),
+            Extra::Retry => self.ecc.retries(),
         };
         Extra::ALL.into_iter().filter(has).collect()
     }

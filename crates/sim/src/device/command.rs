@@ -70,6 +70,21 @@ pub enum Command<'a> {
     /// Moves pages inside their planes (R9): command, array read, command, array program. Without command time nothing can come
     /// between the two, so they are one leg, unless the program alone can be suspended.
     Copyback(CopybackTimes),
+    /// Reads a page again: the attempt before it is decoded in the held die, then command, array, data-out.
+    Retry {
+        /// Time to decode before.
+        decode: Nanos,
+        /// Bus time of the command.
+        set: Nanos,
+        /// Array time.
+        array: Nanos,
+        /// Bus time of all data that leaves the die.
+        burst: Nanos,
+    },
+    /// Decodes pages in the held die.
+    Decode(Nanos),
+    /// Uses the bus for a command, or for data that leaves the die.
+    Transfer(Nanos),
     /// The second half of a copyback: programs the content of the registers.
     ProgramFromRegister {
         /// Array time.
@@ -134,6 +149,14 @@ impl Timing {
                 legs.push(LegKind::Bus, Nanos(issue.0 * times.programs));
                 legs.push(LegKind::Array, times.program);
             }
+            Command::Retry { decode, set, array, burst } => {
+                legs.push(LegKind::Decode, decode);
+                legs.push(LegKind::Bus, set);
+                legs.push(LegKind::Array, array);
+                legs.push(LegKind::Bus, burst);
+            }
+            Command::Decode(time) => legs.push(LegKind::Decode, time),
+            Command::Transfer(time) => legs.push(LegKind::Bus, time),
             Command::ProgramFromRegister { array } => {
                 legs.push(LegKind::Bus, issue);
                 legs.push(LegKind::Array, array);
@@ -183,6 +206,12 @@ impl Legs {
             self.legs[usize::from(self.len)] = time.0 << 3 | kind as u64;
             self.len += 1;
         }
+    }
+
+    /// Time of the legs of a kind.
+    pub(crate) fn time_of(&self, kind: LegKind) -> Nanos {
+        let of_kind = (0..self.len).filter_map(|i| self.get(i)).filter(|leg| leg.kind == kind);
+        of_kind.fold(Nanos::ZERO, |sum, leg| sum + leg.time)
     }
 
     /// Number of legs.

@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
 use super::geometry::Geometry;
-use super::spec::{ErrorSpec, PageErrorSpec};
+use super::spec::{ErrorSpec, LevelSpec, PageErrorSpec};
 use crate::carry::Carrier;
 use crate::random;
 use crate::units::{BlockId, Nanos, Ppm, Ppn};
@@ -31,25 +31,38 @@ pub struct ErrorModel {
     programmed: Vec<(u32, Nanos)>,
     /// By block: reads since its erase.
     reads: Vec<u32>,
+    /// By page: whether its data had the initial age when it was programmed; empty if that is none.
+    aged: Vec<bool>,
+    /// Whether what is programmed now has the initial age.
+    ages: bool,
 }
 
 impl ErrorModel {
     pub(crate) fn new(spec: ErrorSpec, geometry: &Geometry, seed: u64) -> Self {
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
+        let pages = blocks * geometry.pages_per_block as usize;
         ErrorModel {
+            aged: vec![false; if spec.initial_age > Nanos::ZERO { pages } else { 0 }],
+            ages: false,
             seed,
             limit: limit(&spec),
             spec,
-            programmed: vec![(0, Nanos::ZERO); blocks * geometry.pages_per_block as usize],
+            programmed: vec![(0, Nanos::ZERO); pages],
             reads: vec![0; blocks],
         }
     }
 
     /// Carries the errors of all pages.
     pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
-        let ErrorModel { spec: _, seed: _, limit: _, programmed, reads } = self;
+        let ErrorModel { spec: _, seed: _, limit: _, programmed, reads, aged, ages: _ } = self;
         carrier.table(programmed)?;
-        carrier.table(reads)
+        carrier.table(reads)?;
+        if aged.is_empty() { Ok(()) } else { carrier.table(aged) }
+    }
+
+    /// Sets whether what is programmed from now on has the initial age (`ecc.initial_age`).
+    pub(crate) fn set_ages(&mut self, ages: bool) {
+        self.ages = ages;
     }
 
     /// Errors that a program leaves in a page, for a block with this many P/E cycles.
@@ -67,14 +80,32 @@ impl ErrorModel {
             return LOST;
         }
         let disturbed = u64::from(self.reads[block.ix()]) * u64::from(self.spec.read_disturb) / 1000;
-        let daily = u128::from(programmed) * u128::from(self.spec.retention.0) / u128::from(Ppm::ONE);
-        let kept = daily * u128::from((now - since).0) / u128::from(DAY);
+        let kept = if self.spec.retention.0 == 0 { 0 } else { self.kept(page, programmed, now - since) };
         (u128::from(programmed) + u128::from(disturbed) + kept).min(u128::from(LOST - 1)) as u32
+    }
+
+    /// Errors that retention has added to those of a page's program, so long after it.
+    fn kept(&self, page: Ppn, programmed: u32, since: Nanos) -> u128 {
+        let daily = u128::from(programmed) * u128::from(self.spec.retention.0) / u128::from(Ppm::ONE);
+        let before = if self.aged.get(page.ix()) == Some(&true) { self.spec.initial_age } else { Nanos::ZERO };
+        let age = u128::from(since.0) * u128::from(self.spec.age_factor) + u128::from(before.0);
+        daily.saturating_mul(age) / u128::from(DAY)
     }
 
     /// Whether ECC corrects this many errors.
     pub fn corrects(&self, errors: u32) -> bool {
         errors <= self.limit
+    }
+
+    /// What a read of a page with so many errors costs: the first level with room for them, or the last one, which does not correct
+    /// them then.
+    pub fn level(&self, errors: u32) -> LevelSpec {
+        level(&self.spec.levels, errors)
+    }
+
+    /// When a page was programmed, and with which errors: others have another content.
+    pub(crate) fn born(&self, page: Ppn) -> (u32, Nanos) {
+        self.programmed[page.ix()]
     }
 
     /// Counts a read of a page of `block`.
@@ -87,12 +118,22 @@ impl ErrorModel {
         let errors =
             if carried == LOST { LOST } else { carried.saturating_add(self.left(page, pe_cycles)).min(LOST - 1) };
         self.programmed[page.ix()] = (errors, now);
+        if let Some(aged) = self.aged.get_mut(page.ix()) {
+            *aged = self.ages;
+        }
     }
 
     /// Resets the read count of an erased block.
     pub(crate) fn erased(&mut self, block: BlockId) {
         self.reads[block.ix()] = 0;
     }
+}
+
+/// The first of ascending levels with room for so many errors per MiB, or the last one; without levels, one that costs nothing.
+fn level(levels: &[LevelSpec], errors: u32) -> LevelSpec {
+    let first = levels.partition_point(|level| u64::from(level.errors) * 1024 < u64::from(errors));
+    let free = LevelSpec { errors: 0, retries: 0, decode: Nanos::ZERO };
+    levels.get(first).or(levels.last()).copied().unwrap_or(free)
 }
 
 /// Errors per MiB that are corrected.
@@ -190,6 +231,16 @@ mod tests {
     fn a_curve_is_linear_between_its_points_and_level_beyond() {
         let points = [(10, 100), (20, 200), (30, 150)];
         assert_eq!([0, 10, 15, 20, 25, 30, 99].map(|x| curve(&points, x)), [100, 100, 150, 200, 175, 150, 150]);
+    }
+
+    #[test]
+    fn the_first_level_with_room_decides() {
+        let level_of = |(errors, retries)| LevelSpec { errors, retries, decode: Nanos(u64::from(retries)) };
+        let levels = [(60, 0), (120, 1), (200, 2)].map(level_of);
+        let retries = |errors| level(&levels, errors).retries;
+        assert_eq!([0, 60 * 1024, 60 * 1024 + 1, 120 * 1024].map(retries), [0, 0, 1, 1]);
+        assert_eq!([120 * 1024 + 1, 200 * 1024, 200 * 1024 + 1, LOST].map(retries), [2, 2, 2, 2]);
+        assert_eq!(level(&[], 7).decode, Nanos::ZERO);
     }
 
     #[test]

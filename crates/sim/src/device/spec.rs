@@ -169,6 +169,38 @@ pub struct ErrorSpec {
     pub retention: Ppm,
     /// Share of the correctable errors that derived thresholds keep unused.
     pub margin: Ppm,
+    /// Levels of errors by which reads are repeated, ascending; none if reads are not repeated.
+    pub levels: Vec<LevelSpec>,
+    /// Age of what is on flash at the start.
+    pub initial_age: Nanos,
+    /// Retention takes its course so many times faster than simulated time.
+    pub age_factor: u32,
+}
+
+/// What a read costs up to an amount of bit errors.
+#[derive(Clone, Copy, Debug)]
+pub struct LevelSpec {
+    /// Most errors per KiB.
+    pub errors: u32,
+    /// Times that the page is read again.
+    pub retries: u32,
+    /// Time to decode the page, each time.
+    pub decode: Nanos,
+}
+
+/// How reads are repeated.
+#[derive(Clone, Copy, Debug)]
+pub struct RetrySpec {
+    /// Bus time of the command of a retry.
+    pub set: Nanos,
+    /// Array time of a retry, unless it is the page's own.
+    pub read: Option<Nanos>,
+    /// Whether a read holds its die to its last data-out.
+    pub holds: bool,
+    /// Whether an array read begins when the one before it ends.
+    pub pipelined: bool,
+    /// Errors per MiB beyond which a page is rewritten.
+    pub refresh: Option<u32>,
 }
 
 /// How pages with errors are drawn, without page-by-page simulation.

@@ -42,6 +42,8 @@ pub enum Class {
     Cache,
     /// A fold of a block of the cache of SLC.
     Fold,
+    /// A page that is rewritten because it has many bit errors.
+    Refresh,
 }
 
 impl Class {

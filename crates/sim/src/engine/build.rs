@@ -167,6 +167,7 @@ impl Ssd {
                 noc,
                 handles: rules.handles.then(|| Box::new(super::handles::Handles::new(config, geometry))),
                 slc: super::slc::Slc::new(config, geometry),
+                retry: super::retry::Retry::new(config, geometry.units),
                 units: rules.units.then(|| Box::new(super::units::Units::new(geometry))),
                 raid: Raid::new(config, &array),
                 homes: rules.binds.then(|| Box::new(Homes::new(config, geometry))),
@@ -260,6 +261,7 @@ fn parts(config: &Config, rules: &Rules, crosses: bool) -> Parts {
         extras: rules.extras,
         tenant: rules.tenants,
         handle: rules.streams,
+        retry: rules.retries,
     }
 }
 

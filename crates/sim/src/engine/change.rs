@@ -87,6 +87,7 @@ impl Ssd {
         {
             nvme.follow(config);
         }
+        ssd.features.retry.iter_mut().for_each(|retry| retry.follow(config));
         ssd.host.govern(&new.host);
         ssd.config = new.config;
         ssd.watch_pages();
@@ -257,6 +258,10 @@ impl Ssd {
         if old.fdp != config.fdp {
             let message = "blocks belong to the handles of the device, and pages have theirs";
             return refuse("fdp.handles", message, "set fdp when the device is built");
+        }
+        if (self.rules.retries || new.rules.retries) && !same(&old.ecc, &config.ecc) {
+            let message = "reads that have begun are repeated by the levels that they began with";
+            return refuse("ecc.levels", message, "set ecc when the device is built");
         }
         if old.slc != config.slc {
             let message = "blocks belong to the cache of SLC, and pages are in them";

@@ -3,7 +3,7 @@
 use super::sizes;
 use crate::config::{Config, Errors, Exclusion, RaidLayout, SlcAccepts};
 use crate::schemes::Place;
-use crate::units::Ppm;
+use crate::units::{Nanos, Ppm};
 
 impl Config {
     /// Bytes of the places of `device.queue_depth` requests and their operations, which are allocated at the start.
@@ -56,6 +56,7 @@ impl Config {
         when(schemes.path.policy_ref().keeps_counts(), pages)
             + when(staged, u64::from(self.staging.slots) * sizes::SEGMENT)
             + when(model, 16 * pages + 4 * blocks)
+            + when(model && self.ecc.initial_age > Nanos::ZERO, pages)
             + copies
             + when(self.cache.exists(), lines + 8 * exported)
             + when(self.timing.variation.block.0 > 0, 4 * blocks)

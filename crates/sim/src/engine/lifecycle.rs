@@ -6,6 +6,7 @@ use crate::engine::Ssd;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
 use crate::engine::power::{Brings, Torn};
+use crate::engine::retry::refresh;
 use crate::units::{OpId, UnitId};
 
 impl Ssd {
@@ -17,7 +18,9 @@ impl Ssd {
             Class::Fold => self.begin_queued_step(op, unit),
             Class::Gc => self.begin_abroad(op, unit),
             Class::Metadata => self.begin_metadata(op, unit),
-            Class::Writeback | Class::Replica => unreachable!("law: it begins on an idle die, and never queues"),
+            Class::Writeback | Class::Replica | Class::Refresh => {
+                unreachable!("law: it begins on an idle die, and never queues")
+            }
             Class::Cache => self.select_line(op, unit),
         }
     }
@@ -32,6 +35,7 @@ impl Ssd {
             Class::Metadata => self.metadata_ends(op),
             Class::Writeback => self.writeback_ends(op),
             Class::Replica => self.copy_ends(op),
+            Class::Refresh => refresh::ends(self, op),
         }
     }
 
@@ -41,7 +45,7 @@ impl Ssd {
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity => self.page_is_denied(op),
             Class::Gc | Class::Metadata => self.collection_is_denied(op),
-            Class::Writeback | Class::Replica | Class::Cache | Class::Fold => {
+            Class::Writeback | Class::Replica | Class::Cache | Class::Fold | Class::Refresh => {
                 unreachable!("refused beside failing chips")
             }
         }
@@ -67,12 +71,14 @@ impl Ssd {
                 let job = &self.gc.jobs[record.job.0].job;
                 torn.erases.extend(&job.victims[..usize::from(job.count)]);
             }
-            (Class::Gc | Class::Fold, _) => torn.programs.extend(record.pages.iter().enumerate().map(|(i, page)| {
-                let corrected = record.verb != Verb::Copyback;
-                let own = Brings::Own { lost: self.kernel.ops[op].lost };
-                let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
-                (*page, self.kernel.ops[Page(op)].tags[i], brings)
-            })),
+            (Class::Gc | Class::Fold | Class::Refresh, _) => {
+                torn.programs.extend(record.pages.iter().enumerate().map(|(i, page)| {
+                    let corrected = record.verb != Verb::Copyback;
+                    let own = Brings::Own { lost: self.kernel.ops[op].lost };
+                    let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
+                    (*page, self.kernel.ops[Page(op)].tags[i], brings)
+                }))
+            }
             (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica | Class::Cache, _) => {
                 let tags = &self.kernel.ops[Page(op)].tags;
                 let command = &self.kernel.ops[lead];
@@ -85,7 +91,7 @@ impl Ssd {
     }
 
     /// Adds the time of its legs to the counters.
-    #[inline]
+    #[inline(always)]
     pub(super) fn count_time(&mut self, op: OpId) {
         let record = &self.kernel.ops[op];
         let times = match record.class {
@@ -93,7 +99,7 @@ impl Ssd {
             Class::Metadata => &mut self.stats.metadata_time,
             Class::Writeback => &mut self.stats.writeback_time,
             // Their time is part of the latency of requests, or of no result.
-            Class::Host | Class::Parity | Class::Replica | Class::Cache | Class::Fold => return,
+            Class::Host | Class::Parity | Class::Replica | Class::Cache | Class::Fold | Class::Refresh => return,
         };
         for i in 0..record.legs.len() {
             if let Some(leg) = record.legs.get(i) {
@@ -111,6 +117,7 @@ impl Ssd {
             Class::Writeback | Class::Replica => Holder::Writeback,
             Class::Cache => Holder::Cache,
             Class::Fold => Holder::Fold,
+            Class::Refresh => Holder::Gc,
         }
     }
 

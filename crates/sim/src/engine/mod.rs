@@ -35,6 +35,7 @@ mod raid;
 mod recency;
 mod replica;
 mod report;
+mod retry;
 mod rules;
 mod slc;
 mod spine;
@@ -166,6 +167,8 @@ struct Features {
     handles: Option<Box<handles::Handles>>,
     /// The cache of SLC.
     slc: Option<Box<slc::Slc>>,
+    /// Repeated reads, if bit errors have levels.
+    retry: Option<Box<retry::Retry>>,
     /// Planes of pages that got theirs in turn.
     homes: Option<Box<homes::Homes>>,
     /// Parity groups.
@@ -198,6 +201,11 @@ impl Device {
     #[inline(always)]
     fn view(&self, now: Nanos) -> View<'_> {
         View::new(now, &self.geometry, &self.flash, &self.wear, &self.staging)
+    }
+
+    /// Whether what is programmed from now on has the age of what is on flash at the start.
+    fn set_ages(&mut self, ages: bool) {
+        self.errors.iter_mut().for_each(|model| model.set_ages(ages));
     }
 
     /// A page, as its array times depend on it.
@@ -723,6 +731,7 @@ impl Ssd {
         self.check_crossings_end();
         self.check_stripes_end();
         self.features.cache.iter().for_each(|cache| cache.check_end());
+        self.features.retry.iter().for_each(|retry| retry.refresh.check_end());
         self.dev.staging.assert_empty();
         if self.oracle.check() == Check::Full {
             self.scan();

@@ -328,6 +328,7 @@ impl Ssd {
         if let Some(replicas) = &mut self.features.replicas {
             replicas.power_cut();
         }
+        self.features.retry.iter_mut().for_each(|retry| retry.refresh.clear());
         self.await_copies();
         if let Some(raid) = &mut self.features.raid {
             raid.power_cut();

@@ -85,7 +85,7 @@ fn class_of(op: &Op) -> QueueClass {
         Class::Fold => return QueueClass::Fold,
         Class::Host => (op.need != Need::Write, true),
         Class::Parity | Class::Replica => (op.verb == Verb::Read, true),
-        Class::Gc | Class::Writeback | Class::Metadata => (op.verb == Verb::Read, false),
+        Class::Gc | Class::Writeback | Class::Metadata | Class::Refresh => (op.verb == Verb::Read, false),
     };
     match (host, reads) {
         (true, true) => QueueClass::Rhost,

@@ -4,6 +4,7 @@ use super::Ssd;
 use super::spine::host::Host;
 use crate::blame::{Cause, Extra};
 use crate::policy::Load;
+use crate::report::ecc::Ecc as EccReport;
 use crate::report::factors::Programmed;
 use crate::report::histogram::Histogram;
 use crate::report::overload::{Overload, Work};
@@ -223,7 +224,7 @@ impl Ssd {
             noc: self.noc_summary(span),
             wear: self.erases(),
             fastgc: self.rules.separates.then(|| self.report_copies()),
-            ecc: self.dev.errors.is_some().then(|| crate::report::ecc::Ecc::new(&stats.ecc)),
+            ecc: self.dev.errors.as_ref().map(|_| EccReport::new(&stats.ecc, &self.config.ecc)),
             dpr: self.features.replicas.as_ref().map(|replicas| replicas.summary()),
             brr: self.rules.redirects.then(|| stats.brr.summary(self.config.raid.group)),
             raid: self.features.raid.as_ref().map(|_| {

@@ -83,6 +83,14 @@ pub(super) struct Rules {
     pub(super) units: bool,
     /// Moved units that fill none are padded.
     pub(super) pads: bool,
+    /// Reads are repeated by levels of bit errors.
+    pub(super) retries: bool,
+    /// An operation whose legs have ended may go on: its read is repeated, or it crosses the interconnect.
+    pub(super) goes_on: bool,
+    /// Pages of the host end otherwise: in parity groups, or with repeated reads.
+    pub(super) ends_beside: bool,
+    /// Dies that nothing waits for are given work after dispatch: lines of the write cache, or pages to rewrite.
+    pub(super) idle_work: bool,
     /// Latencies have causes of optional features.
     pub(super) extras: bool,
     /// Operations are counted by page type.
@@ -124,17 +132,22 @@ fn sorts_waits(config: &Config) -> bool {
     config.nvme.arbitrates() || config.slc.exists() || config.cache.buffers() || by_class
 }
 
+/// The journey of every moved page, if none differs. Errors move with each page separately, and a cache of SLC notes every page.
+fn plain_moves(config: &Config) -> Option<Journey> {
+    let alike = config.ecc.errors == Errors::None && !config.slc.exists();
+    let undisturbed = config.schemes.collector.policy_ref().undisturbed();
+    config.schemes.path.policy_ref().always().filter(|_| alike && undisturbed)
+}
+
 impl Rules {
     pub(super) fn of(config: &Config, geometry: &Geometry) -> Self {
         let (collector, path) = (config.schemes.collector.policy_ref(), config.schemes.path.policy_ref());
         let place = config.schemes.place;
         let (dynamic, numbered) = (place == Place::Dynamic, matches!(place, Place::Static(_)));
-        let in_scope = planes_in_scope(config.gc.scope, geometry);
         // Thresholds count super pages, where units are smaller.
         let per = u64::from(geometry.slots.per_super_page);
-        let scope_pages = u64::from(in_scope) * u64::from(geometry.pages_per_plane) / per;
+        let scope_pages = u64::from(planes_in_scope(config.gc.scope, geometry) * geometry.pages_per_plane) / per;
         let per_block = u64::from(geometry.pages_per_block) / per;
-        let links = if config.timing.host_link.is_some() { 2 } else { 0 };
         let suspends = config.timing.suspendable != Suspendable::None;
         let physical = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
         let pauses = collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first);
@@ -155,12 +168,7 @@ impl Rules {
             units: geometry.slots.several(),
             pads: geometry.slots.several() && config.pads_moves(),
             stages: config.stages(),
-            plain_moves: (path.always())
-                .filter(|_| collector.undisturbed())
-                // Errors move with each page separately.
-                .filter(|_| config.ecc.errors == Errors::None)
-                // A cache of SLC notes every page.
-                .filter(|_| !config.slc.exists()),
+            plain_moves: plain_moves(config),
             separates: path.separates(),
             dynamic,
             whole_reads: config.device.partial_read == PartialRead::WholePage,
@@ -175,6 +183,10 @@ impl Rules {
             caches: config.cache.exists(),
             buffers: config.cache.buffers(),
             idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,
+            retries: config.ecc.retries(),
+            goes_on: config.ecc.retries() || config.noc.exists(),
+            ends_beside: config.ecc.retries() || config.raid.layout != RaidLayout::None,
+            idle_work: config.ecc.retries() || config.cache.buffers() && config.cache.writeback == Writeback::Idle,
             extras: !config.extra_causes().is_empty(),
             page_types: config.reports_page_types(),
             memory: config.memory_time(),
@@ -184,7 +196,7 @@ impl Rules {
             one_shot: config.wear.programming == Programming::OneShot,
             metadata: geometry.data_pages < geometry.pages_per_block,
             deep: config.device.queue_depth > 512,
-            ports: geometry.channels as usize + links,
+            ports: geometry.channels as usize + 2 * usize::from(config.timing.host_link.is_some()),
             queues: !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
             counts: suspends || !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
             by_class: config.order.die_queue.classes().is_some(),

@@ -239,6 +239,9 @@ pub struct ByCause {
     /// Folds of the cache of SLC; absent if 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub fold: u64,
+    /// Pages rewritten because of bit errors; absent if 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub refresh: u64,
     /// Pages skipped so that write points have equal offsets; absent if 0.
     #[serde(skip_serializing_if = "is_zero")]
     pub wasted: u64,
@@ -258,6 +261,7 @@ impl ByCause {
             Class::Replica => &mut self.replica,
             Class::Cache => &mut self.cache,
             Class::Fold => &mut self.fold,
+            Class::Refresh => &mut self.refresh,
         } += pages;
         self.total += pages;
     }
@@ -285,6 +289,7 @@ impl ByCause {
             replica: self.replica + other.replica,
             cache: self.cache + other.cache,
             fold: self.fold + other.fold,
+            refresh: self.refresh + other.refresh,
             wasted: self.wasted + other.wasted,
             total: self.total + other.total,
         }
@@ -328,8 +333,10 @@ impl FlashOps {
     /// Carries all counts.
     pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
         let FlashOps { reads, programs, erases, copybacks, multi_plane } = self;
-        // Filling folds nothing.
-        for ByCause { host, gc, metadata, parity, replica, cache, fold: _, wasted, total } in [reads, programs] {
+        // Filling folds nothing, and reads no page for the host that it would rewrite.
+        for ByCause { host, gc, metadata, parity, replica, cache, fold: _, refresh: _, wasted, total } in
+            [reads, programs]
+        {
             let counts = [host, gc, metadata, parity, replica, cache, wasted, total];
             counts.into_iter().try_for_each(|count| carrier.value(count))?;
         }

@@ -41,6 +41,7 @@ mod postpone;
 mod power;
 mod queueing;
 mod recordings;
+mod retry;
 mod round_robin;
 mod scattered;
 mod semantics;

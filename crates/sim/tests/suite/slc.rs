@@ -1,7 +1,7 @@
 //! The cache of SLC: the worked examples, and what must hold in every world.
 
 use proptest::prelude::*;
-use ssdlab_sim::config::{Config, Errors, GcTime, Schemes, Scope, SlcFold};
+use ssdlab_sim::config::{Config, EccLevel, Errors, GcTime, Schemes, Scope, SlcFold};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::slc::SlcReport;
 use ssdlab_sim::schemes::Place;
@@ -307,6 +307,12 @@ proptest! {
         }
         if errors {
             config.ecc.errors = Errors::Model;
+        }
+        if errors && no_time > 1 {
+            // Reads are repeated, and pages rewritten, in the cache and beside it.
+            let level = |errors: u32, retries: u32, us: u64| EccLevel { errors, retries, decode: Nanos(us * 1_000) };
+            config.ecc.levels = vec![level(10, 0, 2), level(14, 1, 5), level(200, 2, 10)];
+            config.ecc.refresh = Some(13);
         }
         config.faults.power_cut = cuts.into_iter().map(Nanos).collect();
         if cached {

@@ -178,6 +178,18 @@ impl Flash {
         }
     }
 
+    /// What `of` finds in a block's plane if the GC point is that of the block's handle.
+    pub(super) fn as_victim<T>(&mut self, block: BlockId, of: impl FnOnce(&mut Self, PlaneId) -> T) -> T {
+        let plane = block.ix() / self.blocks_per_plane as usize;
+        let before = self.handles.as_ref().map(|handles| handles.collected[plane]);
+        self.collects(block);
+        let found = of(self, PlaneId(plane as u32));
+        if let (Some(handles), Some(before)) = (&mut self.handles, before) {
+            handles.collected[plane] = before;
+        }
+        found
+    }
+
     /// GC has moved pages out of a block.
     #[inline(never)]
     pub(crate) fn count_moved(&mut self, block: BlockId, pages: u64) {

@@ -1,7 +1,7 @@
 //! Planes that may have no page for the host, and pages that are promised to data from elsewhere.
 
-use super::Flash;
-use crate::units::PlaneId;
+use super::{Flash, Stream};
+use crate::units::{BlockId, PlaneId, Ppn};
 
 impl Flash {
     /// The first plane from `from` on that may have no page for the host.
@@ -36,5 +36,30 @@ impl Flash {
     /// Redeems a promise: the data has arrived.
     pub(crate) fn keep_promise(&mut self, plane: PlaneId) {
         self.planes[plane.ix()].promised -= 1;
+    }
+
+    /// Whether the GC point of a block's plane, and of its handle, has a page that no collection may need: the reserve stays.
+    pub(crate) fn offers_beside_gc(&mut self, block: BlockId) -> bool {
+        self.as_victim(block, Self::has_page_beside_gc)
+    }
+
+    /// Takes such a page, if there is one.
+    pub(crate) fn take_beside_gc(&mut self, block: BlockId) -> Option<Ppn> {
+        self.as_victim(
+            block,
+            |flash, plane| {
+                if flash.has_page_beside_gc(plane) { flash.take(plane, Stream::Gc, false) } else { None }
+            },
+        )
+    }
+
+    fn has_page_beside_gc(&mut self, plane: PlaneId) -> bool {
+        if self.shared {
+            return self.offset_at(plane, self.point(plane, Stream::Gc), false).is_some();
+        }
+        let state = &self.planes[plane.ix()];
+        let (free, kept) = (state.free_blocks, self.reserve + state.promised.div_ceil(self.data_pages));
+        // A collection may count on all of the reserve; if it has opened a part of it, it needs that.
+        if self.room(plane, Stream::Gc) > 0 { free >= kept } else { free > kept }
     }
 }

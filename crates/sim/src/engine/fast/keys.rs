@@ -222,8 +222,17 @@ fn no_ecc(ecc: &Ecc) -> (bool, bool) {
         read_disturb: _,
         retention: _,
         margin: _,
+        // Levels close all.
+        levels,
+        retry_set: _,
+        retry_read: _,
+        retry_holds: _,
+        retry_pipelined: _,
+        initial_age: _,
+        age_factor: _,
+        refresh: _,
     } = ecc;
-    (*decode == Nanos::ZERO, *errors == Errors::None)
+    (*decode == Nanos::ZERO && levels.is_empty(), *errors == Errors::None)
 }
 
 /// Whether nothing is cached, and whether dispatches issue no lines to idle dies.

@@ -73,6 +73,10 @@ impl FastPaths {
     /// The shortcuts that a configuration and its victim policy allow.
     fn of_device(config: &Config, geometry: &geometry::Geometry, victim: &AnyVictim) -> Self {
         let mut paths = keys::Keys::of(config, geometry).shortcuts();
+        if config.ecc.retries() {
+            // A read may go on when its legs have ended.
+            paths = FastPaths { allowed: true, ..FastPaths::NONE };
+        }
         if geometry.slots.several() || config.fdp.exists() {
             // Those that depend on neither what a command moves nor how much of it. The others know moves of single pages.
             let FastPaths { transfers, vacant, .. } = paths;

@@ -95,6 +95,7 @@ fn noc_after_filling(features: &Features) -> &Option<Box<Noc>> {
         units: _,
         handles: _,
         slc: _,
+        retry: _,
         // Recovered from the map.
         raid: _,
         homes: _,

@@ -1,5 +1,6 @@
 //! The base of the event loop: timers, operations, dies and buses.
 
+pub(super) mod attempts;
 pub(super) mod buses;
 pub(super) mod dies;
 pub(super) mod occupancy;

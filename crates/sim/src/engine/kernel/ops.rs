@@ -4,6 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use ssdlab_memory::prefetch_first;
 
+use super::attempts::Attempts;
 use super::dies::Turn;
 use crate::blame::{Blame, Cause, Causes, ExtraBlame};
 use crate::config::MOST_QUEUES;
@@ -360,6 +361,7 @@ pub(in crate::engine) struct Parts {
     pub(in crate::engine) extras: bool,
     pub(in crate::engine) tenant: bool,
     pub(in crate::engine) handle: bool,
+    pub(in crate::engine) retry: bool,
 }
 
 /// An operation, and its part of a host page. One lookup finds both.
@@ -393,6 +395,7 @@ pub(in crate::engine) struct Ops {
     pub(in crate::engine) tenant: ByOp<TenantPage>,
     /// The placement handle of a host program, or of a line's write-back.
     handle: ByOp<u8>,
+    pub(in crate::engine) retry: ByOp<Attempts>,
 }
 
 impl Ops {
@@ -411,7 +414,8 @@ impl Ops {
                 || parts.cached
                 || parts.extras
                 || parts.tenant
-                || parts.handle,
+                || parts.handle
+                || parts.retry,
             parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
             buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
             crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
@@ -422,6 +426,7 @@ impl Ops {
             extras: ByOp(Vec::with_capacity(if parts.extras { capacity } else { 0 })),
             tenant: ByOp(Vec::with_capacity(if parts.tenant { capacity } else { 0 })),
             handle: ByOp(Vec::with_capacity(if parts.handle { capacity } else { 0 })),
+            retry: ByOp(Vec::with_capacity(if parts.retry { capacity } else { 0 })),
         }
     }
 
@@ -488,6 +493,9 @@ impl Ops {
         }
         if self.parts.handle {
             self.handle.reset(id);
+        }
+        if self.parts.retry {
+            self.retry.reset(id);
         }
     }
 

@@ -19,7 +19,7 @@ fn task(op: &Op) -> Task {
                 Task::Whost
             }
         }
-        Class::Gc | Class::Writeback | Class::Metadata | Class::Fold => {
+        Class::Gc | Class::Writeback | Class::Metadata | Class::Fold | Class::Refresh => {
             if reads {
                 Task::Rgc
             } else {

@@ -227,8 +227,11 @@ impl Ssd {
         };
         let latency = (self.now - record.request.arrival).0;
         let extras = self.extras_of(id, last);
-        let waits = blame.waits() + if self.rules.extras { extras.sum() } else { 0 };
-        law_eq!(waits + blame.service(), latency, "causes sum to the latency of request {}", record.index);
+        let (waits, service) = match self.rules.extras {
+            true => (blame.waits() + extras.waits(), blame.service() + extras.sum() - extras.waits()),
+            false => (blame.waits(), blame.service()),
+        };
+        law_eq!(waits + service, latency, "causes sum to the latency of request {}", record.index);
         if self.rules.caches && record.request.op == RequestOp::Flush {
             self.flush_done(id, latency);
         } else if record.measured {

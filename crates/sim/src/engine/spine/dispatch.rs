@@ -11,7 +11,7 @@ use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
 use crate::engine::slc::folds;
 use crate::engine::streams::count_program;
-use crate::engine::{Nanos, Pause, Ssd};
+use crate::engine::{Nanos, Pause, Ssd, retry};
 use crate::policy::PageSet;
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
 
@@ -61,8 +61,13 @@ impl Ssd {
             self.make_copies();
         }
         self.kernel.dies.looking.clear();
-        if self.rules.idle_lines {
-            self.write_lines_to_idle_dies();
+        if self.rules.idle_work {
+            if self.rules.idle_lines {
+                self.write_lines_to_idle_dies();
+            }
+            if self.rules.retries {
+                retry::refresh::start_on_idle_dies(self);
+            }
         }
     }
 
@@ -392,6 +397,9 @@ impl Ssd {
             self.turn_comes(op, unit);
         }
         self.load(op, at);
+        if self.rules.retries && retry::apart::begin_again(self, op, at, unit) {
+            return;
+        }
         let burst = self.read_burst(op);
         let (count, legs) = if self.rules.pairs {
             self.join_reads(op, at, unit, burst)
@@ -418,7 +426,7 @@ impl Ssd {
 
     /// Bus time of a read.
     #[inline(always)]
-    pub(super) fn read_burst(&self, op: OpId) -> Nanos {
+    pub(in crate::engine) fn read_burst(&self, op: OpId) -> Nanos {
         self.dev.timing.transfer(self.bytes_read(op))
     }
 

@@ -10,7 +10,7 @@ use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::slc::folds;
-use crate::engine::{Nanos, Ssd};
+use crate::engine::{Nanos, Ssd, retry};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 
 /// When an operation yields that has `passed` of its array time, at the end of a slice (`timing.suspend_slice`). Suspensions begin at
@@ -371,6 +371,10 @@ impl Ssd {
         if op.leg == FUSED {
             return self.fused_move_ends(id);
         }
+        if op.verb == Verb::Read && self.rules.retries && retry::array_ends(self, unit) {
+            return;
+        }
+        let (state, op) = (&mut self.kernel.dies[unit], &mut self.kernel.ops[id]);
         if op.verb == Verb::Read && op.class.like_host() && self.config.timing.cache_register {
             if state.cache().is_some() {
                 // R8: it waits for the cache register, which a page on its way to the bus holds.
@@ -393,7 +397,7 @@ impl Ssd {
 
     /// An operation has run all its legs.
     fn finish(&mut self, id: OpId) {
-        if self.crosses_out(id) {
+        if self.rules.goes_on && (self.rules.retries && retry::legs_end(self, id) || self.crosses_out(id)) {
             return;
         }
         self.ends(id);
@@ -438,6 +442,9 @@ impl Ssd {
     fn advance_cache(&mut self, unit: UnitId) {
         let state = &mut self.kernel.dies[unit];
         if let Some(id) = state.unpark_read() {
+            if self.rules.retries && retry::unparks(self, id, unit) {
+                return;
+            }
             self.kernel.ops[id].leg += 1;
             self.run_leg(id);
         } else if state.array().is_none()
@@ -457,9 +464,15 @@ impl Ssd {
     }
 
     /// The effect of a host operation on one page.
-    fn page_ends(&mut self, id: OpId) {
-        if self.features.raid.is_some() {
-            return self.chunk_ends(id);
+    #[inline(always)]
+    pub(in crate::engine) fn page_ends(&mut self, id: OpId) {
+        if self.rules.ends_beside {
+            if self.features.raid.is_some() {
+                return self.chunk_ends(id);
+            }
+            if retry::page_ends(self, id) {
+                return;
+            }
         }
         if self.kernel.ops[id].class == Class::Cache {
             return self.line_ends(id);

@@ -6,7 +6,7 @@ use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::streams::count_program;
-use crate::engine::{Nanos, Ssd};
+use crate::engine::{Nanos, Ssd, retry};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
 
@@ -74,6 +74,7 @@ impl Ssd {
         if self.kernel.ops[next].need != self.kernel.ops[lead].need
             || self.lacks(next) != self.lacks(lead)
             || self.reads_copy(next)
+            || self.rules.retries && retry::apart::waits_to_repeat(self, next)
         {
             return None;
         }
@@ -160,7 +161,7 @@ impl Ssd {
             }
             // It has waited exactly as long as its lead, for the same dies.
             self.kernel.ops[Page(next)].blame = self.kernel.ops[Page(lead)].blame.clone();
-            if self.rules.slc {
+            if self.rules.slc || self.rules.retries {
                 self.kernel.ops.extras[next].blame = self.kernel.ops.extras[lead].blame;
             }
             if self.rules.tenants {

@@ -4,7 +4,7 @@ use crate::blame::Cause;
 use crate::device::transaction::{Class, Need};
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Nanos, Ssd};
+use crate::engine::{Nanos, Ssd, retry};
 use crate::policy::PageSet;
 use crate::units::{Moment, OpId};
 
@@ -72,12 +72,15 @@ impl Ssd {
             let time = *time;
             self.kernel.timers.set(Timer::Decoder, time);
         }
+        if self.rules.retries {
+            return retry::decoder::is_decoded(self, op);
+        }
         self.decoded(op);
     }
 
     /// A page's data is known to the controller: it goes to the host, or is merged with a host write.
     #[inline(always)]
-    fn decoded(&mut self, op: OpId) {
+    pub(in crate::engine) fn decoded(&mut self, op: OpId) {
         if self.kernel.ops[op].need == Need::Read {
             self.leaves(op)
         } else if self.kernel.ops[op].class == Class::Cache {

@@ -117,6 +117,7 @@ impl Ssd {
         threads: u32,
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> ControlFlow<()> {
+        self.dev.set_ages(true);
         match self.config.precondition.mode {
             PreconditionMode::None => {}
             PreconditionMode::Aged => self.age_planes(threads, go_on)?,
@@ -130,6 +131,7 @@ impl Ssd {
             self.pad_all();
             self.dev.flash.take_programs(true);
         }
+        self.dev.set_ages(false);
         self.tell_victim();
         self.settle_groups();
         self.settle_homes();

@@ -96,7 +96,10 @@ impl Ssd {
         if self.is_dead(lpn) {
             return None;
         }
-        let Some(page) = self.put(lpn, plane, stream, tag) else {
+        self.dev.set_ages(true);
+        let page = self.put(lpn, plane, stream, tag);
+        self.dev.set_ages(false);
+        let Some(page) = page else {
             self.unbind(lpn);
             return None;
         };

@@ -1,0 +1,69 @@
+//! Attempts that queue for the die one by one (`ecc.retry_holds = false`): each holds the die only for itself, and looks the map up
+//! again when its turn comes.
+
+use super::{charge_retry, decoder, forget, spec};
+use crate::blame::{Cause, Extra};
+use crate::device::command::Command;
+use crate::device::transaction::Verb;
+use crate::engine::kernel::ops::Page;
+use crate::engine::{Nanos, Ssd};
+use crate::policy::PageSet;
+use crate::units::{OpId, Ppn, UnitId};
+
+/// Whether an operation waits to read its page again, so that it shares no command.
+pub(in crate::engine) fn waits_to_repeat(ssd: &Ssd, op: OpId) -> bool {
+    ssd.kernel.ops.retry[op].page.seen
+}
+
+/// An attempt at a page has left the die. Returns whether another one follows, after decoding.
+pub(super) fn is_read_again(ssd: &mut Ssd, id: OpId) -> bool {
+    let again = &mut ssd.kernel.ops.retry[id].page;
+    let repeated = std::mem::replace(&mut again.repeated, false);
+    if repeated {
+        again.left -= 1;
+        let legs = ssd.kernel.ops[id].legs;
+        charge_retry(ssd, id, &legs);
+    }
+    let again = &ssd.kernel.ops.retry[id].page;
+    let (left, decode) = (again.left, again.decode);
+    if left == 0 {
+        return false;
+    }
+    ssd.dev.flash.read_ends(ssd.dev.geometry.block_of(ssd.kernel.ops[id].pages[0]));
+    decoder::decode(ssd, id, decode, true);
+    true
+}
+
+/// An attempt has been decoded in vain: the next one arrives at the die.
+pub(super) fn arrive(ssd: &mut Ssd, id: OpId) {
+    let plane = ssd.kernel.ops[id].plane;
+    ssd.kernel.ops[id].waits_since = ssd.now;
+    ssd.enqueue(id, plane, true);
+}
+
+/// The turn of a read has come, and its page is at `at`: another attempt begins. Returns false for a first attempt, also if the page
+/// has moved.
+#[inline(never)]
+pub(in crate::engine) fn begin_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: UnitId) -> bool {
+    let again = &ssd.kernel.ops.retry[id].page;
+    if !again.seen {
+        return false;
+    }
+    if again.page == at && ssd.dev.errors.as_ref().is_some_and(|model| model.born(at) == again.born) {
+        ssd.kernel.ops.retry[id].page.repeated = true;
+        let (set, array, burst) = (spec(ssd).set, super::array_time(ssd, at), ssd.read_burst(id));
+        let legs = ssd.dev.timing.legs(Command::Retry { decode: Nanos::ZERO, set, array, burst });
+        let op = &mut ssd.kernel.ops[id];
+        (op.verb, op.pages, op.legs) = (Verb::Read, PageSet::one(at), legs);
+        ssd.begin(id, unit);
+        return true;
+    }
+    // The attempts at its former place were in vain.
+    let [array, bus] = again.first;
+    let blame = &mut ssd.kernel.ops[Page(id)].blame;
+    blame.take_back(Cause::Array, array);
+    blame.take_back(Cause::Bus, bus);
+    ssd.charge_extra(id, Extra::Retry, array + bus);
+    forget(ssd, id);
+    false
+}

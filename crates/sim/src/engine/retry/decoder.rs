@@ -1,0 +1,37 @@
+//! The decoder, whose pages take the time of their levels. It occupies nothing.
+
+use super::{apart, forget, refresh, spec};
+use crate::blame::{Cause, Extra};
+use crate::engine::kernel::ops::Page;
+use crate::engine::kernel::timers::Timer;
+use crate::engine::{Nanos, Ssd};
+use crate::units::OpId;
+
+/// A page has left its die: it is decoded. `again`: in vain.
+pub(super) fn decode(ssd: &mut Ssd, op: OpId, time: Nanos, again: bool) {
+    match again {
+        true => ssd.charge_extra(op, Extra::Retry, time.0),
+        false => ssd.kernel.ops[Page(op)].blame.add(Cause::Decode, time.0),
+    }
+    if time == Nanos::ZERO {
+        return is_decoded(ssd, op);
+    }
+    // By time, then by age: the order in which ends at one time are handled.
+    let (end, age) = (ssd.now + time, ssd.kernel.ops[op].age);
+    let (ops, decoding) = (&ssd.kernel.ops, &mut ssd.host.decoding);
+    let place = decoding.partition_point(|(other, id)| (*other, ops[*id].age) < (end, age));
+    decoding.insert(place, (end, op));
+    if place == 0 {
+        ssd.kernel.timers.set(Timer::Decoder, end);
+    }
+}
+
+/// A page has been decoded.
+pub(in crate::engine) fn is_decoded(ssd: &mut Ssd, op: OpId) {
+    if !spec(ssd).holds && ssd.kernel.ops.retry[op].page.left > 0 {
+        return apart::arrive(ssd, op);
+    }
+    refresh::note_read(ssd, op);
+    forget(ssd, op);
+    ssd.decoded(op);
+}
