@@ -1,6 +1,6 @@
 //! The rules of a device, derived once from its configuration and schemes when it is built. They never change.
 
-use crate::config::{Config, Errors, PartialRead, Programming, RaidLayout, Scope, Suspendable, Writeback};
+use crate::config::{Config, Errors, GcTime, PartialRead, Programming, RaidLayout, Scope, Suspendable, Writeback};
 use crate::device::geometry::Geometry;
 use crate::policy::Journey;
 use crate::schemes::Place;
@@ -21,6 +21,10 @@ pub(super) struct Rules {
     pub(super) heeds: bool,
     /// Dies are collected in idle time.
     pub(super) idles: bool,
+    /// Dispatch considers dies by number: collections in no time depend on others of that moment.
+    pub(super) by_number: bool,
+    /// The order in which it considers dies has effects: for this, or because any die may serve a write.
+    pub(super) ranks: bool,
     /// Collector decisions examine each die before they start collections.
     pub(super) looks: bool,
     /// A scope with fewer free pages than this is collected.
@@ -132,6 +136,11 @@ fn sorts_waits(config: &Config) -> bool {
     config.nvme.arbitrates() || config.slc.exists() || config.cache.buffers() || by_class
 }
 
+/// Whether a collection in no time depends on those of other dies before it: by what its policy remembers, or the planes that it sees.
+fn by_number(config: &Config) -> bool {
+    config.gc.time == GcTime::None && (config.schemes.victim.remembers() || config.gc.scope != Scope::Plane)
+}
+
 /// The journey of every moved page, if none differs. Errors move with each page separately, and a cache of SLC notes every page.
 fn plain_moves(config: &Config) -> Option<Journey> {
     let alike = config.ecc.errors == Errors::None && !config.slc.exists();
@@ -159,6 +168,8 @@ impl Rules {
             yields: !collector.in_order(),
             heeds: !collector.in_order() || idles,
             idles,
+            by_number: by_number(config),
+            ranks: dynamic || by_number(config),
             looks: pauses || idles,
             gc_floor: (config.gc.threshold.pages(scope_pages, per_block) * per) as u32,
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| (t.pages(scope_pages, per_block) * per) as u32),

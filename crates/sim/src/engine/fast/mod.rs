@@ -93,7 +93,7 @@ impl FastPaths {
         // Its page is taken before collections of other planes begin.
         paths.vacant &= stays_in_plane;
         // A policy that draws numbers takes them in the order of all planes' collections.
-        paths.parts &= stays_in_plane && !victim.draws() && !matches!(victim, AnyVictim::Outside(_));
+        paths.parts &= stays_in_plane && !victim.remembers();
         paths
     }
 

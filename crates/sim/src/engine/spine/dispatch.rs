@@ -39,10 +39,15 @@ impl Ssd {
         let contested = self.kernel.dies.look();
         // A write that need not be merged any more may join a queue meanwhile.
         self.kernel.buses.contested = if self.host.runs.any_merges() { u64::MAX } else { contested };
-        if self.rules.dynamic {
-            self.dispatch_oldest_first();
+        // Each unit serves its own queue only, so the order among units has no effect, but where the rules say so.
+        if self.rules.ranks {
+            if self.rules.dynamic {
+                self.dispatch_oldest_first();
+            }
+            if self.rules.by_number {
+                self.kernel.dies.looking.sort_unstable();
+            }
         }
-        // Each unit serves its own queue only, so the order among units has no effect.
         let mut i = 0;
         while let Some(&unit) = self.kernel.dies.looking.get(i) {
             i += 1;

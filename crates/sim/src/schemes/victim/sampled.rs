@@ -8,9 +8,9 @@ use crate::schemes::{AnyVictim, scheme};
 use crate::units::{BlockId, PlaneId};
 
 impl AnyVictim {
-    /// Whether the policy draws numbers.
-    pub(crate) fn draws(&self) -> bool {
-        matches!(self, AnyVictim::DChoices(_) | AnyVictim::Random(_) | AnyVictim::RandomPlus(_))
+    /// Whether a choice may depend on earlier ones, of any plane: the policy draws numbers, or is not known here.
+    pub(crate) fn remembers(&self) -> bool {
+        matches!(self, AnyVictim::DChoices(_) | AnyVictim::Random(_) | AnyVictim::RandomPlus(_) | AnyVictim::Outside(_))
     }
 
     /// The generator that the policy draws from; none if it draws nothing.
