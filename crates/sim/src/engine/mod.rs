@@ -1,8 +1,4 @@
-//! The event loop: the order of events, also at equal times.
-//!
-//! At one time: completions (oldest operation first), arrivals in trace order, collector decisions, dispatch (oldest first), and
-//! bus grants (in order of request, ties by age). Rounds repeat until nothing is left to do at that time. The order in which the
-//! wheel yields simultaneous events has no effect.
+//! The event loop: the simulated device, its parts and its public face. What happens at one time is in `round.rs`.
 //!
 //! Code that every device runs should fit the processor's instruction cache. Code that only some devices run, or that runs
 //! rarely, is kept out of line.
@@ -36,6 +32,7 @@ mod recency;
 mod replica;
 mod report;
 mod retry;
+mod round;
 mod rules;
 mod slc;
 mod spine;
@@ -56,7 +53,6 @@ use crate::device::wear::Wear as WearState;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{MAX_PLANES, PageSet, PolicyFault, View};
 use crate::report::power::PowerCut;
-use crate::request::RequestOp;
 use crate::schemes::{AnyCollector, AnyOrder, AnyPath, AnyRoute, AnyTrigger, AnyVictim};
 use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId, count};
@@ -66,7 +62,6 @@ use kernel::dies::{Holder, Unit};
 pub use fast::{ClosedShortcut, Shortcuts, Slowed};
 pub use filled::Filled;
 use kernel::Kernel;
-use kernel::timers::Timer;
 pub use postpone::{Postponement, PutOff};
 use raid::stripe::Raid;
 use rules::Rules;
@@ -411,202 +406,6 @@ impl Ssd {
         self.unfuse_all();
     }
 
-    /// Handles the time of the next event. Returns false if there is none up to `limit`.
-    #[inline(never)]
-    fn advance(&mut self, limit: Nanos) -> bool {
-        self.handle_next(limit)
-    }
-
-    /// [`Ssd::advance`] for the loop that most events are handled in.
-    #[inline(always)]
-    fn handle_next(&mut self, limit: Nanos) -> bool {
-        if self.host.fault.is_some() {
-            return false;
-        }
-        self.date_closings();
-        let (event, arrival) = (self.kernel.timers.next(), self.host.next_arrival(self.now));
-        let chain = self.kernel.timers.next_chain();
-        let event = event.min(chain);
-        let time = event.min(arrival);
-        if time >= self.features.fault_at && self.fault_comes(time, limit) {
-            let at = self.features.fault_at;
-            if at < self.observer.sample_at || self.samples_up_to(at) {
-                self.scheduled_fault();
-            }
-            return true;
-        }
-        if time > limit || time == Nanos::NEVER {
-            return false;
-        }
-        if time >= self.observer.sample_at && !self.samples_up_to(time) {
-            return true;
-        }
-        if chain == time {
-            self.end_chains(time);
-        }
-        if self.fast.quiet && self.host.only(RequestOp::Read) && self.round_of_reads(time) {
-            return true;
-        }
-        if self.fast.skip_rounds() && event < arrival && self.express(event) {
-            self.kernel.events_since_scan += 1;
-        } else {
-            self.round(time);
-        }
-        true
-    }
-
-    /// Whether a fault comes before the events of `time`, which is not before that of the fault. With a write cache, what happens
-    /// at the time of a fault happens before it.
-    #[cold]
-    fn fault_comes(&self, time: Nanos, limit: Nanos) -> bool {
-        let fault_at = self.features.fault_at;
-        let first = time > fault_at || !self.rules.caches;
-        let left = time != Nanos::NEVER || self.rules.caches && fault_at == self.now;
-        first && fault_at <= limit && left
-    }
-
-    /// Dates the blocks that were closed at the current time, where the victim policy reads that.
-    #[inline(always)]
-    fn date_closings(&mut self) {
-        if self.dev.flash.has_undated() {
-            self.dev.flash.date_closings(self.now);
-        }
-    }
-
-    /// Handles all events at one time.
-    fn round(&mut self, time: Nanos) {
-        law!(time >= self.now, "time never goes backwards");
-        self.meet_turns(time, None);
-        self.now = time;
-        self.kernel.idle_rounds += 1;
-        self.completions();
-        self.follow();
-    }
-
-    /// The rest of a round, after the first ends of its time.
-    #[inline(always)]
-    fn follow(&mut self) {
-        loop {
-            self.admit();
-            if self.rules.yields {
-                // An arrival may have disturbed a fused move at its turning point.
-                self.completions();
-            }
-            self.decide();
-            if self.rules.buffers {
-                self.write_lines_back();
-            }
-            self.after_decisions();
-            if self.settled() {
-                break;
-            }
-            self.kernel.idle_rounds += 1;
-            law!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.describe_waiting());
-            self.completions();
-        }
-        self.end_round();
-    }
-
-    /// Collectors have decided: what follows in a round.
-    #[inline(always)]
-    fn after_decisions(&mut self) {
-        let time = self.now;
-        while self.fast.moves && self.kernel.timers.next() == time {
-            // A step that began now may have disturbed a fused move: the page has to request the bus too.
-            self.completions();
-            self.decide_ready();
-        }
-        self.kernel.decided_at = time;
-        self.dispatch();
-        self.grant();
-        self.kernel.granted_at = time;
-    }
-
-    /// Something has happened without a round. If more is left to do at the current time, a round does it.
-    #[inline(always)]
-    fn leave_time(&mut self) {
-        if self.settled() {
-            self.kernel.dies.time_passes(self.now);
-        } else {
-            self.round(self.now);
-        }
-    }
-
-    /// A round has ended.
-    #[inline(always)]
-    fn end_round(&mut self) {
-        self.kernel.dies.time_passes(self.now);
-        if self.lines_undecided() {
-            self.part_transfers();
-        }
-        self.tell_victim();
-        if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
-            self.kernel.events_since_scan = 0;
-            self.scan();
-            self.sweep_sectors();
-        }
-    }
-
-    /// Whether nothing is left to do at the current time.
-    #[inline(always)]
-    fn settled(&self) -> bool {
-        self.kernel.dies.dirty.is_empty()
-            && self.kernel.buses.dirty.is_empty()
-            && self.gc.ready.is_empty()
-            && !self.host.window_stale
-            && self.stripes_settled()
-            && self.lines_settled()
-            && !self.stats.checkpoint_due()
-            && self.kernel.timers.next() > self.now
-            && self.host.next_arrival(self.now) > self.now
-    }
-
-    /// Ends the legs that end now, oldest operation first.
-    #[inline(always)]
-    fn completions(&mut self) {
-        if self.kernel.timers.next() == self.now {
-            self.end_legs();
-        }
-        if self.host.runs.any_released() {
-            self.place_merged();
-        }
-    }
-
-    #[inline(never)]
-    fn end_legs(&mut self) {
-        while self.kernel.timers.next() == self.now {
-            if self.kernel.timers.alone() {
-                let timer = self.kernel.timers.pop();
-                self.kernel.events_since_scan += 1;
-                self.leg_ends(timer);
-                continue;
-            }
-            self.kernel.batch.clear();
-            self.kernel.timers.take_all(&mut self.kernel.batch);
-            self.kernel.events_since_scan += self.kernel.batch.len() as u64;
-            if self.fast.lane && (self.host.only(RequestOp::Read) || self.fast.unordered) && self.all_in_lane() {
-                if self.shows_completions() {
-                    self.sort_batch();
-                }
-                self.lane_batch_ends();
-                continue;
-            }
-            self.sort_batch();
-            for i in 0..self.kernel.batch.len() {
-                self.leg_ends(self.kernel.timers.timer(self.kernel.batch[i] as u32));
-            }
-        }
-    }
-
-    /// Several legs end at once: age decides the order.
-    fn sort_batch(&mut self) {
-        for i in 0..self.kernel.batch.len() {
-            self.kernel.batch[i] |=
-                u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
-        }
-        self.kernel.batch.sort_unstable();
-    }
-
     /// Wait relations of operations, for the message of a run without progress.
     fn describe_waiting(&self) -> String {
         let waiting = |unit: &Unit| {
@@ -636,21 +435,6 @@ impl Ssd {
             !self.host.anywhere.is_empty(),
             self.dev.staging.waiting
         )
-    }
-
-    fn age_of(&self, timer: Timer) -> u64 {
-        let op = match timer {
-            Timer::Array(unit) => self.kernel.dies[unit].of_event(),
-            Timer::Bus(bus) => self.kernel.buses[bus].holder,
-            Timer::Memory => self.host.memory[0].1,
-            // The timeout of a parity group is handled after completions of its time; those of an idle die and of a line belong to
-            // the collector decisions.
-            Timer::Encode | Timer::Idle | Timer::Hold => return u64::MAX,
-            Timer::Decoder => self.host.decoding[0].1,
-            Timer::Delay(slot) => self.delayed(slot),
-        };
-        // An event that only wakes a bus completes nothing.
-        if op.is_none() { 0 } else { self.kernel.ops[op].age }
     }
 
     fn age(&mut self) -> u64 {

@@ -165,3 +165,68 @@ fn the_device_gets_no_more_methods_and_fields() {
     assert!(methods <= METHODS, "`Ssd` has {methods} methods, more than {METHODS}: give them to a part of the device");
     assert!(fields <= FIELDS, "`Ssd` has {fields} fields, more than {FIELDS}: give them to a part of the device");
 }
+
+/// Most lines of ARCHITECTURE.md.
+const ARCHITECTURE: usize = 160;
+
+/// The rows of a table of points.
+fn points(text: &str) -> Vec<&str> {
+    let rows = text.lines().map(|line| line.trim_start_matches("//! "));
+    rows.skip_while(|line| !line.starts_with("| point |")).take_while(|line| line.starts_with('|')).collect()
+}
+
+/// Whether a source has a function.
+fn defines(text: &str, name: &str) -> bool {
+    code(text).lines().any(|line| begins_function(line) && line.contains(&format!("fn {name}(")))
+}
+
+/// The points at which the spine asks features are listed in `engine/round.rs`, and every function named there exists.
+/// ARCHITECTURE.md has the same list; `SSDLAB_POINTS=write` rewrites it.
+#[test]
+fn the_list_of_points_is_that_of_the_round() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let engine = root.join("src/engine");
+    let round = std::fs::read_to_string(engine.join("round.rs")).unwrap();
+    let rows = points(&round);
+    let mut functions = 0;
+    for row in &rows[2..] {
+        let place = row.split('|').nth(2).unwrap();
+        let mut file: Option<(&str, String)> = None;
+        for name in place.split('`').skip(1).step_by(2) {
+            if name.ends_with(".rs") {
+                let text = std::fs::read_to_string(engine.join(name));
+                file =
+                    Some((name, text.unwrap_or_else(|_| panic!("engine/round.rs names {name}, which does not exist"))));
+            } else {
+                let (file, text) = file.as_ref().expect("functions are named behind their file");
+                assert!(defines(text, name), "engine/round.rs names `{name}`, which {file} does not define");
+                functions += 1;
+            }
+        }
+        assert!(file.is_some(), "no file is named in {row}");
+    }
+    assert!(functions > 20, "{functions} functions are named as points");
+    let path = root.join("../../ARCHITECTURE.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (written, own) = (points(&text).join("\n"), rows.join("\n"));
+    assert!(!written.is_empty(), "ARCHITECTURE.md has no table of points");
+    if std::env::var_os("SSDLAB_POINTS").is_some_and(|value| value == "write") {
+        std::fs::write(&path, text.replace(&written, &own)).unwrap();
+    } else {
+        assert_eq!(
+            written, own,
+            "ARCHITECTURE.md has other points than crates/sim/src/engine/round.rs; rewrite them with\n\
+             SSDLAB_POINTS=write cargo test -p ssdlab-sim --test suite layers::"
+        );
+    }
+}
+
+#[test]
+fn the_architecture_stays_short() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
+    let lines = std::fs::read_to_string(path).unwrap().lines().count();
+    assert!(
+        lines <= ARCHITECTURE,
+        "ARCHITECTURE.md has {lines} lines, more than {ARCHITECTURE}: say less, or say it where it is"
+    );
+}
