@@ -1,6 +1,7 @@
 //! Policies that break their promises, for unit tests.
 
-use super::collect::{PaGc, Serial};
+use super::collect::pagc::PaGc;
+use super::collect::serial::Serial;
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::policy::{Collector, Job, Journey, MovePath, Order, Outlook, PageSet, Step, Victim, View, Window};

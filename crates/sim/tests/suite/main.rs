@@ -10,6 +10,7 @@ mod cache_hold;
 mod cache_stripes;
 mod cache_waits;
 mod change;
+mod circles;
 mod combinations;
 mod combinations_units;
 mod common;

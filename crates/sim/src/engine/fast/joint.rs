@@ -4,7 +4,7 @@
 //! ([`crate::policy::Collector::outlook`]), so their end is known. When the chain ends, the collector is asked for one move after
 //! the other, up to the one in progress; their pages land plane by plane.
 
-use super::chains::{Chain, Kind};
+use super::passages::{Chain, Kind};
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;

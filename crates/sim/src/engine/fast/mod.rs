@@ -4,10 +4,12 @@
 
 mod booked;
 mod chains;
+mod cycles;
 mod joint;
 mod keys;
 mod lane;
 mod legs;
+mod passages;
 mod pauses;
 mod promises;
 mod reads;

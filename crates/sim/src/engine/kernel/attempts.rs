@@ -1,6 +1,6 @@
 //! Reads that may be repeated, in flight: what `engine/retry` keeps of an operation.
 
-use super::ops::Blank;
+use super::tables::Blank;
 use crate::device::pages::MAX_PLANES;
 use crate::units::{Nanos, OpId, Ppn};
 

@@ -6,6 +6,7 @@ pub(super) mod dies;
 pub(super) mod occupancy;
 pub(super) mod ops;
 pub(super) mod spans;
+pub(super) mod tables;
 pub(super) mod timers;
 pub(super) mod turn;
 

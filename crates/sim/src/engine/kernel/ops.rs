@@ -6,6 +6,7 @@ use ssdlab_memory::prefetch_first;
 
 use super::attempts::Attempts;
 use super::dies::Turn;
+use super::tables::{Blank, ByOp};
 use crate::blame::{Blame, Cause, Causes, ExtraBlame};
 use crate::config::MOST_QUEUES;
 use crate::device::flash::Stream;
@@ -23,41 +24,6 @@ pub(in crate::engine) const NO_UPDATE: u32 = u32::MAX;
 pub(in crate::engine) const NO_REDIRECT: u32 = u32::MAX;
 /// No segment of the controller's buffer.
 pub(in crate::engine) const NO_SEGMENT: u32 = u32::MAX;
-
-/// Blank content of a side table, for a new operation.
-pub(in crate::engine) trait Blank {
-    fn blank() -> Self;
-}
-
-/// A table by operation. It stays empty on devices that do not need it.
-#[derive(Clone, Debug)]
-pub(in crate::engine) struct ByOp<T>(Vec<T>);
-
-impl<T: Blank> ByOp<T> {
-    /// Makes a new operation's entry blank.
-    #[inline(always)]
-    fn reset(&mut self, op: OpId) {
-        match self.0.get_mut(op.ix()) {
-            Some(part) => *part = T::blank(),
-            None => self.0.push(T::blank()),
-        }
-    }
-}
-
-impl<T> Index<OpId> for ByOp<T> {
-    type Output = T;
-    #[inline(always)]
-    fn index(&self, op: OpId) -> &T {
-        &self.0[op.ix()]
-    }
-}
-
-impl<T> IndexMut<OpId> for ByOp<T> {
-    #[inline(always)]
-    fn index_mut(&mut self, op: OpId) -> &mut T {
-        &mut self.0[op.ix()]
-    }
-}
 
 /// A host page's data beside its operation (also for pages of parity groups).
 #[derive(Clone, Debug)]
@@ -416,17 +382,17 @@ impl Ops {
                 || parts.tenant
                 || parts.handle
                 || parts.retry,
-            parity: ByOp(Vec::with_capacity(if parts.parity { capacity } else { 0 })),
-            buffer: ByOp(Vec::with_capacity(if parts.buffer { capacity } else { 0 })),
-            crossing: ByOp(Vec::with_capacity(if parts.crossing { capacity } else { 0 })),
-            copy: ByOp(Vec::with_capacity(if parts.copy { capacity } else { 0 })),
-            anywhere: ByOp(Vec::with_capacity(if parts.anywhere { capacity } else { 0 })),
-            bound: ByOp(Vec::with_capacity(if parts.bound { capacity } else { 0 })),
-            cached: ByOp(Vec::with_capacity(if parts.cached { capacity } else { 0 })),
-            extras: ByOp(Vec::with_capacity(if parts.extras { capacity } else { 0 })),
-            tenant: ByOp(Vec::with_capacity(if parts.tenant { capacity } else { 0 })),
-            handle: ByOp(Vec::with_capacity(if parts.handle { capacity } else { 0 })),
-            retry: ByOp(Vec::with_capacity(if parts.retry { capacity } else { 0 })),
+            parity: ByOp::new(parts.parity, capacity),
+            buffer: ByOp::new(parts.buffer, capacity),
+            crossing: ByOp::new(parts.crossing, capacity),
+            copy: ByOp::new(parts.copy, capacity),
+            anywhere: ByOp::new(parts.anywhere, capacity),
+            bound: ByOp::new(parts.bound, capacity),
+            cached: ByOp::new(parts.cached, capacity),
+            extras: ByOp::new(parts.extras, capacity),
+            tenant: ByOp::new(parts.tenant, capacity),
+            handle: ByOp::new(parts.handle, capacity),
+            retry: ByOp::new(parts.retry, capacity),
         }
     }
 
@@ -445,7 +411,7 @@ impl Ops {
     pub(in crate::engine) fn count_tenants(&mut self) {
         self.parts.tenant = true;
         self.any_part = true;
-        self.tenant.0.resize_with(self.records.all().count(), TenantPage::blank);
+        self.tenant.fill(self.records.all().count());
     }
 
     /// Operations have these side tables, too, from now on; entries of existing operations are blank.
@@ -453,11 +419,11 @@ impl Ops {
         let count = self.records.all().count();
         if buffer {
             self.parts.buffer = true;
-            self.buffer.0.resize_with(count, Buffered::blank);
+            self.buffer.fill(count);
         }
         if copy {
             self.parts.copy = true;
-            self.copy.0.resize_with(count, Copied::blank);
+            self.copy.fill(count);
         }
         self.any_part |= buffer || copy;
     }

@@ -34,13 +34,6 @@ pub(super) fn is_read_again(ssd: &mut Ssd, id: OpId) -> bool {
     true
 }
 
-/// An attempt has been decoded in vain: the next one arrives at the die.
-pub(super) fn arrive(ssd: &mut Ssd, id: OpId) {
-    let plane = ssd.kernel.ops[id].plane;
-    ssd.kernel.ops[id].waits_since = ssd.now;
-    ssd.enqueue(id, plane, true);
-}
-
 /// The turn of a read has come, and its page is at `at`: another attempt begins. Returns false for a first attempt, also if the page
 /// has moved.
 #[inline(never)]

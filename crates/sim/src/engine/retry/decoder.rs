@@ -1,6 +1,6 @@
 //! The decoder, whose pages take the time of their levels. It occupies nothing.
 
-use super::{apart, forget, refresh, spec};
+use super::{forget, refresh, spec};
 use crate::blame::{Cause, Extra};
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
@@ -29,9 +29,16 @@ pub(super) fn decode(ssd: &mut Ssd, op: OpId, time: Nanos, again: bool) {
 /// A page has been decoded.
 pub(in crate::engine) fn is_decoded(ssd: &mut Ssd, op: OpId) {
     if !spec(ssd).holds && ssd.kernel.ops.retry[op].page.left > 0 {
-        return apart::arrive(ssd, op);
+        return arrive(ssd, op);
     }
     refresh::note_read(ssd, op);
     forget(ssd, op);
     ssd.decoded(op);
+}
+
+/// An attempt has been decoded in vain: the next one arrives at the die.
+fn arrive(ssd: &mut Ssd, id: OpId) {
+    let plane = ssd.kernel.ops[id].plane;
+    ssd.kernel.ops[id].waits_since = ssd.now;
+    ssd.enqueue(id, plane, true);
 }

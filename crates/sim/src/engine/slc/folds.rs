@@ -9,12 +9,12 @@ use crate::config::GcTime;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Fifo, Need};
 use crate::engine::Ssd;
-use crate::engine::spine::jobs::begin_job;
+use crate::engine::spine::jobs::{Why, begin_job};
 use crate::policy::Job;
 use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, UnitId};
 
-use super::Why;
 use super::now::{self, fold_now};
+use super::steps::count;
 
 /// A collection of a plane is due, before any fold.
 pub(in crate::engine) fn collects(ssd: &mut Ssd, plane: PlaneId) {
@@ -284,13 +284,6 @@ pub(in crate::engine) fn erased(ssd: &mut Ssd, id: JobId, plane: PlaneId) {
     ssd.forget_block(block);
     count(ssd, why, written, folded);
     unstall(ssd, plane);
-}
-
-/// A fold is counted.
-pub(super) fn count(ssd: &mut Ssd, why: Why, written: u64, folded: [u64; 2]) {
-    if let Some(slc) = &mut ssd.features.slc {
-        slc.count_fold(why, written, folded);
-    }
 }
 
 /// A collection or a fold has ended: what it did in idle time goes on.

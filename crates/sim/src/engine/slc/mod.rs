@@ -14,20 +14,10 @@ use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
 use crate::engine::idle::Idle;
 use crate::engine::recency::Recency;
+use crate::engine::spine::jobs::Why;
 use crate::policy::Journey;
 use crate::report::slc::{Folds, SlcReport};
 use crate::units::{Lpn, Ppm};
-
-/// Why a block is folded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Why {
-    /// Its die was idle for long.
-    Idle,
-    /// The cache was full to a level.
-    Level,
-    /// A write waits for it.
-    Forced,
-}
 
 /// Which data the cache takes.
 #[derive(Clone)]

@@ -3,12 +3,11 @@
 use crate::device::flash::Stream;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
+use crate::engine::spine::jobs::Why;
 use crate::policy::{Hop, Journey};
 use crate::units::{Lpn, PlaneId, Ppn};
 
-use super::Why;
-use super::folds::count;
-use super::steps::{destination, land_page};
+use super::steps::{count, destination, land_page};
 
 /// A page of the host has been written in no time. What is above its level is folded.
 #[inline(never)]

@@ -5,10 +5,9 @@ use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
+use crate::engine::spine::jobs::Why;
 use crate::policy::{Hop, Journey, PageSet};
 use crate::units::{JobId, Lpn, OpId, PlaneId, Ppn, Tag};
-
-use super::Why;
 
 /// A step of a fold begins: sets up its legs, and takes its destination.
 pub(in crate::engine) fn begin_step(ssd: &mut Ssd, id: JobId, op: OpId) {
@@ -104,4 +103,11 @@ pub(super) fn land_page(ssd: &mut Ssd, from: Ppn, to: Ppn, tag: Tag, corrected: 
         slc.reads[lpn.ix()] = 0;
     }
     kept
+}
+
+/// A fold is counted.
+pub(super) fn count(ssd: &mut Ssd, why: Why, written: u64, folded: [u64; 2]) {
+    if let Some(slc) = &mut ssd.features.slc {
+        slc.count_fold(why, written, folded);
+    }
 }

@@ -7,9 +7,19 @@ use crate::engine::change::Former;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::NO_SEGMENT;
 use crate::engine::metadata::Due;
-use crate::engine::slc::Why;
 use crate::policy::{Hop, Job, Journey};
 use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId};
+
+/// Why a block of the cache of SLC is folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Why {
+    /// Its die was idle for long.
+    Idle,
+    /// The cache was full to a level.
+    Level,
+    /// A write waits for it.
+    Forced,
+}
 
 /// A collection in progress, with the engine's own data.
 #[derive(Clone)]

@@ -1,10 +1,10 @@
 //! Collectors: how GC uses a die.
 
 mod idle_chip;
-mod pagc;
+pub(super) mod pagc;
 mod preemptive;
 mod queued;
-mod serial;
+pub(super) mod serial;
 
 pub use idle_chip::{Erase, IdleChip, Release, StreamRule, When as WritebackWhen};
 pub use pagc::{PaGc, Points, When};
