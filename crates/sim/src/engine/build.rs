@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::fast::{Bookings, Chains, FastPaths, Joint};
+use super::fast::{FastPaths, Shared};
 use super::homes::Homes;
 use super::kernel::Kernel;
 use super::kernel::ops::Parts;
@@ -148,9 +148,7 @@ impl Ssd {
         let mut ssd = Ssd {
             seed,
             fast: FastPaths::NONE,
-            chains: Chains::new(geometry, &dev.timing, journey, rules.collector_holds),
-            joint: Joint::new(geometry, &dev.timing),
-            booked: Bookings::default(),
+            shared: Shared::new(geometry, &dev.timing, journey, rules.collector_holds),
             now: Nanos::ZERO,
             kernel: Kernel::new(geometry, ops, parts, buses, delays, config.timing.longest().max(crossing)),
             host: Host::new(config, geometry),

@@ -75,8 +75,7 @@ impl Ssd {
         ssd.rules = new.rules;
         ssd.kernel.dies.list_free(ssd.rules.dynamic);
         ssd.dev.timing = new.dev.timing;
-        ssd.chains = new.chains;
-        ssd.joint = new.joint;
+        ssd.shared = new.shared;
         ssd.features.queues = new.features.queues;
         ssd.recount_queues();
         if let (Some(noc), Some(other)) = (&mut ssd.features.noc, &new.features.noc) {

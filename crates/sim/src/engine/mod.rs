@@ -92,7 +92,7 @@ pub(crate) mod sizes {
     pub const PLANE: u64 = item::<Running>() + (size_of::<PlaneState>() + size_of::<flash::Plane>()) as u64 + 24;
     /// Its events, and its entries in lists of units.
     pub const UNIT: u64 =
-        (size_of::<Unit>() + size_of::<Fifo>() + size_of::<BlockId>()) as u64 + 64 + super::fast::Chains::BYTES;
+        (size_of::<Unit>() + size_of::<Fifo>() + size_of::<BlockId>()) as u64 + 64 + super::fast::Shared::BYTES_OF_UNIT;
     /// Its bus, that of its port, and their events.
     pub const CHANNEL: u64 = 2 * size_of::<Bus>() as u64 + 192;
 }
@@ -107,9 +107,7 @@ pub struct Ssd {
     seed: u64,
     rules: Rules,
     fast: fast::FastPaths,
-    chains: fast::Chains,
-    joint: fast::Joint,
-    booked: fast::Bookings,
+    shared: fast::Shared,
     now: Nanos,
     kernel: Kernel,
     host: Host,

@@ -96,7 +96,7 @@ impl Ssd {
         if !known || transfer == Nanos::ZERO || !state.queue.is_empty() || passages {
             return false;
         }
-        self.booked.count += 1;
+        self.shared.booked.count += 1;
         let op = &mut self.kernel.ops[id];
         op.leg = BOOKED;
         op.bus_since = turn.0;
@@ -158,7 +158,7 @@ impl Ssd {
     /// Whether a channel has booked reads.
     #[inline(always)]
     pub(in crate::engine) fn has_bookings(&self, bus: usize) -> bool {
-        self.booked.count > 0 && !self.kernel.buses[bus].booked.reads.is_empty()
+        self.shared.booked.count > 0 && !self.kernel.buses[bus].booked.reads.is_empty()
     }
 
     /// An operation requests a bus: undoes its bookings, and books no more for a while unless the operation is a read in the lane.
@@ -177,12 +177,13 @@ impl Ssd {
     /// Whether every event is the end of a booked read: each is of a die that is held, if only reads have been submitted.
     #[inline(always)]
     pub(super) fn all_booked(&self) -> bool {
-        self.kernel.dies.held.busy() == u64::from(self.booked.count) && self.kernel.timers.next_chain() == Nanos::NEVER
+        self.kernel.dies.held.busy() == u64::from(self.shared.booked.count)
+            && self.kernel.timers.next_chain() == Nanos::NEVER
     }
 
     /// Undoes all bookings between two rounds.
     pub(super) fn unbook_all(&mut self) {
-        if self.booked.count == 0 {
+        if self.shared.booked.count == 0 {
             return;
         }
         for bus in 0..self.kernel.buses.all.len() {
@@ -203,7 +204,7 @@ impl Ssd {
             }
             law!(self.kernel.buses[bus].booked.reads.is_empty(), "one transfer at a time");
         }
-        self.booked.count = 0;
+        self.shared.booked.count = 0;
     }
 
     /// Undoes the bookings of a channel: its reads are in the array, wait for the channel or use it. If this is not `within` a
@@ -230,7 +231,7 @@ impl Ssd {
                 continue;
             }
             let begins = Nanos(ends.0 - time.0);
-            self.booked.count -= 1;
+            self.shared.booked.count -= 1;
             if begins < now || begins == now && granted {
                 self.kernel.timers.clear(Timer::Array(unit));
                 self.kernel.ops[id].leg = 1;

@@ -129,12 +129,12 @@ impl Ssd {
         if moves < SHORTEST {
             return false;
         }
-        let pace = self.chains.pace;
+        let pace = self.shared.chains.pace;
         if !inside {
             self.catch_up(bus, start);
             let first = start + pace.read;
             let free = self.way_is_clear(bus, first);
-            if !free || !self.chains.passages[bus].insert(&[Passage { at: first, unit }], &pace) {
+            if !free || !self.shared.chains.passages[bus].insert(&[Passage { at: first, unit }], &pace) {
                 return false;
             }
         }
@@ -154,9 +154,9 @@ impl Ssd {
 
     /// A unit has a chain from now on instead of an event of its array.
     pub(super) fn set_chain(&mut self, unit: UnitId, chain: Chain) {
-        self.chains.of_unit[unit.ix()] = chain;
-        self.chains.count += 1;
-        self.chains.crossing += u32::from(self.chains.pace.transfer > Nanos::ZERO);
+        self.shared.chains.of_unit[unit.ix()] = chain;
+        self.shared.chains.count += 1;
+        self.shared.chains.crossing += u32::from(self.shared.chains.pace.transfer > Nanos::ZERO);
         self.kernel.ops[chain.op].leg = CHAINED;
         self.kernel.timers.begin_chain(unit, chain.until);
     }
@@ -183,13 +183,13 @@ impl Ssd {
     /// been granted since.
     #[inline(always)]
     pub(in crate::engine) fn catch_up(&mut self, bus: usize, now: Nanos) {
-        if self.chains.cross() && self.chains.next_at(bus) <= now {
+        if self.shared.chains.cross() && self.shared.chains.next_at(bus) <= now {
             self.enter_transfers(bus, now);
         }
     }
 
     fn enter_transfers(&mut self, bus: usize, now: Nanos) {
-        let (pace, passages) = (self.chains.pace, &mut self.chains.passages[bus]);
+        let (pace, passages) = (self.shared.chains.pace, &mut self.shared.chains.passages[bus]);
         let (state, last) = (&mut self.kernel.buses[bus], self.stats.last_completion);
         // Those before this time have begun.
         let limit = if self.kernel.granted_at == now { now + Nanos(1) } else { now };
@@ -203,7 +203,7 @@ impl Ssd {
     /// way back comes later.
     #[inline(always)]
     pub(in crate::engine) fn meet_chains(&mut self, bus: usize) {
-        if self.chains.cross() {
+        if self.shared.chains.cross() {
             self.meet_chains_of(bus);
         }
     }
@@ -215,13 +215,13 @@ impl Ssd {
             // A request of one of its own would be an event.
             return;
         }
-        let Some(passages) = self.chains.passages.get(bus) else { return };
+        let Some(passages) = self.shared.chains.passages.get(bus) else { return };
         let Some(first) = passages.front() else { return };
         let met = if first.at == now {
             Some(first.unit)
         } else if self.kernel.buses[bus].until > now {
             // If one is on its way, it began last.
-            let pace = &self.chains.pace;
+            let pace = &self.shared.chains.pace;
             let begun = |passage: &Passage| passage.at.0.saturating_sub(pace.period.0);
             let out = |passage: &&Passage| (begun(passage)..=begun(passage) + pace.transfer.0).contains(&now.0);
             passages.back().filter(out).map(|passage| passage.unit)
@@ -236,7 +236,7 @@ impl Ssd {
     /// The bus is taken from `from` to `until`: dissolves chains whose pages would be on it.
     #[inline(always)]
     pub(in crate::engine) fn clear_way(&mut self, bus: usize, from: Nanos, until: Nanos) {
-        if self.chains.cross() && self.chains.next_at(bus) < until {
+        if self.shared.chains.cross() && self.shared.chains.next_at(bus) < until {
             self.dissolve_between(bus, from, until);
         }
     }
@@ -249,26 +249,26 @@ impl Ssd {
 
     /// The chain whose page is next on a bus, if it is there before `until`.
     fn next_passage(&self, bus: usize, from: Nanos, until: Nanos) -> Option<UnitId> {
-        let next = self.chains.passages[bus].iter().find(|passage| passage.at >= from);
+        let next = self.shared.chains.passages[bus].iter().find(|passage| passage.at >= from);
         next.filter(|passage| passage.at < until).map(|passage| passage.unit)
     }
 
     /// Whether a chain uses a bus.
     #[inline(always)]
     pub(super) fn has_passages(&self, bus: usize) -> bool {
-        self.chains.cross() && self.chains.passages.get(bus).is_some_and(|passages| !passages.is_empty())
+        self.shared.chains.cross() && self.shared.chains.passages.get(bus).is_some_and(|passages| !passages.is_empty())
     }
 
     /// Whether the page of a chain requests the bus now.
     #[inline(always)]
     pub(super) fn passage_begins(&self, bus: usize, now: Nanos) -> bool {
-        self.chains.cross() && self.chains.next_at(bus) == now
+        self.shared.chains.cross() && self.shared.chains.next_at(bus) == now
     }
 
     /// A logical page is about to become stale where it is: its collection must not be ahead of its events.
     #[inline(always)]
     pub(in crate::engine) fn before_stale(&mut self, place: Location) {
-        if self.chains.count > 0 {
+        if self.shared.chains.count > 0 {
             match place {
                 Location::Flash(page) => self.touch_page(page),
                 Location::Staged(write) => self.touch_page(self.kernel.ops[Page(write)].old),
@@ -280,7 +280,7 @@ impl Ssd {
     /// Dissolves the chain of a page's block, if it has one.
     #[inline(always)]
     pub(in crate::engine) fn touch_page(&mut self, page: Ppn) {
-        if self.chains.count > 0 && page.is_some() {
+        if self.shared.chains.count > 0 && page.is_some() {
             self.touch_chain_of(page);
         }
     }
@@ -296,7 +296,7 @@ impl Ssd {
     #[inline(never)]
     fn touch_chain_in(&mut self, page: Ppn) {
         let unit = self.dev.geometry.unit_of(self.dev.geometry.plane_of(page));
-        let chain = &self.chains.of_unit[unit.ix()];
+        let chain = &self.shared.chains.of_unit[unit.ix()];
         if chain.op.is_some() {
             let (block, mut is_victim) = (self.dev.geometry.block_of(page), false);
             for id in [chain.op, chain.second].into_iter().filter(|id| id.is_some()) {
@@ -312,18 +312,18 @@ impl Ssd {
     /// Dissolves the chain of a unit, if it has one.
     #[inline(always)]
     pub(in crate::engine) fn touch_unit(&mut self, unit: UnitId) {
-        if self.chains.count > 0 && self.chains.of_unit[unit.ix()].op.is_some() {
+        if self.shared.chains.count > 0 && self.shared.chains.of_unit[unit.ix()].op.is_some() {
             self.dissolve(unit, self.now, true);
         }
     }
 
     /// Dissolves all chains between two rounds.
     pub(super) fn dissolve_all(&mut self) {
-        if self.chains.count == 0 {
+        if self.shared.chains.count == 0 {
             return;
         }
-        for unit in 0..self.chains.of_unit.len() {
-            if self.chains.of_unit[unit].op.is_some() {
+        for unit in 0..self.shared.chains.of_unit.len() {
+            if self.shared.chains.of_unit[unit].op.is_some() {
                 self.dissolve(UnitId(unit as u32), self.now, false);
             }
         }
@@ -331,9 +331,9 @@ impl Ssd {
 
     /// Programs of chains that have begun and are not counted yet.
     pub(super) fn uncounted_of_chains(&self) -> u64 {
-        let (now, pace) = (self.now, &self.chains.pace);
+        let (now, pace) = (self.now, &self.shared.chains.pace);
         let decided = self.kernel.decided_at == now;
-        let chains = self.chains.of_unit.iter().filter(|chain| chain.op.is_some());
+        let chains = self.shared.chains.of_unit.iter().filter(|chain| chain.op.is_some());
         let programs = chains.map(|chain| {
             if chain.kind == Kind::Turns {
                 return self.uncounted_of_turns(chain);
@@ -365,16 +365,16 @@ impl Ssd {
     /// event.
     #[inline(never)]
     pub(super) fn dissolve(&mut self, unit: UnitId, now: Nanos, within: bool) {
-        let chain = std::mem::replace(&mut self.chains.of_unit[unit.ix()], Chain::NONE);
-        let (id, pace) = (chain.op, self.chains.pace);
+        let chain = std::mem::replace(&mut self.shared.chains.of_unit[unit.ix()], Chain::NONE);
+        let (id, pace) = (chain.op, self.shared.chains.pace);
         let inside = pace.transfer == Nanos::ZERO;
         let bus = self.kernel.ops[id].channel.ix();
         if !inside {
             self.catch_up(bus, now);
-            self.chains.passages[bus].remove(unit);
-            self.chains.crossing -= 1;
+            self.shared.chains.passages[bus].remove(unit);
+            self.shared.chains.crossing -= 1;
         }
-        self.chains.count -= 1;
+        self.shared.chains.count -= 1;
         self.kernel.timers.clear_chain(unit);
         match chain.kind {
             Kind::Moves => {}
@@ -418,7 +418,7 @@ impl Ssd {
             self.kernel.ops[id].leg = 0;
             return;
         }
-        let (pace, count) = (self.chains.pace, u64::from(ended));
+        let (pace, count) = (self.shared.chains.pace, u64::from(ended));
         let op = &self.kernel.ops[id];
         let (job, from, to, tag, plane) =
             (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.plane);

@@ -75,7 +75,7 @@ impl Ssd {
         if counts.iter().sum::<u32>() == 0 {
             return false;
         }
-        let joint = &self.joint;
+        let joint = &self.shared.joint;
         let rest: u64 = (0..KINDS).map(|kind| u64::from(counts[kind]) * joint.time(kind).0).sum();
         let start = self.now;
         let until = start + first.time + Nanos(rest);
@@ -103,7 +103,7 @@ impl Ssd {
                 law!(ends < chain.until, "law: a collection has as many moves as its collector has counted");
                 let (pages, stream) = self.next_joint(id);
                 let kind = self.kind_of(&pages);
-                let end = ends + self.joint.time(kind);
+                let end = ends + self.shared.joint.time(kind);
                 if !over(end) {
                     ends = end;
                     break pages;
@@ -142,7 +142,7 @@ impl Ssd {
 
     /// A move has ended, whose pages are valid: they leave their blocks.
     fn depart(&mut self, id: OpId, pages: &PageSet, stream: Stream, kind: usize, at: Nanos) {
-        let (read, program) = self.joint.times[kind];
+        let (read, program) = self.shared.joint.times[kind];
         self.stats.gc_time.read += read.0;
         self.stats.gc_time.program += program.0;
         self.stats.count_copybacks(pages.len() as u64);
@@ -160,7 +160,7 @@ impl Ssd {
             self.dev.map.expect(lpn);
             self.dev.flash.invalidate(from, self.dev.geometry.block_of(from), lpn);
             let k = self.dev.geometry.plane_in_unit(self.dev.geometry.plane_of(from));
-            let landing = &mut self.joint.landing[k as usize];
+            let landing = &mut self.shared.joint.landing[k as usize];
             landing.lpns.push(lpn);
             landing.moves.push(Moved { from, stream, at });
         }
@@ -170,11 +170,11 @@ impl Ssd {
     fn land_departed(&mut self, unit: UnitId) {
         for k in 0..2 {
             let plane = self.dev.geometry.plane_of_unit(unit, k);
-            let mut landing = std::mem::take(&mut self.joint.landing[k as usize]);
+            let mut landing = std::mem::take(&mut self.shared.joint.landing[k as usize]);
             self.land_in(plane, &landing);
             landing.lpns.clear();
             landing.moves.clear();
-            self.joint.landing[k as usize] = landing;
+            self.shared.joint.landing[k as usize] = landing;
         }
         let point = |k| self.dev.flash.next_offset(self.dev.geometry.plane_of_unit(unit, k), Stream::Aligned);
         law_eq!(point(0), point(1), "law: multi-plane programs have equal offsets");

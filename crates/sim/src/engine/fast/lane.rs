@@ -165,7 +165,7 @@ impl Ssd {
     /// A whole page is written: it is the newest version from now on, and the old page is stale.
     #[inline(always)]
     fn write_in_lane(&mut self, (of, lpn): (Lane<'_>, Lpn), mut old: Ppn, waited: Nanos) {
-        if self.chains.exist() {
+        if self.shared.chains.exist() {
             self.before_stale(self.dev.map.get(lpn));
             // A chain that ended may have moved it.
             old = self.dev.map.at_rest(lpn).unwrap_or(old);
@@ -205,7 +205,7 @@ impl Ssd {
             && state.queue.is_empty()
             && state.due().is_empty()
             && self.gc.jobs.in_use() == 0
-            && !self.booked.exist()
+            && !self.shared.booked.exist()
             // Requests other than writes that are admitted after it may put pages on flash in no time.
             && (self.kernel.dies.starts_early() || host.outstanding == host.depth || !self.may_admit())
     }
@@ -380,7 +380,8 @@ impl Ssd {
         page.first_start = Some(Moment::at(now));
         self.stats.count_host_program();
         let (request, bus) = (op.request, op.channel.ix());
-        let shared = !AT_ONCE && (self.kernel.buses.is_contested(bus) || self.booked.exist() || self.chains.cross());
+        let shared = !AT_ONCE
+            && (self.kernel.buses.is_contested(bus) || self.shared.booked.exist() || self.shared.chains.cross());
         let state = &mut self.kernel.buses[bus];
         let alone = !shared && state.is_free(now);
         if alone {
@@ -401,7 +402,7 @@ impl Ssd {
     /// cases that cannot occur here.
     #[inline(never)]
     fn send_to_die(&mut self, id: OpId, unit: UnitId, bus: usize, transfer: Nanos, array: Nanos) {
-        let shared = self.booked.exist() || self.chains.cross() || self.kernel.buses[bus].fused.is_some();
+        let shared = self.shared.booked.exist() || self.shared.chains.cross() || self.kernel.buses[bus].fused.is_some();
         if shared {
             self.approach(id, bus);
         }
@@ -585,7 +586,7 @@ impl Ssd {
         debug_assert!(op.need == Need::Read && op.verb == Verb::Read && op.mate.is_none());
         if booked {
             let state = &mut self.kernel.buses[op.channel.ix()];
-            self.booked.end(id, (op, page), state, now, self.stats.last_completion);
+            self.shared.booked.end(id, (op, page), state, now, self.stats.last_completion);
         }
         // As `end_read`: there are no errors.
         self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages.head()));

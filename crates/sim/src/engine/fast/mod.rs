@@ -19,15 +19,15 @@ mod transfers;
 mod turns;
 mod vacant;
 
-pub(super) use booked::{BOOKED, Bookings};
-pub(super) use chains::Chains;
-pub(super) use joint::Joint;
+pub(super) use booked::BOOKED;
 pub(super) use legs::FUSED;
 pub use report::{ClosedShortcut, Shortcuts, Slowed};
 
 use super::Ssd;
 use crate::config::Config;
-use crate::device::geometry;
+use crate::device::geometry::Geometry;
+use crate::device::timing::Timing;
+use crate::policy::Journey;
 use crate::schemes::AnyVictim;
 
 /// The shortcuts of a device.
@@ -71,9 +71,31 @@ pub(super) struct FastPaths {
     pub(super) parts: bool,
 }
 
+/// Events that several steps share now.
+#[derive(Clone)]
+pub(super) struct Shared {
+    chains: chains::Chains,
+    joint: joint::Joint,
+    booked: booked::Bookings,
+}
+
+impl Shared {
+    /// Bytes of a unit's chain.
+    pub(super) const BYTES_OF_UNIT: u64 = chains::Chains::BYTES;
+
+    /// None yet. `journey`: that of every page, if all travel alike. `holds`: whether collections hold their dies.
+    pub(super) fn new(geometry: &Geometry, timing: &Timing, journey: Option<Journey>, holds: bool) -> Self {
+        Shared {
+            chains: chains::Chains::new(geometry, timing, journey, holds),
+            joint: joint::Joint::new(geometry, timing),
+            booked: booked::Bookings::default(),
+        }
+    }
+}
+
 impl FastPaths {
     /// The shortcuts that a configuration and its victim policy allow.
-    fn of_device(config: &Config, geometry: &geometry::Geometry, victim: &AnyVictim) -> Self {
+    fn of_device(config: &Config, geometry: &Geometry, victim: &AnyVictim) -> Self {
         let mut paths = keys::Keys::of(config, geometry).shortcuts();
         if config.ecc.retries() {
             // A read may go on when its legs have ended.

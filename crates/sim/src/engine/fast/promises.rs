@@ -85,7 +85,7 @@ impl Ssd {
     /// without shortcuts.
     #[inline(always)]
     pub(in crate::engine) fn pick_without_shortcuts(&self, plane: PlaneId) -> Option<Option<BlockId>> {
-        if self.oracle.check() == Check::Full && self.chains.exist() { self.picks_apart(plane) } else { None }
+        if self.oracle.check() == Check::Full && self.shared.chains.exist() { self.picks_apart(plane) } else { None }
     }
 
     #[cold]

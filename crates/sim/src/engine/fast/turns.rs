@@ -56,9 +56,9 @@ impl Ssd {
     /// Where a chain is at `now`. What ends now still has its event.
     #[inline(always)]
     fn place_in(&self, cycle: Cycle, chain: &Chain, now: Nanos) -> Place {
-        let (period, elapsed) = (self.chains.pace.period.0, (now - chain.start).0.saturating_sub(1));
+        let (period, elapsed) = (self.shared.chains.pace.period.0, (now - chain.start).0.saturating_sub(1));
         let (cycles, since) = (elapsed / period, Nanos(elapsed % period));
-        let turns = &self.chains.cycles[cycle.times].turns;
+        let turns = &self.shared.chains.cycles[cycle.times].turns;
         let step = turns.iter().take_while(|turn| turn.end <= since).count();
         let turn = turns[step];
         Place { ended: cycles as usize * STEPS + step, turn, begun: chain.start + Nanos(cycles * period) + turn.start }
@@ -99,28 +99,28 @@ impl Ssd {
         if cycles == 0 {
             return false;
         }
-        let (now, pace, bus) = (self.now, self.chains.pace, self.kernel.ops[id].channel.ix());
+        let (now, pace, bus) = (self.now, self.shared.chains.pace, self.kernel.ops[id].channel.ix());
         self.catch_up(bus, now);
-        let (state, turns) = (&self.kernel.buses[bus], &self.chains.cycles[cycle.times].turns);
+        let (state, turns) = (&self.kernel.buses[bus], &self.shared.chains.cycles[cycle.times].turns);
         let reads = turns[0].reads;
         if !state.queue.is_empty() || self.has_bookings(bus) || reads && state.until > now + pace.read {
             return false;
         }
         let passages = turns.map(|turn| Passage { at: now + turn.requests, unit });
-        if !self.chains.passages[bus].insert(&passages, &pace) {
+        if !self.shared.chains.passages[bus].insert(&passages, &pace) {
             return false;
         }
         if !reads {
             // Its transfer has begun.
-            self.chains.passages[bus].pass(now + Nanos(1), &pace);
+            self.shared.chains.passages[bus].pass(now + Nanos(1), &pace);
         }
-        let since = self.chains.ends.within_cycle(now, pace.period);
-        let Times { ends, on_channel, .. } = self.chains.cycles[cycle.times];
+        let since = self.shared.chains.ends.within_cycle(now, pace.period);
+        let Times { ends, on_channel, .. } = self.shared.chains.cycles[cycle.times];
         let ends = ends.map(|end| {
             let at = since + end.0;
             if at < pace.period.0 { at } else { at - pace.period.0 }
         });
-        self.chains.ends.enter(unit, ends, on_channel);
+        self.shared.chains.ends.enter(unit, ends, on_channel);
         cycle.ops[..cycle.count].iter().for_each(|id| self.expect_next_moves(*id));
         let until = now + Nanos(pace.period.0 * u64::from(cycles));
         let chain = Chain::new(id, now, until, Kind::Turns);
@@ -132,7 +132,7 @@ impl Ssd {
     /// may be served.
     #[inline(always)]
     pub(in crate::engine) fn joins_turns(&mut self, unit: UnitId) {
-        if self.chains.count > 0 && self.chains.of_unit[unit.ix()].op.is_some() {
+        if self.shared.chains.count > 0 && self.shared.chains.of_unit[unit.ix()].op.is_some() {
             self.limit_turns(unit);
         }
     }
@@ -141,9 +141,9 @@ impl Ssd {
     /// earlier has done so already; then only the order of the queue and the ledger of the die are brought up to date.
     #[inline(never)]
     fn limit_turns(&mut self, unit: UnitId) {
-        let (chain, now, pace) = (self.chains.of_unit[unit.ix()], self.now, self.chains.pace);
-        let since = self.chains.ends.within_cycle(now, pace.period);
-        if self.chains.ends.of_unit[unit.ix()].0.contains(&since) {
+        let (chain, now, pace) = (self.shared.chains.of_unit[unit.ix()], self.now, self.shared.chains.pace);
+        let since = self.shared.chains.ends.within_cycle(now, pace.period);
+        if self.shared.chains.ends.of_unit[unit.ix()].0.contains(&since) {
             // A leg ends now: it needs its event.
             return self.dissolve(unit, now, true);
         }
@@ -153,11 +153,11 @@ impl Ssd {
         if chain.joined {
             return;
         }
-        let turns = &self.chains.cycles[cycle.times].turns;
+        let turns = &self.shared.chains.cycles[cycle.times].turns;
         // The step in service, and that of the other collection.
         let left = (0..cycle.count).map(|step| turns[(place.ended + step) % STEPS].time().0).sum::<u64>();
         let until = chain.until.min(place.begun + Nanos(left));
-        self.chains.of_unit[unit.ix()] = Chain { until, joined: true, ..chain };
+        self.shared.chains.of_unit[unit.ix()] = Chain { until, joined: true, ..chain };
         self.kernel.timers.move_chain(unit, until);
     }
 
@@ -182,15 +182,15 @@ impl Ssd {
     /// ends then. (If it is one channel, the end of the leg must concern it.)
     #[inline(always)]
     pub(in crate::engine) fn meet_turns(&mut self, time: Nanos, bus: Option<usize>) {
-        if self.chains.count > 0 && self.fast.turns {
+        if self.shared.chains.count > 0 && self.fast.turns {
             self.dissolve_met_turns(time, bus);
         }
     }
 
     #[inline(never)]
     fn dissolve_met_turns(&mut self, time: Nanos, bus: Option<usize>) {
-        let since = self.chains.ends.within_cycle(time, self.chains.pace.period);
-        match self.chains.ends.at(since) {
+        let since = self.shared.chains.ends.within_cycle(time, self.shared.chains.pace.period);
+        match self.shared.chains.ends.at(since) {
             (0, _) => {}
             (1, unit) => self.dissolve_turns_of(UnitId(unit), time, since, bus),
             _ => self.dissolve_turns_at(time, since, bus),
@@ -199,8 +199,8 @@ impl Ssd {
 
     #[inline(never)]
     fn dissolve_turns_at(&mut self, time: Nanos, since: u64, bus: Option<usize>) {
-        for unit in (0..self.chains.of_unit.len() as u32).map(UnitId) {
-            if self.chains.of_unit[unit.ix()].op.is_some() {
+        for unit in (0..self.shared.chains.of_unit.len() as u32).map(UnitId) {
+            if self.shared.chains.of_unit[unit.ix()].op.is_some() {
                 self.dissolve_turns_of(unit, time, since, bus);
             }
         }
@@ -208,7 +208,8 @@ impl Ssd {
 
     /// Dissolves the chain of a unit if one of its legs ends at `time`, on this channel if one is given.
     fn dissolve_turns_of(&mut self, unit: UnitId, time: Nanos, since: u64, bus: Option<usize>) {
-        let (id, (ends, on_channel)) = (self.chains.of_unit[unit.ix()].op, &self.chains.ends.of_unit[unit.ix()]);
+        let (id, (ends, on_channel)) =
+            (self.shared.chains.of_unit[unit.ix()].op, &self.shared.chains.ends.of_unit[unit.ix()]);
         let met = match bus {
             None => ends.contains(&since),
             Some(bus) => self.kernel.ops[id].channel.ix() == bus && ends[..*on_channel].contains(&since),
@@ -222,7 +223,7 @@ impl Ssd {
     pub(super) fn uncounted_of_turns(&self, chain: &Chain) -> u64 {
         let cycle = Cycle::of(chain);
         let place = self.place_in(cycle, chain, self.now);
-        let turns = &self.chains.cycles[cycle.times].turns;
+        let turns = &self.shared.chains.cycles[cycle.times].turns;
         // The program with which it began was counted.
         (1..=place.ended).filter(|step| !turns[step % STEPS].reads).count() as u64
     }
@@ -231,8 +232,8 @@ impl Ssd {
     /// legs had had an event.
     #[inline(never)]
     pub(super) fn end_turns(&mut self, chain: &Chain, unit: UnitId, now: Nanos) {
-        let (cycle, pace) = (Cycle::of(chain), self.chains.pace);
-        self.chains.ends.remove(unit);
+        let (cycle, pace) = (Cycle::of(chain), self.shared.chains.pace);
+        self.shared.chains.ends.remove(unit);
         let place = self.place_in(cycle, chain, now);
         if place.ended > 0 {
             self.carry_out_turns(chain, cycle, &place, unit);
@@ -257,7 +258,7 @@ impl Ssd {
     }
 
     fn carry_out_turns(&mut self, chain: &Chain, cycle: Cycle, place: &Place, unit: UnitId) {
-        let (pace, turns) = (self.chains.pace, self.chains.cycles[cycle.times].turns);
+        let (pace, turns) = (self.shared.chains.pace, self.shared.chains.cycles[cycle.times].turns);
         let Place { ended, turn, .. } = *place;
         let victim = |ssd: &Self, who: usize| ssd.gc.jobs[ssd.kernel.ops[cycle.ops[who]].job.0].job.victims[0];
         self.date_closings();
@@ -291,7 +292,7 @@ impl Ssd {
     /// The first pages of a collection have been programmed in turns: they land. Returns the page of its next step.
     fn land_turns(&mut self, chain: &Chain, cycle: Cycle, who: usize, landed: usize) -> Ppn {
         let id = cycle.ops[who];
-        let (op, turns) = (&self.kernel.ops[id], &self.chains.cycles[cycle.times].turns);
+        let (op, turns) = (&self.kernel.ops[id], &self.shared.chains.cycles[cycle.times].turns);
         let reads_first = turns[who].reads;
         let (job, plane, from, to) =
             (op.job, op.plane, if reads_first { op.pages[0] } else { op.from[0] }, op.pages[0]);
@@ -300,7 +301,7 @@ impl Ssd {
         }
         let ends = |turn: &&Turn| turn.who == who && !turn.reads;
         let first_end = chain.start + turns.iter().find(ends).map_or(Nanos::ZERO, |turn| turn.end);
-        let distance = self.chains.pace.period.0 / 2 * cycle.count as u64;
+        let distance = self.shared.chains.pace.period.0 / 2 * cycle.count as u64;
         let victim = self.gc.jobs[job.0].job.victims[0];
         let (mut first, mut before) = (self.dev.geometry.offset(from), 0);
         if who == 0 && !reads_first {

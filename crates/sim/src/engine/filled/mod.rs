@@ -123,9 +123,7 @@ impl Ssd {
             dev: Device { geometry: _, timing: _, flash, map, wear, errors, page_errors, staging: _ },
             schemes: Policies { order: _, trigger: _, victim, collector, path, route: _ },
             fast: _,
-            chains: _,
-            joint: _,
-            booked: _,
+            shared: _,
             kernel:
                 Kernel {
                     timers: _,
