@@ -62,8 +62,7 @@ impl Ssd {
         self.allows(&new)?;
         let (busy, redispatches) = (!self.rests(), self.dispatches_otherwise(&new));
         let mut ssd = self.clone();
-        ssd.unfuse_all();
-        ssd.part_all_transfers();
+        ssd.bring_to_other_rules();
         new.rules.tenants |= self.rules.tenants;
         // Results by page type belong to a device from its start.
         new.rules.page_types = self.rules.page_types;

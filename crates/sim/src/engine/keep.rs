@@ -60,7 +60,7 @@ impl Ssd {
     /// A write no longer needs its old page.
     #[inline(always)]
     pub(super) fn discard_old(&mut self, op: OpId) {
-        self.touch_page(self.kernel.ops[Page(op)].old);
+        self.old_becomes_stale(op);
         let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);

@@ -355,8 +355,8 @@ impl Ssd {
     fn advance_to(&mut self, limit: Nanos) {
         while self.advance(limit) {
             if self.kernel.timers.next().min(self.kernel.timers.next_chain()) > limit {
-                // Fused legs may have ended one by one by now.
-                self.unfuse_all();
+                // Events that steps share may have ended one by one by now.
+                self.bring_to_now();
             }
         }
     }
@@ -393,7 +393,7 @@ impl Ssd {
 
     /// Ends a part of a run, so that the device can be looked at, copied and run on as after [`Ssd::run_until`].
     pub fn stop_here(&mut self) {
-        self.unfuse_all();
+        self.bring_to_now();
         self.date_closings();
     }
 
@@ -401,7 +401,7 @@ impl Ssd {
     pub fn run_until_room_before(&mut self, limit: Nanos) {
         let Some(last) = limit.0.checked_sub(1).map(Nanos) else { return };
         while self.host.crowded() && self.advance(last) {}
-        self.unfuse_all();
+        self.bring_to_now();
     }
 
     /// Wait relations of operations, for the message of a run without progress.

@@ -60,7 +60,7 @@ impl Ssd {
     /// From now on puts off what is named, until [`Ssd::stop_postponing`]. A collection that must run because a write would find no
     /// page runs all the same; write-backs run while a write waits for a page.
     pub fn postpone(&mut self, what: Vec<PutOff>) {
-        self.unfuse_all();
+        self.bring_to_now();
         let counts = Postponement::default();
         self.gc.postponed = Some(Box::new(Postponed { what, held: Vec::new(), must: Vec::new(), counts }));
     }

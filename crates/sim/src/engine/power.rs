@@ -103,7 +103,7 @@ impl Ssd {
         law_eq!(self.oracle.check(), Check::Full, "a power cut needs to know what every page holds");
         law!(self.features.noc.is_none(), "recovery with an interconnect is not modelled");
         law!(self.features.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
-        self.unfuse_all();
+        self.bring_to_now();
         self.complete_lines();
         let protected = self.config.device.power_loss_protection;
         let begun = self.groups_at_cut();
@@ -291,7 +291,7 @@ impl Ssd {
     /// Drops operations, collections and requests in service.
     fn forget_operations(&mut self) {
         self.host.none_idle = false;
-        self.forget_bookings();
+        self.cut_transfers();
         for unit in 0..self.kernel.dies.units.len() {
             self.set_holder(UnitId(unit as u32), Holder::Free);
             self.kernel.dies.units[unit].power_cut();

@@ -8,6 +8,7 @@ use super::Ssd;
 use super::rules::Rules;
 use crate::config::{OrderKnobs, QueueClass};
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::kernel::Kernel;
 use crate::units::{OpId, UnitId};
 
 /// Number of classes.
@@ -100,6 +101,17 @@ fn may_suspend(op: &Op) -> bool {
     op.class.like_host() && matches!(op.need, Need::Read | Need::Merge)
 }
 
+impl Kernel {
+    fn counted_in_queue(&self, unit: UnitId) -> Waiting {
+        let (mut waiting, mut at) = (Waiting::default(), self.dies[unit].queue.head());
+        while at.is_some() {
+            waiting.count(&self.ops[at], true);
+            at = self.ops[at].next;
+        }
+        waiting
+    }
+}
+
 impl Ssd {
     /// The operation that a unit serves next, with its rank.
     #[inline(always)]
@@ -190,19 +202,10 @@ impl Ssd {
         }
     }
 
-    fn counted_in_queue(&self, unit: UnitId) -> Waiting {
-        let (mut waiting, mut at) = (Waiting::default(), self.kernel.dies[unit].queue.head());
-        while at.is_some() {
-            waiting.count(&self.kernel.ops[at], true);
-            at = self.kernel.ops[at].next;
-        }
-        waiting
-    }
-
     /// Counts what waits from the queues themselves, after they or the rules have changed as a whole.
     pub(super) fn recount_queues(&mut self) {
         for unit in (0..self.dev.geometry.units).map(UnitId) {
-            let waiting = self.counted_in_queue(unit);
+            let waiting = self.kernel.counted_in_queue(unit);
             if let Some(queues) = &mut self.features.queues {
                 queues.waiting[unit.ix()] = waiting;
             }
@@ -213,7 +216,7 @@ impl Ssd {
     pub(super) fn check_queues(&self) {
         if let Some(queues) = &self.features.queues {
             for (unit, waiting) in (0..).map(UnitId).zip(&queues.waiting) {
-                law_eq!(self.counted_in_queue(unit), *waiting, "law: what waits for unit {} is counted", unit.0);
+                law_eq!(self.kernel.counted_in_queue(unit), *waiting, "law: what waits for unit {} is counted", unit.0);
             }
         }
     }

@@ -92,7 +92,7 @@ impl Ssd {
     /// Handles all events at one time.
     pub(in crate::engine) fn round(&mut self, time: Nanos) {
         law!(time >= self.now, "time never goes backwards");
-        self.meet_turns(time, None);
+        self.time_comes(time);
         self.now = time;
         self.kernel.idle_rounds += 1;
         self.completions();
@@ -153,7 +153,7 @@ impl Ssd {
     pub(in crate::engine) fn end_round(&mut self) {
         self.kernel.dies.time_passes(self.now);
         if self.lines_undecided() {
-            self.part_transfers();
+            self.show_transfers();
         }
         self.tell_victim();
         if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
@@ -200,7 +200,7 @@ impl Ssd {
             self.kernel.batch.clear();
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
-            if self.fast.lane && (self.host.only(RequestOp::Read) || self.fast.unordered) && self.all_in_lane() {
+            if self.fast.lane && (self.host.only(RequestOp::Read) || self.fast.unordered) && self.kernel.all_in_lane() {
                 if self.shows_completions() {
                     self.sort_batch();
                 }

@@ -9,6 +9,7 @@
 
 use crate::blame::Cause;
 use crate::device::transaction::{Fifo, Need, Op};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
@@ -25,7 +26,7 @@ const CALM: u8 = 2;
 /// The booked reads of a device. Each channel has a list of its own.
 #[derive(Clone, Default)]
 pub(in crate::engine) struct Bookings {
-    count: u32,
+    pub(super) count: u32,
 }
 
 impl Bookings {
@@ -63,6 +64,24 @@ fn is_lane_read(op: &Op) -> bool {
     op.lane && op.need == Need::Read
 }
 
+impl Kernel {
+    /// Booked reads from `at` on wait for the end of the one before.
+    fn move_bookings(&mut self, bus: usize, mut at: OpId, mut free: Nanos) {
+        while at.is_some() {
+            let op = &self.ops[at];
+            let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
+            let (unit, ends) = (op.unit, op.bus_since.max(free) + time);
+            if ends == self.timers.get(Timer::Array(unit)) {
+                return;
+            }
+            self.timers.set(Timer::Array(unit), ends);
+            free = ends;
+            at = op.next;
+        }
+        self.buses[bus].booked.ends = free;
+    }
+}
+
 impl Ssd {
     /// A read's array time begins on its die: books its channel for its transfer, if only reads use that. `turn`: time of its
     /// request, and its age. Returns whether it did.
@@ -78,7 +97,7 @@ impl Ssd {
 
     /// A read's array time has ended: the same. Otherwise it requests the channel as any operation does.
     #[inline(always)]
-    pub(in crate::engine) fn book_now(&mut self, id: OpId, unit: UnitId) -> bool {
+    pub(super) fn book_now(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &self.kernel.ops[id];
         let (bus, turn) = (op.channel.ix(), (self.now, op.age));
         self.fast.books
@@ -130,7 +149,7 @@ impl Ssd {
         }
         let ends = turn.0.max(free) + transfer;
         self.kernel.timers.set(Timer::Array(unit), ends);
-        self.move_bookings(bus, self.kernel.ops[id].next, ends);
+        self.kernel.move_bookings(bus, self.kernel.ops[id].next, ends);
     }
 
     /// End of a booked read's transfer. If its event is being handled, that is now.
@@ -139,31 +158,15 @@ impl Ssd {
         if ends == Nanos::NEVER { self.now } else { ends }
     }
 
-    /// Booked reads from `at` on wait for the end of the one before.
-    fn move_bookings(&mut self, bus: usize, mut at: OpId, mut free: Nanos) {
-        while at.is_some() {
-            let op = &self.kernel.ops[at];
-            let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
-            let (unit, ends) = (op.unit, op.bus_since.max(free) + time);
-            if ends == self.kernel.timers.get(Timer::Array(unit)) {
-                return;
-            }
-            self.kernel.timers.set(Timer::Array(unit), ends);
-            free = ends;
-            at = op.next;
-        }
-        self.kernel.buses[bus].booked.ends = free;
-    }
-
     /// Whether a channel has booked reads.
     #[inline(always)]
-    pub(in crate::engine) fn has_bookings(&self, bus: usize) -> bool {
+    pub(super) fn has_bookings(&self, bus: usize) -> bool {
         self.shared.booked.count > 0 && !self.kernel.buses[bus].booked.reads.is_empty()
     }
 
     /// An operation requests a bus: undoes its bookings, and books no more for a while unless the operation is a read in the lane.
     #[inline(always)]
-    pub(in crate::engine) fn meet_bookings(&mut self, id: OpId, bus: usize) {
+    pub(super) fn meet_bookings(&mut self, id: OpId, bus: usize) {
         if self.fast.books {
             if !is_lane_read(&self.kernel.ops[id]) {
                 self.kernel.buses[bus].calm = 0;
@@ -191,20 +194,6 @@ impl Ssd {
                 self.unbook(bus, false);
             }
         }
-    }
-
-    /// Power is cut, and bookings have been undone. Only a read whose transfer ends now is still booked: its channel was in use.
-    pub(in crate::engine) fn forget_bookings(&mut self) {
-        for bus in 0..self.kernel.buses.all.len() {
-            let id = self.kernel.buses[bus].booked.reads.pop(&self.kernel.ops);
-            if id.is_some() {
-                let time = self.kernel.ops[id].legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
-                let begins = Nanos(self.now.0 - time.0);
-                self.kernel.buses[bus].begin(false, begins, self.now, self.stats.last_completion);
-            }
-            law!(self.kernel.buses[bus].booked.reads.is_empty(), "one transfer at a time");
-        }
-        self.shared.booked.count = 0;
     }
 
     /// Undoes the bookings of a channel: its reads are in the array, wait for the channel or use it. If this is not `within` a

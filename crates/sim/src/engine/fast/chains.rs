@@ -8,7 +8,7 @@
 //! A chain that is met by anything else is dissolved ([`Ssd::dissolve`]): moves that have ended land, and the one in progress is
 //! set up as if each of its legs had had an event. Until then the map may lag behind: it points to pages of the victim that have
 //! moved. Such a page is in the same plane, and its die serves no other operation meanwhile, so only writes can see the
-//! difference; they dissolve the chain first ([`Ssd::before_stale`]).
+//! difference; they dissolve the chain first ([`Ssd::becomes_stale`]).
 //!
 //! Transfers of a chain are known in advance. Each channel keeps the next one of every chain in a list ordered by time. They enter
 //! the ledger of the bus when it is next used ([`Ssd::catch_up`]). Transfers of two chains never overlap: a chain begins only if
@@ -19,7 +19,6 @@ use super::passages::{Chain, Kind, PASSAGES, Pace, Passage, Passages};
 use crate::config::Config;
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
-use crate::device::mapping::Location;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::FUSED;
@@ -56,7 +55,7 @@ pub(in crate::engine) struct Chains {
 
 impl Chains {
     /// `journey`: that of every page, if all travel alike. `holds`: whether collections hold their dies.
-    pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing, journey: Option<Journey>, holds: bool) -> Self {
+    pub(super) fn new(geometry: &Geometry, timing: &Timing, journey: Option<Journey>, holds: bool) -> Self {
         let inside = journey.is_some_and(|journey| journey.out == Hop::Die);
         let transfer = if inside { Nanos::ZERO } else { timing.page() };
         // Chains are formed only where all pages have these times.
@@ -106,7 +105,7 @@ impl Chains {
     pub(in crate::engine) const BYTES: u64 = (size_of::<Chain>() + PASSAGES * size_of::<Passage>()) as u64;
 
     /// Whether moves have the same length wherever their pages are.
-    pub(in crate::engine) fn fit(config: &Config) -> bool {
+    pub(super) fn fit(config: &Config) -> bool {
         let times = &config.timing;
         times.read.types().len() == 1 && times.program.types().len() == 1 && !times.variation.exists()
     }
@@ -182,7 +181,7 @@ impl Ssd {
     /// Enters transfers of chains that have begun into the ledger of a bus. Those that begin at `now` have begun if buses have
     /// been granted since.
     #[inline(always)]
-    pub(in crate::engine) fn catch_up(&mut self, bus: usize, now: Nanos) {
+    pub(super) fn catch_up(&mut self, bus: usize, now: Nanos) {
         if self.shared.chains.cross() && self.shared.chains.next_at(bus) <= now {
             self.enter_transfers(bus, now);
         }
@@ -202,7 +201,7 @@ impl Ssd {
     /// An operation requests a bus. Dissolves a chain whose page requests it at the same time, or is on its way out: then its
     /// way back comes later.
     #[inline(always)]
-    pub(in crate::engine) fn meet_chains(&mut self, bus: usize) {
+    pub(super) fn meet_chains(&mut self, bus: usize) {
         if self.shared.chains.cross() {
             self.meet_chains_of(bus);
         }
@@ -235,7 +234,7 @@ impl Ssd {
 
     /// The bus is taken from `from` to `until`: dissolves chains whose pages would be on it.
     #[inline(always)]
-    pub(in crate::engine) fn clear_way(&mut self, bus: usize, from: Nanos, until: Nanos) {
+    pub(super) fn clear_way(&mut self, bus: usize, from: Nanos, until: Nanos) {
         if self.shared.chains.cross() && self.shared.chains.next_at(bus) < until {
             self.dissolve_between(bus, from, until);
         }
@@ -265,21 +264,9 @@ impl Ssd {
         self.shared.chains.cross() && self.shared.chains.next_at(bus) == now
     }
 
-    /// A logical page is about to become stale where it is: its collection must not be ahead of its events.
-    #[inline(always)]
-    pub(in crate::engine) fn before_stale(&mut self, place: Location) {
-        if self.shared.chains.count > 0 {
-            match place {
-                Location::Flash(page) => self.touch_page(page),
-                Location::Staged(write) => self.touch_page(self.kernel.ops[Page(write)].old),
-                Location::Nowhere => {}
-            }
-        }
-    }
-
     /// Dissolves the chain of a page's block, if it has one.
     #[inline(always)]
-    pub(in crate::engine) fn touch_page(&mut self, page: Ppn) {
+    pub(super) fn touch_page(&mut self, page: Ppn) {
         if self.shared.chains.count > 0 && page.is_some() {
             self.touch_chain_of(page);
         }
@@ -311,7 +298,7 @@ impl Ssd {
 
     /// Dissolves the chain of a unit, if it has one.
     #[inline(always)]
-    pub(in crate::engine) fn touch_unit(&mut self, unit: UnitId) {
+    pub(super) fn touch_unit(&mut self, unit: UnitId) {
         if self.shared.chains.count > 0 && self.shared.chains.of_unit[unit.ix()].op.is_some() {
             self.dissolve(unit, self.now, true);
         }

@@ -42,7 +42,7 @@ struct Moved {
 }
 
 impl Joint {
-    pub(in crate::engine) fn new(geometry: &Geometry, timing: &Timing) -> Self {
+    pub(super) fn new(geometry: &Geometry, timing: &Timing) -> Self {
         let times = |from: &[u32]| {
             let from: Vec<_> = from.iter().map(|offset| timing.place(*offset, || (0, false))).collect();
             let times = timing.copyback(&from, &[timing.place(0, || (0, false)); 2][..from.len()]);

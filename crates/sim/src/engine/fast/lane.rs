@@ -10,6 +10,7 @@ use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
 use crate::engine::fast::BOOKED;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
@@ -28,6 +29,26 @@ enum Lane<'a> {
     Page(RequestId),
     /// The only one of a request from the ring with this number.
     Single(&'a Waiting, u64),
+}
+
+impl Kernel {
+    /// Whether all events that end now are steps in the lane, so that their order has no effect on results: operations that
+    /// request the same bus are sorted there, completed requests only enter sums, and collections begin in the order of their
+    /// dies. (Where writes are followed by collections in no time, all must be reads.)
+    pub(in crate::engine) fn all_in_lane(&self) -> bool {
+        if self.ops.all_in_lane() {
+            return self.batch.iter().all(|timer| self.timers.is_of_leg(*timer as u32));
+        }
+        self.batch.iter().all(|timer| {
+            let id = match self.timers.timer(*timer as u32) {
+                Timer::Array(unit) => self.dies[unit].array(),
+                Timer::Bus(bus) => self.buses[bus].holder,
+                _ => return false,
+            };
+            // A bus event that only wakes the bus ends nothing.
+            id.is_none() || self.ops[id].lane
+        })
+    }
 }
 
 impl Ssd {
@@ -151,7 +172,7 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             self.oracle.expects(id, lpn);
         }
-        if self.begins_at_once(spot.unit) {
+        if self.kernel.begins_at_once(spot.unit) {
             self.begin_read_in_lane(id, spot.unit, at);
         } else {
             if self.fast.turns {
@@ -166,7 +187,7 @@ impl Ssd {
     #[inline(always)]
     fn write_in_lane(&mut self, (of, lpn): (Lane<'_>, Lpn), mut old: Ppn, waited: Nanos) {
         if self.shared.chains.exist() {
-            self.before_stale(self.dev.map.get(lpn));
+            self.becomes_stale(lpn);
             // A chain that ended may have moved it.
             old = self.dev.map.at_rest(lpn).unwrap_or(old);
         }
@@ -224,7 +245,7 @@ impl Ssd {
             }
         }
         if self.rules.heeds {
-            self.disturb_unit(unit);
+            self.unit_is_awaited(unit);
         }
     }
 
@@ -450,7 +471,7 @@ impl Ssd {
         blame.add(Cause::BusHost, wait - gc_wait);
         self.cross_to_die(id, unit, bus, transfer.time, array.time);
         if waits {
-            self.mark_awaited(bus);
+            self.kernel.mark_awaited(bus);
         }
         true
     }
@@ -474,7 +495,7 @@ impl Ssd {
 
     /// A write in the lane has been programmed.
     #[inline(always)]
-    pub(in crate::engine) fn written_in_lane(&mut self, id: OpId, unit: UnitId) {
+    pub(super) fn written_in_lane(&mut self, id: OpId, unit: UnitId) {
         let (op, page) = self.kernel.ops.both(id);
         let (lpn, plane, bus_gc, at, chip) = (op.lpn, op.plane, op.bus_gc, op.pages.head(), page.chip);
         debug_assert_eq!(chip, self.dev.geometry.chip_of(plane));
@@ -557,24 +578,6 @@ impl Ssd {
         if !self.book_now(id, unit) {
             self.ask(id, bus);
         }
-    }
-
-    /// Whether all events that end now are steps in the lane, so that their order has no effect on results: operations that
-    /// request the same bus are sorted there, completed requests only enter sums, and collections begin in the order of their
-    /// dies. (Where writes are followed by collections in no time, all must be reads.)
-    pub(in crate::engine) fn all_in_lane(&self) -> bool {
-        if self.kernel.ops.all_in_lane() {
-            return self.kernel.batch.iter().all(|timer| self.kernel.timers.is_of_leg(*timer as u32));
-        }
-        self.kernel.batch.iter().all(|timer| {
-            let id = match self.kernel.timers.timer(*timer as u32) {
-                Timer::Array(unit) => self.kernel.dies[unit].array(),
-                Timer::Bus(bus) => self.kernel.buses[bus].holder,
-                _ => return false,
-            };
-            // A bus event that only wakes the bus ends nothing.
-            id.is_none() || self.kernel.ops[id].lane
-        })
     }
 
     /// The page of a read in the lane has reached the controller; `booked`: over a channel that it had in advance; `READS`: only

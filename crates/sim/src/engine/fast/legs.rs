@@ -13,7 +13,7 @@
 use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::kernel::dies::Unit;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
@@ -22,6 +22,17 @@ use crate::units::{JobId, OpId, UnitId};
 
 /// Leg of a move whose read-out, transfer back and program are fused.
 pub(in crate::engine) const FUSED: u8 = u8::MAX;
+
+impl Kernel {
+    /// The operation in the array of a batch's event, if the event is an array's.
+    #[inline(always)]
+    fn array_in_batch(&self, event: u128) -> Option<OpId> {
+        match self.timers.timer(event as u32) {
+            Timer::Array(unit) => Some(self.dies[unit].array()),
+            _ => None,
+        }
+    }
+}
 
 impl Ssd {
     /// The bus has been granted for the read-out of a GC page. Fuses it with the transfer back and the program, if no operation
@@ -70,7 +81,7 @@ impl Ssd {
             self.kernel.ops[id].leg += 1;
             self.kernel.timers.begin(Timer::Array(unit), until + array.time);
             if !self.kernel.buses[bus].queue.is_empty() {
-                self.mark_awaited(bus);
+                self.kernel.mark_awaited(bus);
             }
         } else if !self.fuse_move(id, bus) {
             self.kernel.buses[bus].holder = id;
@@ -94,38 +105,10 @@ impl Ssd {
         !wanted && !job.contended && job.slots.is_none_or(|left| left == 0)
     }
 
-    /// A write for any die starts to wait. Collections that check for waiting operations may have to pause.
-    #[inline]
-    pub(in crate::engine) fn disturb_collections(&mut self) {
-        if self.rules.yields && self.rules.preempts && self.fast.moves {
-            (0..self.kernel.dies.units.len() as u32).for_each(|unit| self.disturb_unit(UnitId(unit)));
-        }
-    }
-
-    /// An operation starts to wait for a unit whose collection checks for waiting operations between two steps.
-    #[inline]
-    pub(in crate::engine) fn disturb_unit(&mut self, unit: UnitId) {
-        if self.fast.joint {
-            // Its collector does not look.
-            return;
-        }
-        self.touch_unit(unit);
-        let id = self.kernel.dies[unit].array();
-        if id.is_none() || self.kernel.ops[id].leg != FUSED {
-            return;
-        }
-        let bus = self.kernel.ops[id].channel.ix();
-        let state = &self.kernel.buses[bus];
-        let before = self.now < state.half || (self.now == state.half && self.kernel.decided_at != self.now);
-        if state.fused == id && before {
-            self.disturb(bus);
-        }
-    }
-
     /// An operation requests a bus with a fused move. If the page's way back has not begun, the page has to request the bus like
     /// any other.
     #[cold]
-    pub(in crate::engine) fn disturb(&mut self, bus: usize) {
+    pub(super) fn disturb(&mut self, bus: usize) {
         let state = &mut self.kernel.buses[bus];
         let id = std::mem::replace(&mut state.fused, OpId::NONE);
         // At the turning point itself, the page has requested the bus before all operations that request it after the first
@@ -186,7 +169,7 @@ impl Ssd {
     }
 
     /// Applies the end of a fused move's read-out and the start of its way back. From then on it is a program.
-    fn page_is_back(&mut self, id: OpId) {
+    pub(super) fn page_is_back(&mut self, id: OpId) {
         self.count_time(id);
         self.end_read_step(id);
         let job = self.kernel.ops[id].job;
@@ -269,7 +252,7 @@ impl Ssd {
             return false;
         }
         for i in 0..self.kernel.batch.len() {
-            let id = self.array_in_batch(self.kernel.batch[i]).expect("as looked at");
+            let id = self.kernel.array_in_batch(self.kernel.batch[i]).expect("as looked at");
             let op = &self.kernel.ops[id];
             let handled = match (op.verb, op.leg) {
                 (Verb::Read, 0) => self.express_out(id, time),
@@ -282,19 +265,10 @@ impl Ssd {
         true
     }
 
-    /// The operation in the array of a batch's event, if the event is an array's.
-    #[inline(always)]
-    fn array_in_batch(&self, event: u128) -> Option<OpId> {
-        match self.kernel.timers.timer(event as u32) {
-            Timer::Array(unit) => Some(self.kernel.dies[unit].array()),
-            _ => None,
-        }
-    }
-
     /// Whether a batch's event is a leg of a plain move that can end without a round, independent of the rest of the batch.
     #[inline(always)]
     fn is_plain_end(&mut self, i: usize, time: Nanos) -> bool {
-        let Some(id) = self.array_in_batch(self.kernel.batch[i]) else { return false };
+        let Some(id) = self.kernel.array_in_batch(self.kernel.batch[i]) else { return false };
         let op = &self.kernel.ops[id];
         let (job, plane, channel) = (op.job, op.plane, op.channel);
         if op.class != Class::Gc || job.is_none() || !self.continues_alone(job, op.unit) {
@@ -310,7 +284,7 @@ impl Ssd {
                     return false;
                 }
                 let asks = |other: &u128| {
-                    let op = &self.kernel.ops[self.array_in_batch(*other).expect("as looked at")];
+                    let op = &self.kernel.ops[self.kernel.array_in_batch(*other).expect("as looked at")];
                     op.channel == channel && op.leg == 0
                 };
                 self.dev.flash.room(plane, Stream::Gc) > 0 && !self.kernel.batch[..i].iter().any(asks)
@@ -386,7 +360,7 @@ impl Ssd {
         }
         self.now = time;
         self.kernel.timers.pop();
-        self.wake_bus(bus);
+        self.kernel.wake_bus(bus);
         self.rest_of_round();
         true
     }
@@ -472,49 +446,5 @@ impl Ssd {
         self.decide();
         self.rest_of_round();
         true
-    }
-
-    /// Programs of GC that have begun in shared events, and are not counted yet. Chains of joint collections, whose moves only the
-    /// collector knows, are dissolved.
-    #[cold]
-    pub(in crate::engine) fn uncounted_programs(&mut self) -> u64 {
-        if self.fast.joint {
-            self.unfuse_now();
-        }
-        let decided = self.kernel.decided_at == self.now;
-        let fused = self.kernel.dies.units.iter().map(Unit::array).filter(|id| id.is_some()).filter(|id| {
-            let op = &self.kernel.ops[*id];
-            let state = &self.kernel.buses[op.channel.ix()];
-            let turned = self.now > state.half || self.now == state.half && decided;
-            op.leg == FUSED && (state.fused != *id || turned)
-        });
-        fused.count() as u64 + self.uncounted_of_chains()
-    }
-
-    /// Undoes all fusing after the ends of this moment: needed before counters restart.
-    pub(in crate::engine) fn unfuse_now(&mut self) {
-        self.unfuse_all();
-        self.completions();
-    }
-
-    /// Undoes all fusing: every operation is in the state that it would have without.
-    pub(in crate::engine) fn unfuse_all(&mut self) {
-        self.unbook_all();
-        self.dissolve_all();
-        self.part_transfers();
-        if !std::mem::take(&mut self.kernel.fused) {
-            return;
-        }
-        for bus in 0..self.kernel.buses.all.len() {
-            if self.kernel.buses[bus].fused.is_some() {
-                self.disturb(bus);
-            }
-        }
-        for unit in 0..self.kernel.dies.units.len() {
-            let id = self.kernel.dies.units[unit].array();
-            if id.is_some() && self.kernel.ops[id].leg == FUSED {
-                self.page_is_back(id);
-            }
-        }
     }
 }

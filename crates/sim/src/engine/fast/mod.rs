@@ -15,6 +15,7 @@ mod promises;
 mod reads;
 mod report;
 mod steps;
+mod surface;
 mod transfers;
 mod turns;
 mod vacant;
@@ -153,7 +154,7 @@ impl Ssd {
     /// Enables or disables shortcuts. They are enabled by default, and disabled while an observer watches legs. For tests and
     /// measurements: results do not change.
     pub fn set_fusing(&mut self, fusing: bool) {
-        self.unfuse_all();
+        self.bring_to_now();
         let plain = self.features.failures.is_none() && !self.rules.watches && !self.rules.tenants && !self.rules.mixed;
         let open = fusing && plain && !self.observer.watches.legs;
         let paths = if open {

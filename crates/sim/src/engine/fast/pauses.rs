@@ -12,7 +12,7 @@ use crate::units::{JobId, OpId, UnitId};
 impl Ssd {
     /// If the event ends the program of a plain move and it is known what follows, carries it out. Returns whether it did.
     #[inline(never)]
-    pub(in crate::engine) fn express_step(&mut self, id: OpId, time: Nanos) -> bool {
+    pub(super) fn express_step(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, unit) = (op.job, op.unit);
         let continues = self.continues_alone(job, unit);
@@ -43,7 +43,7 @@ impl Ssd {
 
     /// If the event ends the read-out of a plain move and it is known what follows, carries it out. Returns whether it did.
     #[inline(never)]
-    pub(in crate::engine) fn express_read_out(&mut self, bus: usize, time: Nanos) -> bool {
+    pub(super) fn express_read_out(&mut self, bus: usize, time: Nanos) -> bool {
         let id = self.kernel.buses[bus].holder;
         if self.kernel.ops[id].class != Class::Gc {
             return false;

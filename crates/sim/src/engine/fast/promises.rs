@@ -94,7 +94,7 @@ impl Ssd {
             return None;
         }
         let mut copy = self.clone();
-        copy.unfuse_all();
+        copy.bring_to_now();
         copy.date_closings();
         let load = || load(&copy.host, &copy.stats, copy.config.device.queue_depth);
         Some(copy.schemes.victim.policy().pick(&copy.dev.view(copy.now).under(&load), plane))

@@ -6,8 +6,23 @@
 //! round, which follows at the same time.
 
 use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::units::{Nanos, UnitId};
+
+impl Kernel {
+    /// Whether a read that is admitted now begins now, as it finds its die free.
+    #[inline(always)]
+    pub(super) fn begins_at_once(&self, unit: UnitId) -> bool {
+        let state = &self.dies[unit];
+        self.dies.starts_early()
+            && state.holder() == Holder::Free
+            && state.array().is_none()
+            && state.queue.is_empty()
+            && state.job.is_none()
+            && state.due().is_empty()
+    }
+}
 
 impl Ssd {
     /// Handles the next time if only booked reads end and requests arrive then, and only reads have been submitted. Returns whether
@@ -71,17 +86,5 @@ impl Ssd {
             && self.gc.ready.is_empty()
             && self.kernel.timers.next() > self.now
             && self.host.next_arrival(self.now) > self.now
-    }
-
-    /// Whether a read that is admitted now begins now, as it finds its die free.
-    #[inline(always)]
-    pub(super) fn begins_at_once(&self, unit: UnitId) -> bool {
-        let state = &self.kernel.dies[unit];
-        self.kernel.dies.starts_early()
-            && state.holder() == Holder::Free
-            && state.array().is_none()
-            && state.queue.is_empty()
-            && state.job.is_none()
-            && state.due().is_empty()
     }
 }

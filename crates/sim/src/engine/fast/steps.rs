@@ -7,19 +7,36 @@
 
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::policy::{Journey, PageSet};
 use crate::units::{Nanos, OpId, PlaneId, Ppn, UnitId};
 
+impl Kernel {
+    /// Whether a transfer is the read-out of a queued step's page.
+    #[inline(always)]
+    fn is_read_out(&self, id: OpId) -> bool {
+        let op = &self.ops[id];
+        op.class == Class::Gc && op.verb == Verb::Read && op.leg + 1 == op.legs.len()
+    }
+
+    /// A bus is free on which others wait.
+    #[inline(always)]
+    pub(super) fn wake_bus(&mut self, bus: usize) {
+        self.buses[bus].awaited = false;
+        self.buses.mark(bus);
+    }
+}
+
 impl Ssd {
     /// The event of a bus is that it is free, or ends the transfer of a queued step's page. Then the page's program is queued. Returns
     /// whether it is one of these.
     #[inline(never)]
-    pub(in crate::engine) fn express_bus_of_steps(&mut self, bus: usize, time: Nanos) -> bool {
+    pub(super) fn express_bus_of_steps(&mut self, bus: usize, time: Nanos) -> bool {
         let id = self.kernel.buses[bus].holder;
-        if id.is_some() && !self.is_read_out(id) || self.lines_undecided() {
+        if id.is_some() && !self.kernel.is_read_out(id) || self.lines_undecided() {
             return false;
         }
         self.now = time;
@@ -28,7 +45,7 @@ impl Ssd {
             self.step_fetched(bus);
             self.pass_on(id);
         } else {
-            self.wake_bus(bus);
+            self.kernel.wake_bus(bus);
         }
         self.leave_steps();
         true
@@ -48,16 +65,9 @@ impl Ssd {
         }
     }
 
-    /// Whether a transfer is the read-out of a queued step's page.
-    #[inline(always)]
-    fn is_read_out(&self, id: OpId) -> bool {
-        let op = &self.kernel.ops[id];
-        op.class == Class::Gc && op.verb == Verb::Read && op.leg + 1 == op.legs.len()
-    }
-
     /// The array read of a queued step has ended, and its bus is busy: the page waits for it.
     #[inline(never)]
-    pub(in crate::engine) fn express_waits(&mut self, id: OpId, time: Nanos) -> bool {
+    pub(super) fn express_waits(&mut self, id: OpId, time: Nanos) -> bool {
         self.now = time;
         self.kernel.timers.pop();
         self.step_asks(id);
@@ -68,7 +78,7 @@ impl Ssd {
     /// If a queued step has programmed its page, queues the read of its collection's next page, if there is one. Returns whether
     /// it did.
     #[inline(never)]
-    pub(in crate::engine) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
+    pub(super) fn express_placed(&mut self, id: OpId, time: Nanos) -> bool {
         let view = self.dev.view(time);
         let job = self.kernel.ops[id].job;
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
@@ -83,7 +93,7 @@ impl Ssd {
     /// Several events come next, and nothing else happens at their time. If all are legs of queued steps that are followed by
     /// others, or buses that are free, handles them here. Returns whether it did.
     #[inline(never)]
-    pub(in crate::engine) fn express_steps(&mut self, time: Nanos) -> bool {
+    pub(super) fn express_steps(&mut self, time: Nanos) -> bool {
         self.meet_turns(time, None);
         if !self.are_steps(time) || self.lines_undecided() {
             return false;
@@ -108,7 +118,7 @@ impl Ssd {
                 }
                 Timer::Bus(bus) if self.kernel.buses[bus].holder.is_some() => self.step_fetched(bus),
                 Timer::Bus(bus) => {
-                    self.wake_bus(bus);
+                    self.kernel.wake_bus(bus);
                     continue;
                 }
                 _ => unreachable!("as looked at"),
@@ -130,7 +140,7 @@ impl Ssd {
         (0..self.kernel.batch.len()).all(|i| match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
             Timer::Bus(bus) => {
                 let id = self.kernel.buses[bus].holder;
-                id.is_none() || self.is_read_out(id)
+                id.is_none() || self.kernel.is_read_out(id)
             }
             Timer::Array(unit) => self.goes_on(unit, time),
             _ => false,
@@ -152,13 +162,6 @@ impl Ssd {
             }
             Verb::Erase => false,
         }
-    }
-
-    /// A bus is free on which others wait.
-    #[inline(always)]
-    pub(super) fn wake_bus(&mut self, bus: usize) {
-        self.kernel.buses[bus].awaited = false;
-        self.kernel.buses.mark(bus);
     }
 
     /// The page of a queued step is in its register, and requests the bus.

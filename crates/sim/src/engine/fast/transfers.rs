@@ -87,15 +87,8 @@ impl Ssd {
         (end > self.now + leg.time).then_some((id, leg.time))
     }
 
-    /// Every transfer that is in progress ends in an event of its own, where something may look at it.
-    pub(in crate::engine) fn part_transfers(&mut self) {
-        if !self.fast.legs {
-            self.part_all_transfers();
-        }
-    }
-
     /// The same on every device: by other rules the end may concern anything.
-    pub(in crate::engine) fn part_all_transfers(&mut self) {
+    pub(super) fn part_all_transfers(&mut self) {
         if self.fast.transfers {
             (0..self.dev.geometry.units).map(UnitId).for_each(|unit| _ = self.parts_transfer(unit));
         }

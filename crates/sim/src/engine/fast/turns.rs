@@ -131,7 +131,7 @@ impl Ssd {
     /// An operation joins the queue of a unit, behind all others. If steps take turns there, their chain ends when the operation
     /// may be served.
     #[inline(always)]
-    pub(in crate::engine) fn joins_turns(&mut self, unit: UnitId) {
+    pub(super) fn joins_turns(&mut self, unit: UnitId) {
         if self.shared.chains.count > 0 && self.shared.chains.of_unit[unit.ix()].op.is_some() {
             self.limit_turns(unit);
         }
@@ -181,7 +181,7 @@ impl Ssd {
     /// Something happens at `time`, which comes next, on one channel or on any of them: dissolves the chains there of which a leg
     /// ends then. (If it is one channel, the end of the leg must concern it.)
     #[inline(always)]
-    pub(in crate::engine) fn meet_turns(&mut self, time: Nanos, bus: Option<usize>) {
+    pub(super) fn meet_turns(&mut self, time: Nanos, bus: Option<usize>) {
         if self.shared.chains.count > 0 && self.fast.turns {
             self.dissolve_met_turns(time, bus);
         }

@@ -367,7 +367,7 @@ impl Ssd {
             }
         };
         if over {
-            self.unfuse_now();
+            self.bring_past_ends();
             self.host.measuring = true;
             self.stats.start_measuring();
             streams::restart(&mut self.features, &mut self.dev.flash);
@@ -713,7 +713,7 @@ impl Ssd {
     /// Returns whether it waits, which is always true.
     #[inline]
     fn admit_write(&mut self, op: OpId, lpn: Lpn, measured: bool) -> bool {
-        self.before_stale(self.dev.map.get(lpn));
+        self.becomes_stale(lpn);
         let tag = self.oracle.admit(lpn);
         let page = &mut self.kernel.ops[op];
         page.verb = Verb::Program;

@@ -6,6 +6,7 @@ use crate::device::command::LegKind;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::fast::FUSED;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
@@ -17,6 +18,15 @@ use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 /// ends of slices only, so they do not move the others: what has passed is the whole time less what is left.
 fn slice_end(passed: Nanos, now: Nanos, slice: Nanos) -> Nanos {
     now + Nanos((slice.0 - passed.0 % slice.0) % slice.0)
+}
+
+impl Kernel {
+    /// The bus is requested while no event marks the end of its transfer.
+    #[inline]
+    pub(in crate::engine) fn mark_awaited(&mut self, bus: usize) {
+        self.buses[bus].awaited = true;
+        self.timers.begin(Timer::Bus(bus), self.buses[bus].until);
+    }
 }
 
 impl Ssd {
@@ -78,23 +88,6 @@ impl Ssd {
                 }
             }
             at = mate;
-        }
-    }
-
-    /// Requests a bus. It is granted when all other events of this moment are known.
-    #[inline]
-    pub(in crate::engine) fn ask(&mut self, id: OpId, bus: usize) {
-        self.approach(id, bus);
-        self.join_bus(id, bus);
-    }
-
-    /// An operation is about to request a bus: undoes fusing that it could see.
-    #[inline(always)]
-    pub(in crate::engine) fn approach(&mut self, id: OpId, bus: usize) {
-        self.meet_bookings(id, bus);
-        self.meet_chains(bus);
-        if self.kernel.buses[bus].fused.is_some() {
-            self.disturb(bus);
         }
     }
 
@@ -166,11 +159,11 @@ impl Ssd {
             if state.holder.is_some() || state.queue.is_empty() {
                 continue;
             }
-            self.catch_up(bus, self.now);
-            let state = &self.kernel.buses[bus];
-            if state.until > self.now {
+            let now = self.now;
+            let state = self.bus_now(bus);
+            if state.until > now {
                 if !state.awaited {
-                    self.mark_awaited(bus);
+                    self.kernel.mark_awaited(bus);
                 }
                 continue;
             }
@@ -213,7 +206,7 @@ impl Ssd {
         if gc {
             self.kernel.buses.gc_spans.begin(bus, now, now + time);
         }
-        self.clear_way(bus, now, now + time);
+        self.transfer_begins(bus, now + time);
         if host {
             let (behind_gc, behind_host, own) = if port {
                 (Cause::NocGc, Cause::NocHost, Cause::Noc)
@@ -247,7 +240,7 @@ impl Ssd {
                 op.leg += 1;
                 self.kernel.timers.begin(Timer::Array(op.unit), now + time + leg.time);
                 if !self.kernel.buses[bus].queue.is_empty() {
-                    self.mark_awaited(bus);
+                    self.kernel.mark_awaited(bus);
                 }
             }
             _ if self.fast.moves && !host && self.fuse_move(id, bus) => {}
@@ -256,13 +249,6 @@ impl Ssd {
                 self.kernel.timers.set(Timer::Bus(bus), now + time);
             }
         }
-    }
-
-    /// The bus is requested while no event marks the end of its transfer.
-    #[inline]
-    pub(in crate::engine) fn mark_awaited(&mut self, bus: usize) {
-        self.kernel.buses[bus].awaited = true;
-        self.kernel.timers.begin(Timer::Bus(bus), self.kernel.buses[bus].until);
     }
 
     /// The event of a timer: its activity has ended.

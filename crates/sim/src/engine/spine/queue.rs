@@ -41,12 +41,7 @@ impl Ssd {
             },
             Need::Write if self.rules.buffers && host => return self.ask_line(op),
             Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
-            Need::Write if self.rules.dynamic => {
-                self.waits_anywhere(op);
-                // Idle dies are searched when all events of this moment are known.
-                self.host.anywhere.push(&mut self.kernel.ops, op);
-                return self.disturb_collections();
-            }
+            Need::Write if self.rules.dynamic => return self.await_any_unit(op),
             Need::Write if self.rules.binds => self.kernel.ops.bound[op],
             Need::Write => self.dev.geometry.static_plane(lpn),
         };
@@ -67,21 +62,7 @@ impl Ssd {
         }
     }
 
-    /// Adds an operation to a unit's queue, at its end or by its age.
-    #[inline(always)]
-    pub(in crate::engine) fn enqueue(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
-        if self.fast.turns {
-            let unit = self.dev.geometry.unit_of(plane);
-            if by_age {
-                self.touch_unit(unit);
-            } else {
-                self.joins_turns(unit);
-            }
-        }
-        self.join_die(op, plane, by_age);
-    }
-
-    /// The same where steps of collections never take turns.
+    /// Adds an operation to a unit's queue, at its end or by its age, where steps of collections never take turns.
     #[inline(always)]
     pub(in crate::engine) fn join_die(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
         let Spot { unit, in_unit: k, ledger, channel, .. } = self.dev.geometry.spot(plane);
@@ -108,7 +89,7 @@ impl Ssd {
         }
         self.kernel.dies.mark(unit);
         if self.rules.heeds {
-            self.disturb_unit(unit);
+            self.unit_is_awaited(unit);
             if self.rules.idles {
                 let host = self.kernel.ops[op].class.like_host();
                 self.joins_idle(unit, host);

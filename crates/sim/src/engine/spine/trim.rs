@@ -61,7 +61,7 @@ impl Ssd {
             // Parity covers the content of a stripe: a discarded page stays until it is overwritten.
             return;
         }
-        self.before_stale(self.dev.map.get(lpn));
+        self.becomes_stale(lpn);
         if self.rules.streams {
             streams::trimmed(&mut self.features, lpn);
         }
@@ -92,7 +92,7 @@ impl Ssd {
         let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
         let stream = streams::brings(&mut self.features, lpn);
         let plane = self.timeless_plane(lpn, stream)?;
-        self.touch_unit(self.dev.geometry.unit_of(plane));
+        self.plane_changes(plane);
         if self.is_dead(lpn) {
             return None;
         }
