@@ -6,6 +6,7 @@
 use super::{Policies, Running, Ssd};
 use crate::config::{Config, ConfigError, GcTime};
 use crate::device::transaction::Slab;
+use crate::engine::Gc;
 use crate::policy::{Collector, MovePath};
 use crate::schemes::{AnyCollector, AnyPath};
 use crate::units::{JobId, UnitId};
@@ -45,6 +46,14 @@ fn same(one: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug) -> bool {
 
 fn refuse(key: &str, message: &str, help: &str) -> Result<(), ConfigError> {
     Err(ConfigError { key: key.into(), message: message.into(), help: help.into() })
+}
+
+impl Gc {
+    /// Whether a collection of this plane of a unit runs. One that held its die would not let another one begin there.
+    pub(super) fn is_collected(&self, unit: UnitId, plane: u32) -> bool {
+        let running = |id: u32| &self.jobs[id];
+        self.jobs.live().map(running).any(|job| job.unit == unit && job.planes >> plane & 1 == 1)
+    }
 }
 
 impl Ssd {
@@ -201,12 +210,6 @@ impl Ssd {
                 self.claim(plane);
             }
         }
-    }
-
-    /// Whether a collection of this plane of a unit runs. One that held its die would not let another one begin there.
-    pub(super) fn is_collected(&self, unit: UnitId, plane: u32) -> bool {
-        let running = |id: u32| &self.gc.jobs[id];
-        self.gc.jobs.live().map(running).any(|job| job.unit == unit && job.planes >> plane & 1 == 1)
     }
 
     /// What waits is considered again at the current time, by the new rules and after the arrivals of this time.

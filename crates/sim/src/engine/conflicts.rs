@@ -4,6 +4,7 @@ use super::kernel::occupancy::Level;
 use super::{Nanos, Ssd};
 use crate::device::staging;
 use crate::device::transaction::Need;
+use crate::engine::Features;
 use crate::engine::kernel::ops::Page;
 use crate::report::idle_chip::{
     Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns,
@@ -57,6 +58,16 @@ fn space_since(counters: &Counters, now: [u64; 4]) -> Space {
 impl Conflict {
     pub(super) fn new() -> Self {
         Conflict { counters: Counters::new([0; 4]), skipped: None, last: Last::default() }
+    }
+}
+
+impl Features {
+    /// Applies a count if paper A's measures are reported.
+    #[inline(always)]
+    pub(super) fn count_conflict(&mut self, count: impl FnOnce(&mut Counters)) {
+        if let Some(conflict) = &mut self.conflict {
+            count(&mut conflict.counters);
+        }
     }
 }
 
@@ -175,14 +186,6 @@ impl Ssd {
         if record.measured {
             conflict.counters.conflicts_gc += u64::from(met);
             conflict.counters.conflicts_writeback += u64::from(back > 0);
-        }
-    }
-
-    /// Applies a count if paper A's measures are reported.
-    #[inline(always)]
-    pub(super) fn count_conflict(&mut self, count: impl FnOnce(&mut Counters)) {
-        if let Some(conflict) = &mut self.features.conflict {
-            count(&mut conflict.counters);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::Ssd;
 use crate::blame::{Extra, ExtraBlame};
+use crate::engine::kernel::Kernel;
 use crate::units::{OpId, RequestId};
 
 /// See the module's documentation.
@@ -11,12 +12,14 @@ pub(super) struct Extras {
     best: Vec<ExtraBlame>,
 }
 
-impl Ssd {
+impl Kernel {
     /// Adds time to a cause of a page.
     pub(super) fn charge_extra(&mut self, op: OpId, cause: Extra, ns: u64) {
-        self.kernel.ops.extras[op].blame.add(cause, ns);
+        self.ops.extras[op].blame.add(cause, ns);
     }
+}
 
+impl Ssd {
     /// A page has completed, the last one so far of a request that has more.
     #[inline(always)]
     pub(super) fn keep_extras(&mut self, id: RequestId, op: OpId) {

@@ -8,6 +8,7 @@
 use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
+use crate::engine::Features;
 use crate::engine::Ssd;
 use crate::units::{Lpn, OpId, PlaneId};
 
@@ -70,6 +71,20 @@ impl Homes {
     }
 }
 
+impl Features {
+    /// A unit belongs to a plane from now on, whatever room that has.
+    pub(super) fn move_home(&mut self, lpn: Lpn, plane: PlaneId) {
+        if let Some(homes) = &mut self.homes {
+            homes.move_to(lpn, plane);
+        }
+    }
+
+    /// Whether a plane may hold a page of the buffer.
+    pub(super) fn may_hold(&self, plane: PlaneId, lpn: Lpn) -> bool {
+        self.homes.as_ref().is_none_or(|homes| homes.may_hold(plane, lpn))
+    }
+}
+
 impl Ssd {
     /// The plane of a new version of a page.
     pub(super) fn bind(&mut self, lpn: Lpn) -> PlaneId {
@@ -109,18 +124,6 @@ impl Ssd {
         let plane = plane.expect("a device has planes");
         self.host.last_place = plane.0;
         plane
-    }
-
-    /// A unit belongs to a plane from now on, whatever room that has.
-    pub(super) fn move_home(&mut self, lpn: Lpn, plane: PlaneId) {
-        if let Some(homes) = &mut self.features.homes {
-            homes.move_to(lpn, plane);
-        }
-    }
-
-    /// Whether a plane may hold a page of the buffer.
-    pub(super) fn may_hold(&self, plane: PlaneId, lpn: Lpn) -> bool {
-        self.features.homes.as_ref().is_none_or(|homes| homes.may_hold(plane, lpn))
     }
 
     /// A page of the buffer goes to a plane. If the operation has its newest version, the page belongs there.

@@ -137,7 +137,7 @@ fn collect_if_triggered(ssd: &mut Ssd, unit: UnitId) {
     let view = ssd.dev.view(now).under(&load);
     let due = (0..ssd.dev.geometry.planes_per_unit)
         .map(|k| ssd.dev.geometry.plane_of_unit(unit, k))
-        .filter(|plane| trigger.due(&view, *plane) && ssd.has_garbage(*plane))
+        .filter(|plane| trigger.due(&view, *plane) && ssd.dev.has_garbage(*plane))
         .min_by_key(|plane: &PlaneId| (ssd.dev.flash.free_pages(*plane), plane.0));
     let Some(plane) = due else { return };
     if let Some(idle) = &mut ssd.features.idle {

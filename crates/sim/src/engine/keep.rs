@@ -6,8 +6,20 @@
 
 use super::Ssd;
 use crate::device::mapping::Location;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::units::{OpId, Ppn};
+
+impl Kernel {
+    /// A write is admitted to a run that still has to read the old page: the newest write keeps it.
+    pub(super) fn hand_on(&mut self, op: OpId, before: Location) {
+        self.ops[Page(op)].old = match before {
+            Location::Flash(page) => page,
+            Location::Staged(before) => std::mem::replace(&mut self.ops[Page(before)].old, Ppn::NONE),
+            Location::Nowhere => Ppn::NONE,
+        };
+    }
+}
 
 impl Ssd {
     /// A write is admitted: it keeps the newest version on flash from now on.
@@ -21,15 +33,6 @@ impl Ssd {
                 (std::mem::replace(&mut before.old, Ppn::NONE), before.old_age)
             }
             Location::Nowhere => (Ppn::NONE, age),
-        };
-    }
-
-    /// A write is admitted to a run that still has to read the old page: the newest write keeps it.
-    pub(super) fn hand_on(&mut self, op: OpId, before: Location) {
-        self.kernel.ops[Page(op)].old = match before {
-            Location::Flash(page) => page,
-            Location::Staged(before) => std::mem::replace(&mut self.kernel.ops[Page(before)].old, Ppn::NONE),
-            Location::Nowhere => Ppn::NONE,
         };
     }
 

@@ -3,11 +3,40 @@
 use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
 use crate::engine::power::{Brings, Torn};
 use crate::engine::retry::refresh;
 use crate::units::{OpId, UnitId};
+
+impl Kernel {
+    /// Holder of its unit while it is in service.
+    pub(super) fn holder_of(&self, op: OpId) -> Holder {
+        match self.ops[op].class {
+            Class::Host | Class::Parity => Holder::Host,
+            Class::Gc | Class::Metadata if self.is_of_gc(op) => Holder::Gc,
+            Class::Gc | Class::Metadata => Holder::Host,
+            Class::Writeback | Class::Replica => Holder::Writeback,
+            Class::Cache => Holder::Cache,
+            Class::Fold => Holder::Fold,
+            Class::Refresh => Holder::Gc,
+        }
+    }
+
+    /// Whether it is GC work among the operations that are not the host's. Metadata of blocks that the host filled would be
+    /// written without GC too.
+    #[inline(always)]
+    pub(super) fn is_of_gc(&self, op: OpId) -> bool {
+        let op = &self.ops[op];
+        match op.class {
+            Class::Metadata => op.job.is_some() || op.home.is_some(),
+            // A fold would exist without GC.
+            Class::Fold => false,
+            _ => true,
+        }
+    }
+}
 
 impl Ssd {
     /// It has reached the head of a unit's queue.
@@ -105,32 +134,6 @@ impl Ssd {
             if let Some(leg) = record.legs.get(i) {
                 times.charge(record.verb, leg.kind, leg.time.0);
             }
-        }
-    }
-
-    /// Holder of its unit while it is in service.
-    pub(super) fn holder_of(&self, op: OpId) -> Holder {
-        match self.kernel.ops[op].class {
-            Class::Host | Class::Parity => Holder::Host,
-            Class::Gc | Class::Metadata if self.is_of_gc(op) => Holder::Gc,
-            Class::Gc | Class::Metadata => Holder::Host,
-            Class::Writeback | Class::Replica => Holder::Writeback,
-            Class::Cache => Holder::Cache,
-            Class::Fold => Holder::Fold,
-            Class::Refresh => Holder::Gc,
-        }
-    }
-
-    /// Whether it is GC work among the operations that are not the host's. Metadata of blocks that the host filled would be
-    /// written without GC too.
-    #[inline(always)]
-    pub(super) fn is_of_gc(&self, op: OpId) -> bool {
-        let op = &self.kernel.ops[op];
-        match op.class {
-            Class::Metadata => op.job.is_some() || op.home.is_some(),
-            // A fold would exist without GC.
-            Class::Fold => false,
-            _ => true,
         }
     }
 }

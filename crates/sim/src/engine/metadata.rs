@@ -6,6 +6,7 @@
 use super::{Nanos, Ssd};
 use crate::device::command::Command;
 use crate::device::transaction::{Class, Op, Verb};
+use crate::engine::Device;
 use crate::engine::kernel::dies::Holder;
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, Tag, UnitId};
@@ -31,17 +32,19 @@ impl Due {
     }
 }
 
-impl Ssd {
+impl Device {
     /// Metadata pages per block.
     fn metadata_pages(&self) -> u32 {
-        self.dev.geometry.pages_per_block - self.dev.geometry.data_pages
+        self.geometry.pages_per_block - self.geometry.data_pages
     }
 
     /// Metadata reads of a new collection.
     pub(super) fn metadata_at_start(&self) -> Due {
         Due::at_start(self.metadata_pages())
     }
+}
 
+impl Ssd {
     /// A page has landed in a block: if it was the last data page, the metadata is due. `job` is the collection that runs on this
     /// die, `home` the one that sent the page here.
     #[inline(always)]
@@ -59,7 +62,7 @@ impl Ssd {
             return;
         }
         let plane = self.dev.geometry.plane_of_block(block);
-        let (age, pages) = (self.age(), PageSet::one(self.dev.geometry.page(block, 0)));
+        let (age, pages) = (self.kernel.age(), PageSet::one(self.dev.geometry.page(block, 0)));
         let class = Class::Metadata;
         let op = Op { class, verb: Verb::Program, pages, age, home, waits_since: self.now, ..Op::blank() };
         let op = self.kernel.ops.create(op);
@@ -137,7 +140,7 @@ impl Ssd {
     pub(super) fn begin_metadata(&mut self, op: OpId, unit: UnitId) {
         let plane = self.kernel.ops[op].plane;
         let block = self.dev.geometry.block_of(self.kernel.ops[op].pages[0]);
-        let gc = self.is_of_gc(op);
+        let gc = self.kernel.is_of_gc(op);
         if gc {
             let k = self.dev.geometry.plane_in_unit(plane);
             self.seize_for_gc(unit, 1 << k, plane);
@@ -158,7 +161,7 @@ impl Ssd {
         self.count_time(op);
         let record = &self.kernel.ops[op];
         let (unit, plane, page, home) = (record.unit, record.plane, record.pages[0], record.home);
-        if !self.is_of_gc(op) {
+        if !self.kernel.is_of_gc(op) {
             self.kernel.dies[unit].released_at(self.now);
         }
         self.stop(unit, plane);
@@ -185,7 +188,7 @@ impl Ssd {
     /// A block becomes a victim in no time.
     pub(super) fn read_metadata_now(&mut self) {
         if self.rules.metadata {
-            self.stats.count_reads(Class::Metadata, u64::from(self.metadata_pages()));
+            self.stats.count_reads(Class::Metadata, u64::from(self.dev.metadata_pages()));
         }
     }
 

@@ -244,6 +244,21 @@ struct PlaneState {
     stalled: Fifo,
 }
 
+impl Device {
+    /// Bytes per entry of the page map: a page, or a super page.
+    #[inline(always)]
+    fn entry_bytes(&self) -> u64 {
+        u64::from(self.geometry.unit_bytes)
+    }
+}
+
+impl Kernel {
+    fn age(&mut self) -> u64 {
+        count(&mut self.next_age);
+        self.next_age
+    }
+}
+
 impl Ssd {
     /// Capacity for the host, in bytes.
     pub fn capacity_bytes(&self) -> u64 {
@@ -253,12 +268,6 @@ impl Ssd {
     /// Bytes of a flash page.
     pub fn page_bytes(&self) -> u64 {
         self.config.geometry.page_size.0
-    }
-
-    /// Bytes per entry of the page map: a page, or a super page.
-    #[inline(always)]
-    fn entry_bytes(&self) -> u64 {
-        u64::from(self.dev.geometry.unit_bytes)
     }
 
     /// Simulated time.
@@ -309,7 +318,7 @@ impl Ssd {
     /// Version of a host page on flash, according to the oracle with [`Check::Full`]. None if it was never written, is trimmed,
     /// or is still in flight.
     pub fn version_of(&self, page: Lpn) -> Option<u32> {
-        let lpn = self.logical(page);
+        let lpn = self.features.logical(page);
         match self.dev.map.get(lpn) {
             Location::Flash(at) => Some(self.oracle.load(at, lpn)).filter(|tag| tag.lpn == lpn).map(|tag| tag.version),
             _ => None,
@@ -318,7 +327,7 @@ impl Ssd {
 
     /// Location of the newest version of a host page.
     pub fn location(&self, page: Lpn) -> Location {
-        self.dev.map.get(self.logical(page))
+        self.dev.map.get(self.features.logical(page))
     }
 
     /// Whether the content of every page is known, as [`Ssd::power_cut`] needs it.
@@ -435,11 +444,6 @@ impl Ssd {
         )
     }
 
-    fn age(&mut self) -> u64 {
-        count(&mut self.kernel.next_age);
-        self.kernel.next_age
-    }
-
     /// An operation that uses a plane begins on its unit.
     #[inline(always)]
     fn seize_unit(&mut self, unit: UnitId, holder: Holder, plane: PlaneId) {
@@ -510,8 +514,8 @@ impl Ssd {
             "measured writes complete with all their pages: {:?}",
             self.stats.written_done()
         );
-        self.check_crossings_end();
-        self.check_stripes_end();
+        self.features.check_crossings_end();
+        self.features.check_stripes_end();
         self.features.cache.iter().for_each(|cache| cache.check_end());
         self.features.retry.iter().for_each(|retry| retry.refresh.check_end());
         self.dev.staging.assert_empty();

@@ -3,6 +3,7 @@
 //! Nothing is put off unless it is asked for, so a device behaves as ever.
 
 use super::Ssd;
+use crate::engine::Gc;
 use crate::units::PlaneId;
 
 /// What is put off.
@@ -53,6 +54,22 @@ impl Postponed {
     /// The collection that would have had this number has been put off: the next one gets the number, and is another one.
     fn has_put_off(&mut self, number: u64) {
         self.what.retain(|what| *what != PutOff::Job(number));
+    }
+}
+
+impl Gc {
+    /// Power is cut, or a chip fails: collections of these planes are not due any more.
+    pub(super) fn forget_postponed(&mut self, of: impl Fn(PlaneId) -> bool) {
+        if let Some(postponed) = &mut self.postponed {
+            postponed.held.retain(|plane| !of(*plane));
+            postponed.must.retain(|plane| !of(*plane));
+        }
+    }
+
+    /// Whether a plane may not join the collection of another one.
+    pub(super) fn stays_out(&self, plane: PlaneId) -> bool {
+        let named = |of: &Postponed| of.names(plane, u64::MAX) || of.held.contains(&plane);
+        self.postponed.as_ref().is_some_and(|postponed| named(postponed))
     }
 }
 
@@ -114,20 +131,6 @@ impl Ssd {
         postponed.held.push(plane);
         postponed.counts.postponed += 1;
         true
-    }
-
-    /// Power is cut, or a chip fails: collections of these planes are not due any more.
-    pub(super) fn forget_postponed(&mut self, of: impl Fn(PlaneId) -> bool) {
-        if let Some(postponed) = &mut self.gc.postponed {
-            postponed.held.retain(|plane| !of(*plane));
-            postponed.must.retain(|plane| !of(*plane));
-        }
-    }
-
-    /// Whether a plane may not join the collection of another one.
-    pub(super) fn stays_out(&self, plane: PlaneId) -> bool {
-        let named = |of: &Postponed| of.names(plane, u64::MAX) || of.held.contains(&plane);
-        self.gc.postponed.as_ref().is_some_and(|postponed| named(postponed))
     }
 
     /// A write needs a page of a plane that is due already: its collection can't wait.

@@ -124,7 +124,7 @@ impl Ssd {
         let trimmed: Vec<bool> = (0..self.dev.geometry.mapped).map(gone).collect();
         // Losses by failed chips are not losses by the power cut.
         let was_lost: Vec<bool> =
-            (0..self.dev.geometry.mapped).map(|lpn| self.chunk(Lpn(lpn)) == Chunk::Lost).collect();
+            (0..self.dev.geometry.mapped).map(|lpn| self.features.chunk(Lpn(lpn)) == Chunk::Lost).collect();
         self.forget_operations();
         self.tear_pages(&flight.torn, protected);
         let waiting = if protected { self.drain_memory(&flight, &mut report) } else { Vec::new() };
@@ -181,7 +181,7 @@ impl Ssd {
     fn drain_memory(&mut self, flight: &InFlight, report: &mut PowerCut) -> Vec<(PlaneId, Tag, bool)> {
         let (newest, mut waiting) = (self.newest_pages(&flight.victims), Vec::new());
         for page in &flight.in_memory {
-            let (on_flash, held) = (newest[page.tag.lpn.ix()], self.missing_tag(page.tag.lpn));
+            let (on_flash, held) = (newest[page.tag.lpn.ix()], self.features.missing_tag(page.tag.lpn));
             let nowhere = on_flash.1.is_none() && held.lpn.is_none();
             let older = |version| nowhere || on_flash.0.max(held.version) < version;
             let needed = self.oracle.known(page.tag.lpn).is_some_and(older);
@@ -205,9 +205,9 @@ impl Ssd {
             let found = match self.dev.map.get(lpn) {
                 Location::Flash(page) => Some(self.oracle.load(page, lpn).version),
                 // The rest of its parity group restores it.
-                _ => Some(self.missing_tag(lpn)).filter(|tag| tag.lpn.is_some()).map(|tag| tag.version),
+                _ => Some(self.features.missing_tag(lpn)).filter(|tag| tag.lpn.is_some()).map(|tag| tag.version),
             };
-            if self.is_parity(lpn) {
+            if self.features.is_parity(lpn) {
                 self.oracle.recovered(lpn, found);
                 self.forget_unfound(lpn, found);
                 continue;
@@ -308,7 +308,7 @@ impl Ssd {
         self.host.runs.power_cut();
         self.gc.jobs.clear();
         self.empty_hands();
-        self.forget_postponed(|_| true);
+        self.gc.forget_postponed(|_| true);
         for plane in &mut self.gc.planes {
             plane.claimed = false;
             plane.stalled = Fifo::EMPTY;
@@ -347,7 +347,7 @@ impl Ssd {
     fn forget_unfound(&mut self, lpn: Lpn, found: Option<u32>) {
         if found.is_none() && self.features.raid.is_some() {
             self.oracle.forget(lpn);
-            self.forget_tag(lpn);
+            self.features.forget_tag(lpn);
         }
     }
 
@@ -431,7 +431,7 @@ impl Ssd {
         let geometry = &self.dev.geometry;
         for (lpn, (version, page)) in newest.into_iter().enumerate() {
             let lpn = Lpn(lpn as u32);
-            if page.is_some() && !trimmed[lpn.ix()] && self.is_current(lpn, version) {
+            if page.is_some() && !trimmed[lpn.ix()] && self.features.is_current(lpn, version) {
                 self.dev.flash.found(page, geometry.block_of(page), lpn);
                 self.dev.map.set(lpn, Location::Flash(page));
             } else {

@@ -8,6 +8,7 @@ use super::Ssd;
 use super::rules::Rules;
 use crate::config::{OrderKnobs, QueueClass};
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::Features;
 use crate::engine::kernel::Kernel;
 use crate::units::{OpId, UnitId};
 
@@ -112,6 +113,27 @@ impl Kernel {
     }
 }
 
+impl Features {
+    /// What waits in a unit's queue, where that is counted.
+    #[inline(always)]
+    pub(super) fn waiting(&self, unit: UnitId) -> &Waiting {
+        let queues = self.queues.as_ref().expect("law: operations are counted by class here");
+        &queues.waiting[unit.ix()]
+    }
+}
+
+impl Kernel {
+    /// The first operation of a unit's queue for which `wanted` holds; there is one.
+    pub(super) fn first_in_queue(&self, unit: UnitId, wanted: impl Fn(&Op) -> bool) -> OpId {
+        let mut at = self.dies[unit].queue.head();
+        while !wanted(&self.ops[at]) {
+            steps::count();
+            at = self.ops[at].next;
+        }
+        at
+    }
+}
+
 impl Ssd {
     /// The operation that a unit serves next, with its rank.
     #[inline(always)]
@@ -125,7 +147,7 @@ impl Ssd {
     #[inline(never)]
     fn next_by_class(&self, choice: &Choice, unit: UnitId) -> (u8, OpId) {
         const READS: usize = QueueClass::Rhost as usize;
-        let waiting = self.waiting(unit);
+        let waiting = self.features.waiting(unit);
         let best = |reads: bool| {
             let present = (0..CLASSES).filter(|class| waiting.by_class[*class] > 0 && (reads || *class != READS));
             present.map(|class| choice.ranks[class]).min()
@@ -138,41 +160,24 @@ impl Ssd {
         if choice.limit > 0 && burst >= choice.limit && waiting.by_class[READS] > 0 {
             if let Some(rank) = best(false) {
                 let is_first = |class: usize| class != READS && choice.ranks[class] == rank;
-                return (rank, self.first_in_queue(unit, |op| is_first(class_of(op) as usize)));
+                return (rank, self.kernel.first_in_queue(unit, |op| is_first(class_of(op) as usize)));
             }
             if self.host.anywhere.head().is_some() {
                 // The write at the head of the device-wide queue goes first.
-                return (u8::MAX, self.first_in_queue(unit, |op| class_of(op) as usize == READS));
+                return (u8::MAX, self.kernel.first_in_queue(unit, |op| class_of(op) as usize == READS));
             }
         }
         match best(true) {
             None => (u8::MAX, OpId::NONE),
             // Between equal ranks, the one that arrived first: both are in one list, so their places in it decide.
-            Some(rank) => (rank, self.first_in_queue(unit, |op| choice.ranks[class_of(op) as usize] == rank)),
+            Some(rank) => (rank, self.kernel.first_in_queue(unit, |op| choice.ranks[class_of(op) as usize] == rank)),
         }
-    }
-
-    /// The first operation of a unit's queue for which `wanted` holds; there is one.
-    pub(super) fn first_in_queue(&self, unit: UnitId, wanted: impl Fn(&Op) -> bool) -> OpId {
-        let mut at = self.kernel.dies[unit].queue.head();
-        while !wanted(&self.kernel.ops[at]) {
-            steps::count();
-            at = self.kernel.ops[at].next;
-        }
-        at
-    }
-
-    /// What waits in a unit's queue, where that is counted.
-    #[inline(always)]
-    pub(super) fn waiting(&self, unit: UnitId) -> &Waiting {
-        let queues = self.features.queues.as_ref().expect("law: operations are counted by class here");
-        &queues.waiting[unit.ix()]
     }
 
     /// Whether a waiting read needs this unit's array, as far as is known now.
     pub(super) fn read_waits(&self, unit: UnitId) -> bool {
         let here = |page| self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)) == unit;
-        let (mut left, mut at) = (self.waiting(unit).reads, self.kernel.dies[unit].queue.head());
+        let (mut left, mut at) = (self.features.waiting(unit).reads, self.kernel.dies[unit].queue.head());
         while left > 0 {
             steps::count();
             let op = &self.kernel.ops[at];
@@ -244,7 +249,7 @@ impl Ssd {
             // Served from memory, moved to another die, or stalled.
             return;
         }
-        let others = self.host.anywhere.head().is_some() || self.waiting(unit).any_other();
+        let others = self.host.anywhere.head().is_some() || self.features.waiting(unit).any_other();
         let (collections, reads) = (state.collections, class_of(&self.kernel.ops[op]) == QueueClass::Rhost);
         let Some(choice) = self.features.queues.as_mut().and_then(|queues| queues.choice.as_mut()) else { return };
         let (burst, before) = choice.bursts[unit.ix()];

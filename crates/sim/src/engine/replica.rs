@@ -7,6 +7,7 @@
 //!
 //! [`Flash::kept`]: crate::device::flash::Flash::kept
 
+use crate::engine::Features;
 use std::collections::VecDeque;
 
 use super::Ssd;
@@ -197,6 +198,14 @@ impl Replicas {
     }
 }
 
+impl Features {
+    fn take_wish(&mut self, i: usize) {
+        if let Some(replicas) = &mut self.replicas {
+            replicas.wanted.remove(i);
+        }
+    }
+}
+
 impl Ssd {
     /// No copy is on flash. From now on they are counted by block, if any are to be made.
     pub(super) fn await_copies(&mut self) {
@@ -328,14 +337,14 @@ impl Ssd {
         while let Some(lpn) = self.features.replicas.as_ref().and_then(|replicas| replicas.wanted.get(i)).copied() {
             let copied = self.features.replicas.as_ref().is_some_and(|replicas| replicas.copy(lpn).is_some());
             let (Location::Flash(page), false) = (self.dev.map.get(lpn), copied) else {
-                self.take_wish(i);
+                self.features.take_wish(i);
                 continue;
             };
             let unwanted = self.is_unwanted(self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)));
             let Some(route) = self.schemes.route.replicate() else { return };
             match route.copies_now(i, unwanted) {
                 CopyNow::Read => {
-                    self.take_wish(i);
+                    self.features.take_wish(i);
                     let block = self.dev.geometry.block_of(page);
                     self.array_reads(block);
                     self.stats.count_reads(Class::Replica, 1);
@@ -345,12 +354,6 @@ impl Ssd {
                 CopyNow::Next => i += 1,
                 CopyNow::Stop => return,
             }
-        }
-    }
-
-    fn take_wish(&mut self, i: usize) {
-        if let Some(replicas) = &mut self.features.replicas {
-            replicas.wanted.remove(i);
         }
     }
 
@@ -409,7 +412,7 @@ impl Ssd {
             verb,
             need: if reads { Need::Read } else { Need::Write },
             acknowledged: true,
-            age: self.age(),
+            age: self.kernel.age(),
             unit,
             plane,
             channel: self.dev.geometry.channel_of(plane),

@@ -3,6 +3,7 @@
 use super::Ssd;
 use super::spine::host::Host;
 use crate::blame::{Cause, Extra};
+use crate::engine::Device;
 use crate::policy::Load;
 use crate::report::ecc::Ecc as EccReport;
 use crate::report::factors::Programmed;
@@ -75,6 +76,27 @@ fn collections(stats: &Stats, units: bool) -> GcSummary {
     }
 }
 
+impl Device {
+    /// Erases of blocks.
+    fn erases(&self) -> Wear {
+        let (erases_min, erases_max, erases) = self.flash.wear();
+        let geometry = &self.geometry;
+        let fixed = u64::from(self.flash.fixed_slc_blocks());
+        let (planes, of_plane) = (u64::from(geometry.planes), u64::from(geometry.blocks_per_plane));
+        let wear = |(min, max, sum): (u32, u32, u64), blocks: u64, slc| Wear {
+            erases_min: min,
+            erases_max: max,
+            erases_mean: mean(u128::from(sum), blocks),
+            slc,
+        };
+        let slc = self.flash.slc_wear().map(|of_slc| {
+            let blocks = planes * if fixed > 0 { fixed } else { of_plane };
+            Box::new(wear(of_slc, blocks, None))
+        });
+        wear((erases_min, erases_max, erases), planes * (of_plane - fixed), slc)
+    }
+}
+
 impl Ssd {
     /// Load and progress, as policies from outside see them.
     pub fn current_load(&self) -> Load {
@@ -108,7 +130,7 @@ impl Ssd {
 
     /// Whether more arrived than can be served, given the busy time of all channels.
     fn overload(&self, transferring: u128) -> Option<Overload> {
-        if self.host.is_closed() || self.has_loops() {
+        if self.host.is_closed() || self.features.has_loops() {
             return None;
         }
         let (stats, geometry) = (&self.stats, &self.dev.geometry);
@@ -144,25 +166,6 @@ impl Ssd {
                 .map(|chips| chips / f64::from(geometry.chips)),
             window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| self.host.windowed),
         }
-    }
-
-    /// Erases of blocks.
-    fn erases(&self) -> Wear {
-        let (erases_min, erases_max, erases) = self.dev.flash.wear();
-        let geometry = &self.dev.geometry;
-        let fixed = u64::from(self.dev.flash.fixed_slc_blocks());
-        let (planes, of_plane) = (u64::from(geometry.planes), u64::from(geometry.blocks_per_plane));
-        let wear = |(min, max, sum): (u32, u32, u64), blocks: u64, slc| Wear {
-            erases_min: min,
-            erases_max: max,
-            erases_mean: mean(u128::from(sum), blocks),
-            slc,
-        };
-        let slc = self.dev.flash.slc_wear().map(|of_slc| {
-            let blocks = planes * if fixed > 0 { fixed } else { of_plane };
-            Box::new(wear(of_slc, blocks, None))
-        });
-        wear((erases_min, erases_max, erases), planes * (of_plane - fixed), slc)
     }
 
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
@@ -222,7 +225,7 @@ impl Ssd {
             utilisation: self.utilisation(span, transferring),
             overload: self.overload(transferring),
             noc: self.noc_summary(span),
-            wear: self.erases(),
+            wear: self.dev.erases(),
             fastgc: self.rules.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.as_ref().map(|_| EccReport::new(&stats.ecc, &self.config.ecc)),
             dpr: self.features.replicas.as_ref().map(|replicas| replicas.summary()),

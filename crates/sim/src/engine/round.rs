@@ -170,7 +170,7 @@ impl Ssd {
             && self.kernel.buses.dirty.is_empty()
             && self.gc.ready.is_empty()
             && !self.host.window_stale
-            && self.stripes_settled()
+            && self.features.stripes_settled()
             && self.lines_settled()
             && !self.stats.checkpoint_due()
             && self.kernel.timers.next() > self.now
@@ -232,7 +232,7 @@ impl Ssd {
             // the collector decisions.
             Timer::Encode | Timer::Idle | Timer::Hold => return u64::MAX,
             Timer::Decoder => self.host.decoding[0].1,
-            Timer::Delay(slot) => self.delayed(slot),
+            Timer::Delay(slot) => self.features.delayed(slot),
         };
         // An event that only wakes a bus completes nothing.
         if op.is_none() { 0 } else { self.kernel.ops[op].age }

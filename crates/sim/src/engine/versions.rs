@@ -77,7 +77,7 @@ impl Ssd {
 
     /// Bytes of an entry of the page map: a flash page, or a super page. The pages of this module have that size.
     pub fn mapped_bytes(&self) -> u64 {
-        self.entry_bytes()
+        self.dev.entry_bytes()
     }
 
     /// Whether a trim discards the whole pages in its range. With parity it discards nothing.

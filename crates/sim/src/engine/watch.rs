@@ -3,10 +3,18 @@
 use super::{Nanos, Ssd};
 use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Op, Verb};
+use crate::engine::kernel::Kernel;
 use crate::observe::{Completed, Held, LegRecord, Observer, Resource, Sample, Slot, Watches};
 use crate::policy::MAX_PLANES;
 use crate::request::Request;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
+
+impl Kernel {
+    /// By unit, who has held it for how long. Exact if the device has had no shortcuts from the start.
+    fn held_dies(&self) -> Vec<Held> {
+        self.dies.units.iter().map(|unit| unit.held()).collect()
+    }
+}
 
 impl Ssd {
     /// Sets an observer. Shortcuts stay open as far as all that it watches stays exact.
@@ -44,13 +52,8 @@ impl Ssd {
     /// The current state.
     pub fn sample(&self) -> Sample {
         let mut sample = self.sample_of(self.now);
-        sample.dies = self.held_dies();
+        sample.dies = self.kernel.held_dies();
         sample
-    }
-
-    /// By unit, who has held it for how long. Exact if the device has had no shortcuts from the start.
-    fn held_dies(&self) -> Vec<Held> {
-        self.kernel.dies.units.iter().map(|unit| unit.held()).collect()
     }
 
     fn sample_of(&self, at: Nanos) -> Sample {
@@ -89,7 +92,7 @@ impl Ssd {
     fn take_sample(&mut self, at: Nanos) {
         let mut sample = self.sample_of(at);
         if self.observer.observer.as_ref().is_some_and(|observer| observer.samples_dies()) {
-            sample.dies = self.held_dies();
+            sample.dies = self.kernel.held_dies();
         }
         let Some(observer) = &mut self.observer.observer else { return };
         observer.sample(&sample);

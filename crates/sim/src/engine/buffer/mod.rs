@@ -6,15 +6,35 @@ use super::{Pause, Ssd};
 use crate::device::mapping::Location;
 use crate::device::staging::Segment;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
+use crate::engine::Device;
+use crate::engine::Gc;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
 use crate::units::{JobId, Lpn, OpId};
 
-impl Ssd {
+impl Device {
     fn plan(&self) -> &WriteBack {
-        self.dev.staging.plan.as_ref().expect("a buffer with slots has a plan")
+        self.staging.plan.as_ref().expect("a buffer with slots has a plan")
     }
+}
 
+impl Kernel {
+    /// Whether a page is still waiting in the buffer.
+    fn waits_in_buffer(&self, op: OpId) -> bool {
+        self.ops[op].class == Class::Writeback && self.ops[op].unit.is_none()
+    }
+}
+
+impl Gc {
+    fn take_slots(&mut self, id: JobId, pages: u32) {
+        let slots = &mut self.jobs[id.0].job.slots;
+        *slots = slots.and_then(|slots| slots.checked_sub(pages));
+        law!(slots.is_some(), "law: pages are staged in reserved slots");
+    }
+}
+
+impl Ssd {
     /// Records in a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
     #[inline(always)]
     pub(in crate::engine) fn note_contention(&mut self, id: JobId) {
@@ -50,11 +70,11 @@ impl Ssd {
                 let before = job.slots.replace(slots);
                 law!(before.is_none(), "law: a collection reserves slots once");
                 self.dev.staging.reserve(slots);
-                self.count_conflict(|counters| counters.streams += 1);
+                self.features.count_conflict(|counters| counters.streams += 1);
             }
             Step::Stage if self.must_be_placed(id) => {
                 let pages = self.gc.jobs[id.0].job.hand.len() as u32;
-                self.take_slots(id, pages);
+                self.gc.take_slots(id, pages);
                 self.dev.staging.release(pages);
                 self.hand_over(id);
                 return Some(Step::Place);
@@ -66,11 +86,11 @@ impl Ssd {
             Step::Erase | Step::Done => {
                 // Overwritten pages need no slot.
                 if let Some(left) = self.gc.jobs[id.0].job.slots.filter(|left| *left > 0) {
-                    self.take_slots(id, left);
+                    self.gc.take_slots(id, left);
                     self.dev.staging.release(left);
                     self.hand_over(id);
                 }
-                if matches!(step, Step::Erase) && !self.plan().erase_first && self.awaits_durability(id) {
+                if matches!(step, Step::Erase) && !self.dev.plan().erase_first && self.awaits_durability(id) {
                     // If no plane has room, the end of the reads lets its pages use the reserve.
                     self.dev.staging.stale = true;
                     if self.gc.jobs[id.0].holds {
@@ -88,12 +108,6 @@ impl Ssd {
         None
     }
 
-    fn take_slots(&mut self, id: JobId, pages: u32) {
-        let slots = &mut self.gc.jobs[id.0].job.slots;
-        *slots = slots.and_then(|slots| slots.checked_sub(pages));
-        law!(slots.is_some(), "law: pages are staged in reserved slots");
-    }
-
     /// A page that a partial write still has to read stays on flash: the buffer holds only newest versions.
     #[inline(never)]
     fn must_be_placed(&self, id: JobId) -> bool {
@@ -107,12 +121,12 @@ impl Ssd {
     #[inline(never)]
     fn stage_hand(&mut self, id: JobId) {
         let hand = std::mem::replace(&mut self.gc.jobs[id.0].job.hand, PageSet::EMPTY);
-        self.take_slots(id, hand.len() as u32);
+        self.gc.take_slots(id, hand.len() as u32);
         let tags = self.kernel.ops[Page(self.gc.jobs[id.0].op)].tags;
         for (i, page) in hand.iter().enumerate() {
             let lpn = self.dev.flash.lpn_of(*page);
             if self.rules.tenants {
-                self.tenant_staged(*page);
+                self.features.tenant_staged(*page);
             }
             if lpn.is_none() {
                 // Overwritten or trimmed since its read: no longer needed.
@@ -120,7 +134,7 @@ impl Ssd {
                 continue;
             }
             let block = self.dev.geometry.block_of(*page);
-            if self.goes_home() {
+            if self.dev.goes_home() {
                 self.dev.flash.promise(self.dev.geometry.plane_of(*page));
             }
             let op = Op {
@@ -131,7 +145,7 @@ impl Ssd {
                 lost: !self.survives_move(*page),
                 plane: self.dev.geometry.plane_of(*page),
                 lpn,
-                age: self.age(),
+                age: self.kernel.age(),
                 waits_since: self.now,
                 ..Op::blank()
             };
@@ -146,7 +160,7 @@ impl Ssd {
             self.dev.map.set(lpn, Location::Staged(op));
             self.gc.jobs[id.0].staged.push(&mut self.kernel.ops, op);
             self.dev.staging.filled.change(1, self.now);
-            self.count_conflict(|counters| counters.buffered += 1);
+            self.features.count_conflict(|counters| counters.buffered += 1);
         }
     }
 
@@ -166,7 +180,7 @@ impl Ssd {
             return;
         }
         let mut staged = std::mem::replace(&mut self.gc.jobs[id.0].staged, Fifo::EMPTY);
-        let to = self.plan().to;
+        let to = self.dev.plan().to;
         loop {
             let op = staged.pop(&self.kernel.ops);
             if op.is_none() {
@@ -251,11 +265,6 @@ impl Ssd {
         self.dev.staging.filled.change(-1, self.now);
     }
 
-    /// Whether a page is still waiting in the buffer.
-    fn waits_in_buffer(&self, op: OpId) -> bool {
-        self.kernel.ops[op].class == Class::Writeback && self.kernel.ops[op].unit.is_none()
-    }
-
     /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
     #[inline(always)]
     pub(in crate::engine) fn absorb(&mut self, op: OpId, measured: bool) -> bool {
@@ -265,12 +274,12 @@ impl Ssd {
     #[inline(never)]
     fn absorbs(&mut self, op: OpId, measured: bool) -> bool {
         let Location::Staged(page) = self.dev.map.get(self.kernel.ops[op].lpn) else { return false };
-        if !self.plan().absorb || !self.waits_in_buffer(page) {
+        if !self.dev.plan().absorb || !self.kernel.waits_in_buffer(page) {
             return false;
         }
         self.kernel.ops[op].need = Need::Absorb;
         let tag = self.kernel.ops[Page(op)].tags[0];
-        self.count_conflict(|counters| counters.absorbed += u64::from(measured));
+        self.features.count_conflict(|counters| counters.absorbed += u64::from(measured));
         self.overlay(op, self.kernel.ops[Page(page)].tags[0]);
         self.kernel.ops[Page(page)].tags[0] = tag;
         self.kernel.ops[page].lost = false;
@@ -299,12 +308,12 @@ impl Ssd {
     #[inline(never)]
     fn drops_buffered(&mut self, lpn: Lpn) {
         let Location::Staged(op) = self.dev.map.get(lpn) else { return };
-        if self.waits_in_buffer(op) {
+        if self.kernel.waits_in_buffer(op) {
             // It stays in the queue without a page, and is skipped.
             self.kernel.ops[op].lpn = Lpn::NONE;
             self.dev.staging.stale = true;
             let (absorbed, segment) = (self.kernel.ops.buffer[op].absorbed, self.kernel.ops.buffer[op].segment);
-            if self.goes_home() {
+            if self.dev.goes_home() {
                 self.dev.flash.keep_promise(self.kernel.ops[op].plane);
             }
             self.frees_slot();

@@ -4,11 +4,19 @@ use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
+use crate::engine::Device;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Buffered;
 use crate::engine::{Pause, Ssd};
 use crate::policy::{BackTo, PageSet};
 use crate::units::{OpId, PlaneId, UnitId};
+
+impl Device {
+    /// Whether buffered pages return to their own planes.
+    pub(super) fn goes_home(&self) -> bool {
+        self.plan().to == BackTo::OwnPlane
+    }
+}
 
 impl Ssd {
     /// After all host operations: writes buffered pages back to dies for which no operation waits.
@@ -25,12 +33,12 @@ impl Ssd {
             self.dev.staging.stale = true;
             return;
         }
-        if self.plan().queue_empty && self.host.pending() > 0 {
+        if self.dev.plan().queue_empty && self.host.pending() > 0 {
             self.dev.staging.stale = true;
             return;
         }
         let stale = std::mem::replace(&mut self.dev.staging.stale, false);
-        match self.plan().to {
+        match self.dev.plan().to {
             BackTo::OwnPlane if stale => {
                 for unit in 0..self.dev.geometry.units {
                     self.write_back_home(UnitId(unit));
@@ -95,14 +103,15 @@ impl Ssd {
             self.begin_writeback(op, plane, Stream::Host);
             return true;
         }
-        let room = |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some() && self.may_hold(plane, lpn);
+        let room =
+            |plane| self.dev.flash.next_offset(plane, Stream::Host).is_some() && self.features.may_hold(plane, lpn);
         if (0..self.dev.geometry.planes).map(PlaneId).any(room) {
             return false;
         }
         // No plane has room. A collection that waits for this page has a reserved page for it.
         let segment = &self.dev.staging.segments[self.kernel.ops.buffer[op].segment];
         let plane = self.kernel.ops[op].plane;
-        if segment.job.is_some() && !self.plan().erase_first {
+        if segment.job.is_some() && !self.dev.plan().erase_first {
             let unit = self.dev.geometry.unit_of(plane);
             let parked = self.gc.jobs[segment.job.0].pause == Pause::Durable;
             if parked && self.is_unwanted(unit) {
@@ -117,7 +126,7 @@ impl Ssd {
     /// Whether a page waits until all pages of the segment before its own are on flash.
     fn waits_for_segment(&self, op: OpId) -> bool {
         let (segment, writes) = self.dev.staging.under_way;
-        self.plan().by_segment && writes > 0 && self.kernel.ops.buffer[op].segment != segment
+        self.dev.plan().by_segment && writes > 0 && self.kernel.ops.buffer[op].segment != segment
     }
 
     /// Writes the first waiting page for a unit's own planes back, if no operation waits for the unit.
@@ -146,11 +155,11 @@ impl Ssd {
     fn begin_writeback(&mut self, id: OpId, plane: PlaneId, stream: Stream) {
         let unit = self.dev.geometry.unit_of(plane);
         let reserve = stream == Stream::Gc;
-        if self.goes_home() {
+        if self.dev.goes_home() {
             self.dev.flash.keep_promise(plane);
         }
         self.bind_writeback(id, self.kernel.ops[id].lpn, plane);
-        if self.plan().by_segment {
+        if self.dev.plan().by_segment {
             let (segment, writes) = (self.kernel.ops.buffer[id].segment, self.dev.staging.under_way.1);
             self.dev.staging.under_way = (segment, writes + 1);
         }
@@ -161,12 +170,12 @@ impl Ssd {
             self.tenant_moved(self.kernel.ops[id].lpn);
         }
         let waited = (self.now - self.kernel.ops[id].waits_since).0;
-        self.count_conflict(|counters| {
+        self.features.count_conflict(|counters| {
             counters.written_back += 1;
             counters.waiting.record(waited);
         });
         self.dev.staging.waiting -= 1;
-        if self.plan().free_at_issue {
+        if self.dev.plan().free_at_issue {
             self.frees_slot();
         }
         let burst = self.dev.timing.page();
@@ -187,7 +196,7 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (unit, plane, page, lpn) = (op.unit, op.plane, op.pages[0], op.lpn);
         let Buffered { absorbed, segment } = self.kernel.ops.buffer[id];
-        if self.plan().by_segment {
+        if self.dev.plan().by_segment {
             self.dev.staging.under_way.1 -= 1;
             self.dev.staging.stale |= self.dev.staging.under_way.1 == 0;
         }
@@ -199,7 +208,7 @@ impl Ssd {
         self.stats.count_moved(!newest);
         self.stats.moves.buffered += 1;
         self.kernel.ops.remove(id);
-        if !self.plan().free_at_issue {
+        if !self.dev.plan().free_at_issue {
             self.frees_slot();
         }
         self.leaves_buffer(absorbed, segment);
@@ -209,10 +218,5 @@ impl Ssd {
             self.unstall(plane);
         }
         self.test_trigger(plane);
-    }
-
-    /// Whether buffered pages return to their own planes.
-    pub(super) fn goes_home(&self) -> bool {
-        self.plan().to == BackTo::OwnPlane
     }
 }

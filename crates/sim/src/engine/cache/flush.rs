@@ -37,7 +37,7 @@ impl Ssd {
         self.host.flushing += 1;
         let record = HostRequest::new(index, next, self.now, measured);
         let id = self.host.requests.insert(record, 1);
-        let age = self.age();
+        let age = self.kernel.age();
         let op =
             self.kernel.ops.create(Op { request: id, age, need: Need::Absorb, waits_since: self.now, ..Op::blank() });
         self.kernel.ops[Page(op)].blame.add(Cause::Queue, waited);
@@ -45,13 +45,13 @@ impl Ssd {
             self.note_tenant(op, id, waited);
         }
         self.kernel.ops[Page(op)].first_start = Some(Moment::at(self.now));
-        let place = self.cache_mut().next_place();
-        let at_once = self.cache().flushes_at_once();
+        let place = self.features.cache_mut().next_place();
+        let at_once = self.features.cache().flushes_at_once();
         self.oracle.flush_begins(place, at_once);
         if at_once {
             return self.flush_ends(op, place);
         }
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         let mut pending = u64::from(cache.bypassing) + u64::from(cache.outside);
         for line in cache.lines.all.iter_mut().filter(|line| line.is_dirty() && line.oldest != u64::MAX) {
             pending += 1;
@@ -61,18 +61,18 @@ impl Ssd {
         if pending == 0 {
             return self.flush_ends(op, place);
         }
-        self.cache_mut().flushes.push(Flush { op, place, pending });
+        self.features.cache_mut().flushes.push(Flush { op, place, pending });
     }
 
     /// Something whose oldest data has the place `place` is on flash, trimmed, or part of something older from now on.
     pub(super) fn flushes_lose(&mut self, place: u64) {
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         if cache.flushes.is_empty() || place == u64::MAX {
             return;
         }
         cache.flushes.iter_mut().filter(|flush| flush.place > place).for_each(|flush| flush.pending -= 1);
-        while let Some(done) = self.cache().flushes.iter().position(|flush| flush.pending == 0) {
-            let flush = self.cache_mut().flushes.remove(done);
+        while let Some(done) = self.features.cache().flushes.iter().position(|flush| flush.pending == 0) {
+            let flush = self.features.cache_mut().flushes.remove(done);
             self.flush_ends(flush.op, flush.place);
         }
     }
@@ -81,9 +81,9 @@ impl Ssd {
     fn flush_ends(&mut self, op: OpId, place: u64) {
         self.oracle.flush_ends(place);
         let wait = (self.now - self.kernel.ops[op].waits_since).0;
-        self.charge_extra(op, Extra::Cache, wait);
+        self.kernel.charge_extra(op, Extra::Cache, wait);
         law!(self.kernel.ops.cached[op].line == NO_LINE, "law: a flush has no line");
-        self.cache_mut().counts.flushes += 1;
+        self.features.cache_mut().counts.flushes += 1;
         self.host.flushing -= 1;
         self.page_done(op);
         self.release(op);
@@ -97,6 +97,6 @@ impl Ssd {
             return;
         }
         self.note_completion();
-        self.cache_mut().flush_latency.record(latency);
+        self.features.cache_mut().flush_latency.record(latency);
     }
 }

@@ -11,6 +11,7 @@ use crate::config::{CachePack, Writeback};
 use crate::device::command::Command;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::Features;
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::policy::PageSet;
@@ -89,27 +90,33 @@ impl Groups {
     }
 }
 
+impl Features {
+    fn sets(&self) -> &super::order::Sets {
+        self.cache().lines.ready.sets.as_ref().expect("programs of several units")
+    }
+}
+
 impl Ssd {
     /// Collector decisions where programs have several units: first groups with lines that are urgent, then full ones.
     #[inline(never)]
     pub(super) fn write_units_back(&mut self, fresh: bool) {
-        let keys = &self.cache().keys;
+        let keys = &self.features.cache().keys;
         let (writeback, any) = (keys.writeback, keys.pack == CachePack::Any);
         let drains = self.drains();
         if writeback != Writeback::Eager {
             self.decide_activity(fresh);
         }
-        if std::mem::replace(&mut self.cache_mut().urgent, false) || drains {
+        if std::mem::replace(&mut self.features.cache_mut().urgent, false) || drains {
             self.urge_lines(drains);
         }
         let reason = if drains { Reason::Drain } else { Reason::Flush };
         if !(writeback == Writeback::Eager && any && !drains) {
-            while let Some(set) = self.sets().first_urgent() {
+            while let Some(set) = self.features.sets().first_urgent() {
                 self.issue_group(set, reason);
             }
         }
         let reason = if writeback == Writeback::Eager { Reason::Eager } else { Reason::Watermark };
-        while (writeback == Writeback::Eager || self.cache().writes_more())
+        while (writeback == Writeback::Eager || self.features.cache().writes_more())
             && let Some(set) = self.next_set(any)
         {
             self.issue_group(set, reason);
@@ -119,18 +126,14 @@ impl Ssd {
         }
     }
 
-    fn sets(&self) -> &super::order::Sets {
-        self.cache().lines.ready.sets.as_ref().expect("programs of several units")
-    }
-
     /// Lines that are ready and that something waits for are written back at once; or all.
     fn urge_lines(&mut self, all: bool) {
-        let lines = &self.cache().lines;
+        let lines = &self.features.cache().lines;
         let urgent = |turn: &&Turn| all || lines.all[turn.2 as usize].is_urgent();
         let turns: Vec<Turn> = lines.ready.iter().filter(urgent).copied().collect();
         for turn in turns {
             let set = self.home_of_line(Lpn(turn.1)).set;
-            if let Some(sets) = &mut self.cache_mut().lines.ready.sets {
+            if let Some(sets) = &mut self.features.cache_mut().lines.ready.sets {
                 sets.urge(turn, set);
             }
         }
@@ -139,15 +142,15 @@ impl Ssd {
     /// The set whose lines are issued next: the lines fill a program or, if `any`, it has the first line.
     fn next_set(&self, any: bool) -> Option<u32> {
         if any {
-            let (_, lpn, _) = *self.cache().lines.ready.first()?;
+            let (_, lpn, _) = *self.features.cache().lines.ready.first()?;
             return Some(self.home_of_line(Lpn(lpn)).set);
         }
-        self.sets().first_full(|_| true)
+        self.features.sets().first_full(|_| true)
     }
 
     /// At the end of a dispatch: every die that runs nothing and has nothing queued gets its first group.
     pub(super) fn write_units_to_idle_dies(&mut self) {
-        let any = self.cache().keys.pack == CachePack::Any;
+        let any = self.features.cache().keys.pack == CachePack::Any;
         if !self.rules.numbered {
             let idle = |unit: &UnitId| self.is_unwanted(*unit);
             let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
@@ -166,7 +169,7 @@ impl Ssd {
             let geometry = &self.dev.geometry;
             let own = |set: u32| geometry.unit_of(PlaneId(set)) == unit;
             let homes = (0..geometry.planes_per_unit).map(|k| geometry.plane_of_unit(unit, k).0);
-            let set = if any { self.sets().first_of(homes) } else { self.sets().first_full(own) };
+            let set = if any { self.features.sets().first_of(homes) } else { self.features.sets().first_full(own) };
             if let Some(set) = set {
                 self.issue_group(set, Reason::Idle);
             }
@@ -175,8 +178,8 @@ impl Ssd {
 
     /// Lines of a set are issued together: what they lack is read first.
     fn issue_group(&mut self, set: u32, reason: Reason) {
-        let (age, now) = (self.age(), self.now);
-        let cache = self.cache_mut();
+        let (age, now) = (self.kernel.age(), self.now);
+        let cache = self.features.cache_mut();
         let group = cache.groups.add();
         let mut lines = std::mem::take(&mut cache.groups.all[group as usize].lines);
         cache.lines.ready.sets.iter().for_each(|sets| sets.lines(set, &mut lines));
@@ -190,7 +193,7 @@ impl Ssd {
         };
         for line in &lines {
             self.leaves_to_flash(*line, reason);
-            let of = &mut self.cache_mut().lines.all[*line as usize];
+            let of = &mut self.features.cache_mut().lines.all[*line as usize];
             of.group = group;
             let carrier = of.op;
             self.kernel.ops[carrier].age = age;
@@ -211,18 +214,18 @@ impl Ssd {
             let home = self.next_home(lines.len() as u32);
             self.kernel.ops.bound[op] = home;
             for line in &lines {
-                self.move_home(self.cache().lines.all[*line as usize].lpn, home);
+                self.features.move_home(self.features.cache().lines.all[*line as usize].lpn, home);
             }
         }
-        let groups = &mut self.cache_mut().groups;
+        let groups = &mut self.features.cache_mut().groups;
         let mut sorted = std::mem::take(&mut groups.sorted);
         sorted.clear();
         sorted.extend_from_slice(&lines);
         let of = &mut groups.all[group as usize];
         (of.op, of.reason, of.lines) = (op, reason, lines);
-        sorted.sort_unstable_by_key(|line| self.cache().lines.all[*line as usize].lpn);
+        sorted.sort_unstable_by_key(|line| self.features.cache().lines.all[*line as usize].lpn);
         self.read_what_lines_lack(group, &sorted, age);
-        self.cache_mut().groups.sorted = sorted;
+        self.features.cache_mut().groups.sorted = sorted;
         self.place_if_complete(group);
     }
 
@@ -236,9 +239,9 @@ impl Ssd {
             left.retain(|(slot, _)| self.dev.geometry.super_page(*slot) != super_page);
             let op = Op { class: Class::Cache, need: Need::Merge, age, waits_since: self.now, ..Op::blank() };
             let op = self.kernel.ops.create(op);
-            self.kernel.ops[op].lpn = self.cache().lines.all[own[0] as usize].lpn;
+            self.kernel.ops[op].lpn = self.features.cache().lines.all[own[0] as usize].lpn;
             self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
-            self.kernel.ops.cached[op].line = self.cache_mut().groups.add_fill(op, group, &own);
+            self.kernel.ops.cached[op].line = self.features.cache_mut().groups.add_fill(op, group, &own);
             self.enqueue(op, self.dev.geometry.plane_of(first), false);
         }
     }
@@ -248,7 +251,7 @@ impl Ssd {
     fn slots_lacking(&mut self, lines: &[u32]) -> Vec<(Ppn, u32)> {
         let mut lacking = Vec::new();
         for line in lines {
-            let of = &self.cache().lines.all[*line as usize];
+            let of = &self.features.cache().lines.all[*line as usize];
             let (lpn, lacks) = (of.lpn, of.lacking > 0);
             let old = if lacks { self.kept_page(lpn) } else { Ppn::NONE };
             if self.is_in_hand(old) {
@@ -263,24 +266,24 @@ impl Ssd {
 
     /// What a line lacked has been found.
     fn fills_line(&mut self, line: u32, found: Tag) {
-        let lpn = self.cache().lines.all[line as usize].lpn;
+        let lpn = self.features.cache().lines.all[line as usize].lpn;
         self.memories_of(lpn, line).into_iter().for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
-        self.cache_mut().lines.complete(line);
-        if self.cache().protected {
+        self.features.cache_mut().lines.complete(line);
+        if self.features.cache().protected {
             self.discard_kept(lpn);
         }
     }
 
     /// A group whose lines lack nothing joins a queue; one without lines is not needed.
     fn place_if_complete(&mut self, group: u32) {
-        let of = &mut self.cache_mut().groups.all[group as usize];
+        let of = &mut self.features.cache_mut().groups.all[group as usize];
         if !of.fills.is_empty() {
             return;
         }
         let op = of.op;
         if of.lines.is_empty() {
             self.drop_line_op(op);
-            return self.cache_mut().groups.remove(group);
+            return self.features.cache_mut().groups.remove(group);
         }
         of.placed = true;
         self.place_program(op);
@@ -288,9 +291,9 @@ impl Ssd {
 
     /// The slot that a read of what lines lack would read now; none if it needs none.
     pub(super) fn slot_to_fill(&self, op: OpId) -> Ppn {
-        let fill = &self.cache().groups.fills[self.kernel.ops.cached[op].line as usize];
+        let fill = &self.features.cache().groups.fills[self.kernel.ops.cached[op].line as usize];
         let slot = |line: &u32| {
-            let of = &self.cache().lines.all[*line as usize];
+            let of = &self.features.cache().lines.all[*line as usize];
             if of.lacking > 0 { self.kept_page(of.lpn) } else { Ppn::NONE }
         };
         let mut slots = fill.lines.iter().map(slot);
@@ -302,7 +305,7 @@ impl Ssd {
     pub(super) fn select_fill(&mut self, op: OpId, unit: UnitId) {
         let fill = self.kernel.ops.cached[op].line;
         let (group, lines) = {
-            let of = &mut self.cache_mut().groups.fills[fill as usize];
+            let of = &mut self.features.cache_mut().groups.fills[fill as usize];
             (of.group, std::mem::take(&mut of.lines))
         };
         let lacking = self.slots_lacking(&lines);
@@ -314,7 +317,7 @@ impl Ssd {
         let (plane, super_page) = (geometry.plane_of(first), geometry.super_page(first));
         let (own, others): (Vec<_>, Vec<_>) =
             lacking.into_iter().partition(|(slot, _)| geometry.super_page(*slot) == super_page);
-        self.cache_mut().groups.fills[fill as usize].lines = own.iter().map(|(_, line)| *line).collect();
+        self.features.cache_mut().groups.fills[fill as usize].lines = own.iter().map(|(_, line)| *line).collect();
         let others: Vec<u32> = others.into_iter().map(|(_, line)| line).collect();
         let age = self.kernel.ops[op].age;
         if plane != self.kernel.ops[op].plane {
@@ -326,8 +329,10 @@ impl Ssd {
         self.turn_comes(op, unit);
         self.read_what_lines_lack(group, &others, age);
         for (slot, line) in &own {
-            let (carrier, lpn) =
-                (self.cache().lines.all[*line as usize].op, self.cache().lines.all[*line as usize].lpn);
+            let (carrier, lpn) = (
+                self.features.cache().lines.all[*line as usize].op,
+                self.features.cache().lines.all[*line as usize].lpn,
+            );
             self.kernel.ops[Page(carrier)].tags[1] = self.oracle.load(*slot, lpn);
         }
         let bytes = self.dev.geometry.unit_bytes;
@@ -335,7 +340,7 @@ impl Ssd {
         let pages = self.read_slots(op, &mut slots);
         self.array_reads(self.dev.geometry.block_of(first));
         self.stats.count_reads(Class::Cache, pages);
-        self.cache_mut().counts.fill_reads += 1;
+        self.features.cache_mut().counts.fill_reads += 1;
         self.kernel.ops.cached[op].serving = true;
         self.begin(op, unit);
     }
@@ -343,9 +348,9 @@ impl Ssd {
     /// What lines lacked has been read.
     pub(super) fn fill_read_ends(&mut self, op: OpId) {
         let fill = self.kernel.ops.cached[op].line as usize;
-        let lines = std::mem::take(&mut self.cache_mut().groups.fills[fill].lines);
+        let lines = std::mem::take(&mut self.features.cache_mut().groups.fills[fill].lines);
         for line in lines {
-            let of = &self.cache().lines.all[line as usize];
+            let of = &self.features.cache().lines.all[line as usize];
             if of.lacking > 0 {
                 let found = self.kernel.ops[Page(of.op)].tags[1];
                 self.fills_line(line, found);
@@ -357,19 +362,19 @@ impl Ssd {
     /// A read of what lines lack has ended, or is not needed. The program that waits for the last of them has its causes.
     fn fill_is_over(&mut self, op: OpId) {
         let fill = self.kernel.ops.cached[op].line;
-        let group = self.cache().groups.fills[fill as usize].group;
-        self.cache_mut().groups.remove_fill(fill);
-        let of = &self.cache().groups.all[group as usize];
+        let group = self.features.cache().groups.fills[fill as usize].group;
+        self.features.cache_mut().groups.remove_fill(fill);
+        let of = &self.features.cache().groups.all[group as usize];
         let (lead, last) = (of.op, of.fills.is_empty());
         let blame = self.kernel.ops[Page(op)].blame.all();
-        let log = self.remove_line_op(op);
+        let log = self.kernel.remove_line_op(op);
         if last {
             for (cause, _) in CAUSES.iter().copied() {
                 self.kernel.ops[Page(lead)].blame.add(cause, blame.0[cause as usize]);
             }
             self.kernel.ops.cached[lead].log = log;
         } else {
-            self.cache_mut().logs.forget(log);
+            self.features.cache_mut().logs.forget(log);
         }
         self.place_if_complete(group);
     }
@@ -392,21 +397,22 @@ impl Ssd {
     /// The program of a group begins in the slots from `first` on: it carries what its lines hold now.
     pub(in crate::engine) fn begin_group(&mut self, op: OpId, first: Ppn, unit: UnitId) {
         let (group, slots) = (self.kernel.ops.cached[op].line, self.dev.geometry.slots);
-        let of = &mut self.cache_mut().groups.all[group as usize];
+        let of = &mut self.features.cache_mut().groups.all[group as usize];
         let (lines, reason, trimmed) = (std::mem::take(&mut of.lines), of.reason, of.trimmed);
         for line in &lines {
-            let carrier = self.cache().lines.all[*line as usize].op;
+            let carrier = self.features.cache().lines.all[*line as usize].op;
             self.line_selected(carrier);
             if self.rules.tenants {
                 self.tenants_write(carrier);
             }
         }
         let units = lines.len() as u64;
-        self.cache_mut().groups.all[group as usize].lines = lines;
+        self.features.cache_mut().groups.all[group as usize].lines = lines;
         let padding = u64::from(slots.per_program) - units;
         if self.rules.tenants {
             // Padding is that of the first unit.
-            let first = self.cache().lines.all[self.cache().groups.all[group as usize].lines[0] as usize].op;
+            let first =
+                self.features.cache().lines.all[self.features.cache().groups.all[group as usize].lines[0] as usize].op;
             (0..padding).for_each(|_| self.tenants_write(first));
         }
         let counts = &mut self.stats.units;
@@ -437,33 +443,33 @@ impl Ssd {
     pub(super) fn group_ends(&mut self, op: OpId) {
         let (first, plane) = (self.kernel.ops[op].pages[0], self.kernel.ops[op].plane);
         let group = self.kernel.ops.cached[op].line;
-        let lines = std::mem::take(&mut self.cache_mut().groups.all[group as usize].lines);
+        let lines = std::mem::take(&mut self.features.cache_mut().groups.all[group as usize].lines);
         for (slot, line) in (first.0..).map(Ppn).zip(&lines) {
             self.unit_lands(*line, slot);
         }
         self.land_padding(first, lines.len() as u32);
-        let mut oldest = std::mem::take(&mut self.cache_mut().groups.oldest);
+        let mut oldest = std::mem::take(&mut self.features.cache_mut().groups.oldest);
         for line in &lines {
             self.acknowledge_forced(*line, op);
-            let of = &self.cache().lines.all[*line as usize];
+            let of = &self.features.cache().lines.all[*line as usize];
             oldest.push(of.oldest);
             let carrier = of.op;
             self.kernel.ops.remove(carrier);
             self.line_is_clean(*line);
         }
-        let groups = &mut self.cache_mut().groups;
+        let groups = &mut self.features.cache_mut().groups;
         groups.all[group as usize].lines = lines;
         groups.remove(group);
-        let log = self.remove_line_op(op);
+        let log = self.kernel.remove_line_op(op);
         oldest.drain(..).for_each(|place| self.flushes_lose(place));
-        self.cache_mut().groups.oldest = oldest;
+        self.features.cache_mut().groups.oldest = oldest;
         self.serve_from(log);
         self.test_trigger(plane);
     }
 
     /// The unit of a line has landed in a slot.
     fn unit_lands(&mut self, line: u32, slot: Ppn) {
-        let of = &self.cache().lines.all[line as usize];
+        let of = &self.features.cache().lines.all[line as usize];
         let (carrier, lpn) = (of.op, of.lpn);
         let newest = self.dev.map.get(lpn) == Location::Staged(carrier);
         let wanted = newest || self.is_kept(carrier, line, slot);
@@ -472,13 +478,13 @@ impl Ssd {
         if newest {
             self.discard_old(carrier);
         }
-        self.cache_mut().replaces_base(lpn);
+        self.features.cache_mut().replaces_base(lpn);
     }
 
     /// A line that has been issued is trimmed: its slot is padding. A group without lines is not needed.
     pub(super) fn leaves_group(&mut self, carrier: OpId) {
         let line = self.kernel.ops.cached[carrier].line;
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         let group = std::mem::replace(&mut cache.lines.all[line as usize].group, NONE);
         let Some(of) = cache.groups.all.get_mut(group as usize) else { return };
         of.lines.retain(|other| *other != line);
@@ -490,14 +496,14 @@ impl Ssd {
         if empty && placed {
             self.leaves_queue(op);
             self.drop_line_op(op);
-            self.cache_mut().groups.remove(group);
+            self.features.cache_mut().groups.remove(group);
         }
     }
 
     /// What a group's program would write, in the order of its slots.
     pub(in crate::engine) fn tags_of_group(&self, op: OpId) -> Vec<Tag> {
-        let group = &self.cache().groups.all[self.kernel.ops.cached[op].line as usize];
-        let tag = |line: &u32| self.kernel.ops[Page(self.cache().lines.all[*line as usize].op)].tags[0];
+        let group = &self.features.cache().groups.all[self.kernel.ops.cached[op].line as usize];
+        let tag = |line: &u32| self.kernel.ops[Page(self.features.cache().lines.all[*line as usize].op)].tags[0];
         group.lines.iter().map(tag).collect()
     }
 }

@@ -20,7 +20,9 @@ use crate::config::{self, CacheEvict, CacheFlush, CacheOrder, CacheRead, CacheWr
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
+use crate::engine::Features;
 use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::report::{self, Distribution, Figures};
 use crate::schemes::Place;
@@ -253,26 +255,30 @@ fn counts_of(keys: &config::Cache, lines: u64, dirty: u64) -> report::cache::Cac
     report::cache::Cache { lines, dirty_max: dirty, write_backs, ..Default::default() }
 }
 
-impl Ssd {
+impl Features {
     fn cache(&self) -> &Cache {
-        self.features.cache.as_ref().expect("a device with a write cache")
+        self.cache.as_ref().expect("a device with a write cache")
     }
 
     fn cache_mut(&mut self) -> &mut Cache {
-        self.features.cache.as_mut().expect("a device with a write cache")
+        self.cache.as_mut().expect("a device with a write cache")
     }
+}
 
-    /// The sectors that a host write brings: all, where a partial write replaces the page.
-    fn sectors_of_write(&self, op: OpId) -> std::ops::Range<u32> {
-        if self.merges(op) { self.sectors(op) } else { 0..self.cache().lines.sectors }
-    }
-
+impl Kernel {
     /// The oracle's key for what controller memory holds of a page whose newest version is this operation.
     pub(super) fn memory_of(&self, newest: OpId) -> u32 {
-        match self.kernel.ops[newest].class {
-            Class::Cache => LINES | self.kernel.ops.cached[newest].line,
+        match self.ops[newest].class {
+            Class::Cache => LINES | self.ops.cached[newest].line,
             _ => WAITING | newest.0,
         }
+    }
+}
+
+impl Ssd {
+    /// The sectors that a host write brings: all, where a partial write replaces the page.
+    fn sectors_of_write(&self, op: OpId) -> std::ops::Range<u32> {
+        if self.merges(op) { self.kernel.sectors(op) } else { 0..self.features.cache().lines.sectors }
     }
 
     /// The oracle's keys for what an operation may have in controller memory, in whatever state it is.
@@ -311,27 +317,27 @@ impl Ssd {
 
     /// Whether write-backs have been decided with all pages that are in.
     pub(super) fn lines_settled(&self) -> bool {
-        !self.rules.buffers || !self.cache().fresh && !self.drains()
+        !self.rules.buffers || !self.features.cache().fresh && !self.drains()
     }
 
     /// Whether the next event, whatever it is, decides about write-backs: the number of dirty lines has changed after the decision of
     /// its time.
     #[inline(always)]
     pub(super) fn lines_undecided(&self) -> bool {
-        self.rules.buffers && self.cache().lines.dirty != self.cache().decided_dirty
+        self.rules.buffers && self.features.cache().lines.dirty != self.features.cache().decided_dirty
     }
 
     /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.
     #[inline(never)]
     pub(super) fn write_cached(&mut self, op: OpId, measured: bool) -> bool {
         let (lpn, fua) = (self.kernel.ops[op].lpn, self.host.requests[self.kernel.ops[op].request].marks.fua);
-        let place = self.cache_mut().next_place();
+        let place = self.features.cache_mut().next_place();
         self.kernel.ops.cached[op].place = place;
         if !self.rules.buffers {
-            self.cache_mut().bypassing += 1;
+            self.features.cache_mut().bypassing += 1;
             return false;
         }
-        self.cache_mut().outside += 1;
+        self.features.cache_mut().outside += 1;
         self.kernel.ops.cached[op].fua = fua;
         let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
         let merges = partial && self.merges(op);
@@ -358,8 +364,12 @@ impl Ssd {
     /// What lies under a write of a page that is at `before` (oracle).
     fn under(&self, lpn: Lpn, before: Location) -> Under {
         match before {
-            Location::Staged(newest) => Under::Memory(self.memory_of(newest), self.kernel.ops[Page(newest)].tags[0]),
-            Location::Flash(page) if self.cache().lines.of(lpn) != NONE => Under::Held(self.oracle.load(page, lpn)),
+            Location::Staged(newest) => {
+                Under::Memory(self.kernel.memory_of(newest), self.kernel.ops[Page(newest)].tags[0])
+            }
+            Location::Flash(page) if self.features.cache().lines.of(lpn) != NONE => {
+                Under::Held(self.oracle.load(page, lpn))
+            }
             Location::Flash(_) => Under::Flash,
             Location::Nowhere => Under::Nothing,
         }
@@ -369,13 +379,13 @@ impl Ssd {
     pub(super) fn ask_line(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
         let first = self.kernel.ops.cached[op].behind.is_none();
-        if first && !self.kernel.ops.cached[op].trimmed && self.cache().replaces_in_place(lpn) {
+        if first && !self.kernel.ops.cached[op].trimmed && self.features.cache().replaces_in_place(lpn) {
             return self.enter_line(op);
         }
-        let head = self.cache().waiting.is_empty();
-        let mut waiting = self.cache().waiting;
+        let head = self.features.cache().waiting.is_empty();
+        let mut waiting = self.features.cache().waiting;
         waiting.push(&mut self.kernel.ops, op);
-        self.cache_mut().waiting = waiting;
+        self.features.cache_mut().waiting = waiting;
         if head {
             self.first_waits();
             self.serve_waiting();
@@ -385,17 +395,20 @@ impl Ssd {
     /// Gives lines to the writes that wait for one, as far as there are lines.
     pub(super) fn serve_waiting(&mut self) {
         loop {
-            let op = self.cache().waiting.head();
+            let op = self.features.cache().waiting.head();
             if op.is_none() {
                 return;
             }
             let trimmed = self.kernel.ops.cached[op].trimmed;
-            if !trimmed && !self.cache().replaces_in_place(self.kernel.ops[op].lpn) && !self.cache().has_line() {
+            if !trimmed
+                && !self.features.cache().replaces_in_place(self.kernel.ops[op].lpn)
+                && !self.features.cache().has_line()
+            {
                 return;
             }
-            let mut waiting = self.cache().waiting;
+            let mut waiting = self.features.cache().waiting;
             waiting.pop(&self.kernel.ops);
-            self.cache_mut().waiting = waiting;
+            self.features.cache_mut().waiting = waiting;
             self.first_waits();
             if trimmed { self.move_in(op) } else { self.enter_line(op) }
         }
@@ -406,13 +419,13 @@ impl Ssd {
         let (now, lpn) = (self.now, self.kernel.ops[op].lpn);
         let own = self.sectors_of_write(op);
         let place = self.kernel.ops.cached[op].place;
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         cache.outside -= 1;
         let urged = cache.flushes.iter().any(|flush| flush.comes_after(place));
         let (tag, old) = (self.kernel.ops[Page(op)].tags[0], self.kept_page(lpn));
-        let before = self.cache().lines.of(lpn);
-        let state = if before == NONE { State::Free } else { self.cache().lines.all[before as usize].state };
-        let older = if before == NONE { 0 } else { self.cache().lines.all[before as usize].oldest };
+        let before = self.features.cache().lines.of(lpn);
+        let state = if before == NONE { State::Free } else { self.features.cache().lines.all[before as usize].state };
+        let older = if before == NONE { 0 } else { self.features.cache().lines.all[before as usize].oldest };
         let under = self.oracle.tracks_sectors().then(|| self.under_line(op, before, state, old));
         let line = match state {
             State::Dirty | State::Issued => {
@@ -420,12 +433,12 @@ impl Ssd {
                 before
             }
             State::Clean => {
-                self.cache_mut().lines.wake(before);
+                self.features.cache_mut().lines.wake(before);
                 self.soil(before, op);
                 before
             }
             State::Programming | State::Free => {
-                let lines = &mut self.cache_mut().lines;
+                let lines = &mut self.features.cache_mut().lines;
                 let line = lines.take(lpn, now).expect("law: a write that gets a line finds one");
                 if state == State::Programming || old.is_none() {
                     lines.complete(line);
@@ -437,7 +450,7 @@ impl Ssd {
                 line
             }
         };
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         cache.lines.add(line, own.clone());
         if old.is_none() {
             // A page that is not on flash lacks nothing.
@@ -454,7 +467,7 @@ impl Ssd {
         self.kernel.ops[Page(carrier)].tags[0] = tag;
         self.kernel.ops.take_handle(carrier, op);
         self.hand_over_page(op, carrier);
-        if complete && self.cache().protected {
+        if complete && self.features.cache().protected {
             self.discard_kept(lpn);
         }
         let cached = &mut self.kernel.ops.cached[op];
@@ -469,7 +482,7 @@ impl Ssd {
     /// A dirty line is written again before it is on flash.
     fn absorb_in_line(&mut self, line: u32, lpn: Lpn, place: u64) {
         let (now, home) = (self.now, self.home_of_line(lpn));
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         cache.counts.absorbed += 1;
         let ready = cache.lines.leave_ready(line, home);
         let of = &mut cache.lines.all[line as usize];
@@ -483,7 +496,7 @@ impl Ssd {
 
     /// What lies under a write that gets a line, where its page's line is in a state (oracle).
     fn under_line(&self, op: OpId, line: u32, state: State, old: Ppn) -> Under {
-        let held = || self.kernel.ops[Page(self.cache().lines.all[line as usize].op)].tags[0];
+        let held = || self.kernel.ops[Page(self.features.cache().lines.all[line as usize].op)].tags[0];
         match state {
             State::Dirty | State::Issued | State::Programming => Under::Memory(LINES | line, held()),
             State::Clean if old.is_some() => Under::Held(self.oracle.load(old, self.kernel.ops[op].lpn)),
@@ -533,7 +546,7 @@ impl Ssd {
         self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.cached[carrier].line = line;
         let place = self.kernel.ops.cached[by].place;
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         cache.lines.dirty += 1;
         cache.counts.dirty_max = cache.counts.dirty_max.max(u64::from(cache.lines.dirty));
         let of = &mut cache.lines.all[line as usize];
@@ -553,7 +566,7 @@ impl Ssd {
     fn move_in(&mut self, op: OpId) {
         let wait = (self.now - self.kernel.ops[op].waits_since).0;
         self.charge_line_wait(op);
-        self.cache_mut().counts.waited += u64::from(wait > 0);
+        self.features.cache_mut().counts.waited += u64::from(wait > 0);
         self.kernel.ops[op].need = Need::Absorb;
         self.serve_from_memory(op);
     }
@@ -561,10 +574,10 @@ impl Ssd {
     /// A write has moved into the cache, or a flush is done.
     #[inline(never)]
     pub(super) fn page_is_in(&mut self, op: OpId) {
-        self.cache_mut().fresh = true;
+        self.features.cache_mut().fresh = true;
         let cached = &self.kernel.ops.cached[op];
         let (line, period, fua, lpn) = (cached.line, cached.period, cached.fua, self.kernel.ops[op].lpn);
-        if line != NO_LINE && self.cache().lines.all[line as usize].period == period {
+        if line != NO_LINE && self.features.cache().lines.all[line as usize].period == period {
             let home = self.home_of_line(lpn);
             let now = self.now;
             let Some(cache) = &mut self.features.cache else { return };
@@ -587,7 +600,7 @@ impl Ssd {
                 return;
             }
         }
-        self.cache_mut().counts.fua_writes += u64::from(fua);
+        self.features.cache_mut().counts.fua_writes += u64::from(fua);
         self.page_done(op);
         self.release(op);
     }
@@ -595,7 +608,7 @@ impl Ssd {
     /// The place of a line's page, where the order of write-backs asks for it.
     fn home_of_line(&self, lpn: Lpn) -> Home {
         let sets = self.rules.units && self.rules.numbered;
-        if !self.rules.idle_lines && self.cache().keys.order != CacheOrder::Stripe && !sets {
+        if !self.rules.idle_lines && self.features.cache().keys.order != CacheOrder::Stripe && !sets {
             return Home { unit: 0, plane: 0, set: 0 };
         }
         let plane = self.dev.geometry.static_plane(lpn);
@@ -612,7 +625,7 @@ impl Ssd {
 
     #[inline(never)]
     fn trims_cached(&mut self, lpn: Lpn) {
-        self.cache_mut().replaces_base(lpn);
+        self.features.cache_mut().replaces_base(lpn);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
             && self.rules.buffers
             && self.kernel.ops[newest].class == Class::Host
@@ -623,16 +636,16 @@ impl Ssd {
                 cached.trimmed = true;
                 let (place, behind) = (cached.place, cached.behind);
                 self.oracle.run_ends(WAITING | at.0);
-                let cache = self.cache_mut();
+                let cache = self.features.cache_mut();
                 cache.counts.trimmed += 1;
                 cache.outside -= 1;
                 self.flushes_lose(place);
                 at = behind;
             }
         }
-        let line = self.cache().lines.of(lpn);
+        let line = self.features.cache().lines.of(lpn);
         if line != NONE {
-            let older = self.cache().lines.all[line as usize].older;
+            let older = self.features.cache().lines.all[line as usize].older;
             self.trim_line(line);
             self.trim_older(older, lpn);
         }
@@ -641,7 +654,7 @@ impl Ssd {
     /// Lines of a trimmed page that are being programmed under newer ones: flushes wait for them no longer.
     fn trim_older(&mut self, mut line: u32, lpn: Lpn) {
         while line != NONE {
-            let of = &mut self.cache_mut().lines.all[line as usize];
+            let of = &mut self.features.cache_mut().lines.all[line as usize];
             if of.lpn != lpn || of.state != State::Programming {
                 return;
             }
@@ -653,32 +666,32 @@ impl Ssd {
 
     /// A trim frees a line; one that is being programmed is free when that ends.
     fn trim_line(&mut self, line: u32) {
-        let of = &self.cache().lines.all[line as usize];
+        let of = &self.features.cache().lines.all[line as usize];
         let (state, carrier, lpn, oldest) = (of.state, of.op, of.lpn, of.oldest);
         match state {
             State::Free => return,
-            State::Clean => self.cache_mut().lines.wake(line),
+            State::Clean => self.features.cache_mut().lines.wake(line),
             State::Programming => {
                 self.flushes_lose(oldest);
-                self.cache_mut().lines.all[line as usize].oldest = u64::MAX;
-                return self.cache_mut().lines.part(line);
+                self.features.cache_mut().lines.all[line as usize].oldest = u64::MAX;
+                return self.features.cache_mut().lines.part(line);
             }
             State::Dirty | State::Issued => {
                 // The old page that it keeps is stale, too.
                 self.discard_kept(lpn);
                 self.flushes_lose(oldest);
                 let home = self.home_of_line(lpn);
-                let lines = &mut self.cache_mut().lines;
+                let lines = &mut self.features.cache_mut().lines;
                 lines.leave_ready(line, home);
                 lines.dirty -= 1;
                 lines.issued -= u32::from(state == State::Issued);
-                self.cache_mut().counts.trimmed += 1;
+                self.features.cache_mut().counts.trimmed += 1;
                 self.oracle.run_ends(LINES | line);
                 self.cancel(carrier, state == State::Issued);
                 self.acknowledge_forced(line, OpId::NONE);
             }
         }
-        self.cache_mut().lines.release(line);
+        self.features.cache_mut().lines.release(line);
     }
 
     /// The write-back of a trimmed line is not needed.
@@ -721,8 +734,8 @@ impl Ssd {
         if !self.rules.buffers || !self.oracle.tracks_sectors() || !lacks {
             return;
         }
-        for line in 0..self.cache().lines.all.len() as u32 {
-            let of = &self.cache().lines.all[line as usize];
+        for line in 0..self.features.cache().lines.all.len() as u32 {
+            let of = &self.features.cache().lines.all[line as usize];
             let (open, lpn) = (of.is_open() && of.lacking > 0, of.lpn);
             let old = if open { self.kept_page(lpn) } else { Ppn::NONE };
             if old.is_some() {
@@ -738,9 +751,11 @@ impl Ssd {
         if self.kernel.ops[newest].class == Class::Cache {
             return Some(newest);
         }
-        match self.cache().lines.of(lpn) {
+        match self.features.cache().lines.of(lpn) {
             NONE => None,
-            line => Some(&self.cache().lines.all[line as usize]).filter(|line| line.is_open()).map(|line| line.op),
+            line => {
+                Some(&self.features.cache().lines.all[line as usize]).filter(|line| line.is_open()).map(|line| line.op)
+            }
         }
     }
 
@@ -776,7 +791,8 @@ impl Ssd {
     ///
     /// [`Ssd::run`] says so itself. Who advances a device step by step says it before the steps that complete the last requests.
     pub fn no_more_arrivals(&mut self) {
-        if self.rules.buffers && !std::mem::replace(&mut self.cache_mut().ending, true) && self.host.is_empty() {
+        if self.rules.buffers && !std::mem::replace(&mut self.features.cache_mut().ending, true) && self.host.is_empty()
+        {
             self.round(self.now);
         }
     }

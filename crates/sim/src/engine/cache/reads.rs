@@ -23,7 +23,7 @@ impl Ssd {
     /// Where a read is served now.
     pub(in crate::engine) fn served(&self, op: OpId) -> Served {
         let lpn = self.kernel.ops[op].lpn;
-        let lines = &self.cache().lines;
+        let lines = &self.features.cache().lines;
         match self.dev.map.get(lpn) {
             Location::Staged(newest) if self.rules.buffers => {
                 let old = self.kernel.ops[Page(newest)].old;
@@ -34,7 +34,7 @@ impl Ssd {
             Location::Flash(page) => match lines.of(lpn) {
                 _ if self.is_in_hand(page) => Served::Memory,
                 NONE => Served::Flash(page),
-                line if lines.has(line, self.sectors(op)) => Served::Memory,
+                line if lines.has(line, self.kernel.sectors(op)) => Served::Memory,
                 _ => Served::Flash(page),
             },
             Location::Staged(_) | Location::Nowhere => Served::Otherwise,
@@ -43,13 +43,13 @@ impl Ssd {
 
     /// Whether all sectors of a read are in its page's line or in writes that wait for one, of which `newest` is the last.
     fn is_in_memory(&self, op: OpId, newest: OpId) -> bool {
-        let lines = &self.cache().lines;
+        let lines = &self.features.cache().lines;
         let lpn = self.kernel.ops[op].lpn;
         let line = lines.of(lpn);
-        if line != NONE && lines.has(line, self.sectors(op)) {
+        if line != NONE && lines.has(line, self.kernel.sectors(op)) {
             return true;
         }
-        self.sectors(op).all(|sector| {
+        self.kernel.sectors(op).all(|sector| {
             let mut at = if self.kernel.ops[newest].class == Class::Host { newest } else { OpId::NONE };
             while at.is_some() {
                 if self.sectors_of_write(at).contains(&sector) {
@@ -89,15 +89,15 @@ impl Ssd {
             return self.hits_hand(op, self.kernel.ops[Page(newest)].old);
         }
         let (tag, memory) = match self.dev.map.get(lpn) {
-            Location::Staged(newest) => (self.kernel.ops[Page(newest)].tags[0], self.memory_of(newest)),
+            Location::Staged(newest) => (self.kernel.ops[Page(newest)].tags[0], self.kernel.memory_of(newest)),
             Location::Flash(page) => (self.oracle.load(page, lpn), u32::MAX),
             Location::Nowhere => unreachable!("it is somewhere"),
         };
         let expected = self.kernel.ops[Page(op)].expected;
         self.oracle.delivered(lpn, tag, expected);
-        let sectors = self.sectors(op);
+        let sectors = self.kernel.sectors(op);
         self.oracle.read_memory(op, sectors, expected, tag, memory);
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         cache.counts.hits += 1;
         let line = cache.lines.of(lpn);
         if line != NONE {
@@ -112,19 +112,19 @@ impl Ssd {
         let found = self.oracle.load(old, lpn);
         let tag = self.delivers(op, found);
         self.oracle.delivered(lpn, tag, self.kernel.ops[Page(op)].expected);
-        self.cache_mut().counts.hits += 1;
+        self.features.cache_mut().counts.hits += 1;
     }
 
     /// A read of a page with or without a line begins on flash.
     pub(in crate::engine) fn begin_cached_read(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
-        let cache = self.cache();
+        let cache = self.features.cache();
         let (line, base) = (cache.lines.of(lpn), cache.bases[lpn.ix()]);
         let waits = matches!(self.dev.map.get(lpn), Location::Staged(_));
         let cached = &mut self.kernel.ops.cached[op];
         (cached.fills, cached.period) = (line != NONE || waits, base);
         if self.rules.units {
-            self.cache_mut().counts.misses += 1;
+            self.features.cache_mut().counts.misses += 1;
         }
     }
 
@@ -146,7 +146,7 @@ impl Ssd {
                 self.begin_read(op, at, unit);
                 let state = &self.kernel.dies[before];
                 if state.array() == op || state.cache() == op {
-                    self.cache_mut().counts.misses += 1;
+                    self.features.cache_mut().counts.misses += 1;
                 }
             }
             Served::Otherwise => match self.dev.map.get(lpn) {
@@ -183,9 +183,9 @@ impl Ssd {
     /// version of the page keeps them if one had begun before the read: it has, or will have, what it brings itself.
     #[inline(never)]
     pub(in crate::engine) fn read_brings(&mut self, op: OpId) {
-        let (now, lpn, sectors) = (self.now, self.kernel.ops[op].lpn, self.sectors(op));
+        let (now, lpn, sectors) = (self.now, self.kernel.ops[op].lpn, self.kernel.sectors(op));
         let (fills, base) = (self.kernel.ops.cached[op].fills, self.kernel.ops.cached[op].period);
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         if cache.bases[lpn.ix()] != base {
             // What was read is on flash no longer.
             return;
@@ -197,7 +197,7 @@ impl Ssd {
             }
             return;
         }
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         if here != NONE {
             cache.lines.add(here, sectors);
             cache.lines.hit(here, now);
@@ -211,20 +211,20 @@ impl Ssd {
 
     /// The sectors of a read are in a line that lacks some.
     fn fills(&mut self, op: OpId, line: u32, sectors: std::ops::Range<u32>) {
-        if self.cache().lines.all[line as usize].lacking == 0 {
+        if self.features.cache().lines.all[line as usize].lacking == 0 {
             return;
         }
         let lpn = self.kernel.ops[op].lpn;
-        self.cache_mut().lines.add(line, sectors.clone());
+        self.features.cache_mut().lines.add(line, sectors.clone());
         if self.oracle.tracks_sectors() {
             let found = self.kernel.ops[Page(op)].tags[1];
-            let mut bits = vec![0u64; self.cache().lines.sectors.div_ceil(64) as usize];
+            let mut bits = vec![0u64; self.features.cache().lines.sectors.div_ceil(64) as usize];
             sectors.for_each(|sector| bits[sector as usize / 64] |= 1 << (sector % 64));
             for memory in self.memories_of(lpn, line) {
                 self.oracle.brought(memory, found, bits.clone());
             }
         }
-        if self.cache().lines.all[line as usize].lacking == 0 && self.cache().protected {
+        if self.features.cache().lines.all[line as usize].lacking == 0 && self.features.cache().protected {
             self.discard_kept(lpn);
         }
     }
@@ -233,14 +233,14 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn written_through(&mut self, op: OpId, newest: bool) {
         let (now, lpn, place) = (self.now, self.kernel.ops[op].lpn, self.kernel.ops.cached[op].place);
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         cache.bypassing -= 1;
         cache.replaces_base(lpn);
         self.flushes_lose(place);
-        if !newest || !self.cache().writes_through() {
+        if !newest || !self.features.cache().writes_through() {
             return;
         }
-        let lines = &mut self.cache_mut().lines;
+        let lines = &mut self.features.cache_mut().lines;
         debug_assert!(lines.of(lpn) == NONE, "a write drops its page's line");
         if let Some(line) = lines.take(lpn, now) {
             lines.complete(line);

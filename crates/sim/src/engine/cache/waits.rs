@@ -86,11 +86,23 @@ impl Logs {
     }
 }
 
+impl Kernel {
+    /// A write-back ends, or is not needed. Returns the list of its waits.
+    pub(super) fn remove_line_op(&mut self, op: OpId) -> u32 {
+        let log = std::mem::replace(&mut self.ops.cached[op].log, NO_LOG);
+        self.ops.remove(op);
+        log
+    }
+}
+
 impl Ssd {
     /// A write-back has waited for `gc`, `late` and `host` until now.
     #[inline(never)]
     pub(in crate::engine) fn note_line_wait(&mut self, op: OpId, resource: For, [gc, late, host]: [u64; 3]) {
-        if self.kernel.ops[op].class != Class::Cache || gc + late + host == 0 || self.cache().waiting.is_empty() {
+        if self.kernel.ops[op].class != Class::Cache
+            || gc + late + host == 0
+            || self.features.cache().waiting.is_empty()
+        {
             return;
         }
         let waited = Waited { until: self.now, resource, gc, late, host };
@@ -111,7 +123,7 @@ impl Ssd {
 
     /// The first of the writes that wait for a line is another one, or none: the times of GC are needed from when it began to wait.
     pub(super) fn first_waits(&mut self) {
-        let head = self.cache().waiting.head();
+        let head = self.features.cache().waiting.head();
         let from = if head.is_some() { self.kernel.ops[head].waits_since } else { Nanos::NEVER };
         self.kernel.dies.gc_spans.need(from);
         self.kernel.buses.gc_spans.need(from);
@@ -121,7 +133,7 @@ impl Ssd {
     pub(super) fn charge_line_wait(&mut self, write: OpId) {
         let since = self.kernel.ops[write].waits_since;
         let (mut gc, mut host) = (0, 0);
-        let logs = &self.cache().logs;
+        let logs = &self.features.cache().logs;
         if let Some(log) = logs.freed {
             let waits = logs.all[log as usize].iter().rev().take_while(|waited| waited.until > since);
             for (by_gc, by_host) in waits.map(|waited| waited.after(since, &self.kernel)) {
@@ -131,30 +143,23 @@ impl Ssd {
         }
         let wait = (self.now - since).0;
         law!(gc + host <= wait, "law: a write-back waits for no longer than the write that gets its line");
-        self.charge_extra(write, Extra::Cache, wait - gc - host);
-        self.charge_extra(write, Extra::CacheGc, gc);
-        self.charge_extra(write, Extra::CacheHost, host);
+        self.kernel.charge_extra(write, Extra::Cache, wait - gc - host);
+        self.kernel.charge_extra(write, Extra::CacheGc, gc);
+        self.kernel.charge_extra(write, Extra::CacheHost, host);
     }
 
     /// The line of a write-back is free: writes that wait are served, and what that write-back waited for is what they did.
     pub(super) fn serve_from(&mut self, log: u32) {
-        self.cache_mut().logs.freed = (log != NO_LOG).then_some(log);
+        self.features.cache_mut().logs.freed = (log != NO_LOG).then_some(log);
         self.serve_waiting();
-        let logs = &mut self.cache_mut().logs;
+        let logs = &mut self.features.cache_mut().logs;
         logs.freed = None;
         logs.forget(log);
     }
 
-    /// A write-back ends, or is not needed. Returns the list of its waits.
-    pub(super) fn remove_line_op(&mut self, op: OpId) -> u32 {
-        let log = std::mem::replace(&mut self.kernel.ops.cached[op].log, NO_LOG);
-        self.kernel.ops.remove(op);
-        log
-    }
-
     /// The write-back of a trimmed line is not needed.
     pub(super) fn drop_line_op(&mut self, op: OpId) {
-        let log = self.remove_line_op(op);
-        self.cache_mut().logs.forget(log);
+        let log = self.kernel.remove_line_op(op);
+        self.features.cache_mut().logs.forget(log);
     }
 }

@@ -9,6 +9,7 @@ use crate::config::Writeback;
 use crate::device::mapping::Location;
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
 use crate::units::{Lpn, OpId, Ppn, UnitId};
@@ -28,33 +29,41 @@ pub(super) enum Reason {
 /// Causes of a program in service, the latest first.
 const LATEST: [Cause; 6] = [Cause::Array, Cause::DieHost, Cause::Bus, Cause::BusHost, Cause::BusGc, Cause::Decode];
 
+impl Kernel {
+    /// The holder of a unit on which an operation begins, perhaps beside another one (R8).
+    pub(in crate::engine) fn holder_beside(&self, op: OpId, unit: UnitId) -> Holder {
+        let array = self.dies[unit].array();
+        self.holder_of(if array.is_some() { array } else { op })
+    }
+}
+
 impl Ssd {
     /// Collector decisions: issues write-backs, after the arrivals and grants of the nanosecond.
     #[inline(never)]
     pub(in crate::engine) fn write_lines_back(&mut self) {
-        let fresh = std::mem::replace(&mut self.cache_mut().fresh, false);
+        let fresh = std::mem::replace(&mut self.features.cache_mut().fresh, false);
         if self.rules.units {
             return self.write_units_back(fresh);
         }
-        let eager = self.cache().keys.writeback == Writeback::Eager;
+        let eager = self.features.cache().keys.writeback == Writeback::Eager;
         if eager {
             // All lines go, in their order, whoever waits for them.
-            self.cache_mut().urgent = false;
-        } else if self.cache().urgent {
+            self.features.cache_mut().urgent = false;
+        } else if self.features.cache().urgent {
             self.issue_urgent();
         }
         if !eager {
             self.decide_activity(fresh);
         }
-        match self.cache().keys.writeback {
+        match self.features.cache().keys.writeback {
             Writeback::Eager => {
-                while let Some(lines) = self.cache().lines.next_ready() {
+                while let Some(lines) = self.features.cache().lines.next_ready() {
                     self.issue_together(lines, Reason::Eager);
                 }
             }
             Writeback::Watermark | Writeback::Idle => {
-                while self.cache().writes_more()
-                    && let cache = self.cache()
+                while self.features.cache().writes_more()
+                    && let cache = self.features.cache()
                     && let Some(lines) = cache.lines.next_ready()
                 {
                     self.issue_together(lines, Reason::Watermark);
@@ -70,7 +79,7 @@ impl Ssd {
     /// Decides whether lines are being written back from `cache.high` to `cache.low`, once a nanosecond.
     pub(super) fn decide_activity(&mut self, fresh: bool) {
         let now = self.now;
-        let cache = self.cache_mut();
+        let cache = self.features.cache_mut();
         let dirty = cache.lines.dirty;
         if std::mem::replace(&mut cache.decided_at, now) != now || fresh {
             cache.active |= cache.share(dirty, cache.keys.high).is_ge();
@@ -81,15 +90,15 @@ impl Ssd {
 
     /// Issues lines that a flush or a write with forced unit access waits for, and those that have been held long enough.
     fn issue_urgent(&mut self) {
-        self.cache_mut().urgent = false;
-        let lines = &self.cache().lines;
+        self.features.cache_mut().urgent = false;
+        let lines = &self.features.cache().lines;
         let wanted = |line: u32| lines.all[line as usize].is_urgent();
         let urgent = lines.ready.iter().filter(|(_, _, line)| wanted(*line));
         let mut urgent = lines.ready.of(urgent.map(|turn| (*turn, self.home_of_line(Lpn(turn.1)))));
         while !urgent.is_empty() {
             for line in urgent.next().into_iter().filter(|line| *line != NONE) {
-                let home = self.home_of_line(self.cache().lines.all[line as usize].lpn);
-                urgent.remove(self.cache().lines.ready_turn(line), home);
+                let home = self.home_of_line(self.features.cache().lines.all[line as usize].lpn);
+                urgent.remove(self.features.cache().lines.ready_turn(line), home);
                 self.issue(line, Reason::Flush);
             }
         }
@@ -103,13 +112,13 @@ impl Ssd {
     /// Whether the last request has completed, no more will arrive, and lines are left to write back. A request that is served from
     /// memory may complete after the write-backs of its nanosecond were decided.
     pub(super) fn drains(&self) -> bool {
-        self.cache().ending && self.host.is_empty() && !self.cache().lines.ready.is_empty()
+        self.features.cache().ending && self.host.is_empty() && !self.features.cache().lines.ready.is_empty()
     }
 
     /// At the end all lines are written back.
     fn drain_lines(&mut self) {
         while self.drains()
-            && let Some(lines) = self.cache().lines.next_ready()
+            && let Some(lines) = self.features.cache().lines.next_ready()
         {
             self.issue_together(lines, Reason::Drain);
         }
@@ -118,7 +127,7 @@ impl Ssd {
     /// At the end of a dispatch: every die that runs nothing and has nothing queued gets its first line.
     #[inline(never)]
     pub(in crate::engine) fn write_lines_to_idle_dies(&mut self) {
-        if self.cache().lines.ready.is_empty() {
+        if self.features.cache().lines.ready.is_empty() {
             return;
         }
         if self.rules.units {
@@ -128,7 +137,7 @@ impl Ssd {
             let idle = |unit: &UnitId| self.is_unwanted(*unit);
             let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
             if let Some(unit) = idle.filter(|_| self.host.anywhere.is_empty())
-                && let Some(lines) = self.cache().lines.next_ready()
+                && let Some(lines) = self.features.cache().lines.next_ready()
             {
                 self.issue_together(lines, Reason::Idle);
                 self.kernel.dies.mark(unit);
@@ -137,7 +146,7 @@ impl Ssd {
         }
         for unit in (0..self.dev.geometry.units).map(UnitId) {
             if self.is_unwanted(unit) {
-                let lines = self.cache().lines.ready.next_of(unit.0);
+                let lines = self.features.cache().lines.ready.next_of(unit.0);
                 self.issue_together(lines, Reason::Idle);
             }
         }
@@ -145,8 +154,8 @@ impl Ssd {
 
     /// A line's write-back is issued: what it lacks is read first.
     fn issue(&mut self, line: u32, reason: Reason) {
-        let op = self.cache().lines.all[line as usize].op;
-        let age = self.age();
+        let op = self.features.cache().lines.all[line as usize].op;
+        let age = self.kernel.age();
         let lacks = self.leaves_to_flash(line, reason);
         self.kernel.ops[op].age = age;
         self.kernel.ops[op].waits_since = self.now;
@@ -160,8 +169,8 @@ impl Ssd {
 
     /// A line is issued: it is counted, and in no order any more. Returns whether it lacks sectors.
     pub(super) fn leaves_to_flash(&mut self, line: u32, reason: Reason) -> bool {
-        let home = self.home_of_line(self.cache().lines.all[line as usize].lpn);
-        let cache = self.cache_mut();
+        let home = self.home_of_line(self.features.cache().lines.all[line as usize].lpn);
+        let cache = self.features.cache_mut();
         let ready = cache.lines.leave_ready(line, home);
         law!(ready, "law: a line that is written back is in its order");
         cache.lines.issued += 1;
@@ -200,7 +209,7 @@ impl Ssd {
             return self.slot_to_fill(op);
         }
         let line = self.kernel.ops.cached[op].line;
-        if self.cache().lines.all[line as usize].lacking == 0 {
+        if self.features.cache().lines.all[line as usize].lacking == 0 {
             return Ppn::NONE;
         }
         self.kept_page(self.kernel.ops[op].lpn)
@@ -226,7 +235,7 @@ impl Ssd {
         let state = &self.kernel.dies[unit];
         if state.array() == op || state.cache() == op {
             self.kernel.ops.cached[op].serving = true;
-            self.cache_mut().counts.fill_reads += 1;
+            self.features.cache_mut().counts.fill_reads += 1;
         }
     }
 
@@ -239,7 +248,7 @@ impl Ssd {
         }
         self.kernel.ops.cached[op].before = self.kernel.ops[Page(op)].blame.all();
         self.kernel.ops.cached[op].serving = true;
-        self.cache_mut().lines.all[line as usize].state = State::Programming;
+        self.features.cache_mut().lines.all[line as usize].state = State::Programming;
     }
 
     /// A write-back or its fill read has run its legs.
@@ -262,10 +271,10 @@ impl Ssd {
         if newest {
             self.discard_old(op);
         }
-        self.cache_mut().replaces_base(lpn);
+        self.features.cache_mut().replaces_base(lpn);
         self.acknowledge_forced(line, op);
-        let oldest = self.cache().lines.all[line as usize].oldest;
-        let log = self.remove_line_op(op);
+        let oldest = self.features.cache().lines.all[line as usize].oldest;
+        let log = self.kernel.remove_line_op(op);
         self.line_is_clean(line);
         self.flushes_lose(oldest);
         self.serve_from(log);
@@ -275,8 +284,8 @@ impl Ssd {
     /// A line is on flash.
     pub(super) fn line_is_clean(&mut self, line: u32) {
         self.oracle.run_ends(LINES | line);
-        let keeps = self.cache().keeps_clean_lines();
-        let lines = &mut self.cache_mut().lines;
+        let keeps = self.features.cache().keeps_clean_lines();
+        let lines = &mut self.features.cache_mut().lines;
         let lpn = lines.all[line as usize].lpn;
         lines.dirty -= 1;
         lines.issued -= 1;
@@ -297,7 +306,7 @@ impl Ssd {
         if self.rules.keeps {
             return self.keeps_instead(op, page);
         }
-        self.cache().lines.of(self.kernel.ops[op].lpn) == line && self.replaces_kept(op, page)
+        self.features.cache().lines.of(self.kernel.ops[op].lpn) == line && self.replaces_kept(op, page)
     }
 
     /// What a line lacked has been read.
@@ -314,8 +323,8 @@ impl Ssd {
         self.kernel.ops.cached[op].serving = false;
         let found = self.kernel.ops[Page(op)].tags[1];
         self.memories_of(lpn, line).into_iter().for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
-        self.cache_mut().lines.complete(line);
-        if self.cache().protected {
+        self.features.cache_mut().lines.complete(line);
+        if self.features.cache().protected {
             self.discard_kept(lpn);
         }
         self.place_program(op);
@@ -324,16 +333,16 @@ impl Ssd {
     /// Acknowledges the writes with forced unit access that wait for a line, whose program `op` has ended, or that a trim has
     /// freed. Their causes are the last ones of the write-back.
     pub(super) fn acknowledge_forced(&mut self, line: u32, op: OpId) {
-        let mut waiting = std::mem::take(&mut self.cache_mut().lines.all[line as usize].waiting);
+        let mut waiting = std::mem::take(&mut self.features.cache_mut().lines.all[line as usize].waiting);
         for (write, since) in waiting.drain(..) {
             let left = (self.now - since).0;
             let left = if op.is_some() { self.charge_like(write, op, left) } else { left };
-            self.charge_extra(write, Extra::Cache, left);
-            self.cache_mut().counts.fua_writes += 1;
+            self.kernel.charge_extra(write, Extra::Cache, left);
+            self.features.cache_mut().counts.fua_writes += 1;
             self.page_done(write);
             self.release(write);
         }
-        self.cache_mut().lines.all[line as usize].waiting = waiting;
+        self.features.cache_mut().lines.all[line as usize].waiting = waiting;
     }
 
     /// Charges the last `left` nanoseconds of a write-back's causes to a write. Returns what is not explained by them.
@@ -358,12 +367,6 @@ impl Ssd {
             self.share_like(write, op, host);
         }
         left
-    }
-
-    /// The holder of a unit on which an operation begins, perhaps beside another one (R8).
-    pub(in crate::engine) fn holder_beside(&self, op: OpId, unit: UnitId) -> Holder {
-        let array = self.kernel.dies[unit].array();
-        self.holder_of(if array.is_some() { array } else { op })
     }
 
     /// How long write-backs have held a unit since an operation began to wait for it.

@@ -108,7 +108,7 @@ impl Ssd {
     /// Books a channel for a read that will request it at a given time and has an age.
     #[inline(always)]
     fn book_at(&mut self, id: OpId, unit: UnitId, bus: usize, turn: (Nanos, u64), transfer: Nanos) -> bool {
-        let passages = self.has_passages(bus);
+        let passages = self.shared.has_passages(bus);
         let state = &mut self.kernel.buses[bus];
         let known =
             if state.holder.is_none() { state.until <= self.now } else { is_lane_read(&self.kernel.ops[state.holder]) };

@@ -22,6 +22,7 @@ use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::FUSED;
+use crate::engine::fast::Shared;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
@@ -108,6 +109,26 @@ impl Chains {
     pub(super) fn fit(config: &Config) -> bool {
         let times = &config.timing;
         times.read.types().len() == 1 && times.program.types().len() == 1 && !times.variation.exists()
+    }
+}
+
+impl Shared {
+    /// The chain whose page is next on a bus, if it is there before `until`.
+    fn next_passage(&self, bus: usize, from: Nanos, until: Nanos) -> Option<UnitId> {
+        let next = self.chains.passages[bus].iter().find(|passage| passage.at >= from);
+        next.filter(|passage| passage.at < until).map(|passage| passage.unit)
+    }
+
+    /// Whether a chain uses a bus.
+    #[inline(always)]
+    pub(super) fn has_passages(&self, bus: usize) -> bool {
+        self.chains.cross() && self.chains.passages.get(bus).is_some_and(|passages| !passages.is_empty())
+    }
+
+    /// Whether the page of a chain requests the bus now.
+    #[inline(always)]
+    pub(super) fn passage_begins(&self, bus: usize, now: Nanos) -> bool {
+        self.chains.cross() && self.chains.next_at(bus) == now
     }
 }
 
@@ -241,27 +262,9 @@ impl Ssd {
     }
 
     fn dissolve_between(&mut self, bus: usize, from: Nanos, until: Nanos) {
-        while let Some(unit) = self.next_passage(bus, from, until) {
+        while let Some(unit) = self.shared.next_passage(bus, from, until) {
             self.dissolve(unit, self.now, false);
         }
-    }
-
-    /// The chain whose page is next on a bus, if it is there before `until`.
-    fn next_passage(&self, bus: usize, from: Nanos, until: Nanos) -> Option<UnitId> {
-        let next = self.shared.chains.passages[bus].iter().find(|passage| passage.at >= from);
-        next.filter(|passage| passage.at < until).map(|passage| passage.unit)
-    }
-
-    /// Whether a chain uses a bus.
-    #[inline(always)]
-    pub(super) fn has_passages(&self, bus: usize) -> bool {
-        self.shared.chains.cross() && self.shared.chains.passages.get(bus).is_some_and(|passages| !passages.is_empty())
-    }
-
-    /// Whether the page of a chain requests the bus now.
-    #[inline(always)]
-    pub(super) fn passage_begins(&self, bus: usize, now: Nanos) -> bool {
-        self.shared.chains.cross() && self.shared.chains.next_at(bus) == now
     }
 
     /// Dissolves the chain of a page's block, if it has one.

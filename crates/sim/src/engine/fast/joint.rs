@@ -9,6 +9,7 @@ use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::Device;
 use crate::engine::Ssd;
 use crate::engine::kernel::timers::Timer;
 use crate::policy::{PageSet, Step};
@@ -57,6 +58,13 @@ impl Joint {
     }
 }
 
+impl Device {
+    fn kind_of(&self, pages: &PageSet) -> usize {
+        let offset = |page| self.geometry.offset(page);
+        if pages.len() == 1 { 2 } else { usize::from(offset(pages[0]) != offset(pages[1])) }
+    }
+}
+
 impl Ssd {
     /// A move of a collection of two planes begins now. If the moves after it are known, they share an event. Returns whether
     /// they do.
@@ -102,7 +110,7 @@ impl Ssd {
             let pages = loop {
                 law!(ends < chain.until, "law: a collection has as many moves as its collector has counted");
                 let (pages, stream) = self.next_joint(id);
-                let kind = self.kind_of(&pages);
+                let kind = self.dev.kind_of(&pages);
                 let end = ends + self.shared.joint.time(kind);
                 if !over(end) {
                     ends = end;
@@ -133,11 +141,6 @@ impl Ssd {
         };
         running.stream = stream;
         (pages, stream)
-    }
-
-    fn kind_of(&self, pages: &PageSet) -> usize {
-        let offset = |page| self.dev.geometry.offset(page);
-        if pages.len() == 1 { 2 } else { usize::from(offset(pages[0]) != offset(pages[1])) }
     }
 
     /// A move has ended, whose pages are valid: they leave their blocks.

@@ -9,6 +9,7 @@ use crate::blame::Cause;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
+use crate::engine::Device;
 use crate::engine::fast::BOOKED;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Dies, Holder};
@@ -51,6 +52,23 @@ impl Kernel {
     }
 }
 
+impl Device {
+    /// If a write of so many bytes of a page is for the lane, because it is of all of it, and it is not in flight: the page with its
+    /// old version, or none if it has none.
+    #[inline(always)]
+    fn page_overwritten(&self, bytes: u32, lpn: Lpn) -> Option<Ppn> {
+        if bytes == self.geometry.unit_bytes { self.map.at_rest(lpn) } else { None }
+    }
+
+    /// Prefetches the map's entry of an operation that will soon begin, if it is needed again.
+    #[inline(always)]
+    fn expect_entry(&self, op: &Op) {
+        if op.need == Need::Write || !self.map.is_as_asked(op.age) {
+            self.map.expect(op.lpn);
+        }
+    }
+}
+
 impl Ssd {
     /// Admits a measured request of one page to the lane, if it is a read of a page on flash or a write of a whole page that is
     /// not in flight. Returns whether it did.
@@ -63,12 +81,12 @@ impl Ssd {
                 let Some(page) = self.dev.map.on_flash(lpn) else { return false };
                 let asked = self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
                 self.stats.pages.read += asked;
-                let offset = (request.offset - u64::from(lpn.0) * self.entry_bytes()) as u32;
+                let offset = (request.offset - u64::from(lpn.0) * self.dev.entry_bytes()) as u32;
                 self.read_in_lane((Lane::Single(next, index), lpn), page, offset, bytes, self.now - request.arrival);
                 true
             }
             RequestOp::Write if self.takes_writes() => {
-                if self.page_overwritten(bytes, lpn).is_none() {
+                if self.dev.page_overwritten(bytes, lpn).is_none() {
                     return false;
                 }
                 self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
@@ -121,13 +139,6 @@ impl Ssd {
         self.fast.writes && !self.host.runs.any_linger() && !self.oracle.tracks_sectors()
     }
 
-    /// If a write of so many bytes of a page is for the lane, because it is of all of it, and it is not in flight: the page with its
-    /// old version, or none if it has none.
-    #[inline(always)]
-    fn page_overwritten(&self, bytes: u32, lpn: Lpn) -> Option<Ppn> {
-        if bytes == self.dev.geometry.unit_bytes { self.dev.map.at_rest(lpn) } else { None }
-    }
-
     /// Admits a page of a measured request to the lane, if it is a read of a page on flash or, where the lane `writes`, a write of a
     /// whole page that is not in flight. Returns whether it did.
     #[inline(always)]
@@ -147,7 +158,7 @@ impl Ssd {
                 true
             }
             RequestOp::Write if writes => {
-                let Some(old) = self.page_overwritten(bytes, lpn) else { return false };
+                let Some(old) = self.dev.page_overwritten(bytes, lpn) else { return false };
                 self.write_in_lane((Lane::Page(id), lpn), old, waited);
                 true
             }
@@ -157,7 +168,7 @@ impl Ssd {
 
     #[inline(always)]
     fn read_in_lane(&mut self, (of, lpn): (Lane<'_>, Lpn), at: Ppn, offset: u32, bytes: u32, waited: Nanos) {
-        let (now, age) = (self.now, self.age());
+        let (now, age) = (self.now, self.kernel.age());
         let id = self.place_in_lane(&of);
         let (op, page) = self.kernel.ops.both(id);
         op.renew(Verb::Read, Need::Read, lpn, age, now);
@@ -191,7 +202,7 @@ impl Ssd {
             // A chain that ended may have moved it.
             old = self.dev.map.at_rest(lpn).unwrap_or(old);
         }
-        let (now, age) = (self.now, self.age());
+        let (now, age) = (self.now, self.kernel.age());
         let id = self.place_in_lane(&of);
         let (op, page) = self.kernel.ops.both(id);
         op.renew(Verb::Program, Need::Write, lpn, age, now);
@@ -347,20 +358,12 @@ impl Ssd {
             return;
         }
         let op = &self.kernel.ops[next];
-        self.expect_entry(op);
+        self.dev.expect_entry(op);
         if op.need != Need::Write {
             self.dev.flash.expect_read(self.dev.geometry.block_of(op.pages.head()));
         }
         if op.next.is_some() {
             self.kernel.ops.expect(op.next);
-        }
-    }
-
-    /// Prefetches the map's entry of an operation that will soon begin, if it is needed again.
-    #[inline(always)]
-    fn expect_entry(&self, op: &Op) {
-        if op.need == Need::Write || !self.dev.map.is_as_asked(op.age) {
-            self.dev.map.expect(op.lpn);
         }
     }
 
@@ -522,7 +525,7 @@ impl Ssd {
         let (next, awaited) = self.kernel.dies.release_host(unit, bus_gc, chip, self.now);
         if next.is_some() {
             let op = &self.kernel.ops[next];
-            if READS { self.expect_entry(op) } else { self.dev.map.expect(op.lpn) }
+            if READS { self.dev.expect_entry(op) } else { self.dev.map.expect(op.lpn) }
         }
         if awaited || !self.fast.quiet {
             if READS {

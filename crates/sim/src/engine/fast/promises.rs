@@ -114,7 +114,7 @@ impl Ssd {
         let window = Alone {
             pending: [RequestId(0)],
             op: next.request.op,
-            chip: geometry.chip_of(geometry.static_plane(self.logical(next.page))),
+            chip: geometry.chip_of(geometry.static_plane(self.features.logical(next.page))),
             chips: geometry.chips,
             dispatched: self.host.outstanding,
         };

@@ -240,7 +240,7 @@ impl Ssd {
         let now = self.now;
         let id = self.kernel.dies[unit].queue.head();
         let op = &self.kernel.ops[id];
-        if op.class != Class::Gc || self.rules.by_class && self.waiting(unit).any_read() {
+        if op.class != Class::Gc || self.rules.by_class && self.features.waiting(unit).any_read() {
             return false;
         }
         let (plane, verb) = (op.plane, op.verb);

@@ -30,7 +30,7 @@ impl Ssd {
             return true;
         }
         let seen = op.class.like_host() && self.host_sees_end(id);
-        !(seen || self.rules.suspends && self.waiting(op.unit).any_read())
+        !(seen || self.rules.suspends && self.features.waiting(op.unit).any_read())
     }
 
     /// Whether the end of a host program's transfer acknowledges a write, or lets another operation of its die begin.

@@ -14,6 +14,8 @@ use super::cycles::{STEPS, Times, Turn};
 use super::passages::{Chain, Kind, Passage};
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::fast::Shared;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::policy::PageSet;
@@ -43,27 +45,31 @@ struct Place {
     begun: Nanos,
 }
 
-impl Ssd {
+impl Kernel {
     /// The collections of a die on which there are only steps of plain moves: `first` in the array, and at most one that waits.
     #[inline(always)]
     fn cycle_of(&self, unit: UnitId, first: OpId) -> Cycle {
-        let ops = [first, self.kernel.dies[unit].queue.head()];
+        let ops = [first, self.dies[unit].queue.head()];
         let count = if ops[1].is_some() { 2 } else { 1 };
-        let reads = ops.map(|op| op.is_some() && self.kernel.ops[op].verb == Verb::Read);
+        let reads = ops.map(|op| op.is_some() && self.ops[op].verb == Verb::Read);
         Cycle { ops, count, times: Times::kind(count, reads) }
     }
+}
 
+impl Shared {
     /// Where a chain is at `now`. What ends now still has its event.
     #[inline(always)]
     fn place_in(&self, cycle: Cycle, chain: &Chain, now: Nanos) -> Place {
-        let (period, elapsed) = (self.shared.chains.pace.period.0, (now - chain.start).0.saturating_sub(1));
+        let (period, elapsed) = (self.chains.pace.period.0, (now - chain.start).0.saturating_sub(1));
         let (cycles, since) = (elapsed / period, Nanos(elapsed % period));
-        let turns = &self.shared.chains.cycles[cycle.times].turns;
+        let turns = &self.chains.cycles[cycle.times].turns;
         let step = turns.iter().take_while(|turn| turn.end <= since).count();
         let turn = turns[step];
         Place { ended: cycles as usize * STEPS + step, turn, begun: chain.start + Nanos(cycles * period) + turn.start }
     }
+}
 
+impl Ssd {
     /// A bus has been granted to an operation of GC. If that is a program that takes turns, sets the event that it shares. Returns
     /// whether it did.
     #[inline(always)]
@@ -80,7 +86,7 @@ impl Ssd {
         if second.is_some() && self.kernel.ops[second].next.is_some() {
             return false;
         }
-        let cycle = self.cycle_of(unit, id);
+        let cycle = self.kernel.cycle_of(unit, id);
         let mut cycles = u32::MAX;
         for id in &cycle.ops[..cycle.count] {
             let op = &self.kernel.ops[*id];
@@ -148,7 +154,7 @@ impl Ssd {
             return self.dissolve(unit, now, true);
         }
         let cycle = Cycle::of(&chain);
-        let place = self.place_in(cycle, &chain, now);
+        let place = self.shared.place_in(cycle, &chain, now);
         self.serve_turn(&chain, cycle, &place, unit);
         if chain.joined {
             return;
@@ -222,7 +228,7 @@ impl Ssd {
     /// Programs of a chain that have begun and are not counted yet.
     pub(super) fn uncounted_of_turns(&self, chain: &Chain) -> u64 {
         let cycle = Cycle::of(chain);
-        let place = self.place_in(cycle, chain, self.now);
+        let place = self.shared.place_in(cycle, chain, self.now);
         let turns = &self.shared.chains.cycles[cycle.times].turns;
         // The program with which it began was counted.
         (1..=place.ended).filter(|step| !turns[step % STEPS].reads).count() as u64
@@ -234,7 +240,7 @@ impl Ssd {
     pub(super) fn end_turns(&mut self, chain: &Chain, unit: UnitId, now: Nanos) {
         let (cycle, pace) = (Cycle::of(chain), self.shared.chains.pace);
         self.shared.chains.ends.remove(unit);
-        let place = self.place_in(cycle, chain, now);
+        let place = self.shared.place_in(cycle, chain, now);
         if place.ended > 0 {
             self.carry_out_turns(chain, cycle, &place, unit);
         }

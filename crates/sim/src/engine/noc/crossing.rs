@@ -41,7 +41,7 @@ impl Ssd {
             _ if self.kernel.ops.crossing[id].crossing == Crossing::Under => (1, 0),
             _ => (op.pages.len() as u64, op.pages.len() as u64),
         };
-        let net = self.net();
+        let net = self.features.net();
         let across = net.traversal(self.dev.geometry.unit_bytes).0 * crossing;
         let buffer = net.sram_write.0 * crossing + net.sram_read.0 * pages;
         self.kernel.ops.crossing[id].crossing = Crossing::Over;
@@ -84,7 +84,7 @@ impl Ssd {
             let waited = (self.now - since.time()).0;
             self.charge(id, Cause::NocHost, waited);
         }
-        let (op, net, page_size) = (&self.kernel.ops[id], self.net(), self.dev.geometry.unit_bytes);
+        let (op, net, page_size) = (&self.kernel.ops[id], self.features.net(), self.dev.geometry.unit_bytes);
         let (leaving, crossing, way, legs);
         if op.class == Class::Gc && op.job.is_some() {
             leaving = op.from.len() as u64;
@@ -151,7 +151,7 @@ impl Ssd {
         }
         // The CPU corrects pages with errors. If the flash controller found the errors, those pages cross now.
         let late = if journey.out == Hop::Fmc { pages } else { 0 };
-        let (net, page_size) = (self.net(), self.dev.geometry.unit_bytes);
+        let (net, page_size) = (self.features.net(), self.dev.geometry.unit_bytes);
         let across = Nanos(net.traversal(page_size).0 * late);
         let legs = Legs::crossing_late(across, Nanos(net.sram_read.0 * pages));
         self.stats.noc.traversals.add(Way::GcOut, late);
@@ -173,7 +173,7 @@ impl Ssd {
         }
         self.begin_place(job);
         self.kernel.dies[unit].occupy(id);
-        let read = Nanos(self.net().sram_read.0 * hand.len() as u64);
+        let read = Nanos(self.features.net().sram_read.0 * hand.len() as u64);
         let op = &mut self.kernel.ops[id];
         op.legs = op.legs.after_buffer(read);
         op.leg = 0;
@@ -210,7 +210,7 @@ impl Ssd {
         let buffered = &mut self.kernel.ops.crossing[id].buffered;
         *buffered = (i64::from(*buffered) + pages) as u8;
         let channel = self.kernel.ops[id].channel.ix();
-        let held = &mut self.noc_mut().buffered[channel];
+        let held = &mut self.features.noc_mut().buffered[channel];
         *held =
             u32::try_from(i64::from(*held) + pages).expect("law: no more pages leave a buffer than have entered it");
         let held = u64::from(*held);

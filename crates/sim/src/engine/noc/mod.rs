@@ -14,6 +14,7 @@ use crate::config::Config;
 use crate::device::command::LegKind;
 use crate::device::noc::Interconnect;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::Features;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::occupancy::Occupancy;
 use crate::engine::kernel::timers::Timer;
@@ -79,15 +80,30 @@ impl Noc {
     }
 }
 
-impl Ssd {
+impl Features {
     fn noc_mut(&mut self) -> &mut Noc {
-        self.features.noc.as_mut().expect("a device with an interconnect")
+        self.noc.as_mut().expect("a device with an interconnect")
     }
 
     fn net(&self) -> &Interconnect {
-        &self.features.noc.as_ref().expect("a device with an interconnect").net
+        &self.noc.as_ref().expect("a device with an interconnect").net
     }
 
+    /// Checks the end of a run: no page is in flight.
+    pub(in crate::engine) fn check_crossings_end(&self) {
+        if let Some(noc) = &self.noc {
+            law!(noc.buffered.iter().all(|pages| *pages == 0), "a flash controller's buffer is not empty");
+        }
+    }
+
+    /// A delay has ended.
+    #[inline(never)]
+    pub(in crate::engine) fn delayed(&self, slot: usize) -> OpId {
+        self.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
+    }
+}
+
+impl Ssd {
     /// Summary of the interconnect, over `span` nanoseconds.
     pub(in crate::engine) fn noc_summary(&self, span: u64) -> Option<NocSummary> {
         let noc = self.features.noc.as_ref()?;
@@ -129,17 +145,10 @@ impl Ssd {
 
     // Task queues.
 
-    /// Checks the end of a run: no page is in flight.
-    pub(in crate::engine) fn check_crossings_end(&self) {
-        if let Some(noc) = &self.features.noc {
-            law!(noc.buffered.iter().all(|pages| *pages == 0), "a flash controller's buffer is not empty");
-        }
-    }
-
     /// Starts a traversal, which requests its channel's port, or only takes time.
     #[inline(never)]
     pub(in crate::engine) fn cross(&mut self, id: OpId, time: Nanos) {
-        if self.net().delayed {
+        if self.features.net().delayed {
             self.stats.noc.delayed_ns += time.0;
             return self.delay(id, Cause::Noc, time);
         }
@@ -153,7 +162,7 @@ impl Ssd {
             self.charge_delay(id, cause, time);
         }
         let first = 2 * self.kernel.ops[id].unit.ix();
-        let delays = &mut self.noc_mut().delays;
+        let delays = &mut self.features.noc_mut().delays;
         let slot = if delays[first].is_none() { first } else { first + 1 };
         law!(delays[slot].is_none(), "law: a unit serves at most two operations");
         delays[slot] = id;
@@ -166,16 +175,10 @@ impl Ssd {
         self.charge(id, cause, time.0);
     }
 
-    /// A delay has ended.
-    #[inline(never)]
-    pub(in crate::engine) fn delayed(&self, slot: usize) -> OpId {
-        self.features.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
-    }
-
     #[inline(never)]
     pub(in crate::engine) fn delay_ends(&mut self, slot: usize) {
-        let id = self.delayed(slot);
-        self.noc_mut().delays[slot] = OpId::NONE;
+        let id = self.features.delayed(slot);
+        self.features.noc_mut().delays[slot] = OpId::NONE;
         self.leg_of_noc_ends(id);
     }
 
@@ -183,7 +186,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn port_ends(&mut self, bus: usize, id: OpId) {
         let (now, gc) = (self.now, self.kernel.ops[id].class != Class::Host);
-        let noc = self.noc_mut();
+        let noc = self.features.noc_mut();
         if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
             noc.rows[row] = FREE;
             if gc {

@@ -2,14 +2,17 @@
 
 use super::FREE;
 use crate::device::transaction::Class;
+use crate::engine::Features;
 use crate::engine::Ssd;
 
-impl Ssd {
+impl Features {
     /// Whether traversals occupy rows of an array.
     pub(in crate::engine) fn has_rows(&self) -> bool {
         self.net().rows > 0
     }
+}
 
+impl Ssd {
     /// `array`: GC's row time, until now, while a port waited for a row.
     #[inline(never)]
     pub(in crate::engine) fn behind_rows(&self, port: usize) -> u64 {
@@ -21,7 +24,7 @@ impl Ssd {
     /// `array`: grants requested ports in order of request, as long as a row is free. Rows are used in turn.
     #[inline(never)]
     pub(in crate::engine) fn grant_rows(&mut self) {
-        let mut waiting = std::mem::take(&mut self.noc_mut().waiting);
+        let mut waiting = std::mem::take(&mut self.features.noc_mut().waiting);
         waiting.clear();
         for port in self.rules.ports..self.kernel.buses.all.len() {
             let state = &self.kernel.buses[port];
@@ -34,7 +37,7 @@ impl Ssd {
         let (now, first) = (self.now, self.rules.ports);
         for (_, _, port) in &waiting {
             let id = self.kernel.buses[*port].queue.head();
-            let noc = self.noc_mut();
+            let noc = self.features.noc_mut();
             let (rows, gc) = (noc.rows.len(), noc.rows_gc.total(now) as u64);
             let Some(row) = (1..=rows).map(|step| (noc.last_row + step) % rows).find(|row| noc.rows[*row] == FREE)
             else {
@@ -44,19 +47,20 @@ impl Ssd {
             noc.rows[row] = *port;
             noc.last_row = row;
             let channel = (*port - self.rules.ports) as u32;
-            let (path, slices) = (self.net().path(channel, row as u32), self.net().slices(channel, row as u32));
+            let (path, slices) =
+                (self.features.net().path(channel, row as u32), self.features.net().slices(channel, row as u32));
             self.stats.noc.paths += 1;
             self.stats.noc.slices += u64::from(slices);
             // All rows were busy while the port waited: its wait is split like their time.
             let behind = self.behind_rows(*port);
-            self.noc_mut().behind_rows[channel as usize] = (behind, None);
+            self.features.noc_mut().behind_rows[channel as usize] = (behind, None);
             let op = &self.kernel.ops[id];
             let behind_gc = (behind - self.kernel.ops.crossing[id].row_ledger) / rows as u64;
             if op.class != Class::Host {
-                self.noc_mut().rows_gc.change(true, now);
+                self.features.noc_mut().rows_gc.change(true, now);
             }
             self.grant_bus(*port, path, behind_gc);
         }
-        self.noc_mut().waiting = waiting;
+        self.features.noc_mut().waiting = waiting;
     }
 }

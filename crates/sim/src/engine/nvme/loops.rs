@@ -1,6 +1,7 @@
 //! Closed loops: a tenant keeps a number of requests outstanding, and its next one arrives when one of them completes. Requests with
 //! times of their own may have a bound of outstanding ones instead: then they arrive at their times, or later.
 
+use crate::engine::Features;
 use std::collections::VecDeque;
 
 use crate::engine::Ssd;
@@ -98,6 +99,19 @@ impl Loops {
     }
 }
 
+impl Features {
+    /// Whether any tenant is a closed loop.
+    pub(in crate::engine) fn has_loops(&self) -> bool {
+        self.nvme.as_ref().is_some_and(|nvme| nvme.loops.by_tenant.iter().any(Option::is_some))
+    }
+
+    pub(in crate::engine) fn set_think_of(&mut self, tenant: u8, think: Think) {
+        let loops = &mut self.nvme_mut().loops;
+        loops.timed = true;
+        loops.of(tenant).expect("law: a tenant with a loop").pause = Some(Pause::new(think));
+    }
+}
+
 impl Ssd {
     /// Requests of these tenants are submitted by [`Ssd::submit_next`]: so many are outstanding. Requests of the others arrive at their
     /// times.
@@ -116,12 +130,7 @@ impl Ssd {
         };
         let by_tenant: Vec<Option<Loop>> = loops.iter().map(|one| one.map(new)).collect();
         let timed = by_tenant.iter().flatten().any(|own| own.timed);
-        self.nvme_mut().loops = Loops { by_tenant, timed };
-    }
-
-    /// Whether any tenant is a closed loop.
-    pub(in crate::engine) fn has_loops(&self) -> bool {
-        self.features.nvme.as_ref().is_some_and(|nvme| nvme.loops.by_tenant.iter().any(Option::is_some))
+        self.features.nvme_mut().loops = Loops { by_tenant, timed };
     }
 
     /// The first tenant whose loop takes another request before the simulation goes on.
@@ -139,7 +148,7 @@ impl Ssd {
         let extents = self.host.take_last_extents(&waiting);
         self.host.looped += 1;
         self.count_submitted(&request);
-        let own = self.nvme_mut().loops.of(marks.tenant).expect("law: a tenant with a loop");
+        let own = self.features.nvme_mut().loops.of(marks.tenant).expect("law: a tenant with a loop");
         own.ring.push_back((waiting, extents));
         let at = own.sends_at();
         self.loop_sends_at(at);
@@ -154,15 +163,9 @@ impl Ssd {
         }
     }
 
-    pub(in crate::engine) fn set_think_of(&mut self, tenant: u8, think: Think) {
-        let loops = &mut self.nvme_mut().loops;
-        loops.timed = true;
-        loops.of(tenant).expect("law: a tenant with a loop").pause = Some(Pause::new(think));
-    }
-
     /// A tenant with a loop has no more requests.
     pub fn end_loop(&mut self, tenant: u8) {
-        let own = self.nvme_mut().loops.of(tenant);
+        let own = self.features.nvme_mut().loops.of(tenant);
         own.into_iter().for_each(|own| own.ended = true);
     }
 

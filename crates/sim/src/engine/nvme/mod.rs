@@ -8,6 +8,7 @@ mod loops;
 mod programs;
 mod shares;
 
+use crate::engine::Features;
 use std::collections::VecDeque;
 
 use crate::blame::{Cause, Causes, Extra, ExtraBlame};
@@ -199,15 +200,46 @@ impl Nvme {
     }
 }
 
-impl Ssd {
+impl Features {
     fn nvme(&self) -> &Nvme {
-        self.features.nvme.as_ref().expect("a device with tenants")
+        self.nvme.as_ref().expect("a device with tenants")
     }
 
     fn nvme_mut(&mut self) -> &mut Nvme {
-        self.features.nvme.as_mut().expect("a device with tenants")
+        self.nvme.as_mut().expect("a device with tenants")
     }
 
+    /// The causes of optional features of a request that completes at its admission.
+    pub(super) fn waits_of_trim(&self) -> (u64, ExtraBlame) {
+        let mut extras = ExtraBlame::default();
+        let Some(nvme) = &self.nvme else { return (0, extras) };
+        extras.add(Extra::Arbitration, nvme.arbitration);
+        (nvme.arbitration, extras)
+    }
+
+    /// A trim is admitted.
+    pub(super) fn count_trim(&mut self, tenant: u8, measured: bool) {
+        if let Some(nvme) = &mut self.nvme {
+            nvme.counts[usize::from(tenant)].trims += u64::from(measured);
+        }
+    }
+
+    /// Counts the pages of a measured request.
+    pub(super) fn count_tenant_pages(&mut self, tenant: u8, op: RequestOp, pages: u64) {
+        let counts = &mut self.nvme_mut().counts[usize::from(tenant)];
+        counts.pages[usize::from(op == RequestOp::Write)] += pages;
+    }
+
+    /// Measuring starts: work so far does not count.
+    pub(super) fn restart_tenants(&mut self) {
+        if let Some(nvme) = &mut self.nvme {
+            let tenants = std::mem::take(&mut nvme.tenants);
+            nvme.name_tenants(tenants);
+        }
+    }
+}
+
+impl Ssd {
     /// Names the tenants of requests to come ([`Marks::tenant`]); by default they are the queues. Without queues all tenants share
     /// one. At most 16.
     ///
@@ -239,8 +271,8 @@ impl Ssd {
     /// # Panics
     /// If there is no such tenant, or the range exceeds the device.
     pub fn set_owner(&mut self, tenant: u8, bytes: std::ops::Range<u64>) {
-        let entry = self.entry_bytes();
-        let nvme = self.nvme_mut();
+        let entry = self.dev.entry_bytes();
+        let nvme = self.features.nvme_mut();
         law!(usize::from(tenant) < nvme.tenants.len(), "a tenant that has a name");
         let pages = (bytes.start / entry) as usize..bytes.end.div_ceil(entry) as usize;
         nvme.owners[pages].fill(tenant);
@@ -259,7 +291,7 @@ impl Ssd {
             self.take_arrivals();
             let granted = self.grant_slots();
             // In a closed loop, a request that completes at once makes room for another arrival.
-            let closed = self.host.is_closed() || self.nvme().loops.exist();
+            let closed = self.host.is_closed() || self.features.nvme().loops.exist();
             if !(closed && granted) {
                 return;
             }
@@ -268,13 +300,13 @@ impl Ssd {
 
     fn take_arrivals(&mut self) {
         let now = self.now;
-        while let Some((mut next, extents)) = self.nvme_mut().loops.arrival(now) {
+        while let Some((mut next, extents)) = self.features.nvme_mut().loops.arrival(now) {
             self.host.looped -= 1;
             next.request.arrival = now;
             self.joins_queue(next, extents);
         }
-        if self.nvme().loops.timed() {
-            self.host.pause_ends = self.nvme().loops.next_time(now);
+        if self.features.nvme().loops.timed() {
+            self.host.pause_ends = self.features.nvme().loops.next_time(now);
         }
         loop {
             let closed = self.host.is_closed();
@@ -298,12 +330,12 @@ impl Ssd {
 
     /// A request has arrived.
     fn joins_queue(&mut self, waiting: Waiting, extents: Vec<Extent>) {
-        let number = self.nvme().next_number;
+        let number = self.features.nvme().next_number;
         self.watch_arrival(number, waiting.request);
         self.arrives();
         self.host.queued += 1;
         let now = self.now;
-        let nvme = self.nvme_mut();
+        let nvme = self.features.nvme_mut();
         nvme.next_number += 1;
         let queue = if nvme.arbiter.is_some() { usize::from(waiting.marks.queue) } else { 0 };
         let own = nvme.own_time(queue, now);
@@ -314,11 +346,11 @@ impl Ssd {
     fn grant_slots(&mut self) -> bool {
         let mut granted = false;
         while self.host.outstanding < self.host.slots() && self.host.fault.is_none() {
-            let Some(queue) = self.nvme_mut().pick() else { break };
+            let Some(queue) = self.features.nvme_mut().pick() else { break };
             granted = true;
             self.host.queued -= 1;
             let now = self.now;
-            let nvme = self.nvme_mut();
+            let nvme = self.features.nvme_mut();
             let next = nvme.queues[queue].outside.pop_front().expect("law: a queue that is picked has a command");
             // In a closed loop it has not waited.
             let wait = (now - next.waiting.request.arrival).0;
@@ -331,7 +363,7 @@ impl Ssd {
             self.admit_numbered(next.waiting, next.number);
             if op == RequestOp::Trim {
                 // It takes a slot for no time.
-                let nvme = self.nvme_mut();
+                let nvme = self.features.nvme_mut();
                 nvme.queues[queue].inside -= 1;
                 let at = nvme.loops.completed(tenant, now);
                 self.loop_sends_at(at);
@@ -340,42 +372,21 @@ impl Ssd {
         granted
     }
 
-    /// The causes of optional features of a request that completes at its admission.
-    pub(super) fn waits_of_trim(&self) -> (u64, ExtraBlame) {
-        let mut extras = ExtraBlame::default();
-        let Some(nvme) = &self.features.nvme else { return (0, extras) };
-        extras.add(Extra::Arbitration, nvme.arbitration);
-        (nvme.arbitration, extras)
-    }
-
-    /// A trim is admitted.
-    pub(super) fn count_trim(&mut self, tenant: u8, measured: bool) {
-        if let Some(nvme) = &mut self.features.nvme {
-            nvme.counts[usize::from(tenant)].trims += u64::from(measured);
-        }
-    }
-
     /// A host operation is created for a tenant. Of the time that its request has waited, `queue` so far, a part was for other queues.
     #[inline(never)]
     pub(super) fn note_tenant(&mut self, op: OpId, id: RequestId, queue: u64) {
-        let arbitration = self.nvme().arbitration;
+        let arbitration = self.features.nvme().arbitration;
         if arbitration > 0 {
             self.kernel.ops[Page(op)].blame.begin(queue - arbitration);
-            self.charge_extra(op, Extra::Arbitration, arbitration);
+            self.kernel.charge_extra(op, Extra::Arbitration, arbitration);
         }
         let record = &self.host.requests[id];
         let (tenant, writes) = (record.marks.tenant, record.request.op == RequestOp::Write);
         self.kernel.ops.tenant[op].tenant = tenant;
         if writes {
             let lpn = self.kernel.ops[op].lpn;
-            self.nvme_mut().owners[lpn.ix()] = tenant;
+            self.features.nvme_mut().owners[lpn.ix()] = tenant;
         }
-    }
-
-    /// Counts the pages of a measured request.
-    pub(super) fn count_tenant_pages(&mut self, tenant: u8, op: RequestOp, pages: u64) {
-        let counts = &mut self.nvme_mut().counts[usize::from(tenant)];
-        counts.pages[usize::from(op == RequestOp::Write)] += pages;
     }
 
     /// The tenant of an operation: that of its request, or the last writer of its page.
@@ -384,15 +395,7 @@ impl Ssd {
         if record.class == Class::Host {
             return usize::from(self.kernel.ops.tenant[op].tenant);
         }
-        if record.lpn.is_some() { usize::from(self.nvme().owners[record.lpn.ix()]) } else { 0 }
-    }
-
-    /// Measuring starts: work so far does not count.
-    pub(super) fn restart_tenants(&mut self) {
-        if let Some(nvme) = &mut self.features.nvme {
-            let tenants = std::mem::take(&mut nvme.tenants);
-            nvme.name_tenants(tenants);
-        }
+        if record.lpn.is_some() { usize::from(self.features.nvme().owners[record.lpn.ix()]) } else { 0 }
     }
 
     /// A request has completed: its queue has room for another command, and its tenant a result.
@@ -410,7 +413,7 @@ impl Ssd {
         let (marks, op, bytes, measured) = (record.marks, record.request.op, record.request.bytes, record.measured);
         let by = self.shares_of(id, last);
         let now = self.now;
-        let nvme = self.nvme_mut();
+        let nvme = self.features.nvme_mut();
         let queue = if nvme.arbiter.is_some() { usize::from(marks.queue) } else { 0 };
         nvme.queues[queue].inside -= 1;
         let at = nvme.loops.completed(marks.tenant, now);
@@ -418,7 +421,7 @@ impl Ssd {
         if !measured {
             return;
         }
-        let nvme = self.nvme_mut();
+        let nvme = self.features.nvme_mut();
         let counts = &mut nvme.counts[usize::from(marks.tenant)];
         let stats = match op {
             RequestOp::Read => &mut counts.read,

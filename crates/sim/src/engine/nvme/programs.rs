@@ -3,6 +3,7 @@
 //! tenant of the page that caused them, a second copy for that of its page.
 
 use super::Nvme;
+use crate::engine::Features;
 use crate::engine::{Device, Ssd};
 use crate::policy::PageSet;
 use crate::units::{BlockId, Lpn, OpId, Ppn};
@@ -22,6 +23,23 @@ impl Nvme {
     }
 }
 
+impl Features {
+    /// The controller's buffer takes a page that a collection has read.
+    pub(in crate::engine) fn tenant_staged(&mut self, page: Ppn) {
+        self.take_from_hand(page);
+    }
+
+    fn owner_of(&self, lpn: Lpn) -> Option<u8> {
+        if lpn.is_some() { self.nvme().owners.get(lpn.ix()).copied() } else { None }
+    }
+
+    fn take_from_hand(&mut self, page: Ppn) -> Option<u8> {
+        let in_hand = &mut self.nvme_mut().in_hand;
+        let at = in_hand.iter().position(|(known, _)| *known == page)?;
+        in_hand.swap_remove(at).1
+    }
+}
+
 impl Ssd {
     /// A command programs pages of the host or of the write cache.
     #[inline(never)]
@@ -38,8 +56,8 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn tenants_read(&mut self, pages: &PageSet) {
         for page in pages.iter() {
-            let owner = self.owner_of(self.dev.flash.lpn_of(*page));
-            self.nvme_mut().in_hand.push((*page, owner));
+            let owner = self.features.owner_of(self.dev.flash.lpn_of(*page));
+            self.features.nvme_mut().in_hand.push((*page, owner));
         }
     }
 
@@ -47,21 +65,17 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn tenants_moved(&mut self, pages: &PageSet) {
         for page in pages.iter() {
-            let owner = self.take_from_hand(*page).or_else(|| self.owner_of(self.dev.flash.lpn_of(*page)));
+            let owner =
+                self.features.take_from_hand(*page).or_else(|| self.features.owner_of(self.dev.flash.lpn_of(*page)));
             if let Some(owner) = owner {
                 self.count_tenant_program(usize::from(owner), true);
             }
         }
     }
 
-    /// The controller's buffer takes a page that a collection has read.
-    pub(in crate::engine) fn tenant_staged(&mut self, page: Ppn) {
-        self.take_from_hand(page);
-    }
-
     /// GC programs a copy of a logical page.
     pub(in crate::engine) fn tenant_moved(&mut self, lpn: Lpn) {
-        if let Some(owner) = self.owner_of(lpn) {
+        if let Some(owner) = self.features.owner_of(lpn) {
             self.count_tenant_program(usize::from(owner), true);
         }
     }
@@ -69,29 +83,19 @@ impl Ssd {
     /// The second copy of a logical page is programmed.
     #[inline(never)]
     pub(in crate::engine) fn tenant_copied(&mut self, lpn: Lpn) {
-        self.count_tenant_program(usize::from(self.owner_of(lpn).unwrap_or(0)), false);
+        self.count_tenant_program(usize::from(self.features.owner_of(lpn).unwrap_or(0)), false);
     }
 
     /// The metadata of a block is programmed: for the tenant of the last of its pages that still holds data. `gc`: a collection has
     /// filled it.
     #[inline(never)]
     pub(in crate::engine) fn tenant_closes(&mut self, block: BlockId, gc: bool) {
-        let tenant = self.nvme().owner_in(&self.dev, block, (0..self.dev.geometry.data_pages).rev());
+        let tenant = self.features.nvme().owner_in(&self.dev, block, (0..self.dev.geometry.data_pages).rev());
         self.count_tenant_program(tenant, gc);
-    }
-
-    fn owner_of(&self, lpn: Lpn) -> Option<u8> {
-        if lpn.is_some() { self.nvme().owners.get(lpn.ix()).copied() } else { None }
-    }
-
-    fn take_from_hand(&mut self, page: Ppn) -> Option<u8> {
-        let in_hand = &mut self.nvme_mut().in_hand;
-        let at = in_hand.iter().position(|(known, _)| *known == page)?;
-        in_hand.swap_remove(at).1
     }
 
     fn count_tenant_program(&mut self, tenant: usize, gc: bool) {
         let pages = u64::from(self.dev.geometry.pages_per_entry);
-        self.nvme_mut().counts[tenant].programs[usize::from(gc)] += pages;
+        self.features.nvme_mut().counts[tenant].programs[usize::from(gc)] += pages;
     }
 }

@@ -75,7 +75,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn shares_at_queue(&mut self, op: OpId, unit: UnitId) {
         let now = self.now;
-        self.kernel.ops.tenant[op].die = self.nvme().shares.dies[unit.ix()].at(now);
+        self.kernel.ops.tenant[op].die = self.features.nvme().shares.dies[unit.ix()].at(now);
     }
 
     /// It has waited for other host operations of that unit.
@@ -85,7 +85,7 @@ impl Ssd {
             return;
         }
         let (now, own) = (self.now, self.tenant_of(op));
-        let times = self.nvme().shares.dies[unit.ix()].at(now);
+        let times = self.features.nvme().shares.dies[unit.ix()].at(now);
         let page = &mut self.kernel.ops.tenant[op];
         let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - page.die[tenant]);
         let shares = divide(host, &waited, own);
@@ -108,7 +108,7 @@ impl Ssd {
 
     fn held_by_tenants(&self) -> ByTenant {
         let mut sums = [0; MAX_TENANTS];
-        for held in &self.nvme().shares.dies {
+        for held in &self.features.nvme().shares.dies {
             sums.iter_mut().zip(held.at(self.now)).for_each(|(sum, ns)| *sum += ns);
         }
         sums
@@ -138,14 +138,14 @@ impl Ssd {
         let host = op.is_some() && self.kernel.ops[op].class.like_host();
         let tenant = host.then(|| self.tenant_of(op));
         let now = self.now;
-        self.nvme_mut().shares.dies[unit.ix()].pass(tenant, now, Nanos::NEVER);
+        self.features.nvme_mut().shares.dies[unit.ix()].pass(tenant, now, Nanos::NEVER);
     }
 
     /// An operation asks for a bus.
     #[inline(never)]
     pub(in crate::engine) fn shares_at_bus(&mut self, op: OpId, bus: usize) {
         let now = self.now;
-        self.kernel.ops.tenant[op].bus = self.nvme().shares.buses[bus].at(now);
+        self.kernel.ops.tenant[op].bus = self.features.nvme().shares.buses[bus].at(now);
     }
 
     /// A bus is granted to an operation, which has waited for other host data.
@@ -155,7 +155,7 @@ impl Ssd {
         let like_host = self.kernel.ops[op].class.like_host();
         if like_host && host > 0 {
             let own = self.tenant_of(op);
-            let times = self.nvme().shares.buses[bus].at(now);
+            let times = self.features.nvme().shares.buses[bus].at(now);
             let before = self.kernel.ops.tenant[op].bus;
             let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - before[tenant]);
             let shares = divide(host, &waited, own);
@@ -168,14 +168,14 @@ impl Ssd {
             }
         }
         let tenant = like_host.then(|| self.tenant_of(op));
-        self.nvme_mut().shares.buses[bus].pass(tenant, now, until);
+        self.features.nvme_mut().shares.buses[bus].pass(tenant, now, until);
     }
 
     /// A page has completed, the last one so far of a request that has more.
     #[inline(never)]
     pub(in crate::engine) fn keep_shares(&mut self, id: RequestId, op: OpId) {
         let by = self.kernel.ops.tenant[op].by;
-        let best = &mut self.nvme_mut().shares.best;
+        let best = &mut self.features.nvme_mut().shares.best;
         if best.len() <= id.0 as usize {
             best.resize(id.0 as usize + 1, [0; MAX_TENANTS]);
         }
@@ -184,7 +184,7 @@ impl Ssd {
 
     /// What tenants cost a request whose last page has completed.
     pub(super) fn shares_of(&self, id: RequestId, last: OpId) -> ByTenant {
-        if last.is_some() { self.kernel.ops.tenant[last].by } else { self.nvme().shares.best[id.0 as usize] }
+        if last.is_some() { self.kernel.ops.tenant[last].by } else { self.features.nvme().shares.best[id.0 as usize] }
     }
 
     /// Of the tenants other than its own, the one that cost a completed request most, and how much; none if none did.

@@ -13,6 +13,8 @@
 use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need};
+use crate::engine::Device;
+use crate::engine::Features;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Page};
 use crate::engine::raid::stripe::{Chain, Phase, Plan};
 use crate::engine::{Nanos, Ssd};
@@ -110,19 +112,19 @@ impl Failures {
     }
 }
 
-impl Ssd {
+impl Features {
     pub(in crate::engine) fn failures(&mut self) -> &mut Failures {
-        self.features.failures.as_mut().expect("only devices whose chips may fail get here")
+        self.failures.as_mut().expect("only devices whose chips may fail get here")
     }
 
     pub(in crate::engine) fn chunk(&self, slot: Lpn) -> Chunk {
-        self.features.failures.as_ref().map_or(Chunk::Sound, |failures| failures.chunks[slot.ix()])
+        self.failures.as_ref().map_or(Chunk::Sound, |failures| failures.chunks[slot.ix()])
     }
 
     /// Whether a chunk is missing or lost.
     #[inline(always)]
     pub(in crate::engine) fn is_missing(&self, slot: Lpn) -> bool {
-        self.features.failures.as_ref().is_some_and(|failures| failures.chunks[slot.ix()] != Chunk::Sound)
+        self.failures.as_ref().is_some_and(|failures| failures.chunks[slot.ix()] != Chunk::Sound)
     }
 
     /// Content of a missing chunk, from the rest of its group.
@@ -133,12 +135,12 @@ impl Ssd {
 
     /// Content of a chunk when it was last missing.
     pub(in crate::engine) fn last_tag(&self, slot: Lpn) -> Tag {
-        self.features.failures.as_ref().map_or(Tag::NONE, |failures| failures.tags[slot.ix()])
+        self.failures.as_ref().map_or(Tag::NONE, |failures| failures.tags[slot.ix()])
     }
 
     /// Whether the chip of a slot has failed.
     pub(in crate::engine) fn is_dead(&self, slot: Lpn) -> bool {
-        self.features.failures.as_ref().is_some_and(|failures| failures.dead[self.layout().chip_of(slot) as usize])
+        self.failures.as_ref().is_some_and(|failures| failures.dead[self.layout().chip_of(slot) as usize])
     }
 
     /// The parity slot of a slot's group.
@@ -147,13 +149,35 @@ impl Ssd {
         layout.parity_slot(layout.group_index(slot))
     }
 
+    /// The missing chunk of a slot's group, except the slot itself.
+    pub(in crate::engine) fn missing_beside(&self, slot: Lpn) -> Option<Lpn> {
+        let (layout, index) = (self.layout(), self.layout().group_index(slot));
+        let mut slots = (0..layout.group).map(|member| layout.slot_of_member(index, member));
+        slots.find(|other| *other != slot && self.chunk(*other) == Chunk::Missing)
+    }
+
+    /// No version of a slot is left: its versions start from the beginning.
+    pub(in crate::engine) fn forget_tag(&mut self, slot: Lpn) {
+        if let Some(failures) = &mut self.failures {
+            failures.tags[slot.ix()] = Tag::NONE;
+        }
+    }
+}
+
+impl Device {
+    fn planes_of(&self, chip: u32) -> impl Iterator<Item = PlaneId> + use<> {
+        (chip..self.geometry.planes).step_by(self.geometry.chips as usize).map(PlaneId)
+    }
+}
+
+impl Ssd {
     // The failure.
 
     /// A chip of `faults.chip_fails` fails, before any other event of its time.
     #[cold]
     pub(in crate::engine) fn scheduled_failures(&mut self) {
         let now = self.now;
-        while let Some((_, chip)) = self.failures().due.pop_if(|(at, _)| *at <= now) {
+        while let Some((_, chip)) = self.features.failures().due.pop_if(|(at, _)| *at <= now) {
             self.chip_fails(chip);
         }
     }
@@ -171,7 +195,7 @@ impl Ssd {
 
     fn chip_fails(&mut self, chip: u32) {
         let now = self.now;
-        let failures = self.failures();
+        let failures = self.features.failures();
         if failures.dead[chip as usize] {
             return;
         }
@@ -179,16 +203,16 @@ impl Ssd {
         let lost = failures.totals.lost_pages;
         let stalled = self.stop_chip(chip);
         let mut pages = 0;
-        for stripe in 0..self.layout().stripes {
-            pages += u64::from(self.chunk_fails(Lpn(stripe * self.layout().chips + chip)));
+        for stripe in 0..self.features.layout().stripes {
+            pages += u64::from(self.chunk_fails(Lpn(stripe * self.features.layout().chips + chip)));
         }
-        for plane in self.planes_of(chip) {
+        for plane in self.dev.planes_of(chip) {
             self.dev.flash.replace(plane);
             for block in self.dev.geometry.blocks(plane) {
                 self.forget_block(BlockId(block as u32));
             }
         }
-        let failures = self.failures();
+        let failures = self.features.failures();
         let lost_pages = failures.totals.lost_pages - lost;
         failures.failed.push(ChipFailure { chip, at: now, pages, lost_pages, whole_after: None });
         failures.cursor = 0;
@@ -196,14 +220,10 @@ impl Ssd {
         self.rebuild_more();
     }
 
-    fn planes_of(&self, chip: u32) -> impl Iterator<Item = PlaneId> + use<> {
-        (chip..self.dev.geometry.planes).step_by(self.dev.geometry.chips as usize).map(PlaneId)
-    }
-
     /// Operations in service on the chip will complete without effect, and its collections end. Returns the writes stalled there.
     fn stop_chip(&mut self, chip: u32) -> Vec<OpId> {
         let mut stalled = Vec::new();
-        for plane in self.planes_of(chip) {
+        for plane in self.dev.planes_of(chip) {
             let unit = self.dev.geometry.unit_of(plane);
             self.kernel.dies.take_dues(unit);
             let state = &mut self.kernel.dies[unit];
@@ -224,7 +244,7 @@ impl Ssd {
                 self.gc.jobs.remove(self.kernel.ops[step].job.0);
                 self.kernel.ops.remove(step);
             }
-            self.forget_postponed(|held| held == plane);
+            self.gc.forget_postponed(|held| held == plane);
             let state = &mut self.gc.planes[plane.ix()];
             state.claimed = false;
             state.levelled = false;
@@ -278,8 +298,8 @@ impl Ssd {
             self.dev.map.set(slot, Location::Nowhere);
         }
         let tag = self.oracle.load(page, slot);
-        let parity = self.parity_of(slot);
-        if slot != parity && self.dev.map.get(parity) == Location::Nowhere && !self.is_missing(parity) {
+        let parity = self.features.parity_of(slot);
+        if slot != parity && self.dev.map.get(parity) == Location::Nowhere && !self.features.is_missing(parity) {
             // Read before it was written, without room for parity: it had no content.
             self.oracle.never_written(slot);
             if holder.is_some() && self.lacks(holder) {
@@ -288,10 +308,10 @@ impl Ssd {
             return true;
         }
         self.misses(slot, tag);
-        let (index, chunk) = (self.layout().group_index(slot), self.chunk(slot));
-        let member = self.layout().member_of(self.layout().chip_of(slot));
-        let Some(update) = self.raid().record_of(index) else { return true };
-        let record = &mut self.raid().records[update];
+        let (index, chunk) = (self.features.layout().group_index(slot), self.features.chunk(slot));
+        let member = self.features.layout().member_of(self.features.layout().chip_of(slot));
+        let Some(update) = self.features.raid().record_of(index) else { return true };
+        let record = &mut self.features.raid().records[update];
         let untouched = record.rmw && slot != parity && record.mask >> member & 1 == 0 && chunk == Chunk::Missing;
         record.reread |= record.phase == Phase::Reading && !untouched;
         true
@@ -299,15 +319,15 @@ impl Ssd {
 
     /// A chunk has lost its chip, but the rest of its group restores it. If another chunk is missing, both are lost.
     pub(in crate::engine) fn misses(&mut self, slot: Lpn, tag: Tag) {
-        let (parity, other) = (self.parity_of(slot), self.missing_beside(slot));
-        self.failures().tags[slot.ix()] = tag;
+        let (parity, other) = (self.features.parity_of(slot), self.features.missing_beside(slot));
+        self.features.failures().tags[slot.ix()] = tag;
         self.set_chunk(slot, Chunk::Missing);
         let Some(other) = other else { return };
         for chunk in [slot, other].into_iter().filter(|chunk| *chunk != parity) {
             self.set_chunk(chunk, Chunk::Lost);
             // A write in flight decides the chunk's state at its end.
             let known = matches!(self.dev.map.get(chunk), Location::Staged(_));
-            self.failures().totals.lost_pages += u64::from(!known);
+            self.features.failures().totals.lost_pages += u64::from(!known);
         }
         if let Location::Flash(page) = self.dev.map.get(parity) {
             self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), parity);
@@ -316,16 +336,9 @@ impl Ssd {
         self.set_chunk(parity, Chunk::Missing);
     }
 
-    /// The missing chunk of a slot's group, except the slot itself.
-    pub(in crate::engine) fn missing_beside(&self, slot: Lpn) -> Option<Lpn> {
-        let (layout, index) = (self.layout(), self.layout().group_index(slot));
-        let mut slots = (0..layout.group).map(|member| layout.slot_of_member(index, member));
-        slots.find(|other| *other != slot && self.chunk(*other) == Chunk::Missing)
-    }
-
     /// A missing or lost chunk is on flash again.
     pub(in crate::engine) fn found_chunk(&mut self, slot: Lpn) {
-        if self.is_missing(slot) {
+        if self.features.is_missing(slot) {
             self.set_chunk(slot, Chunk::Sound);
         }
     }
@@ -334,20 +347,13 @@ impl Ssd {
     pub(in crate::engine) fn set_lost(&mut self, slot: Lpn) -> bool {
         let known = self.oracle.known(slot).is_some();
         self.set_chunk(slot, if known { Chunk::Lost } else { Chunk::Sound });
-        self.failures().totals.lost_pages += u64::from(known);
+        self.features.failures().totals.lost_pages += u64::from(known);
         known
-    }
-
-    /// No version of a slot is left: its versions start from the beginning.
-    pub(in crate::engine) fn forget_tag(&mut self, slot: Lpn) {
-        if let Some(failures) = &mut self.features.failures {
-            failures.tags[slot.ix()] = Tag::NONE;
-        }
     }
 
     /// After a power cut, rebuilding restarts with the first group.
     pub(in crate::engine) fn resume_rebuilding(&mut self) {
-        let failures = self.failures();
+        let failures = self.features.failures();
         if !failures.failed.is_empty() {
             failures.rebuilding = 0;
             failures.cursor = 0;
@@ -362,7 +368,7 @@ impl Ssd {
 
     pub(in crate::engine) fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
         let now = self.now;
-        let failures = self.failures();
+        let failures = self.features.failures();
         let before = std::mem::replace(&mut failures.chunks[slot.ix()], chunk);
         match (before == Chunk::Missing, chunk == Chunk::Missing) {
             (false, true) => {
@@ -396,9 +402,9 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let away = match op.need {
             Need::Read if self.reads_group(id) => self.covered(op.lpn).is_none(),
-            Need::Read => self.is_missing(op.lpn) && self.is_nowhere_for(id),
+            Need::Read => self.features.is_missing(op.lpn) && self.is_nowhere_for(id),
             Need::Merge => self.kernel.ops[Page(id)].old.is_none(),
-            Need::Write => self.is_dead(op.lpn),
+            Need::Write => self.features.is_dead(op.lpn),
             Need::Absorb => false,
         };
         if away {
@@ -448,13 +454,13 @@ impl Ssd {
             self.stats.pages.from_memory += u64::from(measured);
             return self.serve_from_memory(op);
         }
-        if self.chunk(lpn) == Chunk::Lost {
-            self.failures().totals.lost_reads += u64::from(measured);
+        if self.features.chunk(lpn) == Chunk::Lost {
+            self.features.failures().totals.lost_reads += u64::from(measured);
             self.report_uncorrectable(op);
             return self.serve_from_memory(op);
         }
-        let (now, index) = (self.now, self.layout().group_index(lpn));
-        let raid = self.raid();
+        let (now, index) = (self.now, self.features.layout().group_index(lpn));
+        let raid = self.features.raid();
         if raid.is_clean(index) {
             let update = raid.pin(lpn, now);
             return self.read_degraded(op, update);
@@ -469,7 +475,7 @@ impl Ssd {
         let measured = self.host.requests[self.kernel.ops[op].request].measured;
         let reads = self.read_around(op, update);
         law!(reads > 0, "law: parity restores a missing page");
-        let totals = &mut self.failures().totals;
+        let totals = &mut self.features.failures().totals;
         totals.degraded_reads += u64::from(measured);
         totals.instead += if measured { u64::from(reads) } else { 0 };
     }
@@ -477,15 +483,15 @@ impl Ssd {
     /// An update has ended: reads of the group's missing chunk precede the next update.
     #[inline(never)]
     pub(in crate::engine) fn begin_reads(&mut self, update: u32) {
-        let record = &mut self.raid().records[update];
+        let record = &mut self.features.raid().records[update];
         let mut op = std::mem::replace(&mut record.reads, Chain::EMPTY).head;
         // The update must not end while they begin.
         record.readers += 1;
         while op.is_some() {
             let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
             self.held(op);
-            if self.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
-                self.raid().records[update].readers += 1;
+            if self.features.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
+                self.features.raid().records[update].readers += 1;
                 self.read_degraded(op, update);
             } else {
                 self.place_chunk(op);
@@ -499,7 +505,7 @@ impl Ssd {
 
     /// Reads of an update whose group has a missing chunk.
     pub(in crate::engine) fn plan_around(&mut self, update: u32, plan: Plan) -> Plan {
-        let record = &self.raid().records[update];
+        let record = &self.features.raid().records[update];
         let (index, mask, mut op) = (record.index, record.mask, record.members.head);
         let mut all = false;
         while op.is_some() {
@@ -509,7 +515,7 @@ impl Ssd {
                 // It was read for its parity, under a plan that no longer holds.
                 self.kernel.ops[op].need = Need::Write;
             } else if self.kernel.ops[Page(op)].old.is_none() {
-                match self.chunk(lpn) {
+                match self.features.chunk(lpn) {
                     Chunk::Missing => all = true,
                     chunk => {
                         self.kernel.ops[op].need = Need::Write;
@@ -525,13 +531,13 @@ impl Ssd {
         if !plan.rmw && !plan.others {
             return plan;
         }
-        let parity = self.layout().parity_slot(index);
-        if self.is_missing(parity) {
-            return Plan { rmw: false, others: !self.is_dead(parity), all: false };
+        let parity = self.features.layout().parity_slot(index);
+        if self.features.is_missing(parity) {
+            return Plan { rmw: false, others: !self.features.is_dead(parity), all: false };
         }
-        match self.missing_beside(parity) {
+        match self.features.missing_beside(parity) {
             None => plan,
-            Some(slot) if mask >> self.layout().member_of(self.layout().chip_of(slot)) & 1 == 1 => {
+            Some(slot) if mask >> self.features.layout().member_of(self.features.layout().chip_of(slot)) & 1 == 1 => {
                 Plan { rmw: false, others: true, all }
             }
             Some(_) => Plan { rmw: true, others: false, all: false },
@@ -541,8 +547,8 @@ impl Ssd {
     /// Parity is about to be programmed. Returns whether its chip works.
     #[inline(never)]
     pub(in crate::engine) fn begin_parity(&mut self, parity: Lpn) -> bool {
-        if self.is_dead(parity) {
-            if !self.is_missing(parity) {
+        if self.features.is_dead(parity) {
+            if !self.features.is_missing(parity) {
                 self.misses(parity, Tag::NONE);
             }
             return false;
@@ -557,7 +563,7 @@ impl Ssd {
         self.drop_old(op);
         self.kernel.ops[op].need = Need::Write;
         let lpn = self.kernel.ops[op].lpn;
-        if self.is_dead(lpn) {
+        if self.features.is_dead(lpn) {
             self.keep(update, op);
             return false;
         }
@@ -574,7 +580,7 @@ impl Ssd {
         raid.records[update].kept.push(&mut self.kernel.ops, op);
         let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].tags[0]);
         // Until then, the group restores the previous version.
-        let before = (self.chunk(lpn) == Chunk::Missing).then(|| self.last_tag(lpn).version);
+        let before = (self.features.chunk(lpn) == Chunk::Missing).then(|| self.features.last_tag(lpn).version);
         self.kernel.ops.parity[op].before = before;
         self.kernel.ops[op].waits_since = self.now;
         self.misses(lpn, tag);
@@ -585,7 +591,7 @@ impl Ssd {
         let op = &self.kernel.ops[id];
         let (lpn, update) = (op.lpn, self.kernel.ops.parity[id].update);
         let dropped = op.class == Class::Parity && self.dev.map.get(lpn) == Location::Nowhere;
-        if !self.is_dead(lpn) && !dropped {
+        if !self.features.is_dead(lpn) && !dropped {
             // A spare chip has replaced the failed one.
             return self.queue_on_chip(id);
         }
@@ -608,7 +614,7 @@ impl Ssd {
 
     /// An update has ended: parity contains the writes that no chip accepted, or they have failed.
     pub(in crate::engine) fn kept_end(&mut self, update: u32) {
-        let record = &mut self.raid().records[update];
+        let record = &mut self.features.raid().records[update];
         let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
         while op.is_some() {
             let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
@@ -620,7 +626,7 @@ impl Ssd {
                 }
                 _ => {}
             }
-            if self.chunk(lpn) == Chunk::Lost {
+            if self.features.chunk(lpn) == Chunk::Lost {
                 self.report_lost_write(op);
             }
             self.page_done(op);
@@ -632,14 +638,14 @@ impl Ssd {
     /// Reports to its request a write that could not be stored, or not be merged with the old page.
     fn report_lost_write(&mut self, op: OpId) {
         let measured = self.host.requests[self.kernel.ops[op].request].measured;
-        self.failures().totals.lost_writes += u64::from(measured);
+        self.features.failures().totals.lost_writes += u64::from(measured);
         self.report_uncorrectable(op);
     }
 
     /// A page is read before it was written, in a group whose parity has no chip.
     pub(in crate::engine) fn never_had_parity(&mut self, parity: Lpn) {
-        let index = self.layout().group_index(parity);
+        let index = self.features.layout().group_index(parity);
         self.lacks_parity(parity);
-        self.raid().set_clean(index);
+        self.features.raid().set_clean(index);
     }
 }

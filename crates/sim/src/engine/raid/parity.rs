@@ -3,29 +3,40 @@
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
+use crate::engine::Features;
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::NO_UPDATE;
 use crate::engine::raid::stripe::{CLEAN, EMPTY};
 use crate::oracle::Check;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
-impl Ssd {
+impl Features {
     /// The logical page of the map for a host page.
     #[inline(always)]
     pub(in crate::engine) fn logical(&self, page: Lpn) -> Lpn {
-        self.features.raid.as_ref().map_or(page, |raid| raid.layout.slot(page))
+        self.raid.as_ref().map_or(page, |raid| raid.layout.slot(page))
     }
 
+    /// Whether a logical page of the map is parity.
+    pub(in crate::engine) fn is_parity(&self, lpn: Lpn) -> bool {
+        self.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
+    }
+
+    /// At the end every group is empty or clean.
+    pub(in crate::engine) fn check_stripes_end(&self) {
+        let Some(raid) = &self.raid else { return };
+        law_eq!(raid.records.in_use(), 0, "a parity group is left");
+        law!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is still dirty");
+        law!(raid.load.iter().all(|load| *load == [0; 2]), "a chip still has work");
+    }
+}
+
+impl Ssd {
     /// The host page of a logical page of the map; parity pages are numbered after all host pages.
     pub(in crate::engine) fn host_page(&self, lpn: Lpn) -> Lpn {
         let Some(raid) = &self.features.raid else { return lpn };
         let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
         if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
-    }
-
-    /// Whether a logical page of the map is parity.
-    pub(in crate::engine) fn is_parity(&self, lpn: Lpn) -> bool {
-        self.features.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
     }
 
     // Oracle.
@@ -37,7 +48,7 @@ impl Ssd {
 
     /// A redirected read of a group has ended.
     pub(in crate::engine) fn unpin(&mut self, update: u32) {
-        let record = &mut self.raid().records[update];
+        let record = &mut self.features.raid().records[update];
         record.readers -= 1;
         if record.readers == 0 {
             self.settle(update, false);
@@ -49,7 +60,7 @@ impl Ssd {
         if !self.checks_content() || tag.lpn.is_none() {
             return 0;
         }
-        let layout = self.layout();
+        let layout = self.features.layout();
         let parity = layout.page(tag.lpn).is_none().then(|| layout.group_index(tag.lpn));
         self.oracle.content(tag, parity)
     }
@@ -66,12 +77,14 @@ impl Ssd {
         }
         let tag = self.oracle.load(at, lpn);
         law_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
-        if !self.raid().records[update].rmw && (self.kernel.ops[op].need == Need::Merge || lpn == self.parity_of(lpn)) {
+        if !self.features.raid().records[update].rmw
+            && (self.kernel.ops[op].need == Need::Merge || lpn == self.features.parity_of(lpn))
+        {
             // Read for a partial write only.
             return;
         }
         let content = self.content(tag);
-        self.raid().records[update].content ^= content;
+        self.features.raid().records[update].content ^= content;
     }
 
     /// Checks that parity fits the chunks of its group.
@@ -79,14 +92,14 @@ impl Ssd {
         if !self.checks_content() {
             return;
         }
-        let layout = self.layout();
+        let layout = self.features.layout();
         let held = |slot: Lpn| {
-            let Some(page) = self.covered(slot) else { return self.content(self.missing_tag(slot)) };
+            let Some(page) = self.covered(slot) else { return self.content(self.features.missing_tag(slot)) };
             let tag = self.oracle.load(page, slot);
             law_eq!(tag.lpn, slot, "oracle: a chunk lies where the map says");
             self.content(tag)
         };
-        if self.is_missing(layout.parity_slot(index)) {
+        if self.features.is_missing(layout.parity_slot(index)) {
             return;
         }
         let data = layout.data_slots(index).fold(0, |sum, slot| sum ^ held(slot));
@@ -110,14 +123,6 @@ impl Ssd {
         }
     }
 
-    /// At the end every group is empty or clean.
-    pub(in crate::engine) fn check_stripes_end(&self) {
-        let Some(raid) = &self.features.raid else { return };
-        law_eq!(raid.records.in_use(), 0, "a parity group is left");
-        law!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is still dirty");
-        law!(raid.load.iter().all(|load| *load == [0; 2]), "a chip still has work");
-    }
-
     // In no time.
 
     /// A page read before it was written is zero, and so is the parity of its group.
@@ -128,19 +133,19 @@ impl Ssd {
             return;
         }
         let parity = raid.layout.parity_slot(index);
-        if self.is_dead(parity) {
+        if self.features.is_dead(parity) {
             return self.never_had_parity(parity);
         }
         let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
         if self.put(parity, self.dev.geometry.static_plane(parity), Stream::Host, tag).is_some() {
-            self.raid().states[index as usize] = CLEAN;
+            self.features.raid().states[index as usize] = CLEAN;
         }
     }
 
     /// Recomputes the parity of a slot's group, in no time.
     pub(in crate::engine) fn encode_now(&mut self, slot: Lpn) {
-        let index = self.layout().group_index(slot);
-        let parity = self.layout().parity_slot(index);
+        let index = self.features.layout().group_index(slot);
+        let parity = self.features.layout().parity_slot(index);
         self.store_now(parity, Class::Parity);
         self.note_parity(index);
     }
@@ -148,22 +153,22 @@ impl Ssd {
     /// Records the content of a group's parity after writes in no time.
     pub(in crate::engine) fn note_parity(&mut self, index: u32) {
         if self.checks_content() {
-            let slots: Vec<Lpn> = self.layout().data_slots(index).collect();
+            let slots: Vec<Lpn> = self.features.layout().data_slots(index).collect();
             let held = |slot: Lpn| match self.covered(slot) {
                 Some(page) => self.content(self.oracle.load(page, slot)),
-                None => self.content(self.missing_tag(slot)),
+                None => self.content(self.features.missing_tag(slot)),
             };
             let content = slots.into_iter().fold(0, |sum, slot| sum ^ held(slot));
-            let parity = self.layout().parity_slot(index);
+            let parity = self.features.layout().parity_slot(index);
             let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
             self.oracle.set_parity(index, tag, content);
         }
-        self.raid().states[index as usize] = CLEAN;
+        self.features.raid().states[index as usize] = CLEAN;
     }
 
     /// Whether a later page of a request, up to `last` or in its next `left` extents, belongs to the same parity group.
     pub(in crate::engine) fn group_continues(&self, page: Lpn, last: Lpn, left: u32) -> bool {
-        let layout = self.layout();
+        let layout = self.features.layout();
         let follows = |other| other > page && other <= last || self.follows(other, left);
         let later = |slot| layout.page(slot).is_some_and(follows);
         layout.data_slots(layout.group_index(layout.slot(page))).any(later)
@@ -173,7 +178,7 @@ impl Ssd {
     pub(in crate::engine) fn settle_groups(&mut self) {
         let Some(raid) = &self.features.raid else { return };
         for index in 0..raid.layout.stripes * raid.layout.groups {
-            if self.dev.map.get(self.layout().parity_slot(index)) != Location::Nowhere {
+            if self.dev.map.get(self.features.layout().parity_slot(index)) != Location::Nowhere {
                 self.note_parity(index);
             }
         }

@@ -6,41 +6,44 @@
 
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Verb};
+use crate::engine::Features;
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::raid::failure::Chunk;
 use crate::engine::raid::stripe::Phase;
 use crate::units::Lpn;
 
-impl Ssd {
-    /// Starts to rebuild groups, up to the limit.
-    pub(in crate::engine) fn rebuild_more(&mut self) {
-        let now = self.now;
-        let groups = self.layout().stripes * self.layout().groups;
-        loop {
-            let failures = self.failures();
-            if failures.rebuilding >= failures.rebuild || failures.cursor >= groups {
-                return;
-            }
-            let index = failures.cursor;
-            failures.cursor += 1;
-            if self.missing_of(index).is_some() && self.raid().wants_rebuild(index, now) {
-                self.failures().rebuilding += 1;
-            }
-        }
-    }
-
+impl Features {
     /// The missing chunk of a group.
     pub(in crate::engine) fn missing_of(&self, index: u32) -> Option<Lpn> {
         let parity = self.layout().parity_slot(index);
         if self.chunk(parity) == Chunk::Missing { Some(parity) } else { self.missing_beside(parity) }
     }
+}
+
+impl Ssd {
+    /// Starts to rebuild groups, up to the limit.
+    pub(in crate::engine) fn rebuild_more(&mut self) {
+        let now = self.now;
+        let groups = self.features.layout().stripes * self.features.layout().groups;
+        loop {
+            let failures = self.features.failures();
+            if failures.rebuilding >= failures.rebuild || failures.cursor >= groups {
+                return;
+            }
+            let index = failures.cursor;
+            failures.cursor += 1;
+            if self.features.missing_of(index).is_some() && self.features.raid().wants_rebuild(index, now) {
+                self.features.failures().rebuilding += 1;
+            }
+        }
+    }
 
     /// No other operation of a group is in flight: reads the chunks from which the missing one is computed.
     pub(in crate::engine) fn begin_rebuild(&mut self, update: u32) {
-        let index = self.raid().records[update].index;
-        let Some(target) = self.missing_of(index) else { return self.rebuild_ends(update) };
-        let record = &mut self.raid().records[update];
+        let index = self.features.raid().records[update].index;
+        let Some(target) = self.features.missing_of(index) else { return self.rebuild_ends(update) };
+        let record = &mut self.features.raid().records[update];
         record.phase = Phase::Reading;
         record.target = target;
         record.mask = 0;
@@ -51,20 +54,20 @@ impl Ssd {
         let computed = std::mem::replace(&mut record.computed, Lpn::NONE);
         if computed == target {
             // A read has just computed it.
-            let content = self.content(self.last_tag(target));
-            self.raid().records[update].content = content;
+            let content = self.content(self.features.last_tag(target));
+            self.features.raid().records[update].content = content;
         }
         let mut reads = 0;
-        let members = if computed == target { 0..0 } else { 0..self.layout().group };
+        let members = if computed == target { 0..0 } else { 0..self.features.layout().group };
         for member in members {
-            let slot = self.layout().slot_of_member(index, member);
+            let slot = self.features.layout().slot_of_member(index, member);
             if slot != target && self.covered(slot).is_some() {
                 reads += 1;
                 self.read_chunk(update, slot);
             }
         }
-        self.failures().totals.rebuild_reads += u64::from(reads);
-        self.raid().records[update].busy = reads;
+        self.features.failures().totals.rebuild_reads += u64::from(reads);
+        self.features.raid().records[update].busy = reads;
         if reads == 0 {
             self.begin_writing(update);
         }
@@ -72,14 +75,14 @@ impl Ssd {
 
     /// All chunks have been read: the missing one is in controller memory, and is sent to the spare chip.
     pub(in crate::engine) fn write_rebuilt(&mut self, update: u32) {
-        let record = &self.raid().records[update];
+        let record = &self.features.raid().records[update];
         let (index, slot, content) = (record.index, record.target, record.content);
-        let tag = if slot == self.parity_of(slot) {
+        let tag = if slot == self.features.parity_of(slot) {
             let tag = self.oracle.admit(slot);
             self.oracle.set_parity(index, tag, content);
             tag
         } else {
-            let tag = self.last_tag(slot);
+            let tag = self.features.last_tag(slot);
             if self.checks_content() {
                 law_eq!(content, self.content(tag), "oracle: a chunk is rebuilt as it was");
             }
@@ -99,23 +102,23 @@ impl Ssd {
             }
             _ => self.dev.map.set(slot, Location::Staged(op)),
         }
-        self.failures().totals.rebuilt += 1;
+        self.features.failures().totals.rebuilt += 1;
         self.queue_on_chip(op);
-        self.raid().records[update].busy = 1;
+        self.features.raid().records[update].busy = 1;
     }
 
     /// A chunk has been rebuilt, or there was none to rebuild.
     pub(in crate::engine) fn rebuild_ends(&mut self, update: u32) {
         // This is progress, although no request has completed.
         self.kernel.idle_rounds = 0;
-        let index = self.raid().records[update].index;
-        let again = self.missing_of(index).is_some();
-        let record = &mut self.raid().records[update];
+        let index = self.features.raid().records[update].index;
+        let again = self.features.missing_of(index).is_some();
+        let record = &mut self.features.raid().records[update];
         record.target = Lpn::NONE;
         record.rebuild = again;
         self.settle(update, true);
         if !again {
-            self.failures().rebuilding -= 1;
+            self.features.failures().rebuilding -= 1;
             self.rebuild_more();
         }
     }

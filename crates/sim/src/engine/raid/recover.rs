@@ -14,6 +14,7 @@
 use crate::config::RaidLayout;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
+use crate::engine::Features;
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::raid::failure::Chunk;
@@ -34,6 +35,14 @@ pub(in crate::engine) struct Begun {
     alone: Option<(Lpn, u32)>,
     /// The newest version of its parity.
     parity: u32,
+}
+
+impl Features {
+    /// Whether a version on flash is the content of a slot. A chunk of a failed chip may have older versions on the spare chip,
+    /// from programs that ended later.
+    pub(in crate::engine) fn is_current(&self, slot: Lpn, version: u32) -> bool {
+        !self.is_missing(slot) || !self.is_parity(slot) && version > self.last_tag(slot).version
+    }
 }
 
 impl Ssd {
@@ -79,22 +88,16 @@ impl Ssd {
     /// it is written only if flash has no acknowledged version. If the update of a group has not begun, its parity is still
     /// valid.
     pub(in crate::engine) fn chunk_to_drain(&self, begun: &[Begun], slot: Lpn, newest: OpId) -> Option<(OpId, bool)> {
-        let index = self.layout().group_index(slot);
+        let index = self.features.layout().group_index(slot);
         let group = begun.iter().find(|group| group.index == index)?;
         let update = self.features.raid.as_ref()?.record_of(index)?;
-        if self.is_dead(slot) {
+        if self.features.is_dead(slot) {
             None
         } else if group.writes {
             self.begun_op(slot, update).map(|op| (op, true))
         } else {
-            (!self.is_parity(slot)).then_some((newest, false))
+            (!self.features.is_parity(slot)).then_some((newest, false))
         }
-    }
-
-    /// Whether a version on flash is the content of a slot. A chunk of a failed chip may have older versions on the spare chip,
-    /// from programs that ended later.
-    pub(in crate::engine) fn is_current(&self, slot: Lpn, version: u32) -> bool {
-        !self.is_missing(slot) || !self.is_parity(slot) && version > self.last_tag(slot).version
     }
 
     /// After the map has been rebuilt from the pages, rebuilds the states of the groups.
@@ -110,44 +113,44 @@ impl Ssd {
                 self.repair_group(group, report);
             }
         }
-        for index in 0..self.layout().stripes * self.layout().groups {
-            let parity = self.layout().parity_slot(index);
-            if self.dev.map.get(parity) != Location::Nowhere || self.is_missing(parity) {
-                self.raid().set_clean(index);
+        for index in 0..self.features.layout().stripes * self.features.layout().groups {
+            let parity = self.features.layout().parity_slot(index);
+            if self.dev.map.get(parity) != Location::Nowhere || self.features.is_missing(parity) {
+                self.features.raid().set_clean(index);
             }
         }
     }
 
     /// A chunk that was being rebuilt is still missing, unless it is on its chip.
     fn rebuilding_was_cut(&mut self, slot: Lpn, report: &mut PowerCut) {
-        if self.dev.map.get(slot) == Location::Nowhere && !self.is_missing(slot) {
-            let (tag, before) = (self.last_tag(slot), self.failures().totals.lost_pages);
+        if self.dev.map.get(slot) == Location::Nowhere && !self.features.is_missing(slot) {
+            let (tag, before) = (self.features.last_tag(slot), self.features.failures().totals.lost_pages);
             self.misses(slot, tag);
-            report.unprotected_pages += self.failures().totals.lost_pages - before;
+            report.unprotected_pages += self.features.failures().totals.lost_pages - before;
         }
     }
 
     /// Whether all data of an update is on flash now, or covered by its parity.
     fn is_carried_through(&mut self, group: &Begun) -> bool {
         for (slot, tag) in &group.chunks {
-            if self.is_dead(*slot) && !self.is_missing(*slot) {
-                self.misses(*slot, if self.is_parity(*slot) { Tag::NONE } else { *tag });
+            if self.features.is_dead(*slot) && !self.features.is_missing(*slot) {
+                self.misses(*slot, if self.features.is_parity(*slot) { Tag::NONE } else { *tag });
             }
         }
         group.chunks.iter().all(|(slot, tag)| match self.dev.map.get(*slot) {
             Location::Flash(page) => self.oracle.load(page, *slot) == *tag,
-            _ => self.is_missing(*slot),
+            _ => self.features.is_missing(*slot),
         })
     }
 
     /// Whether an update writes only parity, and the new or the old parity is on flash.
     fn is_before_or_after(&mut self, group: &Begun) -> bool {
         let Some((slot, before)) = group.alone else { return false };
-        let parity = self.layout().parity_slot(group.index);
+        let parity = self.features.layout().parity_slot(group.index);
         let Location::Flash(page) = self.dev.map.get(parity) else { return false };
         let version = self.oracle.load(page, parity).version;
         if version + 1 == group.parity {
-            self.failures().tags[slot.ix()] = Tag { lpn: slot, version: before };
+            self.features.failures().tags[slot.ix()] = Tag { lpn: slot, version: before };
         }
         version + 1 >= group.parity
     }
@@ -155,14 +158,14 @@ impl Ssd {
     /// The update of a group was interrupted: recomputes parity.
     fn repair_group(&mut self, group: &Begun, report: &mut PowerCut) {
         let may_fail = self.features.failures.is_some();
-        let parity = self.layout().parity_slot(group.index);
-        let slots: Vec<Lpn> = self.layout().data_slots(group.index).collect();
+        let parity = self.features.layout().parity_slot(group.index);
+        let slots: Vec<Lpn> = self.features.layout().data_slots(group.index).collect();
         if self.config.device.power_loss_protection && !group.writes {
             // A write for a failed chip was acknowledged because a newer one replaces it: the new parity contains that one.
             for (slot, tag) in &group.chunks {
-                let (held, known) = (self.missing_tag(*slot), self.oracle.known(*slot));
+                let (held, known) = (self.features.missing_tag(*slot), self.oracle.known(*slot));
                 if held.lpn.is_some() && known.is_some_and(|known| known > held.version) {
-                    self.failures().tags[slot.ix()] = *tag;
+                    self.features.failures().tags[slot.ix()] = *tag;
                 }
             }
         }
@@ -172,7 +175,7 @@ impl Ssd {
                 self.found_chunk(*slot);
                 continue;
             }
-            match self.chunk(*slot) {
+            match self.features.chunk(*slot) {
                 Chunk::Missing if group.writes => report.unprotected_pages += u64::from(self.set_lost(*slot)),
                 // The old page was invalidated for a new one that is not on flash.
                 Chunk::Sound if may_fail && self.oracle.known(*slot).is_some() => _ = self.set_lost(*slot),
@@ -180,11 +183,11 @@ impl Ssd {
             }
         }
         let data = slots.iter().any(|slot| self.dev.map.get(*slot) != Location::Nowhere);
-        let encoded = self.dev.map.get(parity) != Location::Nowhere || self.is_missing(parity);
+        let encoded = self.dev.map.get(parity) != Location::Nowhere || self.features.is_missing(parity);
         if !data && !encoded {
             return;
         }
-        if self.is_dead(parity) {
+        if self.features.is_dead(parity) {
             return self.lacks_parity(parity);
         }
         self.found_chunk(parity);

@@ -146,7 +146,7 @@ impl Ssd {
     fn goes_around(&mut self, op: OpId) {
         self.host.chip_outstanding[self.kernel.ops[Page(op)].chip as usize] += 1;
         let (lpn, now) = (self.kernel.ops[op].lpn, self.now);
-        let update = self.raid().pin(lpn, now);
+        let update = self.features.raid().pin(lpn, now);
         self.read_around(op, update);
     }
 
@@ -154,15 +154,15 @@ impl Ssd {
     /// reads.
     pub(in crate::engine) fn read_around(&mut self, op: OpId, update: u32) -> u32 {
         let (now, lpn) = (self.now, self.kernel.ops[op].lpn);
-        let layout = self.layout().clone();
+        let layout = self.features.layout().clone();
         let mut left = 0;
-        let decode = self.raid().redirects.insert(Redirected { op, update, left, content: 0, failed: false });
+        let decode = self.features.raid().redirects.insert(Redirected { op, update, left, content: 0, failed: false });
         self.kernel.ops[op].waits_since = now;
         for slot in others(&layout, lpn) {
             if self.covered(slot).is_none() {
                 continue;
             }
-            let age = self.age();
+            let age = self.kernel.age();
             let part = self.kernel.ops.create_like(op);
             self.kernel.ops[part].lpn = slot;
             self.kernel.ops[part].age = age;
@@ -171,7 +171,7 @@ impl Ssd {
             self.queue_on_chip(part);
             left += 1;
         }
-        self.raid().redirects[decode].left = left;
+        self.features.raid().redirects[decode].left = left;
         left
     }
 
@@ -185,7 +185,7 @@ impl Ssd {
             law_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
         }
         self.kernel.ops.remove(id);
-        let state = &mut self.raid().redirects[decode];
+        let state = &mut self.features.raid().redirects[decode];
         state.left -= 1;
         state.content ^= content;
         state.failed |= failed;
@@ -193,7 +193,7 @@ impl Ssd {
             return;
         }
         let (op, update, content, failed) = (state.op, state.update, state.content, state.failed);
-        self.raid().redirects.remove(decode);
+        self.features.raid().redirects.remove(decode);
         let page = &mut self.kernel.ops[Page(op)];
         page.blame = blame;
         page.first_start = start;
@@ -207,7 +207,7 @@ impl Ssd {
             // The stripe has not changed since the reads began: their sum is the content of the page.
             let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected);
             let page = self.covered(lpn);
-            let tag = page.map_or_else(|| self.last_tag(lpn), |page| self.oracle.load(page, lpn));
+            let tag = page.map_or_else(|| self.features.last_tag(lpn), |page| self.oracle.load(page, lpn));
             law_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
             let tag = self.delivers(op, tag);
             self.oracle.delivered(lpn, tag, expected);

@@ -4,6 +4,8 @@
 //! flight) or *clean*. A group has one update at a time; all writes that wait when it begins are part of it. Until then parity
 //! covers the old pages: a page that the host overwrites stays valid until its update has read it or no longer needs it.
 
+use crate::engine::Features;
+use crate::engine::kernel::Kernel;
 use ssdlab_memory::Table;
 use std::collections::VecDeque;
 
@@ -274,21 +276,38 @@ impl Raid {
     }
 }
 
-impl Ssd {
+impl Features {
     pub(in crate::engine) fn raid(&mut self) -> &mut Raid {
-        self.features.raid.as_mut().expect("only devices with parity get here")
+        self.raid.as_mut().expect("only devices with parity get here")
     }
 
     pub(in crate::engine) fn layout(&self) -> &Layout {
-        &self.features.raid.as_ref().expect("only devices with parity get here").layout
+        &self.raid.as_ref().expect("only devices with parity get here").layout
     }
 
     /// Whether no update waits to begin.
     #[inline(always)]
     pub(in crate::engine) fn stripes_settled(&self) -> bool {
-        self.features.raid.as_ref().is_none_or(|raid| raid.ready.is_empty())
+        self.raid.as_ref().is_none_or(|raid| raid.ready.is_empty())
     }
+}
 
+impl Kernel {
+    /// Whether a write in a chain is the newest one of its page there.
+    fn newest_in(&self, chain: Chain, op: OpId) -> bool {
+        let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
+        let mut other = chain.head;
+        while other.is_some() {
+            if self.ops[other].lpn == lpn && self.ops[other].age > age {
+                return false;
+            }
+            other = self.ops[Page(other)].link;
+        }
+        true
+    }
+}
+
+impl Ssd {
     /// The page of a chunk that parity covers.
     pub(in crate::engine) fn covered(&self, lpn: Lpn) -> Option<Ppn> {
         match self.dev.map.get(lpn) {
@@ -325,7 +344,7 @@ impl Ssd {
     pub(in crate::engine) fn place_chunk(&mut self, op: OpId) {
         let lpn = self.kernel.ops[op].lpn;
         if self.kernel.ops[op].need == Need::Read {
-            return if self.is_missing(lpn) { self.read_missing(op) } else { self.queue_on_chip(op) };
+            return if self.features.is_missing(lpn) { self.read_missing(op) } else { self.queue_on_chip(op) };
         }
         if !self.may_cover(op) {
             // A newer write has replaced it: no parity will ever cover it.
@@ -373,24 +392,11 @@ impl Ssd {
         }
     }
 
-    /// Whether a write in a chain is the newest one of its page there.
-    fn newest_in(&self, chain: Chain, op: OpId) -> bool {
-        let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
-        let mut other = chain.head;
-        while other.is_some() {
-            if self.kernel.ops[other].lpn == lpn && self.kernel.ops[other].age > age {
-                return false;
-            }
-            other = self.kernel.ops[Page(other)].link;
-        }
-        true
-    }
-
     /// The timeout of open groups: the chunks that have arrived are encoded without the rest.
     #[inline(never)]
     pub(in crate::engine) fn encode_timeouts(&mut self) {
         let now = self.now;
-        let raid = self.raid();
+        let raid = self.features.raid();
         while let Some((due, update, serial)) = raid.deadlines.front().copied() {
             if due > now {
                 return self.kernel.timers.set(Timer::Encode, due);
@@ -407,7 +413,7 @@ impl Ssd {
     /// Begins every update that can begin.
     #[inline(always)]
     pub(in crate::engine) fn begin_updates(&mut self) {
-        if !self.stripes_settled() {
+        if !self.features.stripes_settled() {
             self.begin_ready();
         }
     }
@@ -415,11 +421,11 @@ impl Ssd {
     #[inline(never)]
     fn begin_ready(&mut self) {
         let mut i = 0;
-        while let Some(update) = self.raid().ready.get(i).copied() {
+        while let Some(update) = self.features.raid().ready.get(i).copied() {
             self.begin_update(update);
             i += 1;
         }
-        self.raid().ready.clear();
+        self.features.raid().ready.clear();
         if self.host.runs.any_released() {
             self.place_merged();
         }
@@ -432,7 +438,7 @@ impl Ssd {
         let writes = page.need == Need::Write;
         let plane = self.dev.geometry.static_plane(page.lpn);
         let chip = self.dev.geometry.chip_of(plane) as usize;
-        self.raid().load[chip][usize::from(writes)] += 1;
+        self.features.raid().load[chip][usize::from(writes)] += 1;
         self.join_die(op, plane, false);
     }
 
@@ -451,7 +457,7 @@ impl Ssd {
         }
         let (chip, writes) =
             (self.dev.geometry.chip_of(self.kernel.ops[op].plane) as usize, self.kernel.ops[op].need == Need::Write);
-        self.raid().load[chip][usize::from(writes)] -= 1;
+        self.features.raid().load[chip][usize::from(writes)] -= 1;
         self.host.window_stale |= !self.host.window.is_empty();
     }
 
@@ -472,7 +478,7 @@ impl Ssd {
     /// All writes that wait for a group become its next update, and its reads begin.
     #[inline(never)]
     fn begin_update(&mut self, update: u32) {
-        let record = &mut self.raid().records[update];
+        let record = &mut self.features.raid().records[update];
         record.queued = false;
         law!(record.readers == 0 && record.busy == 0, "law: one generation per stripe");
         let waiting = record.waiting;
@@ -484,7 +490,7 @@ impl Ssd {
         // Of several writes of a page the newest counts; the others are programmed, and land stale.
         let mut op = waiting.head;
         while op.is_some() {
-            if self.newest_in(waiting, op) && self.may_cover(op) {
+            if self.kernel.newest_in(waiting, op) && self.may_cover(op) {
                 self.kernel.ops.parity[op].update = update;
             }
             op = self.kernel.ops[Page(op)].link;
@@ -505,7 +511,7 @@ impl Ssd {
                 }
                 members.push(&mut self.kernel.ops, op);
                 chunks += 1;
-                mask |= 1 << self.layout().member_of(self.layout().chip_of(lpn));
+                mask |= 1 << self.features.layout().member_of(self.features.layout().chip_of(lpn));
             } else {
                 self.queue_overtaken(op);
             }
@@ -515,7 +521,7 @@ impl Ssd {
             return self.settle(update, true);
         }
         let encoded = self.is_encoded(update);
-        let record = &mut self.raid().records[update];
+        let record = &mut self.features.raid().records[update];
         record.members = members;
         record.mask = mask;
         record.phase = Phase::Reading;
@@ -533,23 +539,23 @@ impl Ssd {
 
     /// Reads the old chunks that an update needs.
     pub(in crate::engine) fn read_for_update(&mut self, update: u32) {
-        let record = &self.raid().records[update];
+        let record = &self.features.raid().records[update];
         if record.target.is_some() {
             return self.begin_rebuild(update);
         }
         let (index, members, mask) = (record.index, record.members, record.mask);
-        let (parity, encoded) = (self.layout().parity_slot(index), self.is_encoded(update));
-        let reads_old = match self.raid().mode {
+        let (parity, encoded) = (self.features.layout().parity_slot(index), self.is_encoded(update));
+        let reads_old = match self.features.raid().mode {
             WriteMode::Rmw => true,
             WriteMode::Rcw => false,
-            WriteMode::Auto => mask.count_ones() <= (self.layout().group - 2) / 2,
+            WriteMode::Auto => mask.count_ones() <= (self.features.layout().group - 2) / 2,
         };
         let mut plan = Plan { rmw: encoded && reads_old, others: encoded && !reads_old, all: false };
         let may_fail = self.features.failures.is_some();
         if may_fail {
             plan = self.plan_around(update, plan);
         }
-        let record = &mut self.raid().records[update];
+        let record = &mut self.features.raid().records[update];
         record.content = 0;
         record.rmw = plan.rmw;
         record.reread = false;
@@ -558,7 +564,7 @@ impl Ssd {
         while op.is_some() {
             let next = self.kernel.ops[Page(op)].link;
             let content = self.content(self.kernel.ops[Page(op)].tags[0]);
-            self.raid().records[update].content ^= content;
+            self.features.raid().records[update].content ^= content;
             let lacks = self.lacks(op);
             if self.kernel.ops[Page(op)].old.is_some() && (plan.rmw || plan.all || lacks) {
                 self.kernel.ops[op].need = Need::Merge;
@@ -577,15 +583,15 @@ impl Ssd {
             self.read_chunk(update, parity);
         }
         if plan.others {
-            for member in 0..self.layout().group {
-                let slot = self.layout().slot_of_member(index, member);
+            for member in 0..self.features.layout().group {
+                let slot = self.features.layout().slot_of_member(index, member);
                 if mask >> member & 1 == 0 && slot != parity && self.covered(slot).is_some() {
                     reads += 1;
                     self.read_chunk(update, slot);
                 }
             }
         }
-        self.raid().records[update].busy = reads;
+        self.features.raid().records[update].busy = reads;
         if reads == 0 {
             self.begin_writing(update);
         }
@@ -593,14 +599,14 @@ impl Ssd {
 
     /// Whether a group has parity.
     fn is_encoded(&mut self, update: u32) -> bool {
-        let index = self.raid().records[update].index;
-        let parity = self.layout().parity_slot(index);
-        self.dev.map.get(parity) != Location::Nowhere || self.is_missing(parity)
+        let index = self.features.raid().records[update].index;
+        let parity = self.features.layout().parity_slot(index);
+        self.dev.map.get(parity) != Location::Nowhere || self.features.is_missing(parity)
     }
 
     /// Creates an operation of a group.
     pub(in crate::engine) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
-        let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::blank() };
+        let op = Op { class: Class::Parity, verb, need, lpn, age: self.kernel.age(), ..Op::blank() };
         let op = self.kernel.ops.create(op);
         self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.parity[op].update = update;
@@ -615,7 +621,7 @@ impl Ssd {
     /// All reads have ended: new chunks and new parity are programmed.
     pub(in crate::engine) fn begin_writing(&mut self, update: u32) {
         let (now, encoded) = (self.now, self.is_encoded(update));
-        let record = &mut self.raid().records[update];
+        let record = &mut self.features.raid().records[update];
         record.phase = Phase::Writing;
         if record.target.is_some() {
             return self.write_rebuilt(update);
@@ -625,7 +631,7 @@ impl Ssd {
         }
         let (index, content, mut op) = (record.index, record.content, record.members.head);
         record.members = Chain::EMPTY;
-        let parity = self.layout().parity_slot(index);
+        let parity = self.features.layout().parity_slot(index);
         let may_fail = self.features.failures.is_some();
         let encodes = !may_fail || self.begin_parity(parity);
         let mut programs = 0;
@@ -633,7 +639,7 @@ impl Ssd {
             let next = self.kernel.ops[Page(op)].link;
             self.held(op);
             // Missing sectors have been computed.
-            let found = Some(self.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
+            let found = Some(self.features.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
             self.chunk_is_merged(op, found);
             if !may_fail || self.begin_chunk(update, op) {
                 self.queue_on_chip(op);
@@ -642,7 +648,7 @@ impl Ssd {
             op = next;
         }
         // Its chunks may have made parity useless: too many have no chip.
-        if encodes && !self.is_missing(parity) {
+        if encodes && !self.features.is_missing(parity) {
             let tag = self.oracle.admit(parity);
             self.oracle.set_parity(index, tag, content);
             self.forget(parity);
@@ -655,7 +661,7 @@ impl Ssd {
         if self.host.runs.any_released() {
             self.place_merged();
         }
-        self.raid().records[update].busy = programs;
+        self.features.raid().records[update].busy = programs;
         if programs == 0 {
             self.update_ends(update);
         }
@@ -663,7 +669,7 @@ impl Ssd {
 
     /// A read or a program of an update has ended.
     pub(in crate::engine) fn part_of_update_ends(&mut self, update: u32) {
-        let record = &mut self.raid().records[update];
+        let record = &mut self.features.raid().records[update];
         record.busy -= 1;
         if record.busy > 0 {
             return;
@@ -678,7 +684,7 @@ impl Ssd {
 
     /// Chunks and parity are on flash: the update ends.
     fn update_ends(&mut self, update: u32) {
-        let record = &self.raid().records[update];
+        let record = &self.features.raid().records[update];
         let (index, since) = (record.index, record.since);
         if record.target.is_some() {
             self.check_group(index);
@@ -698,7 +704,7 @@ impl Ssd {
     /// precede the next update, so neither reads nor updates starve.
     pub(in crate::engine) fn settle(&mut self, update: u32, updated: bool) {
         let encoded = self.is_encoded(update);
-        let raid = self.raid();
+        let raid = self.features.raid();
         let record = &mut raid.records[update];
         record.phase = Phase::Idle;
         if record.readers > 0 {
@@ -707,7 +713,7 @@ impl Ssd {
         if record.reads.head.is_some() && (updated || !record.has_work()) {
             return self.begin_reads(update);
         }
-        let raid = self.raid();
+        let raid = self.features.raid();
         let record = &mut raid.records[update];
         if record.has_work() {
             return raid.make_ready(update);

@@ -29,14 +29,14 @@ impl Ssd {
     pub(in crate::engine) fn chunk_is_unreadable(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (slot, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].update);
-        let (block, index) = (self.dev.geometry.block_of(page), self.layout().group_index(slot));
+        let (block, index) = (self.dev.geometry.block_of(page), self.features.layout().group_index(slot));
         self.dev.flash.read_ends(block);
         if update != NO_UPDATE {
-            let record = &mut self.raid().records[update];
+            let record = &mut self.features.raid().records[update];
             record.reread |= record.phase == Phase::Reading;
         }
         if self.chunk_page(slot).0 == Some(page) {
-            self.failures().totals.uncorrectable += 1;
+            self.features.failures().totals.uncorrectable += 1;
             self.chunk_fails(slot);
             self.dev.flash.invalidate(page, block, slot);
         }
@@ -48,15 +48,15 @@ impl Ssd {
     #[inline(never)]
     fn repair(&mut self, index: u32) {
         let now = self.now;
-        if self.missing_of(index).is_some() && self.raid().wants_rebuild(index, now) {
-            self.failures().rebuilding += 1;
+        if self.features.missing_of(index).is_some() && self.features.raid().wants_rebuild(index, now) {
+            self.features.failures().rebuilding += 1;
         }
     }
 
     /// Records a chunk that was computed from the rest of its group, so that a rewrite need not compute it again.
     pub(in crate::engine) fn note_computed(&mut self, update: u32, slot: Lpn) {
-        if self.dev.errors.is_some() && self.chunk(slot) == Chunk::Missing {
-            self.raid().records[update].computed = slot;
+        if self.dev.errors.is_some() && self.features.chunk(slot) == Chunk::Missing {
+            self.features.raid().records[update].computed = slot;
         }
     }
 }

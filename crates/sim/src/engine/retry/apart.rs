@@ -56,7 +56,7 @@ pub(in crate::engine) fn begin_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: Uni
     let blame = &mut ssd.kernel.ops[Page(id)].blame;
     blame.take_back(Cause::Array, array);
     blame.take_back(Cause::Bus, bus);
-    ssd.charge_extra(id, Extra::Retry, array + bus);
+    ssd.kernel.charge_extra(id, Extra::Retry, array + bus);
     forget(ssd, id);
     false
 }

@@ -10,7 +10,7 @@ use crate::units::OpId;
 /// A page has left its die: it is decoded. `again`: in vain.
 pub(super) fn decode(ssd: &mut Ssd, op: OpId, time: Nanos, again: bool) {
     match again {
-        true => ssd.charge_extra(op, Extra::Retry, time.0),
+        true => ssd.kernel.charge_extra(op, Extra::Retry, time.0),
         false => ssd.kernel.ops[Page(op)].blame.add(Cause::Decode, time.0),
     }
     if time == Nanos::ZERO {

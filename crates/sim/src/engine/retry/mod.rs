@@ -254,7 +254,7 @@ fn charge_retry(ssd: &mut Ssd, op: OpId, legs: &Legs) {
     ];
     let blame = &mut ssd.kernel.ops[Page(op)].blame;
     times.iter().for_each(|(cause, ns)| blame.take_back(*cause, *ns));
-    ssd.charge_extra(op, Extra::Retry, times.iter().map(|(_, ns)| ns).sum());
+    ssd.kernel.charge_extra(op, Extra::Retry, times.iter().map(|(_, ns)| ns).sum());
 }
 
 /// The data of a retry has left the held die.

@@ -151,5 +151,5 @@ fn settle(ssd: &mut Ssd, op: OpId) {
     let spent = blame.get(Cause::Bus) - bus;
     let waited = blame.waits() - waits;
     blame.take_back(Cause::Bus, spent - first);
-    ssd.charge_extra(op, Extra::Retry, (now - since).0 - waited - first);
+    ssd.kernel.charge_extra(op, Extra::Retry, (now - since).0 - waited - first);
 }

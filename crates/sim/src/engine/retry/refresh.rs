@@ -123,7 +123,7 @@ fn begin(ssd: &mut Ssd, unit: UnitId, wish: &Wish) {
         verb: Verb::Read,
         need: Need::Absorb,
         acknowledged: true,
-        age: ssd.age(),
+        age: ssd.kernel.age(),
         unit,
         plane,
         channel,

@@ -111,7 +111,7 @@ fn begin_stall(ssd: &mut Ssd, op: OpId) {
 pub(in crate::engine) fn charge(ssd: &mut Ssd, op: OpId, unit: UnitId, most: u64) -> u64 {
     let behind = ssd.kernel.dies[unit].folded(ssd.now) - ssd.kernel.ops.extras[op].ledger_folds;
     let folds = behind.min(most);
-    ssd.charge_extra(op, Extra::Slc, folds);
+    ssd.kernel.charge_extra(op, Extra::Slc, folds);
     folds
 }
 
@@ -120,7 +120,7 @@ pub(in crate::engine) fn charge(ssd: &mut Ssd, op: OpId, unit: UnitId, most: u64
 pub(in crate::engine) fn charge_anywhere(ssd: &mut Ssd, op: OpId, wait: u64, held: u64) -> u64 {
     let by_folds = ssd.kernel.dies.held_fold.total(ssd.now) as u64 - ssd.kernel.ops.anywhere[op].held_fold;
     let folds = if held == 0 { 0 } else { (u128::from(wait) * u128::from(by_folds) / u128::from(held)) as u64 };
-    ssd.charge_extra(op, Extra::Slc, folds);
+    ssd.kernel.charge_extra(op, Extra::Slc, folds);
     folds
 }
 
@@ -203,7 +203,7 @@ fn begin(ssd: &mut Ssd, plane: PlaneId, unit: UnitId, victim: BlockId, why: Why)
 /// may have no room and no garbage.
 fn can_fold(ssd: &Ssd, plane: PlaneId) -> bool {
     let has_room = |victim| ssd.dev.flash.has_room_to_fold(plane, victim);
-    ssd.dev.flash.slc_victim(plane).is_none_or(has_room) || ssd.has_garbage(plane)
+    ssd.dev.flash.slc_victim(plane).is_none_or(has_room) || ssd.dev.has_garbage(plane)
 }
 
 /// A fold begins that no write waits for, or a collection that makes room for it.

@@ -3,6 +3,7 @@
 use crate::blame::{Causes, ExtraBlame};
 use crate::device::transaction::Need;
 use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Dies;
 use crate::engine::kernel::ops::Page;
 use crate::observe::Completed;
@@ -77,6 +78,16 @@ pub(in crate::engine) fn note_completion(stats: &mut Stats, dies: &mut Dies, now
     dies.completes(now);
 }
 
+impl Kernel {
+    /// Frees an operation that was kept, if one was.
+    #[inline(always)]
+    fn forget_kept(&mut self, kept: OpId) {
+        if kept.is_some() {
+            self.ops.remove_lane(kept);
+        }
+    }
+}
+
 impl Ssd {
     /// A page of a request is served or acknowledged.
     #[inline]
@@ -102,7 +113,7 @@ impl Ssd {
         if self.rules.tenants {
             self.keep_shares(id, op);
         }
-        self.forget_kept(kept);
+        self.kernel.forget_kept(kept);
     }
 
     /// The same for a page in the lane, whose operation is freed, or kept.
@@ -116,7 +127,7 @@ impl Ssd {
                 let end = self.host.requests.end_mut(id);
                 (end.best.completed, end.best.lpn) = (self.now, last);
                 end.kept = op;
-                self.forget_kept(kept);
+                self.kernel.forget_kept(kept);
             }
         }
     }
@@ -145,7 +156,7 @@ impl Ssd {
             self.keep_end(id, kept);
         }
         self.request_done(id, if later { op } else { OpId::NONE });
-        self.forget_kept(kept);
+        self.kernel.forget_kept(kept);
         None
     }
 
@@ -157,14 +168,6 @@ impl Ssd {
         let page = &self.kernel.ops[Page(op)];
         best.start = page.first_start;
         best.blame.copy(&page.blame);
-    }
-
-    /// Frees an operation that was kept, if one was.
-    #[inline(always)]
-    fn forget_kept(&mut self, kept: OpId) {
-        if kept.is_some() {
-            self.kernel.ops.remove_lane(kept);
-        }
     }
 
     /// How a page of a request ends now.

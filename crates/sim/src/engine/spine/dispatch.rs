@@ -234,7 +234,7 @@ impl Ssd {
         for step in 1..=planes {
             let k = (self.kernel.dies[unit].token + step) % planes;
             let plane = self.dev.geometry.plane_of_unit(unit, k);
-            if self.dev.flash.takes_page_of(plane, stream) && self.may_hold(plane, lpn) {
+            if self.dev.flash.takes_page_of(plane, stream) && self.features.may_hold(plane, lpn) {
                 self.kernel.dies[unit].token = k;
                 return Some(plane);
             }
@@ -255,7 +255,7 @@ impl Ssd {
         {
             return false;
         }
-        if state.array().is_some() && self.rules.suspends && self.waiting(unit).any_read() {
+        if state.array().is_some() && self.rules.suspends && self.features.waiting(unit).any_read() {
             self.try_suspend(unit);
         }
         let state = &self.kernel.dies[unit];
@@ -588,7 +588,7 @@ impl Ssd {
         if self.rules.tenants {
             self.die_serves(unit, op);
         }
-        if self.rules.buffers { self.holder_beside(op, unit) } else { Holder::Host }
+        if self.rules.buffers { self.kernel.holder_beside(op, unit) } else { Holder::Host }
     }
 
     /// Charges an operation's wait for its unit: GC by the ledger, the rest to host operations. The shadow clock determines the

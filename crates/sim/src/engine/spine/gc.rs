@@ -54,7 +54,7 @@ impl Ssd {
         (0..geometry.planes)
             .map(PlaneId)
             .filter(|p| device || geometry.chip_of(*p) == geometry.chip_of(plane))
-            .filter(|p| !self.gc.planes[p.ix()].claimed && self.has_garbage(*p))
+            .filter(|p| !self.gc.planes[p.ix()].claimed && self.dev.has_garbage(*p))
             .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
 
@@ -105,7 +105,7 @@ impl Ssd {
             if full && self.gc.postponed.is_some() {
                 self.forces(plane);
             }
-            if full && !self.gc.planes[plane.ix()].claimed && self.has_garbage(plane) {
+            if full && !self.gc.planes[plane.ix()].claimed && self.dev.has_garbage(plane) {
                 self.claim(plane);
                 collected |= self.dev.flash.takes_page_of(plane, stream);
             }
@@ -243,14 +243,14 @@ impl Ssd {
             let same_die = self.dev.geometry.die_of(other) == self.dev.geometry.die_of(plane);
             let joins = other != plane
                 && same_die
-                && !self.stays_out(other)
-                && !(self.rules.mixed && self.is_collected(unit, k))
+                && !self.gc.stays_out(other)
+                && !(self.rules.mixed && self.gc.is_collected(unit, k))
                 && usize::from(job.count) < MAX_PLANES
                 && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other);
             if !joins {
                 continue;
             }
-            let victim = if self.has_garbage(other) { self.pick_victim(other) } else { None };
+            let victim = if self.dev.has_garbage(other) { self.pick_victim(other) } else { None };
             self.stats.parties.without_partner += u64::from(victim.is_none());
             if let Some(victim) = victim {
                 // If it was due itself, that is done now.

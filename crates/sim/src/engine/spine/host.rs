@@ -1,5 +1,6 @@
 //! The host side: requests wait outside, are admitted, split into pages, and complete.
 
+use crate::engine::Device;
 use std::collections::VecDeque;
 
 use crate::blame::Cause;
@@ -275,6 +276,15 @@ impl Host {
     }
 }
 
+impl Device {
+    /// The first and the last page of the map that an extent touches.
+    #[inline(always)]
+    pub(in crate::engine) fn span(&self, extent: &Extent) -> (u32, u32) {
+        let at = |byte| self.geometry.page_at(byte).0;
+        (at(extent.offset), at(extent.offset + extent.bytes - 1))
+    }
+}
+
 impl Ssd {
     /// Processes arrivals, and admits as many requests as possible.
     #[inline(always)]
@@ -371,7 +381,7 @@ impl Ssd {
             self.host.measuring = true;
             self.stats.start_measuring();
             streams::restart(&mut self.features, &mut self.dev.flash);
-            self.restart_tenants();
+            self.features.restart_tenants();
             self.features.cache.iter_mut().for_each(|cache| cache.restart());
             self.restart_conflicts();
             // The first measured request has already arrived.
@@ -389,12 +399,12 @@ impl Ssd {
         }
         for i in 0..BATCH {
             let (far, near) = (ring.at(LOOK_AHEAD + i), ring.at(LOOK_AHEAD - BATCH + i));
-            let page = self.logical(far.page);
+            let page = self.features.logical(far.page);
             self.dev.map.expect(page);
             self.oracle.expect(page);
             // Nothing waits for the counter of readers of a block.
             if near.request.op != RequestOp::Read {
-                expect(self, self.logical(near.page));
+                expect(self, self.features.logical(near.page));
             }
         }
     }
@@ -402,7 +412,7 @@ impl Ssd {
     /// The same for requests that take time: the place of their data is prefetched when it is known.
     #[inline(never)]
     fn look_ahead_in_time(&self) {
-        self.look_ahead(Self::expect_overwrite);
+        self.look_ahead(|ssd, lpn| ssd.dev.expect_overwrite(lpn));
     }
 
     /// Counts an admitted request. Returns whether it is measured.
@@ -413,13 +423,6 @@ impl Ssd {
         }
         count(&mut self.host.admitted);
         self.host.measuring
-    }
-
-    /// The first and the last page of the map that an extent touches.
-    #[inline(always)]
-    pub(in crate::engine) fn span(&self, extent: &Extent) -> (u32, u32) {
-        let at = |byte| self.dev.geometry.page_at(byte).0;
-        (at(extent.offset), at(extent.offset + extent.bytes - 1))
     }
 
     /// Flash pages that an extent touches; it touches `pages` pages of the map (super pages).
@@ -516,7 +519,7 @@ impl Ssd {
             _ => self.stats.pages.read += if measured { asked } else { 0 },
         }
         if self.rules.tenants && measured {
-            self.count_tenant_pages(next.marks.tenant, request.op, asked);
+            self.features.count_tenant_pages(next.marks.tenant, request.op, asked);
         }
         if self.rules.streams {
             streams::serves(&mut self.features, &next.marks, request.bytes, measured);
@@ -553,7 +556,7 @@ impl Ssd {
     /// The same of an extent.
     #[inline(always)]
     fn pages_of_extent(&self, extent: &Extent) -> (u32, u64) {
-        let (first, last) = self.span(extent);
+        let (first, last) = self.dev.span(extent);
         let units = last - first + 1;
         (units, self.flash_pages(extent, units))
     }
@@ -579,7 +582,7 @@ impl Ssd {
     /// Whether a page is in one of the next `left` extents.
     pub(in crate::engine) fn follows(&self, page: Lpn, left: u32) -> bool {
         self.host.extents.iter().take(left as usize).any(|extent| {
-            let (first, last) = self.span(extent);
+            let (first, last) = self.dev.span(extent);
             (first..=last).contains(&page.0)
         })
     }
@@ -587,8 +590,8 @@ impl Ssd {
     /// Admits the pages of an extent. Those that wait for dispatch are linked after `tail`.
     #[inline(always)]
     fn admit_pages(&mut self, id: RequestId, request: &Request, extent: Extent, measured: bool, tail: &mut OpId) {
-        let size = self.entry_bytes();
-        let (first, last) = self.span(&extent);
+        let size = self.dev.entry_bytes();
+        let (first, last) = self.dev.span(&extent);
         // Bytes of the first page before the extent, and of the last page up to its end.
         let mut before = (extent.offset - u64::from(first) * size) as u32;
         let end = (extent.offset + extent.bytes - u64::from(last) * size) as u32;
@@ -601,11 +604,11 @@ impl Ssd {
         for page in first..last + 1 {
             let offset = std::mem::take(&mut before);
             let bytes = if page == last { end } else { self.dev.geometry.unit_bytes } - offset;
-            let lpn = self.logical(Lpn(page));
+            let lpn = self.features.logical(Lpn(page));
             if lane && self.admit_page_to_lane(id, request.op, lpn, offset, bytes, (Nanos(waited), writes)) {
                 continue;
             }
-            let age = self.age();
+            let age = self.kernel.age();
             let op = self.kernel.ops.create(Op { request: id, lpn, age, waits_since: self.now, ..Op::blank() });
             let record = &mut self.kernel.ops[Page(op)];
             record.offset = offset;
@@ -669,11 +672,11 @@ impl Ssd {
                 self.note_memory_read(op, tag);
                 let hit =
                     matches!(place, Location::Staged(newest) if self.kernel.ops[newest].class == Class::Writeback);
-                self.count_conflict(|counters| counters.read_hits += u64::from(hit && measured));
+                self.features.count_conflict(|counters| counters.read_hits += u64::from(hit && measured));
                 self.serve_from_memory(op);
                 return false;
             }
-            Location::Nowhere if self.is_missing(lpn) => {
+            Location::Nowhere if self.features.is_missing(lpn) => {
                 self.aim(op, self.dev.geometry.static_plane(lpn));
                 return true;
             }
@@ -683,7 +686,7 @@ impl Ssd {
                     UnwrittenRead::Preload => self.preload(lpn),
                     UnwrittenRead::ZeroCost => None,
                     UnwrittenRead::Error => {
-                        let offset = u64::from(self.host_page(lpn).0) * self.entry_bytes();
+                        let offset = u64::from(self.host_page(lpn).0) * self.dev.entry_bytes();
                         self.host
                             .fault
                             .get_or_insert(format!("a read at byte {offset} finds a page that was never written"));
@@ -749,7 +752,7 @@ impl Ssd {
         if self.rules.keeps {
             self.keep_old(op);
         } else if lacks {
-            self.hand_on(op, before);
+            self.kernel.hand_on(op, before);
         } else {
             self.forget(lpn);
         }

@@ -86,7 +86,7 @@ pub(in crate::engine) fn begin_job(
     unit: UnitId,
     fold: Option<Why>,
 ) {
-    let age = ssd.age();
+    let age = ssd.kernel.age();
     let class = if fold.is_some() { Class::Fold } else { Class::Gc };
     let channel = ssd.dev.geometry.channel_of(plane);
     let op = ssd.kernel.ops.create(Op { class, unit, plane, channel, age, ..Op::blank() });
@@ -103,7 +103,7 @@ pub(in crate::engine) fn begin_job(
         holds: ssd.rules.collector_holds,
         waiting: false,
         stream: Stream::Gc,
-        metadata: ssd.metadata_at_start(),
+        metadata: ssd.dev.metadata_at_start(),
         journey: Journey::EXTERNAL,
         rest: Hop::Controller,
         fetches: false,

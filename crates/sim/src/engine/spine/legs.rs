@@ -150,7 +150,7 @@ impl Ssd {
             let bus = self.kernel.buses.dirty[i] as usize;
             let state = &mut self.kernel.buses[bus];
             state.dirty = false;
-            if bus >= self.rules.ports && self.has_rows() {
+            if bus >= self.rules.ports && self.features.has_rows() {
                 // A free port also frees a row for others.
                 rows = true;
                 continue;
@@ -185,7 +185,7 @@ impl Ssd {
         let now = self.now;
         let id = self.kernel.buses[bus].queue.pop(&self.kernel.ops);
         let host = self.kernel.ops[id].class.like_host();
-        let gc = !host && self.is_of_gc(id);
+        let gc = !host && self.kernel.is_of_gc(id);
         let state = &mut self.kernel.buses[bus];
         let op = &mut self.kernel.ops[id];
         let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
@@ -408,7 +408,7 @@ impl Ssd {
             self.set_holder(unit, Holder::Free);
         } else if self.rules.buffers {
             let left = if state.array().is_some() { state.array() } else { state.cache() };
-            self.set_holder(unit, self.holder_of(left));
+            self.set_holder(unit, self.kernel.holder_of(left));
         }
         if self.rules.tenants {
             let state = &self.kernel.dies[unit];
@@ -598,7 +598,7 @@ impl Ssd {
     /// The read has ended: the resumption begins.
     fn resume(&mut self, unit: UnitId) {
         let suspended = self.kernel.dies[unit].begin_resumption();
-        self.set_holder(unit, self.holder_of(suspended));
+        self.set_holder(unit, self.kernel.holder_of(suspended));
         self.kernel.timers.set(Timer::Array(unit), self.now + self.config.timing.resume);
     }
 

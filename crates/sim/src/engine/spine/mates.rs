@@ -3,12 +3,40 @@
 use crate::device::command::{Command, Legs};
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::streams::count_program;
 use crate::engine::{Nanos, Ssd, retry};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
+
+impl Kernel {
+    /// The first page at the head of a unit's queue that belongs to a request and fits into its multi-plane command. During a
+    /// suspension, earlier writes are skipped, because only reads are served.
+    pub(super) fn first_mate<T>(
+        &self,
+        unit: UnitId,
+        request: crate::units::RequestId,
+        fits: impl Fn(OpId) -> Option<T>,
+    ) -> Option<(OpId, T)> {
+        let state = &self.dies[unit];
+        let only_reads = state.suspension() == Suspension::Serving;
+        let mut next = state.queue.head();
+        while next.is_some() {
+            let op = &self.ops[next];
+            if op.class == Class::Host && op.request == request {
+                if let Some(found) = fits(next) {
+                    return Some((next, found));
+                }
+            } else if !(only_reads && op.need == Need::Write) {
+                break;
+            }
+            next = op.next;
+        }
+        None
+    }
+}
 
 impl Ssd {
     /// Adds the following pages of the same request to a multi-plane read, as far as one command can read them. Returns the
@@ -20,7 +48,7 @@ impl Ssd {
         let (mut last, mut pages) = (lead, PageSet::one(at));
         while pages.len() < MAX_PLANES {
             let fits = |next| self.mate_read(next, lead, offset, &pages);
-            let Some((next, other)) = self.first_mate(unit, request, fits) else { break };
+            let Some((next, other)) = self.kernel.first_mate(unit, request, fits) else { break };
             self.leave_line(next, unit);
             self.charge_wait(next, unit);
             self.kernel.ops[last].mate = next;
@@ -34,31 +62,6 @@ impl Ssd {
         }
         let places = &self.dev.places(&pages)[..pages.len()];
         (pages.len() as u64, self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false }))
-    }
-
-    /// The first page at the head of a unit's queue that belongs to a request and fits into its multi-plane command. During a
-    /// suspension, earlier writes are skipped, because only reads are served.
-    pub(super) fn first_mate<T>(
-        &self,
-        unit: UnitId,
-        request: crate::units::RequestId,
-        fits: impl Fn(OpId) -> Option<T>,
-    ) -> Option<(OpId, T)> {
-        let state = &self.kernel.dies[unit];
-        let only_reads = state.suspension() == Suspension::Serving;
-        let mut next = state.queue.head();
-        while next.is_some() {
-            let op = &self.kernel.ops[next];
-            if op.class == Class::Host && op.request == request {
-                if let Some(found) = fits(next) {
-                    return Some((next, found));
-                }
-            } else if !(only_reads && op.need == Need::Write) {
-                break;
-            }
-            next = op.next;
-        }
-        None
     }
 
     /// Removes a host page from any position of a unit's queue.
@@ -124,7 +127,11 @@ impl Ssd {
                     let page = &self.kernel.ops[next];
                     (joins(page) && fits(page.plane) && stands(page.plane, next)).then_some(page.plane)
                 };
-                if lines { self.first_line(unit, fits, fitting) } else { self.first_mate(unit, request, fitting) }
+                if lines {
+                    self.first_line(unit, fits, fitting)
+                } else {
+                    self.kernel.first_mate(unit, request, fitting)
+                }
             };
             let Some((next, plane)) = mate else { break };
             self.takes_along(next, lead, unit, plane);

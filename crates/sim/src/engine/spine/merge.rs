@@ -5,6 +5,7 @@
 //! write of the run keeps the old page ([`Op::old`]), so GC moves it like any other. Overlapping whole-page writes are runs too,
 //! without missing sectors.
 
+use crate::engine::kernel::Kernel;
 use std::ops::Range;
 
 use crate::blame::Cause;
@@ -167,19 +168,21 @@ impl Runs {
     }
 }
 
+impl Kernel {
+    /// The sectors of its page that an operation covers.
+    pub(in crate::engine) fn sectors(&self, op: OpId) -> Range<u32> {
+        let page = &self.ops[Page(op)];
+        let sector = SECTOR as u32;
+        page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
+    }
+}
+
 impl Ssd {
     /// Whether a write replaces only a part of its page.
     #[inline(always)]
     pub(in crate::engine) fn merges(&self, op: OpId) -> bool {
         self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes
             && self.config.device.partial_write == PartialWrite::ReadModifyWrite
-    }
-
-    /// The sectors of its page that an operation covers.
-    pub(in crate::engine) fn sectors(&self, op: OpId) -> Range<u32> {
-        let page = &self.kernel.ops[Page(op)];
-        let sector = SECTOR as u32;
-        page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
     }
 
     /// A write is admitted that is partial or overlaps another one; its page was at `before`. It joins the run of its page, or
@@ -205,12 +208,13 @@ impl Ssd {
         let run = earlier.unwrap_or_else(|| self.host.runs.begin(lpn, 0));
         self.kernel.ops[Page(op)].run = run;
         self.host.runs.runs[run].writes += 1;
-        let on_flash = matches!(before, Location::Flash(_)) || before == Location::Nowhere && self.is_missing(lpn);
+        let on_flash =
+            matches!(before, Location::Flash(_)) || before == Location::Nowhere && self.features.is_missing(lpn);
         let reads = earlier.is_none() && on_flash;
         if reads {
             self.host.runs.lacks_all(run);
         }
-        let sectors = if merges { self.sectors(op) } else { 0..self.host.runs.sectors };
+        let sectors = if merges { self.kernel.sectors(op) } else { 0..self.host.runs.sectors };
         if self.oracle.tracks_sectors() {
             let held = match before {
                 _ if reads => None,
@@ -267,7 +271,7 @@ impl Ssd {
     #[inline(never)]
     fn asks_for_old(&self, op: OpId, newest: OpId) -> bool {
         let waits = self.page_waits(self.kernel.ops[Page(newest)].old);
-        !waits && self.host.runs.lacks_any(self.kernel.ops[Page(newest)].run, self.sectors(op))
+        !waits && self.host.runs.lacks_any(self.kernel.ops[Page(newest)].run, self.kernel.sectors(op))
     }
 
     /// The page on flash that a write in flight replaces; none if it was on a failed chip.
@@ -429,7 +433,7 @@ impl Ssd {
             self.oracle.track_sectors(self.host.runs.sectors);
         }
         if self.oracle.tracks_sectors() {
-            let sectors = merges.then(|| self.sectors(op));
+            let sectors = merges.then(|| self.kernel.sectors(op));
             self.oracle.admit_sectors(self.kernel.ops[Page(op)].tags[0], sectors);
         }
     }
@@ -438,7 +442,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn compose(&mut self, op: OpId) {
         if self.kernel.ops[op].class == Class::Host {
-            let own = self.merges(op).then(|| self.sectors(op));
+            let own = self.merges(op).then(|| self.kernel.sectors(op));
             self.oracle.compose(self.kernel.ops[Page(op)].tags[0], self.kernel.ops[Page(op)].run, own);
         }
     }
@@ -446,18 +450,18 @@ impl Ssd {
     /// The run and the sectors of a partial write that was not acknowledged.
     pub(in crate::engine) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
         if self.kernel.ops[op].class == Class::Cache {
-            let memory = self.memory_of(op);
+            let memory = self.kernel.memory_of(op);
             return self.oracle.buffers(memory).then_some((memory, 0..0));
         }
         let page = &self.kernel.ops[op];
         (page.class == Class::Host && !page.acknowledged && self.merges(op))
-            .then(|| (self.kernel.ops[Page(op)].run, self.sectors(op)))
+            .then(|| (self.kernel.ops[Page(op)].run, self.kernel.sectors(op)))
     }
 
     /// A host write replaces a page, or a part of it, that waits in the buffer and has the tag `before`.
     pub(in crate::engine) fn overlay(&mut self, op: OpId, before: Tag) {
         if self.oracle.tracks_sectors() {
-            let own = self.merges(op).then(|| self.sectors(op));
+            let own = self.merges(op).then(|| self.kernel.sectors(op));
             self.oracle.overlay(self.kernel.ops[Page(op)].tags[0], before, own);
         }
     }
@@ -472,7 +476,8 @@ impl Ssd {
 
     #[inline(never)]
     fn check_memory_read(&mut self, op: OpId, tag: Tag) {
-        let (lpn, expected, sectors) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected, self.sectors(op));
+        let (lpn, expected, sectors) =
+            (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected, self.kernel.sectors(op));
         let run = match self.dev.map.get(lpn) {
             Location::Staged(newest) if self.lacks(newest) && self.page_waits(self.kernel.ops[Page(newest)].old) => {
                 // The rest is in the buffer, with the old page's word line.
@@ -507,12 +512,12 @@ impl Ssd {
         let page = &self.kernel.ops[op];
         let (run, delivered) = match self.dev.map.get(page.lpn) {
             Location::Staged(newest) if self.rules.buffers => {
-                (self.memory_of(newest), self.kernel.ops[Page(newest)].tags[0])
+                (self.kernel.memory_of(newest), self.kernel.ops[Page(newest)].tags[0])
             }
             Location::Staged(newest) => (self.kernel.ops[Page(newest)].run, self.kernel.ops[Page(newest)].tags[0]),
             _ => (NO_RUN, tag),
         };
-        self.oracle.read_flash(op, self.sectors(op), self.kernel.ops[Page(op)].expected, tag, run);
+        self.oracle.read_flash(op, self.kernel.sectors(op), self.kernel.ops[Page(op)].expected, tag, run);
         delivered
     }
 

@@ -46,7 +46,7 @@ impl Ssd {
         let waited = (self.now - since).0;
         let for_fold = self.rules.slc && std::mem::take(&mut self.kernel.ops.extras[op].for_fold);
         if for_fold {
-            self.charge_extra(op, Extra::Slc, waited);
+            self.kernel.charge_extra(op, Extra::Slc, waited);
         } else {
             self.kernel.ops[Page(op)].blame.add(Cause::Space, waited);
         }

@@ -126,7 +126,7 @@ impl Ssd {
         law!(think.after > 0, "a pause comes after at least one request");
         match tenant {
             None => self.host.pause = Some(Pause::new(think)),
-            Some(tenant) => self.set_think_of(tenant, think),
+            Some(tenant) => self.features.set_think_of(tenant, think),
         }
     }
 

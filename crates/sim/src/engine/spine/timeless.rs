@@ -2,6 +2,7 @@
 //!
 //! They use the same map, flash, laws and policies as timed operations, without legs.
 
+use crate::engine::Device;
 use std::ops::ControlFlow;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -92,19 +93,38 @@ fn make_room(ssd: &mut Ssd, plane: PlaneId, stream: Stream) -> bool {
     ssd.collect_once(plane)
 }
 
-impl Ssd {
+impl Device {
     /// Prefetches the data of the page that a write makes stale.
     #[inline(always)]
     pub(in crate::engine) fn expect_overwrite(&self, lpn: Lpn) {
-        if let Location::Flash(page) = self.dev.map.get(lpn) {
-            self.dev.flash.expect_stale(page, self.dev.geometry.block_of(page));
+        if let Location::Flash(page) = self.map.get(lpn) {
+            self.flash.expect_stale(page, self.geometry.block_of(page));
         }
     }
 
+    /// Whether a request lies in one page of the map, which is one of the flash.
+    #[inline(always)]
+    fn is_one_page(&self, next: &Waiting) -> bool {
+        let last = self.geometry.page_at(next.request.offset + next.request.bytes - 1);
+        next.extents == 0 && last == next.page && self.geometry.pages_per_entry == 1
+    }
+
+    /// Prefetches the map entries of a victim's pages, which the moves will need one after the other.
+    fn expect_moves(&self, victim: BlockId) {
+        for offset in 0..self.geometry.pages_per_block {
+            let lpn = self.flash.lpn_of(self.geometry.page(victim, offset));
+            if lpn.is_some() {
+                self.map.expect(lpn);
+            }
+        }
+    }
+}
+
+impl Ssd {
     /// Prefetches the data that a write in no time uses after its map entry.
     #[inline(always)]
     pub(in crate::engine) fn expect_write(&self, lpn: Lpn) {
-        self.expect_overwrite(lpn);
+        self.dev.expect_overwrite(lpn);
         if self.rules.numbered {
             self.dev.flash.expect_program(self.dev.geometry.static_plane(lpn));
         }
@@ -138,7 +158,7 @@ impl Ssd {
         streams::are_filled(&mut self.features);
         streams::restart(&mut self.features, &mut self.dev.flash);
         self.stats.start_measuring();
-        self.restart_tenants();
+        self.features.restart_tenants();
         self.restart_conflicts();
         self.stats.operations = 0;
         ControlFlow::Continue(())
@@ -302,7 +322,7 @@ impl Ssd {
     /// Whether a request writes one page and nothing else.
     #[inline(always)]
     fn is_plain_write(&self, next: &Waiting) -> bool {
-        next.request.op == RequestOp::Write && self.is_one_page(next) && self.rules.plain_writes
+        next.request.op == RequestOp::Write && self.dev.is_one_page(next) && self.rules.plain_writes
     }
 
     /// Delays a plain write. Precondition: the ring is empty.
@@ -389,7 +409,7 @@ impl Ssd {
         if request.op == RequestOp::Flush {
             return self.skip();
         }
-        if request.op == RequestOp::Write && self.is_one_page(&next) && !self.rules.streams {
+        if request.op == RequestOp::Write && self.dev.is_one_page(&next) && !self.rules.streams {
             return self.serve_write(next.page, request.bytes);
         }
         let measured = self.count_admission();
@@ -433,13 +453,6 @@ impl Ssd {
         }
     }
 
-    /// Whether a request lies in one page of the map, which is one of the flash.
-    #[inline(always)]
-    fn is_one_page(&self, next: &Waiting) -> bool {
-        let last = self.dev.geometry.page_at(next.request.offset + next.request.bytes - 1);
-        next.extents == 0 && last == next.page && self.dev.geometry.pages_per_entry == 1
-    }
-
     /// Counts a request that has been applied.
     #[inline(always)]
     fn count_served(&mut self, op: RequestOp, bytes_of: u64, measured: bool) {
@@ -462,9 +475,9 @@ impl Ssd {
     /// Writes the pages of an extent in no time; `left` extents of its request follow.
     #[inline(always)]
     fn store_extent(&mut self, extent: Extent, left: u32) {
-        let (first, last) = self.span(&extent);
+        let (first, last) = self.dev.span(&extent);
         for page in (first..=last).map(Lpn) {
-            let lpn = self.logical(page);
+            let lpn = self.features.logical(page);
             self.store_now(lpn, Class::Host);
             if self.features.raid.is_some() && !self.group_continues(page, Lpn(last), left) {
                 self.encode_now(lpn);
@@ -474,7 +487,7 @@ impl Ssd {
 
     /// Writes a host page in no time, with GC in no time if it becomes due.
     pub fn write_now(&mut self, page: Lpn) {
-        let lpn = self.logical(page);
+        let lpn = self.features.logical(page);
         self.store_now(lpn, Class::Host);
         if self.features.raid.is_some() {
             self.encode_now(lpn);
@@ -634,7 +647,7 @@ impl Ssd {
             self.stats.count_collection(1);
             return true;
         }
-        job.victims[..usize::from(job.count)].iter().for_each(|victim| self.expect_moves(*victim));
+        job.victims[..usize::from(job.count)].iter().for_each(|victim| self.dev.expect_moves(*victim));
         loop {
             match self.schemes.collector.policy().next(&self.dev.view(self.now), &mut job) {
                 Step::Move(pages, stream) | Step::Fetch(pages, stream) => {
@@ -665,16 +678,6 @@ impl Ssd {
                     self.stats.count_collection(u64::from(job.count));
                     return true;
                 }
-            }
-        }
-    }
-
-    /// Prefetches the map entries of a victim's pages, which the moves will need one after the other.
-    fn expect_moves(&self, victim: BlockId) {
-        for offset in 0..self.dev.geometry.pages_per_block {
-            let lpn = self.dev.flash.lpn_of(self.dev.geometry.page(victim, offset));
-            if lpn.is_some() {
-                self.dev.map.expect(lpn);
             }
         }
     }

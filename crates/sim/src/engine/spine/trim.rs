@@ -13,7 +13,7 @@ impl Ssd {
     /// Discards the whole pages inside a range.
     #[inline(never)]
     pub(in crate::engine) fn trim_range(&mut self, extent: Extent, measured: bool) {
-        let size = self.entry_bytes();
+        let size = self.dev.entry_bytes();
         let whole = (extent.offset.div_ceil(size) as u32)..(((extent.offset + extent.bytes) / size) as u32);
         whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
     }
@@ -27,8 +27,8 @@ impl Ssd {
         self.stats.completed += 1;
         self.stats.requests.trim += u64::from(measured);
         self.stats.requests.warmup += u64::from(!measured);
-        let (arbitration, extras) = self.waits_of_trim();
-        self.count_trim(next.marks.tenant, measured);
+        let (arbitration, extras) = self.features.waits_of_trim();
+        self.features.count_trim(next.marks.tenant, measured);
         self.host.loop_continues(self.now);
         let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
         let tenant = next.marks.tenant;
@@ -93,7 +93,7 @@ impl Ssd {
         let stream = streams::brings(&mut self.features, lpn);
         let plane = self.timeless_plane(lpn, stream)?;
         self.plane_changes(plane);
-        if self.is_dead(lpn) {
+        if self.features.is_dead(lpn) {
             return None;
         }
         self.dev.set_ages(true);

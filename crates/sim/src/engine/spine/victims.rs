@@ -2,9 +2,16 @@
 
 use crate::config::WearLevelling;
 use crate::device::flash::Change;
+use crate::engine::Device;
 use crate::engine::Ssd;
 use crate::engine::report::load;
 use crate::units::{BlockId, PlaneId};
+
+impl Device {
+    pub(in crate::engine) fn has_garbage(&self, plane: PlaneId) -> bool {
+        self.flash.has_garbage(plane, &self.geometry)
+    }
+}
 
 impl Ssd {
     /// The policy's victim or, every second time if a plane's wear is uneven, a cold block.
@@ -34,7 +41,7 @@ impl Ssd {
         let victim = victim?;
         // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
-        (!full || self.has_garbage(plane)).then_some(victim)
+        (!full || self.dev.has_garbage(plane)).then_some(victim)
     }
 
     /// Reports page changes to the victim policy.
@@ -65,9 +72,5 @@ impl Ssd {
         let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
         let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
         (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
-    }
-
-    pub(in crate::engine) fn has_garbage(&self, plane: PlaneId) -> bool {
-        self.dev.flash.has_garbage(plane, &self.dev.geometry)
     }
 }

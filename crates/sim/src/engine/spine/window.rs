@@ -107,7 +107,7 @@ impl Ssd {
         while !self.host.window.is_empty() {
             self.host.window.make_contiguous();
             let load = self.features.raid.as_ref().map(|raid| raid.load());
-            let (page_size, binds) = (self.entry_bytes(), self.rules.binds);
+            let (page_size, binds) = (self.dev.entry_bytes(), self.rules.binds);
             let view = WindowView {
                 ssd: &self.host,
                 ops: &self.kernel.ops,

@@ -230,7 +230,7 @@ impl Ssd {
             if unwritten {
                 self.dev.map.set(lpn, Location::Flash(slot));
                 self.oracle.acknowledge(tag);
-                self.move_home(lpn, plane);
+                self.features.move_home(lpn, plane);
                 placed += 1;
             }
         }

@@ -39,7 +39,7 @@ impl Ssd {
         if self.dev.flash.rest_of_program(plane, Stream::Host) == 0 || !self.dev.flash.takes_host_page(plane) {
             return None;
         }
-        self.move_home(lpn, plane);
+        self.features.move_home(lpn, plane);
         Some(plane)
     }
 
