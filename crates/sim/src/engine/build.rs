@@ -192,11 +192,11 @@ impl Ssd {
         if self.rules.caches {
             self.kernel.keep_spans();
         }
-        self.await_copies();
+        self.dev.await_copies(&self.features);
         self.prepare_page_types();
         self.set_fusing(true);
         self.watch_pages();
-        self.schedule_fault();
+        self.features.schedule_fault(&self.config);
         if self.rules.handles {
             self.dev.flash.start_handles(self.config.fdp.persistent());
         }

@@ -3,10 +3,10 @@
 //! What has begun ends as it began: a collection keeps its collector and its path ([`Former`]), and operations keep the legs that
 //! were set up for them. Whatever begins later, or is decided later, follows the new configuration.
 
-use super::{Policies, Running, Ssd};
+use super::{Device, Gc, Host, Policies, Running, Ssd};
 use crate::config::{Config, ConfigError, GcTime};
 use crate::device::transaction::Slab;
-use crate::engine::Gc;
+use crate::engine::kernel::Kernel;
 use crate::policy::{Collector, MovePath};
 use crate::schemes::{AnyCollector, AnyPath};
 use crate::units::{JobId, UnitId};
@@ -54,6 +54,21 @@ impl Gc {
         let running = |id: u32| &self.jobs[id];
         self.jobs.live().map(running).any(|job| job.unit == unit && job.planes >> plane & 1 == 1)
     }
+
+    /// Whether pages are in the controller's buffer, or collections run that may leave some there.
+    fn buffer_is_in_use(&self, dev: &Device) -> bool {
+        let staging = &dev.staging;
+        // A page that was discarded waits in its queue all the same.
+        staging.slots() > 0 && (self.jobs.in_use() > 0 || staging.segments.in_use() > 0 || staging.waiting > 0)
+    }
+}
+
+impl Host {
+    /// What waits is considered again at the current time, by the new rules and after the arrivals of this time.
+    fn stir(&mut self, kernel: &mut Kernel, dev: &Device) {
+        (0..dev.geometry.units).map(UnitId).for_each(|unit| kernel.dies.mark(unit));
+        self.stirred = true;
+    }
 }
 
 impl Ssd {
@@ -85,7 +100,7 @@ impl Ssd {
         ssd.dev.timing = new.dev.timing;
         ssd.shared = new.shared;
         ssd.features.queues = new.features.queues;
-        ssd.recount_queues();
+        ssd.features.recount_queues(&ssd.kernel, &ssd.dev);
         if let (Some(noc), Some(other)) = (&mut ssd.features.noc, &new.features.noc) {
             noc.follow(other);
         }
@@ -109,7 +124,7 @@ impl Ssd {
             ssd.collect_due_now();
         }
         if busy {
-            ssd.stir();
+            ssd.host.stir(&mut ssd.kernel, &ssd.dev);
         }
         Ok(ssd)
     }
@@ -178,7 +193,7 @@ impl Ssd {
             }
             (_, None) => self.features.replicas = None,
         }
-        self.await_copies();
+        self.dev.await_copies(&self.features);
     }
 
     /// Another collector may use the controller's buffer otherwise. Pages of collections that have begun still pass through it as
@@ -187,19 +202,12 @@ impl Ssd {
         if same(&self.dev.staging.plan, &new.dev.staging.plan) {
             return;
         }
-        if self.buffer_is_in_use() {
+        if self.gc.buffer_is_in_use(&self.dev) {
             new.rules.stages = true;
             return;
         }
         self.dev.staging.follow(new.dev.staging.clone());
         self.kernel.ops.widen(new.dev.staging.slots() > 0, false);
-    }
-
-    /// Whether pages are in the controller's buffer, or collections run that may leave some there.
-    fn buffer_is_in_use(&self) -> bool {
-        let staging = &self.dev.staging;
-        // A page that was discarded waits in its queue all the same.
-        staging.slots() > 0 && (self.gc.jobs.in_use() > 0 || staging.segments.in_use() > 0 || staging.waiting > 0)
     }
 
     /// Collections that are due and have not begun take no time from now on.
@@ -210,12 +218,6 @@ impl Ssd {
                 self.claim(plane);
             }
         }
-    }
-
-    /// What waits is considered again at the current time, by the new rules and after the arrivals of this time.
-    fn stir(&mut self) {
-        (0..self.dev.geometry.units).map(UnitId).for_each(|unit| self.kernel.dies.mark(unit));
-        self.host.stirred = true;
     }
 
     /// The collector of a collection, read-only.
@@ -298,7 +300,7 @@ impl Ssd {
             return refuse("schemes.collector", &message, &help);
         }
         let plan = &new.dev.staging.plan;
-        if plan.is_some() && !same(&self.dev.staging.plan, plan) && self.buffer_is_in_use() {
+        if plan.is_some() && !same(&self.dev.staging.plan, plan) && self.gc.buffer_is_in_use(&self.dev) {
             let message =
                 "pages in the controller's buffer return to flash as the collector planned that left them there";
             return refuse("schemes.collector", message, "change it while no collection runs and the buffer is empty");

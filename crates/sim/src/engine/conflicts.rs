@@ -1,16 +1,17 @@
 //! Counts conflicts of host operations with GC, for paper A's schemes only.
 
 use super::kernel::occupancy::Level;
-use super::{Nanos, Ssd};
+use super::{Device, Features, Host, Nanos, Ssd};
 use crate::device::staging;
 use crate::device::transaction::Need;
-use crate::engine::Features;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::report::idle_chip::{
     Bandwidth, Buffer, Conflicts, Counters, IdleChip, Moves, PowerLoss, Space, Starts, Times, drain_ns,
 };
 use crate::report::{ByOp, mean};
 use crate::request::RequestOp;
+use crate::stats::Stats;
 use crate::units::{OpId, RequestId, UnitId};
 
 /// Counters, and the write at the head of the queue for any die.
@@ -44,7 +45,7 @@ fn starts(counters: &Counters, chips: u64) -> Starts {
     }
 }
 
-/// Pages since measuring began, where `now` is what [`Ssd::space`] says.
+/// Pages since measuring began, where `now` is what [`Device::space`] says.
 fn space_since(counters: &Counters, now: [u64; 4]) -> Space {
     Space {
         free_pages_start: counters.space[0],
@@ -69,13 +70,42 @@ impl Features {
             count(&mut conflict.counters);
         }
     }
+
+    #[cold]
+    fn meets(&mut self, host: &mut Host, kernel: &Kernel, op: OpId, unit: UnitId, gc: u64, back: u64) {
+        let met = kernel.dies[unit].collections - kernel.ops[Page(op)].collections;
+        let request = kernel.ops[op].request;
+        let Some(conflict) = self.conflict.as_mut().filter(|_| request.is_some()) else { return };
+        let record = &mut host.requests[request];
+        record.conflicted |= gc > 0;
+        if record.measured {
+            conflict.counters.conflicts_gc += if gc > 0 { u64::from(met.max(1)) } else { 0 };
+            conflict.counters.conflicts_writeback += u64::from(back > 0);
+        }
+    }
+}
+
+impl Device {
+    /// Free, programmed, erased and unmeasured pages.
+    fn space(&self, stats: &Stats) -> [u64; 4] {
+        let (flash, factor) = (&self.flash, u64::from(self.geometry.pages_per_entry));
+        let unmeasured = stats.forgotten.programs.total;
+        [flash.free_total() * factor, flash.programmed() * factor, flash.reclaimed() * factor, unmeasured]
+    }
+}
+
+impl Kernel {
+    fn integrals(&self, dev: &Device, now: Nanos) -> ([u128; 2], u128) {
+        let held = [self.dies.held_gc.total(now), self.dies.held_writeback.total(now)];
+        (held, dev.staging.filled.total(now))
+    }
 }
 
 impl Ssd {
     /// Restarts the counters: at construction, and where measuring starts.
     pub(super) fn restart_conflicts(&mut self) {
         if self.features.conflict.is_some() {
-            let space = self.space();
+            let space = self.dev.space(&self.stats);
             self.features.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
         }
         if let Some(replicas) = &mut self.features.replicas {
@@ -93,7 +123,7 @@ impl Ssd {
         if count == self.features.conflict.is_some() {
             return;
         }
-        let space = self.space();
+        let space = self.dev.space(&self.stats);
         self.features.conflict =
             count.then(|| Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
         if self.stats.first_arrival.is_some() {
@@ -103,46 +133,21 @@ impl Ssd {
 
     /// The first measured request has arrived.
     pub(super) fn conflicts_from_now(&mut self) {
-        let (held, filled) = self.integrals();
+        let (held, filled) = self.kernel.integrals(&self.dev, self.now);
         if let Some(conflict) = &mut self.features.conflict {
             conflict.counters.held_from = held;
             conflict.counters.filled_from = filled;
         }
     }
 
-    /// Free, programmed, erased and unmeasured pages.
-    fn space(&self) -> [u64; 4] {
-        let (flash, factor) = (&self.dev.flash, u64::from(self.dev.geometry.pages_per_entry));
-        let unmeasured = self.stats.forgotten.programs.total;
-        [flash.free_total() * factor, flash.programmed() * factor, flash.reclaimed() * factor, unmeasured]
-    }
-
-    fn integrals(&self) -> ([u128; 2], u128) {
-        let held = [self.kernel.dies.held_gc.total(self.now), self.kernel.dies.held_writeback.total(self.now)];
-        (held, self.dev.staging.filled.total(self.now))
-    }
-
     /// A host operation has waited for its unit while GC or a write-back held it.
     #[inline(always)]
     pub(super) fn note_conflict(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
         if self.features.conflict.is_some() {
-            self.meets(op, unit, gc, back);
+            self.features.meets(&mut self.host, &self.kernel, op, unit, gc, back);
             if self.kernel.ops[op].need == Need::Read {
-                self.note_blocked(self.kernel.ops[op].lpn);
+                self.features.note_blocked(&self.schemes, self.kernel.ops[op].lpn);
             }
-        }
-    }
-
-    #[cold]
-    fn meets(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
-        let met = self.kernel.dies[unit].collections - self.kernel.ops[Page(op)].collections;
-        let request = self.kernel.ops[op].request;
-        let Some(conflict) = self.features.conflict.as_mut().filter(|_| request.is_some()) else { return };
-        let record = &mut self.host.requests[request];
-        record.conflicted |= gc > 0;
-        if record.measured {
-            conflict.counters.conflicts_gc += if gc > 0 { u64::from(met.max(1)) } else { 0 };
-            conflict.counters.conflicts_writeback += u64::from(back > 0);
         }
     }
 
@@ -298,7 +303,7 @@ impl Ssd {
                 write_mb_per_s: rate(write_bytes),
                 all_mb_per_s: rate(read_bytes + write_bytes),
             },
-            space: space_since(counters, self.space()),
+            space: space_since(counters, self.dev.space(&self.stats)),
         })
     }
 }

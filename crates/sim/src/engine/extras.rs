@@ -1,8 +1,9 @@
 //! Causes of optional features ([`Extra`]): kept beside the others, on devices with such a feature only.
 
-use super::Ssd;
 use crate::blame::{Extra, ExtraBlame};
+use crate::engine::Features;
 use crate::engine::kernel::Kernel;
+use crate::engine::rules::Rules;
 use crate::units::{OpId, RequestId};
 
 /// See the module's documentation.
@@ -19,19 +20,11 @@ impl Kernel {
     }
 }
 
-impl Ssd {
-    /// A page has completed, the last one so far of a request that has more.
-    #[inline(always)]
-    pub(super) fn keep_extras(&mut self, id: RequestId, op: OpId) {
-        if self.rules.extras {
-            self.keeps_extras(id, op);
-        }
-    }
-
+impl Features {
     #[inline(never)]
-    fn keeps_extras(&mut self, id: RequestId, op: OpId) {
-        let blame = self.kernel.ops.extras[op].blame;
-        let Some(extras) = &mut self.features.extras else { return };
+    fn keeps_extras(&mut self, kernel: &Kernel, id: RequestId, op: OpId) {
+        let blame = kernel.ops.extras[op].blame;
+        let Some(extras) = &mut self.extras else { return };
         let place = id.0 as usize;
         if extras.best.len() <= place {
             extras.best.resize(place + 1, ExtraBlame::default());
@@ -39,17 +32,25 @@ impl Ssd {
         extras.best[place] = blame;
     }
 
-    /// The causes of a request whose last page has completed: `last`, or none if an earlier completion counts as the last.
-    #[inline(always)]
-    pub(super) fn extras_of(&self, id: RequestId, last: OpId) -> ExtraBlame {
-        if self.rules.extras { self.has_extras(id, last) } else { ExtraBlame::default() }
+    #[inline(never)]
+    fn has_extras(&self, kernel: &Kernel, id: RequestId, last: OpId) -> ExtraBlame {
+        match &self.extras {
+            Some(extras) if last.is_none() => extras.best[id.0 as usize],
+            _ => kernel.ops.extras[last].blame,
+        }
     }
 
-    #[inline(never)]
-    fn has_extras(&self, id: RequestId, last: OpId) -> ExtraBlame {
-        match &self.features.extras {
-            Some(extras) if last.is_none() => extras.best[id.0 as usize],
-            _ => self.kernel.ops.extras[last].blame,
+    /// A page has completed, the last one so far of a request that has more.
+    #[inline(always)]
+    pub(super) fn keep_extras(&mut self, kernel: &Kernel, rules: &Rules, id: RequestId, op: OpId) {
+        if rules.extras {
+            self.keeps_extras(kernel, id, op);
         }
+    }
+
+    /// The causes of a request whose last page has completed: `last`, or none if an earlier completion counts as the last.
+    #[inline(always)]
+    pub(super) fn extras_of(&self, kernel: &Kernel, rules: &Rules, id: RequestId, last: OpId) -> ExtraBlame {
+        if rules.extras { self.has_extras(kernel, id, last) } else { ExtraBlame::default() }
     }
 }

@@ -5,11 +5,11 @@
 //! beyond its share of the capacity are left for old versions of partial writes, which stay valid until they have been merged.
 //! A page that GC has left in the controller's buffer may go to another plane with room, and belongs there from then on.
 
+use super::{Device, Features, Host, Ssd};
 use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
-use crate::engine::Features;
-use crate::engine::Ssd;
+use crate::engine::rules::Rules;
 use crate::units::{Lpn, OpId, PlaneId};
 
 /// The planes that pages belong to.
@@ -83,6 +83,74 @@ impl Features {
     pub(super) fn may_hold(&self, plane: PlaneId, lpn: Lpn) -> bool {
         self.homes.as_ref().is_none_or(|homes| homes.may_hold(plane, lpn))
     }
+
+    /// A page of the buffer goes to a plane. If the operation has its newest version, the page belongs there.
+    pub(super) fn bind_writeback(&mut self, dev: &Device, op: OpId, lpn: Lpn, plane: PlaneId) {
+        if let Some(homes) = &mut self.homes
+            && dev.map.get(lpn) == Location::Staged(op)
+        {
+            homes.leave(lpn);
+            homes.join(lpn, plane);
+        }
+    }
+
+    /// Pages belong to the planes where they are: after filling and after a power cut.
+    pub(super) fn settle_homes(&mut self, dev: &Device) {
+        let Some(homes) = &mut self.homes else { return };
+        for lpn in (0..dev.geometry.mapped).map(Lpn) {
+            homes.leave(lpn);
+            if let Location::Flash(page) = dev.map.get(lpn) {
+                homes.join(lpn, dev.geometry.home_of(page));
+            }
+        }
+    }
+
+    /// A page has no version any more.
+    pub(super) fn unbind(&mut self, dev: &mut Device, rules: &Rules, lpn: Lpn) {
+        if let Some(homes) = &mut self.homes {
+            homes.leave(lpn);
+            dev.homes_change(rules);
+        }
+    }
+
+    /// Checks that pages on flash belong to their planes.
+    pub(super) fn recount_homes(&self, dev: &Device, rules: &Rules) {
+        let Some(homes) = &self.homes else { return };
+        let mut pages = vec![0; homes.pages.len()];
+        for lpn in (0..dev.geometry.mapped).map(Lpn) {
+            let home = homes.of[lpn.ix()];
+            match dev.map.get(lpn) {
+                Location::Flash(page) => law_eq!(home, dev.geometry.home_of(page), "page {} is at home", lpn.0),
+                // Units get a home when their program is issued.
+                Location::Staged(_) => law!(home.is_some() || rules.units, "page {} has a home", lpn.0),
+                Location::Nowhere => law!(home.is_none(), "page {} is nowhere", lpn.0),
+            }
+            if home.is_some() {
+                pages[home.ix()] += 1;
+            }
+        }
+        law_eq!(pages, &homes.pages[..], "the pages of each plane");
+    }
+}
+
+impl Device {
+    /// Pages of the buffer may have lost the last plane with room for them, or got one.
+    fn homes_change(&mut self, rules: &Rules) {
+        self.staging.stale |= rules.stages && self.staging.waiting > 0;
+    }
+}
+
+impl Host {
+    /// The next plane after `last` with room for so many more pages, or else the next one.
+    pub(super) fn next_home(&mut self, features: &Features, dev: &Device, more: u32) -> PlaneId {
+        let (planes, last) = (dev.geometry.planes, self.last_place);
+        let homes = features.homes.as_ref().expect("placement is round-robin");
+        let mut next = (1..=planes).map(|step| PlaneId((last + step) % planes));
+        let plane = next.clone().find(|plane| homes.pages[plane.ix()] + more <= homes.most).or_else(|| next.next());
+        let plane = plane.expect("a device has planes");
+        self.last_place = plane.0;
+        plane
+    }
 }
 
 impl Ssd {
@@ -91,78 +159,14 @@ impl Ssd {
         let homes = self.features.homes.as_mut().expect("placement is round-robin");
         let plane = homes.bind(lpn, self.host.last_place);
         self.host.last_place = plane.0;
-        self.homes_change();
+        self.dev.homes_change(&self.rules);
         plane
-    }
-
-    /// Pages of the buffer may have lost the last plane with room for them, or got one.
-    fn homes_change(&mut self) {
-        self.dev.staging.stale |= self.rules.stages && self.dev.staging.waiting > 0;
     }
 
     /// A host write gets its plane.
     pub(super) fn bind_write(&mut self, op: OpId, lpn: Lpn) {
         let plane = self.bind(lpn);
         self.kernel.ops.bound[op] = plane;
-        self.aim(op, plane);
-    }
-
-    /// A page has no version any more.
-    pub(super) fn unbind(&mut self, lpn: Lpn) {
-        if let Some(homes) = &mut self.features.homes {
-            homes.leave(lpn);
-            self.homes_change();
-        }
-    }
-
-    /// The next plane after `last` with room for so many more pages, or else the next one.
-    pub(super) fn next_home(&mut self, more: u32) -> PlaneId {
-        let (planes, last) = (self.dev.geometry.planes, self.host.last_place);
-        let homes = self.features.homes.as_ref().expect("placement is round-robin");
-        let mut next = (1..=planes).map(|step| PlaneId((last + step) % planes));
-        let plane = next.clone().find(|plane| homes.pages[plane.ix()] + more <= homes.most).or_else(|| next.next());
-        let plane = plane.expect("a device has planes");
-        self.host.last_place = plane.0;
-        plane
-    }
-
-    /// A page of the buffer goes to a plane. If the operation has its newest version, the page belongs there.
-    pub(super) fn bind_writeback(&mut self, op: OpId, lpn: Lpn, plane: PlaneId) {
-        if let Some(homes) = &mut self.features.homes
-            && self.dev.map.get(lpn) == Location::Staged(op)
-        {
-            homes.leave(lpn);
-            homes.join(lpn, plane);
-        }
-    }
-
-    /// Pages belong to the planes where they are: after filling and after a power cut.
-    pub(super) fn settle_homes(&mut self) {
-        let Some(homes) = &mut self.features.homes else { return };
-        for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
-            homes.leave(lpn);
-            if let Location::Flash(page) = self.dev.map.get(lpn) {
-                homes.join(lpn, self.dev.geometry.home_of(page));
-            }
-        }
-    }
-
-    /// Checks that pages on flash belong to their planes.
-    pub(super) fn recount_homes(&self) {
-        let Some(homes) = &self.features.homes else { return };
-        let mut pages = vec![0; homes.pages.len()];
-        for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
-            let home = homes.of[lpn.ix()];
-            match self.dev.map.get(lpn) {
-                Location::Flash(page) => law_eq!(home, self.dev.geometry.home_of(page), "page {} is at home", lpn.0),
-                // Units get a home when their program is issued.
-                Location::Staged(_) => law!(home.is_some() || self.rules.units, "page {} has a home", lpn.0),
-                Location::Nowhere => law!(home.is_none(), "page {} is nowhere", lpn.0),
-            }
-            if home.is_some() {
-                pages[home.ix()] += 1;
-            }
-        }
-        law_eq!(pages, &homes.pages[..], "the pages of each plane");
+        self.kernel.aim(&self.dev, op, plane);
     }
 }

@@ -6,7 +6,8 @@ use super::kernel::dies::Holder;
 use super::kernel::timers::{Timer, Timers};
 use super::report::load;
 use super::slc::folds::fold_in_idle_time;
-use super::{Features, Ssd};
+use super::{Device, Features, Gc, Ssd};
+use crate::engine::kernel::Kernel;
 use crate::units::{Nanos, PlaneId, UnitId};
 
 /// Idle dies, and for how long they have been idle.
@@ -125,7 +126,7 @@ pub(super) fn await_idle_dies(features: &mut Features, timers: &mut Timers) {
 
 /// A plane of a die at rest becomes due if the trigger says so.
 fn collect_if_triggered(ssd: &mut Ssd, unit: UnitId) {
-    if ssd.features.idle.is_none() || !ssd.is_at_rest(unit) {
+    if ssd.features.idle.is_none() || !ssd.gc.is_at_rest(&ssd.kernel, &ssd.dev, unit) {
         return;
     }
     let (now, released) = (ssd.now, ssd.kernel.dies[unit].released());
@@ -148,24 +149,27 @@ fn collect_if_triggered(ssd: &mut Ssd, unit: UnitId) {
     ssd.claim(plane);
 }
 
-impl Ssd {
+impl Features {
+    /// Power has been cut: every die is idle from now on.
+    pub(super) fn restart_idle(&mut self, kernel: &mut Kernel, now: Nanos) {
+        idles(self).for_each(|idle| idle.restart(now));
+        await_idle_dies(self, &mut kernel.timers);
+    }
+}
+
+impl Gc {
     /// Whether nothing is in service or queued on a die, and none of its planes is due or in collection.
-    pub(super) fn is_at_rest(&self, unit: UnitId) -> bool {
-        let state = &self.kernel.dies[unit];
-        let claimed = |k| self.gc.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].claimed;
+    pub(super) fn is_at_rest(&self, kernel: &Kernel, dev: &Device, unit: UnitId) -> bool {
+        let state = &kernel.dies[unit];
+        let claimed = |k| self.planes[dev.geometry.plane_of_unit(unit, k).ix()].claimed;
         state.holder() == Holder::Free
             && state.is_free()
             && state.queue.is_empty()
-            && !(0..self.dev.geometry.planes_per_unit).any(claimed)
+            && !(0..dev.geometry.planes_per_unit).any(claimed)
     }
+}
 
-    /// An operation of the host or of GC joins the queue of a die.
-    #[inline(never)]
-    pub(super) fn joins_idle(&mut self, unit: UnitId, host: bool) {
-        let now = self.now;
-        idles(&mut self.features).for_each(|idle| idle.joins(unit, host, now));
-    }
-
+impl Ssd {
     /// The first dies in the line have been idle long enough, unless arrivals of this moment use them.
     #[inline(never)]
     pub(super) fn idle_ends(&mut self) {
@@ -174,6 +178,13 @@ impl Ssd {
             self.kernel.dies.mark(unit);
         }
         await_idle_dies(&mut self.features, &mut self.kernel.timers);
+    }
+
+    /// An operation of the host or of GC joins the queue of a die.
+    #[inline(never)]
+    pub(super) fn joins_idle(&mut self, unit: UnitId, host: bool) {
+        let now = self.now;
+        idles(&mut self.features).for_each(|idle| idle.joins(unit, host, now));
     }
 
     /// Collector decision: a plane of an idle die becomes due if the trigger says so, or a block of its cache is folded. Called when the
@@ -189,18 +200,11 @@ impl Ssd {
     /// The dispatch has considered a die. If it is at rest now, its idle time begins.
     #[inline(never)]
     pub(super) fn note_rest(&mut self, unit: UnitId) {
-        if !self.is_at_rest(unit) {
+        if !self.gc.is_at_rest(&self.kernel, &self.dev, unit) {
             return;
         }
         let (since, now) = (self.kernel.dies[unit].since(), self.now);
         idles(&mut self.features).for_each(|idle| idle.rests(unit, since, now));
-        await_idle_dies(&mut self.features, &mut self.kernel.timers);
-    }
-
-    /// Power has been cut: every die is idle from now on.
-    pub(super) fn restart_idle(&mut self) {
-        let now = self.now;
-        idles(&mut self.features).for_each(|idle| idle.restart(now));
         await_idle_dies(&mut self.features, &mut self.kernel.timers);
     }
 }

@@ -4,7 +4,7 @@
 //! page of the newest of them. Versions that land meanwhile replace it in order of admission, so GC never erases a version that a
 //! power cut would need.
 
-use super::Ssd;
+use super::{Device, Ssd};
 use crate::device::mapping::Location;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
@@ -19,23 +19,23 @@ impl Kernel {
             Location::Nowhere => Ppn::NONE,
         };
     }
-}
 
-impl Ssd {
     /// A write is admitted: it keeps the newest version on flash from now on.
     #[inline(never)]
-    pub(super) fn keep_old(&mut self, op: OpId) {
-        let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
-        (self.kernel.ops[Page(op)].old, self.kernel.ops[Page(op)].old_age) = match self.dev.map.get(lpn) {
+    pub(super) fn keep_old(&mut self, dev: &Device, op: OpId) {
+        let (lpn, age) = (self.ops[op].lpn, self.ops[op].age);
+        (self.ops[Page(op)].old, self.ops[Page(op)].old_age) = match dev.map.get(lpn) {
             Location::Flash(page) => (page, age),
             Location::Staged(before) => {
-                let before = &mut self.kernel.ops[Page(before)];
+                let before = &mut self.ops[Page(before)];
                 (std::mem::replace(&mut before.old, Ppn::NONE), before.old_age)
             }
             Location::Nowhere => (Ppn::NONE, age),
         };
     }
+}
 
+impl Ssd {
     /// A version that is not the newest has been programmed to `page`. It is kept if none on flash is newer. Returns whether it
     /// is.
     #[inline(always)]
@@ -67,7 +67,7 @@ impl Ssd {
         let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
-            self.stirs_buffer(self.dev.geometry.plane_of(old));
+            self.dev.stirs_buffer(&self.rules, self.dev.geometry.plane_of(old));
         }
     }
 }

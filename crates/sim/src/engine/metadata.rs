@@ -3,11 +3,11 @@
 //! A collection that fills a block writes its metadata itself, while it holds the die. Any other metadata write waits in its
 //! die's queue. Until the metadata has landed, the block is not closed and so cannot be a victim.
 
-use super::{Nanos, Ssd};
+use super::{Device, Nanos, Ssd};
 use crate::device::command::Command;
 use crate::device::transaction::{Class, Op, Verb};
-use crate::engine::Device;
 use crate::engine::kernel::dies::Holder;
+use crate::oracle::Oracle;
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, Tag, UnitId};
 
@@ -41,6 +41,14 @@ impl Device {
     /// Metadata reads of a new collection.
     pub(super) fn metadata_at_start(&self) -> Due {
         Due::at_start(self.metadata_pages())
+    }
+
+    /// A metadata page has landed. Returns whether it was the block's last one, so that the block is closed.
+    fn land_metadata(&mut self, oracle: &mut Oracle, page: Ppn) -> bool {
+        let block = self.geometry.block_of(page);
+        self.flash.land(page, block, Lpn::NONE);
+        oracle.store(page, Tag::NONE);
+        !self.flash.wants_metadata(block)
     }
 }
 
@@ -105,7 +113,7 @@ impl Ssd {
         let page = self.dev.flash.take_metadata(block);
         self.stats.count_programs(Class::Metadata, 1);
         if self.rules.tenants {
-            self.tenant_closes(block, gc);
+            self.features.tenant_closes(&self.dev, block, gc);
         }
         let burst = self.dev.timing.page();
         self.kernel.ops[op].pages = PageSet::one(page);
@@ -122,17 +130,9 @@ impl Ssd {
             self.gc.jobs[job.0].metadata.read -= 1;
             return;
         }
-        if self.land_metadata(pages[0]) {
+        if self.dev.land_metadata(&mut self.oracle, pages[0]) {
             self.gc.jobs[job.0].metadata.count -= 1;
         }
-    }
-
-    /// A metadata page has landed. Returns whether it was the block's last one, so that the block is closed.
-    fn land_metadata(&mut self, page: Ppn) -> bool {
-        let block = self.dev.geometry.block_of(page);
-        self.dev.flash.land(page, block, Lpn::NONE);
-        self.oracle.store(page, Tag::NONE);
-        !self.dev.flash.wants_metadata(block)
     }
 
     /// A metadata write has reached the head of the queue of a die that no collection holds.
@@ -143,11 +143,11 @@ impl Ssd {
         let gc = self.kernel.is_of_gc(op);
         if gc {
             let k = self.dev.geometry.plane_in_unit(plane);
-            self.seize_for_gc(unit, 1 << k, plane);
+            self.kernel.seize_for_gc(&self.dev, self.now, unit, 1 << k, plane);
         } else {
             // It would exist without GC too.
-            self.update_lag(op, unit);
-            self.seize_unit(unit, Holder::Host, plane);
+            self.kernel.update_lag(self.now, op, unit);
+            self.kernel.seize_unit(&self.dev, self.now, unit, Holder::Host, plane);
         }
         self.program_metadata(op, block, gc);
         self.kernel.ops[op].leg = 0;
@@ -164,9 +164,9 @@ impl Ssd {
         if !self.kernel.is_of_gc(op) {
             self.kernel.dies[unit].released_at(self.now);
         }
-        self.stop(unit, plane);
+        self.kernel.stop(&self.dev, self.now, unit, plane);
         self.kernel.ops.remove(op);
-        if !self.land_metadata(page) {
+        if !self.dev.land_metadata(&mut self.oracle, page) {
             self.metadata_due(self.dev.geometry.block_of(page), JobId::NONE, home);
         }
         self.test_trigger(plane);
@@ -179,9 +179,9 @@ impl Ssd {
             let page = self.dev.flash.take_metadata(block);
             self.stats.count_programs(Class::Metadata, 1);
             if self.rules.tenants {
-                self.tenant_closes(block, gc);
+                self.features.tenant_closes(&self.dev, block, gc);
             }
-            self.land_metadata(page);
+            self.dev.land_metadata(&mut self.oracle, page);
         }
     }
 

@@ -257,6 +257,43 @@ impl Kernel {
         count(&mut self.next_age);
         self.next_age
     }
+
+    #[inline(always)]
+    fn set_holder(&mut self, now: Nanos, unit: UnitId, holder: Holder) {
+        self.dies.set_holder(unit, holder, now);
+    }
+
+    /// The number of operations in service on a plane's chip rises or falls by one.
+    #[inline(always)]
+    fn chip_in_use(&mut self, dev: &Device, plane: PlaneId, up: bool) {
+        self.dies.chip_in_use(dev.geometry.chip_of(plane), up);
+    }
+
+    /// An operation that uses a plane begins on its unit.
+    #[inline(always)]
+    fn seize_unit(&mut self, dev: &Device, now: Nanos, unit: UnitId, holder: Holder, plane: PlaneId) {
+        self.dies.seize(unit, holder, dev.geometry.chip_of(plane), now);
+    }
+
+    /// GC takes planes of a unit (bits by index in the unit); `plane` is one of them.
+    #[inline(always)]
+    fn seize_for_gc(&mut self, dev: &Device, now: Nanos, unit: UnitId, planes: u64, plane: PlaneId) {
+        self.dies.seize_for_gc(unit, planes, dev.geometry.chip_of(plane), now);
+    }
+
+    /// The only operation of a unit has ended, and it used a plane.
+    #[inline(always)]
+    fn release_unit(&mut self, dev: &Device, now: Nanos, unit: UnitId, plane: PlaneId) {
+        self.dies.release(unit, dev.geometry.chip_of(plane), now);
+    }
+
+    /// The only operation of a unit has ended: releases the unit.
+    #[inline(always)]
+    fn stop(&mut self, dev: &Device, now: Nanos, unit: UnitId, plane: PlaneId) {
+        self.dies[unit].vacate();
+        self.release_unit(dev, now, unit, plane);
+        self.dies.mark(unit);
+    }
 }
 
 impl Ssd {
@@ -344,7 +381,7 @@ impl Ssd {
     pub fn run_before(&mut self, limit: Nanos) {
         if let Some(last) = limit.0.checked_sub(1) {
             self.run_until(Nanos(last));
-            self.date_closings();
+            self.dev.date_closings(self.now);
             self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
         }
     }
@@ -357,7 +394,7 @@ impl Ssd {
             self.advance_to(limit);
             self.samples_up_to(limit);
         }
-        self.date_closings();
+        self.dev.date_closings(self.now);
         self.now = self.now.max(limit.min(Nanos(u64::MAX - 1)));
     }
 
@@ -403,7 +440,7 @@ impl Ssd {
     /// Ends a part of a run, so that the device can be looked at, copied and run on as after [`Ssd::run_until`].
     pub fn stop_here(&mut self) {
         self.bring_to_now();
-        self.date_closings();
+        self.dev.date_closings(self.now);
     }
 
     /// [`Ssd::run_until_room`] for events before `limit` only. The time stays that of the last event.
@@ -444,49 +481,12 @@ impl Ssd {
         )
     }
 
-    /// An operation that uses a plane begins on its unit.
-    #[inline(always)]
-    fn seize_unit(&mut self, unit: UnitId, holder: Holder, plane: PlaneId) {
-        self.kernel.dies.seize(unit, holder, self.dev.geometry.chip_of(plane), self.now);
-    }
-
-    /// GC takes planes of a unit (bits by index in the unit); `plane` is one of them.
-    #[inline(always)]
-    fn seize_for_gc(&mut self, unit: UnitId, planes: u64, plane: PlaneId) {
-        self.kernel.dies.seize_for_gc(unit, planes, self.dev.geometry.chip_of(plane), self.now);
-    }
-
     /// An operation that uses a plane begins on its free unit: seizes the unit and starts the first leg.
     #[inline(always)]
     fn start(&mut self, op: OpId, unit: UnitId, holder: Holder, plane: PlaneId) {
         self.kernel.dies[unit].occupy(op);
-        self.seize_unit(unit, holder, plane);
+        self.kernel.seize_unit(&self.dev, self.now, unit, holder, plane);
         self.run_leg(op);
-    }
-
-    /// The only operation of a unit has ended: releases the unit.
-    #[inline(always)]
-    fn stop(&mut self, unit: UnitId, plane: PlaneId) {
-        self.kernel.dies[unit].vacate();
-        self.release_unit(unit, plane);
-        self.kernel.dies.mark(unit);
-    }
-
-    /// The only operation of a unit has ended, and it used a plane.
-    #[inline(always)]
-    fn release_unit(&mut self, unit: UnitId, plane: PlaneId) {
-        self.kernel.dies.release(unit, self.dev.geometry.chip_of(plane), self.now);
-    }
-
-    #[inline(always)]
-    fn set_holder(&mut self, unit: UnitId, holder: Holder) {
-        self.kernel.dies.set_holder(unit, holder, self.now);
-    }
-
-    /// The number of operations in service on a plane's chip rises or falls by one.
-    #[inline(always)]
-    fn chip_in_use(&mut self, plane: PlaneId, up: bool) {
-        self.kernel.dies.chip_in_use(self.dev.geometry.chip_of(plane), up);
     }
 
     /// The full oracle's scan of all state.
@@ -494,12 +494,12 @@ impl Ssd {
         self.dev.flash.recount();
         self.dev.map.recount(&self.dev.flash);
         self.recount_stripes();
-        self.recount_homes();
+        self.features.recount_homes(&self.dev, &self.rules);
         self.recount_hands();
         if let Some(handles) = &self.features.handles {
             handles.recount(&self.dev.geometry, &self.dev.flash, &self.dev.map);
         }
-        self.check_queues();
+        self.features.check_queues(&self.kernel);
     }
 
     /// Checks the end of a run: queues, jobs and operations are empty, and the map is correct.

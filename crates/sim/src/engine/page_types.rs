@@ -12,7 +12,7 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn count_by_type(&mut self, op: OpId) {
         let record = &self.kernel.ops[op];
-        let measured = match self.class_counted(op) {
+        let measured = match self.host.class_counted(&self.kernel, op) {
             Class::Host => self.host.requests[record.request].measured,
             class => class == Class::Cache,
         };

@@ -2,8 +2,8 @@
 //!
 //! Nothing is put off unless it is asked for, so a device behaves as ever.
 
-use super::Ssd;
-use crate::engine::Gc;
+use super::{Device, Gc, Host, Ssd};
+use crate::engine::kernel::Kernel;
 use crate::units::PlaneId;
 
 /// What is put off.
@@ -71,50 +71,14 @@ impl Gc {
         let named = |of: &Postponed| of.names(plane, u64::MAX) || of.held.contains(&plane);
         self.postponed.as_ref().is_some_and(|postponed| named(postponed))
     }
-}
-
-impl Ssd {
-    /// From now on puts off what is named, until [`Ssd::stop_postponing`]. A collection that must run because a write would find no
-    /// page runs all the same; write-backs run while a write waits for a page.
-    pub fn postpone(&mut self, what: Vec<PutOff>) {
-        self.bring_to_now();
-        let counts = Postponement::default();
-        self.gc.postponed = Some(Box::new(Postponed { what, held: Vec::new(), must: Vec::new(), counts }));
-    }
-
-    /// What was put off begins now, before any event of this time. Returns what has been put off.
-    pub fn stop_postponing(&mut self) -> Postponement {
-        let Some(postponed) = self.gc.postponed.take() else { return Postponement::default() };
-        for plane in postponed.held {
-            self.is_due_again(plane);
-        }
-        self.dev.staging.stale = true;
-        self.round(self.now);
-        let missing = postponed.what.iter().find_map(|what| match what {
-            PutOff::Job(number) => Some(*number),
-            _ => None,
-        });
-        Postponement { missing, ..postponed.counts }
-    }
-
-    /// Whether all operations and collections have ended, and no request waits for a dispatch.
-    pub fn rests(&self) -> bool {
-        self.kernel.ops.in_use() == 0 && self.gc.jobs.in_use() == 0 && self.host.window.is_empty()
-    }
-
-    fn is_due_again(&mut self, plane: PlaneId) {
-        let unit = self.dev.geometry.unit_of(plane);
-        self.kernel.dies.push_due(unit, plane);
-        self.kernel.dies.mark(unit);
-    }
 
     /// A collection of a due plane is about to begin. Whether it waits.
     #[cold]
-    pub(super) fn puts_off(&mut self, plane: PlaneId) -> bool {
+    pub(super) fn puts_off(&mut self, kernel: &Kernel, plane: PlaneId) -> bool {
         // The number that it would get.
-        let number = self.kernel.next_age + 1;
-        let stalls = !self.gc.planes[plane.ix()].stalled.is_empty();
-        let Some(postponed) = &mut self.gc.postponed else { return false };
+        let number = kernel.next_age + 1;
+        let stalls = !self.planes[plane.ix()].stalled.is_empty();
+        let Some(postponed) = &mut self.postponed else { return false };
         if let Some(i) = postponed.must.iter().position(|of| *of == plane) {
             postponed.must.swap_remove(i);
             postponed.counts.forced += 1;
@@ -133,21 +97,59 @@ impl Ssd {
         true
     }
 
+    /// Whether write-backs wait: they do unless a write waits for a page.
+    #[cold]
+    pub(super) fn keeps_buffered(&self, host: &Host) -> bool {
+        let Some(postponed) = &self.postponed else { return false };
+        let waits = !host.anywhere.is_empty() || self.planes.iter().any(|plane| !plane.stalled.is_empty());
+        postponed.what.contains(&PutOff::WriteBacks) && !waits
+    }
+
     /// A write needs a page of a plane that is due already: its collection can't wait.
     #[cold]
-    pub(super) fn forces(&mut self, plane: PlaneId) {
-        let Some(postponed) = &mut self.gc.postponed else { return };
+    pub(super) fn forces(&mut self, kernel: &mut Kernel, dev: &Device, plane: PlaneId) {
+        let Some(postponed) = &mut self.postponed else { return };
         let Some(i) = postponed.held.iter().position(|of| *of == plane) else { return };
         postponed.held.swap_remove(i);
         postponed.must.push(plane);
-        self.is_due_again(plane);
+        kernel.is_due_again(dev, plane);
+    }
+}
+
+impl Kernel {
+    fn is_due_again(&mut self, dev: &Device, plane: PlaneId) {
+        let unit = dev.geometry.unit_of(plane);
+        self.dies.push_due(unit, plane);
+        self.dies.mark(unit);
+    }
+}
+
+impl Ssd {
+    /// From now on puts off what is named, until [`Ssd::stop_postponing`]. A collection that must run because a write would find no
+    /// page runs all the same; write-backs run while a write waits for a page.
+    pub fn postpone(&mut self, what: Vec<PutOff>) {
+        self.bring_to_now();
+        let counts = Postponement::default();
+        self.gc.postponed = Some(Box::new(Postponed { what, held: Vec::new(), must: Vec::new(), counts }));
     }
 
-    /// Whether write-backs wait: they do unless a write waits for a page.
-    #[cold]
-    pub(super) fn keeps_buffered(&self) -> bool {
-        let Some(postponed) = &self.gc.postponed else { return false };
-        let waits = !self.host.anywhere.is_empty() || self.gc.planes.iter().any(|plane| !plane.stalled.is_empty());
-        postponed.what.contains(&PutOff::WriteBacks) && !waits
+    /// What was put off begins now, before any event of this time. Returns what has been put off.
+    pub fn stop_postponing(&mut self) -> Postponement {
+        let Some(postponed) = self.gc.postponed.take() else { return Postponement::default() };
+        for plane in postponed.held {
+            self.kernel.is_due_again(&self.dev, plane);
+        }
+        self.dev.staging.stale = true;
+        self.round(self.now);
+        let missing = postponed.what.iter().find_map(|what| match what {
+            PutOff::Job(number) => Some(*number),
+            _ => None,
+        });
+        Postponement { missing, ..postponed.counts }
+    }
+
+    /// Whether all operations and collections have ended, and no request waits for a dispatch.
+    pub fn rests(&self) -> bool {
+        self.kernel.ops.in_use() == 0 && self.gc.jobs.in_use() == 0 && self.host.window.is_empty()
     }
 }

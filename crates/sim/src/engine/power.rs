@@ -1,16 +1,18 @@
 //! Power cuts: operations in flight are lost, and the map is rebuilt from the tags of pages.
 
-use super::Ssd;
 use super::kernel::timers::Timer;
 use super::raid::failure::Chunk;
 use super::raid::recover::Begun;
+use super::{Device, Features, Ssd};
+use crate::config::Config;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo};
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
+use crate::engine::rules::Rules;
 use crate::engine::streams::stream_of_newest;
-use crate::oracle::Check;
+use crate::oracle::{Check, Oracle};
 use crate::report::power::PowerCut;
 use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
@@ -55,6 +57,66 @@ struct InMemory {
     part: Option<(u32, std::ops::Range<u32>)>,
 }
 
+impl Features {
+    /// Sets the time of the first fault.
+    pub(super) fn schedule_fault(&mut self, config: &Config) {
+        let cut = config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER);
+        self.fault_at = self.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()));
+    }
+
+    /// Time of the first fault after `last`.
+    fn next_fault(&self, config: &Config, last: Nanos) -> Nanos {
+        let later = config.faults.power_cut.iter().filter(|at| **at > last).copied();
+        let cut = later.min().unwrap_or(Nanos::NEVER);
+        self.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()))
+    }
+
+    /// If no version of a page is found, parity counts the page as never written.
+    fn forget_unfound(&mut self, oracle: &mut Oracle, lpn: Lpn, found: Option<u32>) {
+        if found.is_none() && self.raid.is_some() {
+            oracle.forget(lpn);
+            self.forget_tag(lpn);
+        }
+    }
+}
+
+impl Device {
+    /// Possible planes for a page of a plane: under static placement only its own, because another one would overflow.
+    fn homes(&self, rules: &Rules, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
+        let others = if rules.numbered { 0 } else { self.geometry.planes };
+        std::iter::once(plane).chain((0..others).map(PlaneId))
+    }
+
+    /// By logical page, the newest version on flash and its page; of equal versions, the one outside interrupted collections.
+    fn newest_pages(&self, oracle: &Oracle, victims: &[BlockId]) -> Vec<(u32, Ppn)> {
+        let geometry = &self.geometry;
+        let mut newest = vec![(0, Ppn::NONE); geometry.mapped as usize];
+        let blocks = (0..geometry.planes * geometry.blocks_per_plane).map(BlockId);
+        let (first, last): (Vec<_>, Vec<_>) = blocks.partition(|block| !victims.contains(block));
+        for block in first.into_iter().chain(last) {
+            for offset in 0..self.flash.written(block) {
+                let page = geometry.page(block, offset);
+                let tag = oracle.load(page, Lpn::NONE);
+                if tag.lpn.is_some() {
+                    let entry = &mut newest[tag.lpn.ix()];
+                    if entry.1.is_none() || tag.version > entry.0 {
+                        *entry = (tag.version, page);
+                    }
+                }
+            }
+        }
+        newest
+    }
+
+    /// A free page of a plane for recovery.
+    fn recovery_page(&mut self, rules: &Rules, plane: PlaneId) -> Option<Ppn> {
+        let flash = &mut self.flash;
+        let page = flash.take_page(plane, Stream::Gc, true);
+        // With handles, another write point's block may belong to another one.
+        if rules.handles { page } else { page.or_else(|| flash.take_page(plane, Stream::Host, true)) }
+    }
+}
+
 impl Ssd {
     /// Injects chip failures and power cuts, in this order, before any other event of the same time.
     #[cold]
@@ -67,23 +129,10 @@ impl Ssd {
         if self.config.faults.power_cut.contains(&at) {
             self.power_cut();
         }
-        self.features.fault_at = self.next_fault(at);
+        self.features.fault_at = self.features.next_fault(&self.config, at);
         if self.features.failures.is_some() {
             self.round(self.now);
         }
-    }
-
-    /// Sets the time of the first fault.
-    pub(super) fn schedule_fault(&mut self) {
-        let cut = self.config.faults.power_cut.iter().copied().min().unwrap_or(Nanos::NEVER);
-        self.features.fault_at = self.features.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()));
-    }
-
-    /// Time of the first fault after `last`.
-    fn next_fault(&self, last: Nanos) -> Nanos {
-        let later = self.config.faults.power_cut.iter().filter(|at| **at > last).copied();
-        let cut = later.min().unwrap_or(Nanos::NEVER);
-        self.features.failures.as_ref().map_or(cut, |failures| cut.min(failures.next()))
     }
 
     /// Cuts power now and recovers, in no time: requests in service are dropped, operations in flight are torn, the map is
@@ -144,14 +193,14 @@ impl Ssd {
         self.groups_after_cut(&begun, &mut report);
         self.oracle.power_cut();
         self.judge_recovery(&was_lost, &mut report);
-        self.settle_homes();
+        self.features.settle_homes(&self.dev);
         if let Some(handles) = &mut self.features.handles {
             handles.recover(&self.dev.geometry, &self.dev.flash, &self.dev.map);
         }
         self.scan();
         self.features.power_cuts.push(report.clone());
         if self.features.failures.is_some() {
-            self.resume_rebuilding();
+            self.features.resume_rebuilding(self.now);
             self.round(self.now);
         }
         report
@@ -179,7 +228,7 @@ impl Ssd {
     /// Drains versions that are acknowledged but not on flash; an overwrite that was not acknowledged may be lost. Returns those for
     /// which there is no room.
     fn drain_memory(&mut self, flight: &InFlight, report: &mut PowerCut) -> Vec<(PlaneId, Tag, bool)> {
-        let (newest, mut waiting) = (self.newest_pages(&flight.victims), Vec::new());
+        let (newest, mut waiting) = (self.dev.newest_pages(&self.oracle, &flight.victims), Vec::new());
         for page in &flight.in_memory {
             let (on_flash, held) = (newest[page.tag.lpn.ix()], self.features.missing_tag(page.tag.lpn));
             let nowhere = on_flash.1.is_none() && held.lpn.is_none();
@@ -209,7 +258,7 @@ impl Ssd {
             };
             if self.features.is_parity(lpn) {
                 self.oracle.recovered(lpn, found);
-                self.forget_unfound(lpn, found);
+                self.features.forget_unfound(&mut self.oracle, lpn, found);
                 continue;
             }
             match (self.oracle.known(lpn), found) {
@@ -223,7 +272,7 @@ impl Ssd {
                 (None, _) => {}
             }
             report.undone_trims += u64::from(self.oracle.recovered(lpn, found));
-            self.forget_unfound(lpn, found);
+            self.features.forget_unfound(&mut self.oracle, lpn, found);
         }
     }
 
@@ -244,9 +293,9 @@ impl Ssd {
         let in_memory = (0..self.dev.geometry.mapped).map(Lpn).filter_map(|lpn| {
             let Location::Staged(op) = self.dev.map.get(lpn) else { return None };
             let (id, always) = if self.features.raid.is_some() {
-                self.chunk_to_drain(begun, lpn, op)?
+                self.features.chunk_to_drain(&self.kernel, &self.dev, begun, lpn, op)?
             } else if self.rules.buffers {
-                (self.line_to_drain(lpn, op)?, false)
+                (self.features.line_to_drain(&self.kernel, lpn, op)?, false)
             } else {
                 (op, false)
             };
@@ -293,7 +342,7 @@ impl Ssd {
         self.host.none_idle = false;
         self.cut_transfers();
         for unit in 0..self.kernel.dies.units.len() {
-            self.set_holder(UnitId(unit as u32), Holder::Free);
+            self.kernel.set_holder(self.now, UnitId(unit as u32), Holder::Free);
             self.kernel.dies.units[unit].power_cut();
             self.kernel.timers.clear(Timer::Array(UnitId(unit as u32)));
         }
@@ -313,7 +362,7 @@ impl Ssd {
             plane.claimed = false;
             plane.stalled = Fifo::EMPTY;
         }
-        self.recount_queues();
+        self.features.recount_queues(&self.kernel, &self.dev);
         self.host.anywhere = Fifo::EMPTY;
         self.host.without_page = Fifo::EMPTY;
         self.gc.ready.clear();
@@ -323,13 +372,13 @@ impl Ssd {
         if let Some(slc) = &mut self.features.slc {
             slc.power_cut();
         }
-        self.restart_idle();
+        self.features.restart_idle(&mut self.kernel, self.now);
         self.host.power_cut(self.now);
         if let Some(replicas) = &mut self.features.replicas {
             replicas.power_cut();
         }
         self.features.retry.iter_mut().for_each(|retry| retry.refresh.clear());
-        self.await_copies();
+        self.dev.await_copies(&self.features);
         if let Some(raid) = &mut self.features.raid {
             raid.power_cut();
             self.kernel.timers.clear(Timer::Encode);
@@ -343,23 +392,9 @@ impl Ssd {
         }
     }
 
-    /// If no version of a page is found, parity counts the page as never written.
-    fn forget_unfound(&mut self, lpn: Lpn, found: Option<u32>) {
-        if found.is_none() && self.features.raid.is_some() {
-            self.oracle.forget(lpn);
-            self.features.forget_tag(lpn);
-        }
-    }
-
-    /// Possible planes for a page of a plane: under static placement only its own, because another one would overflow.
-    fn homes(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
-        let others = if self.rules.numbered { 0 } else { self.dev.geometry.planes };
-        std::iter::once(plane).chain((0..others).map(PlaneId))
-    }
-
     /// Writes a page to flash on the capacitor's charge. Returns false if there is no room.
     fn drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
-        let (mut homes, stream) = (self.homes(plane), stream_of_newest(&self.features, tag.lpn));
+        let (mut homes, stream) = (self.dev.homes(&self.rules, plane), stream_of_newest(&self.features, tag.lpn));
         // The reserve belongs to the interrupted collections.
         let Some(page) = homes.find_map(|plane| self.dev.flash.take_page(plane, stream, false)) else {
             return false;
@@ -383,12 +418,14 @@ impl Ssd {
     fn room(&mut self, plane: PlaneId, stream: Stream, held: &mut u64) -> Option<Ppn> {
         let data = self.dev.geometry.data_pages as u16;
         loop {
-            let found = self.homes(plane).find_map(|plane| self.dev.flash.take_page(plane, stream, false));
+            let found =
+                self.dev.homes(&self.rules, plane).find_map(|plane| self.dev.flash.take_page(plane, stream, false));
             if found.is_some() {
                 return found;
             }
             let flash = &self.dev.flash;
-            let closed = self.homes(plane).flat_map(|plane| flash.closed_blocks(plane, &self.dev.geometry));
+            let closed =
+                self.dev.homes(&self.rules, plane).flat_map(|plane| flash.closed_blocks(plane, &self.dev.geometry));
             let victim = closed.min_by_key(|block| flash.valid(*block)).filter(|block| flash.valid(*block) < data)?;
             *held += self.finish_collection(victim);
         }
@@ -404,30 +441,9 @@ impl Ssd {
         self.write_metadata_now(block, false);
     }
 
-    /// By logical page, the newest version on flash and its page; of equal versions, the one outside interrupted collections.
-    fn newest_pages(&self, victims: &[BlockId]) -> Vec<(u32, Ppn)> {
-        let geometry = &self.dev.geometry;
-        let mut newest = vec![(0, Ppn::NONE); geometry.mapped as usize];
-        let blocks = (0..geometry.planes * geometry.blocks_per_plane).map(BlockId);
-        let (first, last): (Vec<_>, Vec<_>) = blocks.partition(|block| !victims.contains(block));
-        for block in first.into_iter().chain(last) {
-            for offset in 0..self.dev.flash.written(block) {
-                let page = geometry.page(block, offset);
-                let tag = self.oracle.load(page, Lpn::NONE);
-                if tag.lpn.is_some() {
-                    let entry = &mut newest[tag.lpn.ix()];
-                    if entry.1.is_none() || tag.version > entry.0 {
-                        *entry = (tag.version, page);
-                    }
-                }
-            }
-        }
-        newest
-    }
-
     /// Makes the newest version of each logical page the valid one.
     fn rebuild_map(&mut self, victims: &[BlockId], trimmed: &[bool]) {
-        let newest = self.newest_pages(victims);
+        let newest = self.dev.newest_pages(&self.oracle, victims);
         let geometry = &self.dev.geometry;
         for (lpn, (version, page)) in newest.into_iter().enumerate() {
             let lpn = Lpn(lpn as u32);
@@ -472,11 +488,12 @@ impl Ssd {
             if lpn.is_none() {
                 continue;
             }
-            let Some(to) = self.recovery_page(plane) else {
+            let Some(to) = self.dev.recovery_page(&self.rules, plane) else {
                 let pages = self.hold(victim, offset);
                 let held = pages.len() as u64;
                 for (tag, lost) in pages {
-                    let page = self.recovery_page(plane).expect("law: an erased block takes what it held");
+                    let page =
+                        self.dev.recovery_page(&self.rules, plane).expect("law: an erased block takes what it held");
                     self.bring_back_to(page, tag, lost);
                 }
                 return held;
@@ -519,14 +536,6 @@ impl Ssd {
         self.oracle.store(to, tag);
         self.follow_errors(from, to, block, true);
         self.write_metadata_now(block, true);
-    }
-
-    /// A free page of a plane for recovery.
-    fn recovery_page(&mut self, plane: PlaneId) -> Option<Ppn> {
-        let flash = &mut self.dev.flash;
-        let page = flash.take_page(plane, Stream::Gc, true);
-        // With handles, another write point's block may belong to another one.
-        if self.rules.handles { page } else { page.or_else(|| flash.take_page(plane, Stream::Host, true)) }
     }
 
     /// Reads the pages of a victim from an offset on into the memory, and erases it.

@@ -2,10 +2,39 @@
 //! resume.
 
 use super::spine::jobs::seize_for_job;
-use super::{Nanos, Pause, Ssd};
-use crate::config::Scope;
+use super::{Device, Nanos, Pause, Ssd};
+use crate::config::{Config, Scope};
+use crate::engine::rules::Rules;
 use crate::policy::Contention;
 use crate::units::{JobId, PlaneId, UnitId};
+
+impl Device {
+    pub(super) fn below_hard_floor(&self, rules: &Rules, config: &Config, plane: PlaneId) -> bool {
+        if rules.hard_floor == 0 {
+            return false;
+        }
+        let (geometry, flash) = (&self.geometry, &self.flash);
+        let free = match config.gc.scope {
+            Scope::Plane => u64::from(flash.free_pages(plane)),
+            Scope::Device => flash.free_pages_of_all(),
+            Scope::Chip => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
+        };
+        free < u64::from(rules.hard_floor)
+    }
+
+    /// Whether that holds for a plane of a unit.
+    pub(super) fn unit_below_hard_floor(&self, rules: &Rules, config: &Config, unit: UnitId) -> bool {
+        if rules.hard_floor == 0 {
+            return false;
+        }
+        let geometry = &self.geometry;
+        let plane = |k| geometry.plane_of_unit(unit, k);
+        let chip_before = |k: u32| k > 0 && geometry.chip_of(plane(k - 1)) == geometry.chip_of(plane(k));
+        // Planes of a chip have one answer where the scope is the chip or the device.
+        let other = |k: &u32| config.gc.scope == Scope::Plane || !chip_before(*k);
+        (0..geometry.planes_per_unit).filter(other).any(|k| self.below_hard_floor(rules, config, plane(k)))
+    }
+}
 
 impl Ssd {
     /// Before a GC step: pauses the collection if the collector decides so. Returns whether it did.
@@ -29,7 +58,7 @@ impl Ssd {
             // No competitor: nothing to ask.
             return false;
         }
-        let urgent: &dyn Fn() -> bool = &|| self.below_hard_floor(plane);
+        let urgent: &dyn Fn() -> bool = &|| self.dev.below_hard_floor(&self.rules, &self.config, plane);
         self.collector_of(id).pauses(&Contention { queued, unplaced, first_step, urgent })
     }
 
@@ -38,34 +67,8 @@ impl Ssd {
         let running = &mut self.gc.jobs[id.0];
         running.pause = why;
         let (unit, plane) = (running.unit, running.plane);
-        self.release_unit(unit, plane);
+        self.kernel.release_unit(&self.dev, self.now, unit, plane);
         self.kernel.dies.mark(unit);
-    }
-
-    pub(super) fn below_hard_floor(&self, plane: PlaneId) -> bool {
-        if self.rules.hard_floor == 0 {
-            return false;
-        }
-        let (geometry, flash) = (&self.dev.geometry, &self.dev.flash);
-        let free = match self.config.gc.scope {
-            Scope::Plane => u64::from(flash.free_pages(plane)),
-            Scope::Device => flash.free_pages_of_all(),
-            Scope::Chip => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
-        };
-        free < u64::from(self.rules.hard_floor)
-    }
-
-    /// Whether that holds for a plane of a unit.
-    pub(super) fn unit_below_hard_floor(&self, unit: UnitId) -> bool {
-        if self.rules.hard_floor == 0 {
-            return false;
-        }
-        let geometry = &self.dev.geometry;
-        let plane = |k| geometry.plane_of_unit(unit, k);
-        let chip_before = |k: u32| k > 0 && geometry.chip_of(plane(k - 1)) == geometry.chip_of(plane(k));
-        // Planes of a chip have one answer where the scope is the chip or the device.
-        let other = |k: &u32| self.config.gc.scope == Scope::Plane || !chip_before(*k);
-        (0..geometry.planes_per_unit).filter(other).any(|k| self.below_hard_floor(plane(k)))
     }
 
     /// The collection of a free unit resumes if it is paused and the collector decides so, or if the pages for which it waited are
@@ -76,7 +79,7 @@ impl Ssd {
         let running = &self.gc.jobs[id.0];
         match running.pause {
             Pause::No => return,
-            Pause::Durable if self.awaits_durability(id) => return,
+            Pause::Durable if self.gc.awaits_durability(&self.dev, id) => return,
             Pause::Durable => {}
             Pause::Preempted => {
                 let queued = !self.kernel.dies[unit].queue.is_empty();
@@ -97,7 +100,7 @@ impl Ssd {
     /// Whether a paused job resumes though host operations compete for its die.
     pub(super) fn may_resume(&self, id: JobId, queued: bool, unplaced: bool) -> bool {
         let plane = self.gc.jobs[id.0].plane;
-        let urgent: &dyn Fn() -> bool = &|| self.below_hard_floor(plane);
+        let urgent: &dyn Fn() -> bool = &|| self.dev.below_hard_floor(&self.rules, &self.config, plane);
         self.collector_of(id).resumes(&Contention { queued, unplaced, first_step: false, urgent })
     }
 

@@ -4,11 +4,10 @@
 //! nanosecond in which the die becomes free takes part. Where dies choose, or suspend for reads, the operations of each class are
 //! counted, so that nothing searches a queue for what does not wait there.
 
-use super::Ssd;
 use super::rules::Rules;
+use super::{Device, Features, Ssd};
 use crate::config::{OrderKnobs, QueueClass};
 use crate::device::transaction::{Class, Need, Op, Verb};
-use crate::engine::Features;
 use crate::engine::kernel::Kernel;
 use crate::units::{OpId, UnitId};
 
@@ -120,6 +119,33 @@ impl Features {
         let queues = self.queues.as_ref().expect("law: operations are counted by class here");
         &queues.waiting[unit.ix()]
     }
+
+    /// Checks the counts of what waits.
+    pub(super) fn check_queues(&self, kernel: &Kernel) {
+        if let Some(queues) = &self.queues {
+            for (unit, waiting) in (0..).map(UnitId).zip(&queues.waiting) {
+                law_eq!(kernel.counted_in_queue(unit), *waiting, "law: what waits for unit {} is counted", unit.0);
+            }
+        }
+    }
+
+    /// The rank of a write that any die may serve.
+    pub(super) fn rank_in_queue(&self, kernel: &Kernel, op: OpId) -> u8 {
+        match self.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
+            Some(choice) => choice.ranks[class_of(&kernel.ops[op]) as usize],
+            None => self.rank(kernel, op, false),
+        }
+    }
+
+    /// Counts what waits from the queues themselves, after they or the rules have changed as a whole.
+    pub(super) fn recount_queues(&mut self, kernel: &Kernel, dev: &Device) {
+        for unit in (0..dev.geometry.units).map(UnitId) {
+            let waiting = kernel.counted_in_queue(unit);
+            if let Some(queues) = &mut self.queues {
+                queues.waiting[unit.ix()] = waiting;
+            }
+        }
+    }
 }
 
 impl Kernel {
@@ -135,6 +161,21 @@ impl Kernel {
 }
 
 impl Ssd {
+    #[inline(never)]
+    fn count_queue(&mut self, op: OpId, unit: UnitId, joins: bool) {
+        if let Some(queues) = &mut self.features.queues {
+            queues.waiting[unit.ix()].count(&self.kernel.ops[op], joins);
+        }
+    }
+
+    /// An operation has joined a unit's queue, or left it.
+    #[inline(always)]
+    pub(super) fn note_queue(&mut self, op: OpId, unit: UnitId, joins: bool) {
+        if self.rules.counts {
+            self.count_queue(op, unit, joins);
+        }
+    }
+
     /// The operation that a unit serves next, with its rank.
     #[inline(always)]
     pub(super) fn next_in_queue(&self, unit: UnitId) -> (u8, OpId) {
@@ -190,48 +231,6 @@ impl Ssd {
             at = op.next;
         }
         false
-    }
-
-    /// An operation has joined a unit's queue, or left it.
-    #[inline(always)]
-    pub(super) fn note_queue(&mut self, op: OpId, unit: UnitId, joins: bool) {
-        if self.rules.counts {
-            self.count_queue(op, unit, joins);
-        }
-    }
-
-    #[inline(never)]
-    fn count_queue(&mut self, op: OpId, unit: UnitId, joins: bool) {
-        if let Some(queues) = &mut self.features.queues {
-            queues.waiting[unit.ix()].count(&self.kernel.ops[op], joins);
-        }
-    }
-
-    /// Counts what waits from the queues themselves, after they or the rules have changed as a whole.
-    pub(super) fn recount_queues(&mut self) {
-        for unit in (0..self.dev.geometry.units).map(UnitId) {
-            let waiting = self.kernel.counted_in_queue(unit);
-            if let Some(queues) = &mut self.features.queues {
-                queues.waiting[unit.ix()] = waiting;
-            }
-        }
-    }
-
-    /// Checks the counts of what waits.
-    pub(super) fn check_queues(&self) {
-        if let Some(queues) = &self.features.queues {
-            for (unit, waiting) in (0..).map(UnitId).zip(&queues.waiting) {
-                law_eq!(self.kernel.counted_in_queue(unit), *waiting, "law: what waits for unit {} is counted", unit.0);
-            }
-        }
-    }
-
-    /// The rank of a write that any die may serve.
-    pub(super) fn rank_in_queue(&self, op: OpId) -> u8 {
-        match self.features.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
-            Some(choice) => choice.ranks[class_of(&self.kernel.ops[op]) as usize],
-            None => self.rank(op, false),
-        }
     }
 
     /// An operation has reached the head of its unit's queue. Counts host reads that start in a row.

@@ -7,18 +7,18 @@
 //!
 //! [`Flash::kept`]: crate::device::flash::Flash::kept
 
-use crate::engine::Features;
 use std::collections::VecDeque;
 
-use super::Ssd;
+use super::{Device, Features, Policies, Ssd};
 use crate::device::command::Command;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
-use crate::oracle::Check;
+use crate::oracle::{Check, Oracle};
 use crate::policy::{CopyNow, PageSet};
 use crate::report::dpr::{Dpr, Totals};
 use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, Tag, UnitId};
@@ -204,21 +204,11 @@ impl Features {
             replicas.wanted.remove(i);
         }
     }
-}
-
-impl Ssd {
-    /// No copy is on flash. From now on they are counted by block, if any are to be made.
-    pub(super) fn await_copies(&mut self) {
-        match self.features.replicas {
-            Some(_) => self.dev.flash.start_copies(),
-            None => self.dev.flash.end_copies(),
-        }
-    }
 
     /// A logical page is overwritten or trimmed: drops its copy.
     #[inline(always)]
-    pub(super) fn drop_copy(&mut self, lpn: Lpn) {
-        let Some(replicas) = &mut self.features.replicas else { return };
+    pub(super) fn drop_copy(&mut self, dev: &mut Device, lpn: Lpn) {
+        let Some(replicas) = &mut self.replicas else { return };
         replicas.waits[lpn.ix()] = 0;
         if replicas.making_of == lpn {
             replicas.making_of = Lpn::NONE;
@@ -228,8 +218,8 @@ impl Ssd {
         }
         let copy = replicas.copy_of[lpn.ix()];
         if copy != NONE {
-            let block = self.dev.geometry.block_of(replicas.copies[copy].page);
-            self.dev.flash.drop_copy(block);
+            let block = dev.geometry.block_of(replicas.copies[copy].page);
+            dev.flash.drop_copy(block);
             replicas.remove(copy, block);
             replicas.totals.overwritten += 1;
         }
@@ -237,33 +227,93 @@ impl Ssd {
 
     /// A block is erased: drops its copies.
     #[inline(always)]
-    pub(super) fn drop_copies(&mut self, block: BlockId) {
-        let Some(replicas) = &mut self.features.replicas else { return };
+    pub(super) fn drop_copies(&mut self, dev: &mut Device, block: BlockId) {
+        let Some(replicas) = &mut self.replicas else { return };
         while replicas.in_block[block.ix()] != NONE {
-            self.dev.flash.drop_copy(block);
+            dev.flash.drop_copy(block);
             replicas.remove(replicas.in_block[block.ix()], block);
             replicas.totals.erased += 1;
         }
     }
 
     /// A read has waited for an internal operation at the die of its page.
-    pub(super) fn note_blocked(&mut self, lpn: Lpn) {
-        let Some(replicas) = &mut self.features.replicas else { return };
+    pub(super) fn note_blocked(&mut self, schemes: &Policies, lpn: Lpn) {
+        let Some(replicas) = &mut self.replicas else { return };
         replicas.totals.blocked += 1;
         let waits = &mut replicas.waits[lpn.ix()];
         *waits = waits.saturating_add(1);
-        let wants = self.schemes.route.replicate().is_some_and(|route| route.wants_copy(*waits));
+        let wants = schemes.route.replicate().is_some_and(|route| route.wants_copy(*waits));
         if wants && replicas.copy_of[lpn.ix()] == NONE && replicas.wanted.len() < replicas.most {
             *waits = 0;
             replicas.wanted.push_back(lpn);
         }
     }
 
-    fn in_collection(&self, plane: PlaneId) -> bool {
-        let state = &self.kernel.dies.units[self.dev.geometry.unit_of(plane).ix()];
-        state.job.is_some() || state.holder() == Holder::Gc
+    /// Whether the copy to which a read was sent still exists.
+    #[inline]
+    pub(super) fn reads_copy(&self, kernel: &Kernel, op: OpId) -> bool {
+        let page = &kernel.ops[op];
+        let copy = self.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
+        copy.is_some_and(|copy| copy.page == kernel.ops.copy[op].page)
     }
 
+    /// A read has reached the head of its queue, and its page is at `at`. Returns the page to read.
+    pub(super) fn read_from(&mut self, kernel: &mut Kernel, op: OpId, at: Ppn) -> Ppn {
+        let Some(replicas) = &mut self.replicas else { return at };
+        let (lpn, page) = (kernel.ops[op].lpn, kernel.ops.copy[op].page);
+        if page.is_some() && replicas.copy(lpn).is_some_and(|copy| copy.page == page) {
+            replicas.totals.reads += 1;
+            return page;
+        }
+        kernel.ops.copy[op].page = Ppn::NONE;
+        at
+    }
+
+    /// A copy is on flash. At the limit, it replaces the least recently used one.
+    #[inline(never)]
+    fn add_copy(&mut self, dev: &mut Device, lpn: Lpn, page: Ppn, block: BlockId, tag: Tag) {
+        let Some(replicas) = &mut self.replicas else { return };
+        if replicas.copies.in_use() >= replicas.most {
+            let oldest = replicas.oldest;
+            let block = dev.geometry.block_of(replicas.copies[oldest].page);
+            dev.flash.drop_copy(block);
+            replicas.remove(oldest, block);
+            replicas.totals.replaced += 1;
+        }
+        dev.flash.add_copy(block);
+        replicas.add(lpn, page, block, tag);
+    }
+
+    /// Tag that a read finds at `at`, which may be a copy.
+    pub(super) fn load_copy(&self, kernel: &Kernel, oracle: &Oracle, op: OpId, at: Ppn) -> Tag {
+        let page = &kernel.ops[op];
+        let copy = self.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
+        match copy.filter(|copy| kernel.ops.copy[op].page == at && copy.page == at) {
+            // Only the full oracle knows the content of each page.
+            Some(copy) if oracle.check() != Check::Full => copy.tag,
+            _ => oracle.load(at, page.lpn),
+        }
+    }
+}
+
+impl Device {
+    /// No copy is on flash. From now on they are counted by block, if any are to be made.
+    pub(super) fn await_copies(&mut self, features: &Features) {
+        match features.replicas {
+            Some(_) => self.flash.start_copies(),
+            None => self.flash.end_copies(),
+        }
+    }
+}
+
+impl Kernel {
+    fn in_collection(&self, dev: &Device, plane: PlaneId) -> bool {
+        let state = &self.dies.units[dev.geometry.unit_of(plane).ix()];
+        state.job.is_some() || state.holder() == Holder::Gc
+    }
+}
+
+impl Ssd {
     /// The plane of a read: that of its page, or that of its copy.
     #[inline(never)]
     pub(super) fn route_read(&mut self, op: OpId) -> PlaneId {
@@ -274,7 +324,8 @@ impl Ssd {
             return home;
         };
         let plane = self.dev.geometry.plane_of(page);
-        let (at_home, there) = (self.in_collection(home), self.in_collection(plane));
+        let (at_home, there) =
+            (self.kernel.in_collection(&self.dev, home), self.kernel.in_collection(&self.dev, plane));
         if !self.schemes.route.replicate().is_some_and(|route| route.reads_copy(at_home, there)) {
             return home;
         }
@@ -283,37 +334,6 @@ impl Ssd {
             replicas.used(replicas.copy_of[lpn.ix()]);
         }
         plane
-    }
-
-    /// Whether the copy to which a read was sent still exists.
-    #[inline]
-    pub(super) fn reads_copy(&self, op: OpId) -> bool {
-        let page = &self.kernel.ops[op];
-        let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
-        copy.is_some_and(|copy| copy.page == self.kernel.ops.copy[op].page)
-    }
-
-    /// A read has reached the head of its queue, and its page is at `at`. Returns the page to read.
-    pub(super) fn read_from(&mut self, op: OpId, at: Ppn) -> Ppn {
-        let Some(replicas) = &mut self.features.replicas else { return at };
-        let (lpn, page) = (self.kernel.ops[op].lpn, self.kernel.ops.copy[op].page);
-        if page.is_some() && replicas.copy(lpn).is_some_and(|copy| copy.page == page) {
-            replicas.totals.reads += 1;
-            return page;
-        }
-        self.kernel.ops.copy[op].page = Ppn::NONE;
-        at
-    }
-
-    /// Tag that a read finds at `at`, which may be a copy.
-    pub(super) fn load_copy(&self, op: OpId, at: Ppn) -> Tag {
-        let page = &self.kernel.ops[op];
-        let copy = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
-        match copy.filter(|copy| self.kernel.ops.copy[op].page == at && copy.page == at) {
-            // Only the full oracle knows the content of each page.
-            Some(copy) if self.oracle.check() != Check::Full => copy.tag,
-            _ => self.oracle.load(at, page.lpn),
-        }
     }
 
     /// After all host operations and write-backs: continues the copy that is being made, or starts the next one.
@@ -378,7 +398,7 @@ impl Ssd {
             let page = self.dev.flash.take_page(plane, Stream::Host, false).expect("a plane with room");
             self.stats.count_programs(Class::Replica, 1);
             if self.rules.tenants {
-                self.tenant_copied(lpn);
+                self.features.tenant_copied(&self.dev, lpn);
             }
             return self.begin_copy(lpn, page, tag, Verb::Program);
         }
@@ -439,7 +459,7 @@ impl Ssd {
             (op.unit, op.plane, op.pages[0], op.lpn, self.kernel.ops[Page(id)].tags[0], op.verb);
         let block = self.dev.geometry.block_of(page);
         self.kernel.ops.remove(id);
-        self.stop(unit, plane);
+        self.kernel.stop(&self.dev, self.now, unit, plane);
         let wanted = self.features.replicas.as_ref().is_some_and(|replicas| replicas.making_of == lpn);
         let mut making = Making::Nothing;
         if verb == Verb::Read {
@@ -457,7 +477,7 @@ impl Ssd {
             self.host_programmed(page, false);
             self.note_filled(block, crate::units::JobId::NONE, crate::units::JobId::NONE);
             if wanted {
-                self.add_copy(lpn, page, block, tag);
+                self.features.add_copy(&mut self.dev, lpn, page, block, tag);
             }
             self.test_trigger(plane);
         }
@@ -467,20 +487,5 @@ impl Ssd {
                 replicas.making_of = Lpn::NONE;
             }
         }
-    }
-
-    /// A copy is on flash. At the limit, it replaces the least recently used one.
-    #[inline(never)]
-    fn add_copy(&mut self, lpn: Lpn, page: Ppn, block: BlockId, tag: Tag) {
-        let Some(replicas) = &mut self.features.replicas else { return };
-        if replicas.copies.in_use() >= replicas.most {
-            let oldest = replicas.oldest;
-            let block = self.dev.geometry.block_of(replicas.copies[oldest].page);
-            self.dev.flash.drop_copy(block);
-            replicas.remove(oldest, block);
-            replicas.totals.replaced += 1;
-        }
-        self.dev.flash.add_copy(block);
-        replicas.add(lpn, page, block, tag);
     }
 }

@@ -1,9 +1,8 @@
 //! The summary at the end of a run.
 
-use super::Ssd;
 use super::spine::host::Host;
+use super::{Device, Ssd};
 use crate::blame::{Cause, Extra};
-use crate::engine::Device;
 use crate::policy::Load;
 use crate::report::ecc::Ecc as EccReport;
 use crate::report::factors::Programmed;

@@ -20,11 +20,50 @@
 //! | power is cut, a chip fails | `power.rs` `power_cut`; `raid/failure.rs` `chip_fails`; `lifecycle.rs` `tear`, `is_denied` | every feature with state |
 //! | a request completes, a run ends | `spine/complete.rs` `request_done`; `mod.rs` `check_end`; `report.rs` `summary` | reports, every feature |
 
-use super::Ssd;
 use super::kernel::timers::Timer;
+use super::{Device, Features, Host, Ssd};
+use crate::engine::kernel::Kernel;
+use crate::engine::rules::Rules;
 use crate::oracle::Check;
 use crate::request::RequestOp;
 use crate::units::Nanos;
+
+impl Device {
+    /// Dates the blocks that were closed at the current time, where the victim policy reads that.
+    #[inline(always)]
+    pub(in crate::engine) fn date_closings(&mut self, now: Nanos) {
+        if self.flash.has_undated() {
+            self.flash.date_closings(now);
+        }
+    }
+}
+
+impl Features {
+    /// Whether a fault comes before the events of `time`, which is not before that of the fault. With a write cache, what happens
+    /// at the time of a fault happens before it.
+    #[cold]
+    fn fault_comes(&self, rules: &Rules, now: Nanos, time: Nanos, limit: Nanos) -> bool {
+        let fault_at = self.fault_at;
+        let first = time > fault_at || !rules.caches;
+        let left = time != Nanos::NEVER || rules.caches && fault_at == now;
+        first && fault_at <= limit && left
+    }
+
+    fn age_of(&self, host: &Host, kernel: &Kernel, timer: Timer) -> u64 {
+        let op = match timer {
+            Timer::Array(unit) => kernel.dies[unit].of_event(),
+            Timer::Bus(bus) => kernel.buses[bus].holder,
+            Timer::Memory => host.memory[0].1,
+            // The timeout of a parity group is handled after completions of its time; those of an idle die and of a line belong to
+            // the collector decisions.
+            Timer::Encode | Timer::Idle | Timer::Hold => return u64::MAX,
+            Timer::Decoder => host.decoding[0].1,
+            Timer::Delay(slot) => self.delayed(slot),
+        };
+        // An event that only wakes a bus completes nothing.
+        if op.is_none() { 0 } else { kernel.ops[op].age }
+    }
+}
 
 impl Ssd {
     /// Handles the time of the next event. Returns false if there is none up to `limit`.
@@ -39,12 +78,12 @@ impl Ssd {
         if self.host.fault.is_some() {
             return false;
         }
-        self.date_closings();
+        self.dev.date_closings(self.now);
         let (event, arrival) = (self.kernel.timers.next(), self.host.next_arrival(self.now));
         let chain = self.kernel.timers.next_chain();
         let event = event.min(chain);
         let time = event.min(arrival);
-        if time >= self.features.fault_at && self.fault_comes(time, limit) {
+        if time >= self.features.fault_at && self.features.fault_comes(&self.rules, self.now, time, limit) {
             let at = self.features.fault_at;
             if at < self.observer.sample_at || self.samples_up_to(at) {
                 self.scheduled_fault();
@@ -69,24 +108,6 @@ impl Ssd {
             self.round(time);
         }
         true
-    }
-
-    /// Whether a fault comes before the events of `time`, which is not before that of the fault. With a write cache, what happens
-    /// at the time of a fault happens before it.
-    #[cold]
-    fn fault_comes(&self, time: Nanos, limit: Nanos) -> bool {
-        let fault_at = self.features.fault_at;
-        let first = time > fault_at || !self.rules.caches;
-        let left = time != Nanos::NEVER || self.rules.caches && fault_at == self.now;
-        first && fault_at <= limit && left
-    }
-
-    /// Dates the blocks that were closed at the current time, where the victim policy reads that.
-    #[inline(always)]
-    pub(in crate::engine) fn date_closings(&mut self) {
-        if self.dev.flash.has_undated() {
-            self.dev.flash.date_closings(self.now);
-        }
     }
 
     /// Handles all events at one time.
@@ -152,7 +173,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn end_round(&mut self) {
         self.kernel.dies.time_passes(self.now);
-        if self.lines_undecided() {
+        if self.features.lines_undecided(&self.rules) {
             self.show_transfers();
         }
         self.tell_victim();
@@ -171,7 +192,7 @@ impl Ssd {
             && self.gc.ready.is_empty()
             && !self.host.window_stale
             && self.features.stripes_settled()
-            && self.lines_settled()
+            && self.features.lines_settled(&self.host, &self.rules)
             && !self.stats.checkpoint_due()
             && self.kernel.timers.next() > self.now
             && self.host.next_arrival(self.now) > self.now
@@ -217,24 +238,12 @@ impl Ssd {
     /// Several legs end at once: age decides the order.
     pub(in crate::engine) fn sort_batch(&mut self) {
         for i in 0..self.kernel.batch.len() {
-            self.kernel.batch[i] |=
-                u128::from(self.age_of(self.kernel.timers.timer(self.kernel.batch[i] as u32))) << 32;
+            self.kernel.batch[i] |= u128::from(self.features.age_of(
+                &self.host,
+                &self.kernel,
+                self.kernel.timers.timer(self.kernel.batch[i] as u32),
+            )) << 32;
         }
         self.kernel.batch.sort_unstable();
-    }
-
-    fn age_of(&self, timer: Timer) -> u64 {
-        let op = match timer {
-            Timer::Array(unit) => self.kernel.dies[unit].of_event(),
-            Timer::Bus(bus) => self.kernel.buses[bus].holder,
-            Timer::Memory => self.host.memory[0].1,
-            // The timeout of a parity group is handled after completions of its time; those of an idle die and of a line belong to
-            // the collector decisions.
-            Timer::Encode | Timer::Idle | Timer::Hold => return u64::MAX,
-            Timer::Decoder => self.host.decoding[0].1,
-            Timer::Delay(slot) => self.features.delayed(slot),
-        };
-        // An event that only wakes a bus completes nothing.
-        if op.is_none() { 0 } else { self.kernel.ops[op].age }
     }
 }

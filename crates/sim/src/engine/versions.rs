@@ -20,7 +20,7 @@ impl Ssd {
         admitted.clear();
         self.oracle.swap_admitted(admitted);
         if self.features.raid.is_some() {
-            admitted.iter_mut().for_each(|one| one.page = self.host_page(one.page));
+            admitted.iter_mut().for_each(|one| one.page = self.features.host_page(&self.dev, one.page));
             // Parity has versions, too.
             admitted.retain(|one| one.page.0 < self.dev.geometry.exported);
         }
@@ -30,9 +30,9 @@ impl Ssd {
     pub fn take_cut_versions(&mut self) -> CutVersions {
         let mut cut = self.oracle.take_cut();
         let exported = self.dev.geometry.exported;
-        cut.torn.iter_mut().for_each(|(page, _)| *page = self.host_page(*page));
+        cut.torn.iter_mut().for_each(|(page, _)| *page = self.features.host_page(&self.dev, *page));
         cut.torn.retain(|(page, _)| page.0 < exported);
-        cut.recovered.iter_mut().for_each(|one| one.page = self.host_page(one.page));
+        cut.recovered.iter_mut().for_each(|one| one.page = self.features.host_page(&self.dev, one.page));
         cut.recovered.retain(|one| one.page.0 < exported);
         cut
     }
@@ -43,7 +43,7 @@ impl Ssd {
     pub fn each_version(&self, mut visit: impl FnMut(Held, Lpn, u32)) {
         let exported = self.dev.geometry.exported;
         let mut of_page = |held: Held, lpn: Lpn, version: u32| {
-            let page = self.host_page(lpn);
+            let page = self.features.host_page(&self.dev, lpn);
             if page.0 < exported {
                 visit(held, page, version);
             }
@@ -69,7 +69,7 @@ impl Ssd {
             }
             let lpn = page.tags[0].lpn;
             if lpn.is_some() && self.oracle.tracks_sectors() {
-                let memories = self.memories(OpId(op as u32), page.run);
+                let memories = self.kernel.memories(&self.rules, OpId(op as u32), page.run);
                 self.oracle.each_in_memory(&memories, |version| of_page(Held::Memory, lpn, version));
             }
         }

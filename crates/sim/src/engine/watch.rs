@@ -1,6 +1,6 @@
 //! Reports to an observer. Without one, each call costs a branch.
 
-use super::{Nanos, Ssd};
+use super::{Device, Features, Nanos, Ssd};
 use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Op, Verb};
 use crate::engine::kernel::Kernel;
@@ -13,6 +13,16 @@ impl Kernel {
     /// By unit, who has held it for how long. Exact if the device has had no shortcuts from the start.
     fn held_dies(&self) -> Vec<Held> {
         self.dies.units.iter().map(|unit| unit.held()).collect()
+    }
+}
+
+impl Features {
+    fn lpn_on_leg(&self, dev: &Device, op: &Op) -> Lpn {
+        match (op.class, op.verb) {
+            (Class::Gc | Class::Fold, Verb::Erase) => Lpn::NONE,
+            (Class::Gc | Class::Fold, _) => op.from.first().map_or(Lpn::NONE, |page| dev.flash.lpn_of(*page)),
+            _ => self.host_page(dev, op.lpn),
+        }
     }
 }
 
@@ -222,18 +232,10 @@ impl Ssd {
             Resource::Port(_) => LegKind::Noc,
             _ => LegKind::Bus,
         };
-        let (class, verb, lpn) = (op.class, op.verb, self.lpn_on_leg(op));
+        let (class, verb, lpn) = (op.class, op.verb, self.features.lpn_on_leg(&self.dev, op));
         let leg = LegRecord { start, end, resource, planes, class, verb, kind, number, lpn, ppn: pages[0] };
         if let Some(observer) = &mut self.observer.observer {
             observer.leg(&leg);
-        }
-    }
-
-    fn lpn_on_leg(&self, op: &Op) -> Lpn {
-        match (op.class, op.verb) {
-            (Class::Gc | Class::Fold, Verb::Erase) => Lpn::NONE,
-            (Class::Gc | Class::Fold, _) => op.from.first().map_or(Lpn::NONE, |page| self.dev.flash.lpn_of(*page)),
-            _ => self.host_page(op.lpn),
         }
     }
 

@@ -6,16 +6,20 @@ use super::{Pause, Ssd};
 use crate::device::mapping::Location;
 use crate::device::staging::Segment;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
-use crate::engine::Device;
-use crate::engine::Gc;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
+use crate::engine::{Device, Gc};
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
-use crate::units::{JobId, Lpn, OpId};
+use crate::units::{JobId, Lpn, Nanos, OpId};
 
 impl Device {
     fn plan(&self) -> &WriteBack {
         self.staging.plan.as_ref().expect("a buffer with slots has a plan")
+    }
+
+    fn frees_slot(&mut self, now: Nanos) {
+        self.staging.release(1);
+        self.staging.filled.change(-1, now);
     }
 }
 
@@ -32,6 +36,93 @@ impl Gc {
         *slots = slots.and_then(|slots| slots.checked_sub(pages));
         law!(slots.is_some(), "law: pages are staged in reserved slots");
     }
+
+    /// A page that a partial write still has to read stays on flash: the buffer holds only newest versions.
+    #[inline(never)]
+    fn must_be_placed(&self, dev: &Device, id: JobId) -> bool {
+        self.jobs[id.0].job.hand.iter().any(|page| {
+            let lpn = dev.flash.lpn_of(*page);
+            lpn.is_some() && dev.map.get(lpn) != Location::Flash(*page)
+        })
+    }
+
+    /// The segment of a collection, with one more page.
+    fn segment_of(&mut self, dev: &mut Device, id: JobId) -> u32 {
+        let segment = &mut self.jobs[id.0].segment;
+        if *segment == NO_SEGMENT {
+            *segment = dev.staging.segments.insert(Segment { pending: 0, absorbed: 0, job: id });
+        }
+        dev.staging.segments[*segment].pending += 1;
+        *segment
+    }
+
+    /// Whether the erase of a collection's victims waits for its pages in the buffer.
+    pub(in crate::engine) fn awaits_durability(&self, dev: &Device, id: JobId) -> bool {
+        let segment = self.jobs[id.0].segment;
+        segment != NO_SEGMENT && dev.staging.segments[segment].pending > 0
+    }
+
+    #[inline(never)]
+    fn sees_contention(&mut self, kernel: &Kernel, dev: &Device, id: JobId) {
+        let running = &self.jobs[id.0];
+        // What was seen holds until slots are reserved for it: a pause or a read of metadata may come between.
+        let mut waits = running.job.contended;
+        if kernel.ops[running.op].verb != Verb::Program {
+            let mut at = kernel.dies[running.unit].queue.head();
+            while at.is_some() && !waits {
+                waits = kernel.ops[at].class == Class::Host;
+                at = kernel.ops[at].next;
+            }
+            waits |= (0..dev.geometry.planes_per_unit)
+                .any(|k| !self.planes[dev.geometry.plane_of_unit(running.unit, k).ix()].stalled.is_empty());
+        }
+        self.jobs[id.0].job.contended = waits;
+    }
+
+    /// The last reserved slot of a collection is filled: its segment may be written back.
+    fn hand_over(&mut self, kernel: &mut Kernel, dev: &mut Device, id: JobId) {
+        if self.jobs[id.0].job.slots != Some(0) {
+            return;
+        }
+        let mut staged = std::mem::replace(&mut self.jobs[id.0].staged, Fifo::EMPTY);
+        let to = dev.plan().to;
+        loop {
+            let op = staged.pop(&kernel.ops);
+            if op.is_none() {
+                return;
+            }
+            if kernel.ops[op].lpn.is_none() {
+                // Trimmed while it waited for the others.
+                kernel.ops.remove(op);
+                continue;
+            }
+            let staging = &mut dev.staging;
+            staging.waiting += 1;
+            staging.stale = true;
+            match to {
+                BackTo::IdleChips => staging.ready.push(&mut kernel.ops, op),
+                BackTo::OwnPlane => {
+                    let unit = dev.geometry.unit_of(kernel.ops[op].plane);
+                    staging.own[unit.ix()].push(&mut kernel.ops, op);
+                }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn exposes_segment(&mut self, dev: &mut Device, now: Nanos, id: JobId) {
+        let segment = std::mem::replace(&mut self.jobs[id.0].segment, NO_SEGMENT);
+        if segment == NO_SEGMENT {
+            return;
+        }
+        let staging = &mut dev.staging;
+        let pages = &mut staging.segments[segment];
+        pages.job = JobId::NONE;
+        staging.exposed.change(i64::from(pages.pending - pages.absorbed), now);
+        if pages.pending == 0 {
+            staging.segments.remove(segment);
+        }
+    }
 }
 
 impl Ssd {
@@ -39,25 +130,8 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn note_contention(&mut self, id: JobId) {
         if self.rules.stages {
-            self.sees_contention(id);
+            self.gc.sees_contention(&self.kernel, &self.dev, id);
         }
-    }
-
-    #[inline(never)]
-    fn sees_contention(&mut self, id: JobId) {
-        let running = &self.gc.jobs[id.0];
-        // What was seen holds until slots are reserved for it: a pause or a read of metadata may come between.
-        let mut waits = running.job.contended;
-        if self.kernel.ops[running.op].verb != Verb::Program {
-            let mut at = self.kernel.dies[running.unit].queue.head();
-            while at.is_some() && !waits {
-                waits = self.kernel.ops[at].class == Class::Host;
-                at = self.kernel.ops[at].next;
-            }
-            waits |= (0..self.dev.geometry.planes_per_unit)
-                .any(|k| !self.gc.planes[self.dev.geometry.plane_of_unit(running.unit, k).ix()].stalled.is_empty());
-        }
-        self.gc.jobs[id.0].job.contended = waits;
     }
 
     /// Executes a step that concerns only the buffer; returns a step that continues to the flash.
@@ -72,25 +146,28 @@ impl Ssd {
                 self.dev.staging.reserve(slots);
                 self.features.count_conflict(|counters| counters.streams += 1);
             }
-            Step::Stage if self.must_be_placed(id) => {
+            Step::Stage if self.gc.must_be_placed(&self.dev, id) => {
                 let pages = self.gc.jobs[id.0].job.hand.len() as u32;
                 self.gc.take_slots(id, pages);
                 self.dev.staging.release(pages);
-                self.hand_over(id);
+                self.gc.hand_over(&mut self.kernel, &mut self.dev, id);
                 return Some(Step::Place);
             }
             Step::Stage => {
                 self.stage_hand(id);
-                self.hand_over(id);
+                self.gc.hand_over(&mut self.kernel, &mut self.dev, id);
             }
             Step::Erase | Step::Done => {
                 // Overwritten pages need no slot.
                 if let Some(left) = self.gc.jobs[id.0].job.slots.filter(|left| *left > 0) {
                     self.gc.take_slots(id, left);
                     self.dev.staging.release(left);
-                    self.hand_over(id);
+                    self.gc.hand_over(&mut self.kernel, &mut self.dev, id);
                 }
-                if matches!(step, Step::Erase) && !self.dev.plan().erase_first && self.awaits_durability(id) {
+                if matches!(step, Step::Erase)
+                    && !self.dev.plan().erase_first
+                    && self.gc.awaits_durability(&self.dev, id)
+                {
                     // If no plane has room, the end of the reads lets its pages use the reserve.
                     self.dev.staging.stale = true;
                     if self.gc.jobs[id.0].holds {
@@ -106,15 +183,6 @@ impl Ssd {
         }
         self.gc.ready.push(id);
         None
-    }
-
-    /// A page that a partial write still has to read stays on flash: the buffer holds only newest versions.
-    #[inline(never)]
-    fn must_be_placed(&self, id: JobId) -> bool {
-        self.gc.jobs[id.0].job.hand.iter().any(|page| {
-            let lpn = self.dev.flash.lpn_of(*page);
-            lpn.is_some() && self.dev.map.get(lpn) != Location::Flash(*page)
-        })
     }
 
     /// Moves pages in hand to reserved slots. From now on the map points to them there.
@@ -149,7 +217,7 @@ impl Ssd {
                 waits_since: self.now,
                 ..Op::blank()
             };
-            let (age, segment) = (op.age, self.segment_of(id));
+            let (age, segment) = (op.age, self.gc.segment_of(&mut self.dev, id));
             let op = self.kernel.ops.create(op);
             let written = &mut self.kernel.ops[Page(op)];
             written.bytes = self.dev.geometry.unit_bytes;
@@ -164,73 +232,12 @@ impl Ssd {
         }
     }
 
-    /// The segment of a collection, with one more page.
-    fn segment_of(&mut self, id: JobId) -> u32 {
-        let segment = &mut self.gc.jobs[id.0].segment;
-        if *segment == NO_SEGMENT {
-            *segment = self.dev.staging.segments.insert(Segment { pending: 0, absorbed: 0, job: id });
-        }
-        self.dev.staging.segments[*segment].pending += 1;
-        *segment
-    }
-
-    /// The last reserved slot of a collection is filled: its segment may be written back.
-    fn hand_over(&mut self, id: JobId) {
-        if self.gc.jobs[id.0].job.slots != Some(0) {
-            return;
-        }
-        let mut staged = std::mem::replace(&mut self.gc.jobs[id.0].staged, Fifo::EMPTY);
-        let to = self.dev.plan().to;
-        loop {
-            let op = staged.pop(&self.kernel.ops);
-            if op.is_none() {
-                return;
-            }
-            if self.kernel.ops[op].lpn.is_none() {
-                // Trimmed while it waited for the others.
-                self.kernel.ops.remove(op);
-                continue;
-            }
-            let staging = &mut self.dev.staging;
-            staging.waiting += 1;
-            staging.stale = true;
-            match to {
-                BackTo::IdleChips => staging.ready.push(&mut self.kernel.ops, op),
-                BackTo::OwnPlane => {
-                    let unit = self.dev.geometry.unit_of(self.kernel.ops[op].plane);
-                    staging.own[unit.ix()].push(&mut self.kernel.ops, op);
-                }
-            }
-        }
-    }
-
     /// The erase of a collection's victims begins: from now on only the buffer has its buffered pages.
     #[inline(always)]
     pub(in crate::engine) fn segment_erased(&mut self, id: JobId) {
         if self.rules.stages {
-            self.exposes_segment(id);
+            self.gc.exposes_segment(&mut self.dev, self.now, id);
         }
-    }
-
-    #[inline(never)]
-    fn exposes_segment(&mut self, id: JobId) {
-        let segment = std::mem::replace(&mut self.gc.jobs[id.0].segment, NO_SEGMENT);
-        if segment == NO_SEGMENT {
-            return;
-        }
-        let staging = &mut self.dev.staging;
-        let pages = &mut staging.segments[segment];
-        pages.job = JobId::NONE;
-        staging.exposed.change(i64::from(pages.pending - pages.absorbed), self.now);
-        if pages.pending == 0 {
-            staging.segments.remove(segment);
-        }
-    }
-
-    /// Whether the erase of a collection's victims waits for its pages in the buffer.
-    pub(in crate::engine) fn awaits_durability(&self, id: JobId) -> bool {
-        let segment = self.gc.jobs[id.0].segment;
-        segment != NO_SEGMENT && self.dev.staging.segments[segment].pending > 0
     }
 
     /// A page leaves the buffer, because it is on flash or no longer needed.
@@ -258,11 +265,6 @@ impl Ssd {
                 self.gc.ready.push(job);
             }
         }
-    }
-
-    fn frees_slot(&mut self) {
-        self.dev.staging.release(1);
-        self.dev.staging.filled.change(-1, self.now);
     }
 
     /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
@@ -316,7 +318,7 @@ impl Ssd {
             if self.dev.goes_home() {
                 self.dev.flash.keep_promise(self.kernel.ops[op].plane);
             }
-            self.frees_slot();
+            self.dev.frees_slot(self.now);
             self.leaves_buffer(absorbed, segment);
         }
     }

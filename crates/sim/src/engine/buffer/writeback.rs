@@ -4,10 +4,11 @@ use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::engine::Device;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Buffered;
-use crate::engine::{Pause, Ssd};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Pause, Ssd};
 use crate::policy::{BackTo, PageSet};
 use crate::units::{OpId, PlaneId, UnitId};
 
@@ -15,6 +16,23 @@ impl Device {
     /// Whether buffered pages return to their own planes.
     pub(super) fn goes_home(&self) -> bool {
         self.plan().to == BackTo::OwnPlane
+    }
+
+    /// Host data have taken a page of a plane, or one of its pages has become stale. If the plane is full, it may be due now: pages
+    /// of the buffer wait for room, and perhaps no die becomes idle soon.
+    #[inline(always)]
+    pub(in crate::engine) fn stirs_buffer(&mut self, rules: &Rules, plane: PlaneId) {
+        if rules.stages && self.staging.waiting > 0 {
+            self.staging.stale |= self.flash.next_offset(plane, Stream::Host).is_none();
+        }
+    }
+}
+
+impl Kernel {
+    /// Whether a page waits until all pages of the segment before its own are on flash.
+    fn waits_for_segment(&self, dev: &Device, op: OpId) -> bool {
+        let (segment, writes) = dev.staging.under_way;
+        dev.plan().by_segment && writes > 0 && self.ops.buffer[op].segment != segment
     }
 }
 
@@ -29,7 +47,7 @@ impl Ssd {
 
     #[inline(never)]
     fn dispatches_writebacks(&mut self) {
-        if self.gc.postponed.is_some() && self.keeps_buffered() {
+        if self.gc.postponed.is_some() && self.gc.keeps_buffered(&self.host) {
             self.dev.staging.stale = true;
             return;
         }
@@ -60,15 +78,6 @@ impl Ssd {
         }
     }
 
-    /// Host data have taken a page of a plane, or one of its pages has become stale. If the plane is full, it may be due now: pages
-    /// of the buffer wait for room, and perhaps no die becomes idle soon.
-    #[inline(always)]
-    pub(in crate::engine) fn stirs_buffer(&mut self, plane: PlaneId) {
-        if self.rules.stages && self.dev.staging.waiting > 0 {
-            self.dev.staging.stale |= self.dev.flash.next_offset(plane, Stream::Host).is_none();
-        }
-    }
-
     /// Whether a unit is idle and no operation waits for it.
     pub(in crate::engine) fn is_unwanted(&self, unit: UnitId) -> bool {
         self.is_idle(unit) && self.kernel.dies[unit].queue.is_empty()
@@ -87,7 +96,7 @@ impl Ssd {
             self.kernel.ops.remove(op);
             return true;
         }
-        if self.waits_for_segment(op) {
+        if self.kernel.waits_for_segment(&self.dev, op) {
             return false;
         }
         let lpn = self.kernel.ops[op].lpn;
@@ -97,7 +106,9 @@ impl Ssd {
             if !self.is_unwanted(unit) {
                 continue;
             }
-            let Some(plane) = self.next_plane(unit, lpn, Stream::Host) else { continue };
+            let Some(plane) = self.kernel.next_plane(&self.features, &self.dev, unit, lpn, Stream::Host) else {
+                continue;
+            };
             self.dev.staging.last_unit = unit.0;
             self.dev.staging.ready.pop(&self.kernel.ops);
             self.begin_writeback(op, plane, Stream::Host);
@@ -121,12 +132,6 @@ impl Ssd {
             }
         }
         self.claim_full_planes(Stream::Host)
-    }
-
-    /// Whether a page waits until all pages of the segment before its own are on flash.
-    fn waits_for_segment(&self, op: OpId) -> bool {
-        let (segment, writes) = self.dev.staging.under_way;
-        self.dev.plan().by_segment && writes > 0 && self.kernel.ops.buffer[op].segment != segment
     }
 
     /// Writes the first waiting page for a unit's own planes back, if no operation waits for the unit.
@@ -158,16 +163,16 @@ impl Ssd {
         if self.dev.goes_home() {
             self.dev.flash.keep_promise(plane);
         }
-        self.bind_writeback(id, self.kernel.ops[id].lpn, plane);
+        self.features.bind_writeback(&self.dev, id, self.kernel.ops[id].lpn, plane);
         if self.dev.plan().by_segment {
             let (segment, writes) = (self.kernel.ops.buffer[id].segment, self.dev.staging.under_way.1);
             self.dev.staging.under_way = (segment, writes + 1);
         }
         let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
-        self.stirs_buffer(plane);
+        self.dev.stirs_buffer(&self.rules, plane);
         self.stats.count_programs(Class::Writeback, 1);
         if self.rules.tenants {
-            self.tenant_moved(self.kernel.ops[id].lpn);
+            self.features.tenant_moved(&self.dev, self.kernel.ops[id].lpn);
         }
         let waited = (self.now - self.kernel.ops[id].waits_since).0;
         self.features.count_conflict(|counters| {
@@ -176,7 +181,7 @@ impl Ssd {
         });
         self.dev.staging.waiting -= 1;
         if self.dev.plan().free_at_issue {
-            self.frees_slot();
+            self.dev.frees_slot(self.now);
         }
         let burst = self.dev.timing.page();
         let place = self.dev.place(to);
@@ -209,10 +214,10 @@ impl Ssd {
         self.stats.moves.buffered += 1;
         self.kernel.ops.remove(id);
         if !self.dev.plan().free_at_issue {
-            self.frees_slot();
+            self.dev.frees_slot(self.now);
         }
         self.leaves_buffer(absorbed, segment);
-        self.stop(unit, plane);
+        self.kernel.stop(&self.dev, self.now, unit, plane);
         if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
             // The page that was reserved for it may be the host's now.
             self.unstall(plane);

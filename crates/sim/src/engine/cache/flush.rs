@@ -42,7 +42,7 @@ impl Ssd {
             self.kernel.ops.create(Op { request: id, age, need: Need::Absorb, waits_since: self.now, ..Op::blank() });
         self.kernel.ops[Page(op)].blame.add(Cause::Queue, waited);
         if self.rules.tenants {
-            self.note_tenant(op, id, waited);
+            self.features.note_tenant(&self.host, &mut self.kernel, op, id, waited);
         }
         self.kernel.ops[Page(op)].first_start = Some(Moment::at(self.now));
         let place = self.features.cache_mut().next_place();
@@ -96,7 +96,7 @@ impl Ssd {
             self.stats.requests.warmup += 1;
             return;
         }
-        self.note_completion();
+        self.kernel.note_completion(&mut self.stats, self.now);
         self.features.cache_mut().flush_latency.record(latency);
     }
 }

@@ -11,9 +11,9 @@ use crate::config::{CachePack, Writeback};
 use crate::device::command::Command;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
-use crate::engine::Features;
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
+use crate::engine::{Features, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
 
@@ -94,6 +94,13 @@ impl Features {
     fn sets(&self) -> &super::order::Sets {
         self.cache().lines.ready.sets.as_ref().expect("programs of several units")
     }
+
+    /// What a group's program would write, in the order of its slots.
+    pub(in crate::engine) fn tags_of_group(&self, kernel: &Kernel, op: OpId) -> Vec<Tag> {
+        let group = &self.cache().groups.all[kernel.ops.cached[op].line as usize];
+        let tag = |line: &u32| kernel.ops[Page(self.cache().lines.all[*line as usize].op)].tags[0];
+        group.lines.iter().map(tag).collect()
+    }
 }
 
 impl Ssd {
@@ -102,9 +109,9 @@ impl Ssd {
     pub(super) fn write_units_back(&mut self, fresh: bool) {
         let keys = &self.features.cache().keys;
         let (writeback, any) = (keys.writeback, keys.pack == CachePack::Any);
-        let drains = self.drains();
+        let drains = self.features.drains(&self.host);
         if writeback != Writeback::Eager {
-            self.decide_activity(fresh);
+            self.features.decide_activity(self.now, fresh);
         }
         if std::mem::replace(&mut self.features.cache_mut().urgent, false) || drains {
             self.urge_lines(drains);
@@ -132,7 +139,7 @@ impl Ssd {
         let urgent = |turn: &&Turn| all || lines.all[turn.2 as usize].is_urgent();
         let turns: Vec<Turn> = lines.ready.iter().filter(urgent).copied().collect();
         for turn in turns {
-            let set = self.home_of_line(Lpn(turn.1)).set;
+            let set = self.features.home_of_line(&self.dev, &self.rules, Lpn(turn.1)).set;
             if let Some(sets) = &mut self.features.cache_mut().lines.ready.sets {
                 sets.urge(turn, set);
             }
@@ -143,7 +150,7 @@ impl Ssd {
     fn next_set(&self, any: bool) -> Option<u32> {
         if any {
             let (_, lpn, _) = *self.features.cache().lines.ready.first()?;
-            return Some(self.home_of_line(Lpn(lpn)).set);
+            return Some(self.features.home_of_line(&self.dev, &self.rules, Lpn(lpn)).set);
         }
         self.features.sets().first_full(|_| true)
     }
@@ -211,7 +218,7 @@ impl Ssd {
         self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.cached[op].line = group;
         if self.rules.binds {
-            let home = self.next_home(lines.len() as u32);
+            let home = self.host.next_home(&self.features, &self.dev, lines.len() as u32);
             self.kernel.ops.bound[op] = home;
             for line in &lines {
                 self.features.move_home(self.features.cache().lines.all[*line as usize].lpn, home);
@@ -253,7 +260,7 @@ impl Ssd {
         for line in lines {
             let of = &self.features.cache().lines.all[*line as usize];
             let (lpn, lacks) = (of.lpn, of.lacking > 0);
-            let old = if lacks { self.kept_page(lpn) } else { Ppn::NONE };
+            let old = if lacks { self.kernel.kept_page(&self.dev, lpn) } else { Ppn::NONE };
             if self.is_in_hand(old) {
                 let found = self.oracle.load(old, lpn);
                 self.fills_line(*line, found);
@@ -267,7 +274,10 @@ impl Ssd {
     /// What a line lacked has been found.
     fn fills_line(&mut self, line: u32, found: Tag) {
         let lpn = self.features.cache().lines.all[line as usize].lpn;
-        self.memories_of(lpn, line).into_iter().for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
+        self.kernel
+            .memories_of(&self.dev, &self.oracle, lpn, line)
+            .into_iter()
+            .for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
         self.features.cache_mut().lines.complete(line);
         if self.features.cache().protected {
             self.discard_kept(lpn);
@@ -282,7 +292,7 @@ impl Ssd {
         }
         let op = of.op;
         if of.lines.is_empty() {
-            self.drop_line_op(op);
+            self.features.drop_line_op(&mut self.kernel, op);
             return self.features.cache_mut().groups.remove(group);
         }
         of.placed = true;
@@ -294,7 +304,7 @@ impl Ssd {
         let fill = &self.features.cache().groups.fills[self.kernel.ops.cached[op].line as usize];
         let slot = |line: &u32| {
             let of = &self.features.cache().lines.all[*line as usize];
-            if of.lacking > 0 { self.kept_page(of.lpn) } else { Ppn::NONE }
+            if of.lacking > 0 { self.kernel.kept_page(&self.dev, of.lpn) } else { Ppn::NONE }
         };
         let mut slots = fill.lines.iter().map(slot);
         slots.find(|slot| slot.is_some() && !self.is_in_hand(*slot)).unwrap_or(Ppn::NONE)
@@ -403,7 +413,7 @@ impl Ssd {
             let carrier = self.features.cache().lines.all[*line as usize].op;
             self.line_selected(carrier);
             if self.rules.tenants {
-                self.tenants_write(carrier);
+                self.features.tenants_write(&self.kernel, &self.dev, carrier);
             }
         }
         let units = lines.len() as u64;
@@ -413,7 +423,7 @@ impl Ssd {
             // Padding is that of the first unit.
             let first =
                 self.features.cache().lines.all[self.features.cache().groups.all[group as usize].lines[0] as usize].op;
-            (0..padding).for_each(|_| self.tenants_write(first));
+            (0..padding).for_each(|_| self.features.tenants_write(&self.kernel, &self.dev, first));
         }
         let counts = &mut self.stats.units;
         counts.programmed.cache += units;
@@ -455,7 +465,7 @@ impl Ssd {
             oldest.push(of.oldest);
             let carrier = of.op;
             self.kernel.ops.remove(carrier);
-            self.line_is_clean(*line);
+            self.features.line_is_clean(&mut self.oracle, *line);
         }
         let groups = &mut self.features.cache_mut().groups;
         groups.all[group as usize].lines = lines;
@@ -495,15 +505,8 @@ impl Ssd {
         }
         if empty && placed {
             self.leaves_queue(op);
-            self.drop_line_op(op);
+            self.features.drop_line_op(&mut self.kernel, op);
             self.features.cache_mut().groups.remove(group);
         }
-    }
-
-    /// What a group's program would write, in the order of its slots.
-    pub(in crate::engine) fn tags_of_group(&self, op: OpId) -> Vec<Tag> {
-        let group = &self.features.cache().groups.all[self.kernel.ops.cached[op].line as usize];
-        let tag = |line: &u32| self.kernel.ops[Page(self.features.cache().lines.all[*line as usize].op)].tags[0];
-        group.lines.iter().map(tag).collect()
     }
 }

@@ -11,6 +11,7 @@ mod flush;
 mod groups;
 mod hold;
 mod lines;
+mod memories;
 mod order;
 mod reads;
 mod waits;
@@ -20,10 +21,11 @@ use crate::config::{self, CacheEvict, CacheFlush, CacheOrder, CacheRead, CacheWr
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
-use crate::engine::Features;
-use crate::engine::Ssd;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_LINE, Page};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Host, Ssd};
+use crate::oracle::Oracle;
 use crate::report::{self, Distribution, Figures};
 use crate::schemes::Place;
 use crate::sectors::Under;
@@ -263,68 +265,72 @@ impl Features {
     fn cache_mut(&mut self) -> &mut Cache {
         self.cache.as_mut().expect("a device with a write cache")
     }
-}
-
-impl Kernel {
-    /// The oracle's key for what controller memory holds of a page whose newest version is this operation.
-    pub(super) fn memory_of(&self, newest: OpId) -> u32 {
-        match self.ops[newest].class {
-            Class::Cache => LINES | self.ops.cached[newest].line,
-            _ => WAITING | newest.0,
-        }
-    }
-}
-
-impl Ssd {
-    /// The sectors that a host write brings: all, where a partial write replaces the page.
-    fn sectors_of_write(&self, op: OpId) -> std::ops::Range<u32> {
-        if self.merges(op) { self.kernel.sectors(op) } else { 0..self.features.cache().lines.sectors }
-    }
-
-    /// The oracle's keys for what an operation may have in controller memory, in whatever state it is.
-    pub(super) fn memories(&self, op: OpId, run: u32) -> Vec<u32> {
-        let mut keys = vec![run, WAITING | op.0];
-        if self.rules.caches && self.kernel.ops.cached[op].line != NO_LINE {
-            keys.push(LINES | self.kernel.ops.cached[op].line);
-        }
-        keys
-    }
-
-    /// The oracle's keys for a page with a line: the line, and the writes over it that wait for one.
-    fn memories_of(&self, lpn: Lpn, line: u32) -> Vec<u32> {
-        let mut keys = vec![LINES | line];
-        if !self.oracle.tracks_sectors() {
-            return keys;
-        }
-        let mut at = match self.dev.map.get(lpn) {
-            Location::Staged(newest) if self.kernel.ops[newest].class == Class::Host => newest,
-            _ => OpId::NONE,
-        };
-        while at.is_some() {
-            keys.push(WAITING | at.0);
-            at = self.kernel.ops.cached[at].behind;
-        }
-        keys
-    }
-
-    /// The old page on flash that a page's newest version, which is not there yet, keeps; or none.
-    fn kept_page(&self, lpn: Lpn) -> Ppn {
-        match self.dev.map.get(lpn) {
-            Location::Staged(newest) => self.kernel.ops[Page(newest)].old,
-            _ => Ppn::NONE,
-        }
-    }
-
-    /// Whether write-backs have been decided with all pages that are in.
-    pub(super) fn lines_settled(&self) -> bool {
-        !self.rules.buffers || !self.features.cache().fresh && !self.drains()
-    }
 
     /// Whether the next event, whatever it is, decides about write-backs: the number of dirty lines has changed after the decision of
     /// its time.
     #[inline(always)]
-    pub(super) fn lines_undecided(&self) -> bool {
-        self.rules.buffers && self.features.cache().lines.dirty != self.features.cache().decided_dirty
+    pub(super) fn lines_undecided(&self, rules: &Rules) -> bool {
+        rules.buffers && self.cache().lines.dirty != self.cache().decided_dirty
+    }
+
+    /// The operation whose data the capacitor writes for a page whose newest version is `newest`: that of its line, if it has one
+    /// that is not being programmed. A write that waits for a line was not acknowledged.
+    pub(super) fn line_to_drain(&self, kernel: &Kernel, lpn: Lpn, newest: OpId) -> Option<OpId> {
+        if kernel.ops[newest].class == Class::Cache {
+            return Some(newest);
+        }
+        match self.cache().lines.of(lpn) {
+            NONE => None,
+            line => Some(&self.cache().lines.all[line as usize]).filter(|line| line.is_open()).map(|line| line.op),
+        }
+    }
+
+    /// Whether write-backs have been decided with all pages that are in.
+    pub(super) fn lines_settled(&self, host: &Host, rules: &Rules) -> bool {
+        !rules.buffers || !self.cache().fresh && !self.drains(host)
+    }
+
+    /// What lies under a write of a page that is at `before` (oracle).
+    fn under(&self, kernel: &Kernel, oracle: &Oracle, lpn: Lpn, before: Location) -> Under {
+        match before {
+            Location::Staged(newest) => Under::Memory(kernel.memory_of(newest), kernel.ops[Page(newest)].tags[0]),
+            Location::Flash(page) if self.cache().lines.of(lpn) != NONE => Under::Held(oracle.load(page, lpn)),
+            Location::Flash(_) => Under::Flash,
+            Location::Nowhere => Under::Nothing,
+        }
+    }
+
+    /// The place of a line's page, where the order of write-backs asks for it.
+    fn home_of_line(&self, dev: &Device, rules: &Rules, lpn: Lpn) -> Home {
+        let sets = rules.units && rules.numbered;
+        if !rules.idle_lines && self.cache().keys.order != CacheOrder::Stripe && !sets {
+            return Home { unit: 0, plane: 0, set: 0 };
+        }
+        let plane = dev.geometry.static_plane(lpn);
+        Home { unit: dev.geometry.unit_of(plane).0, plane: plane.0, set: if sets { plane.0 } else { 0 } }
+    }
+}
+
+impl Ssd {
+    /// What lies under a write that gets a line, where its page's line is in a state (oracle).
+    fn under_line(&self, op: OpId, line: u32, state: State, old: Ppn) -> Under {
+        let held = || self.kernel.ops[Page(self.features.cache().lines.all[line as usize].op)].tags[0];
+        match state {
+            State::Dirty | State::Issued | State::Programming => Under::Memory(LINES | line, held()),
+            State::Clean if old.is_some() => Under::Held(self.oracle.load(old, self.kernel.ops[op].lpn)),
+            State::Clean => Under::Held(self.kernel.ops[Page(op)].tags[0]),
+            State::Free if old.is_some() => Under::Flash,
+            State::Free => Under::Nothing,
+        }
+    }
+
+    /// The sectors that a host write brings: all, where a partial write replaces the page.
+    fn sectors_of_write(&self, op: OpId) -> std::ops::Range<u32> {
+        if self.kernel.merges(&self.dev, &self.config, op) {
+            self.kernel.sectors(op)
+        } else {
+            0..self.features.cache().lines.sectors
+        }
     }
 
     /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.
@@ -340,7 +346,7 @@ impl Ssd {
         self.features.cache_mut().outside += 1;
         self.kernel.ops.cached[op].fua = fua;
         let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
-        let merges = partial && self.merges(op);
+        let merges = partial && self.kernel.merges(&self.dev, &self.config, op);
         if merges || self.oracle.tracks_sectors() {
             self.note_write(op, merges);
         }
@@ -348,7 +354,7 @@ impl Ssd {
         let before = self.dev.map.get(lpn);
         if self.oracle.tracks_sectors() {
             let (tag, own) = (self.kernel.ops[Page(op)].tags[0], self.sectors_of_write(op));
-            let under = self.under(lpn, before);
+            let under = self.features.under(&self.kernel, &self.oracle, lpn, before);
             self.oracle.pile(WAITING | op.0, &under, tag, own);
         }
         if let Location::Staged(earlier) = before
@@ -356,23 +362,9 @@ impl Ssd {
         {
             self.kernel.ops.cached[op].behind = earlier;
         }
-        self.keep_old(op);
+        self.kernel.keep_old(&self.dev, op);
         self.dev.map.set(lpn, Location::Staged(op));
         true
-    }
-
-    /// What lies under a write of a page that is at `before` (oracle).
-    fn under(&self, lpn: Lpn, before: Location) -> Under {
-        match before {
-            Location::Staged(newest) => {
-                Under::Memory(self.kernel.memory_of(newest), self.kernel.ops[Page(newest)].tags[0])
-            }
-            Location::Flash(page) if self.features.cache().lines.of(lpn) != NONE => {
-                Under::Held(self.oracle.load(page, lpn))
-            }
-            Location::Flash(_) => Under::Flash,
-            Location::Nowhere => Under::Nothing,
-        }
     }
 
     /// A host write's data has crossed the host link: its page needs a line.
@@ -387,7 +379,7 @@ impl Ssd {
         waiting.push(&mut self.kernel.ops, op);
         self.features.cache_mut().waiting = waiting;
         if head {
-            self.first_waits();
+            self.features.first_waits(&mut self.kernel);
             self.serve_waiting();
         }
     }
@@ -409,7 +401,7 @@ impl Ssd {
             let mut waiting = self.features.cache().waiting;
             waiting.pop(&self.kernel.ops);
             self.features.cache_mut().waiting = waiting;
-            self.first_waits();
+            self.features.first_waits(&mut self.kernel);
             if trimmed { self.move_in(op) } else { self.enter_line(op) }
         }
     }
@@ -422,7 +414,7 @@ impl Ssd {
         let cache = self.features.cache_mut();
         cache.outside -= 1;
         let urged = cache.flushes.iter().any(|flush| flush.comes_after(place));
-        let (tag, old) = (self.kernel.ops[Page(op)].tags[0], self.kept_page(lpn));
+        let (tag, old) = (self.kernel.ops[Page(op)].tags[0], self.kernel.kept_page(&self.dev, lpn));
         let before = self.features.cache().lines.of(lpn);
         let state = if before == NONE { State::Free } else { self.features.cache().lines.all[before as usize].state };
         let older = if before == NONE { 0 } else { self.features.cache().lines.all[before as usize].oldest };
@@ -481,7 +473,7 @@ impl Ssd {
 
     /// A dirty line is written again before it is on flash.
     fn absorb_in_line(&mut self, line: u32, lpn: Lpn, place: u64) {
-        let (now, home) = (self.now, self.home_of_line(lpn));
+        let (now, home) = (self.now, self.features.home_of_line(&self.dev, &self.rules, lpn));
         let cache = self.features.cache_mut();
         cache.counts.absorbed += 1;
         let ready = cache.lines.leave_ready(line, home);
@@ -492,37 +484,6 @@ impl Ssd {
         if ready {
             cache.lines.get_ready(line, home);
         }
-    }
-
-    /// What lies under a write that gets a line, where its page's line is in a state (oracle).
-    fn under_line(&self, op: OpId, line: u32, state: State, old: Ppn) -> Under {
-        let held = || self.kernel.ops[Page(self.features.cache().lines.all[line as usize].op)].tags[0];
-        match state {
-            State::Dirty | State::Issued | State::Programming => Under::Memory(LINES | line, held()),
-            State::Clean if old.is_some() => Under::Held(self.oracle.load(old, self.kernel.ops[op].lpn)),
-            State::Clean => Under::Held(self.kernel.ops[Page(op)].tags[0]),
-            State::Free if old.is_some() => Under::Flash,
-            State::Free => Under::Nothing,
-        }
-    }
-
-    /// A write becomes the content of a line: the map, and a newer write that waits, refer to the line from now on.
-    fn hand_over_page(&mut self, op: OpId, carrier: OpId) {
-        let lpn = self.kernel.ops[op].lpn;
-        let Location::Staged(newest) = self.dev.map.get(lpn) else {
-            panic!("law: a write that is not on flash yet is in the map")
-        };
-        if newest == op {
-            let (old, age) = (self.kernel.ops[Page(op)].old, self.kernel.ops[Page(op)].old_age);
-            self.kernel.ops[Page(op)].old = Ppn::NONE;
-            (self.kernel.ops[Page(carrier)].old, self.kernel.ops[Page(carrier)].old_age) = (old, age);
-            return self.dev.map.set(lpn, Location::Staged(carrier));
-        }
-        let mut at = newest;
-        while self.kernel.ops.cached[at].behind != op {
-            at = self.kernel.ops.cached[at].behind;
-        }
-        self.kernel.ops.cached[at].behind = OpId::NONE;
     }
 
     /// The old page of a page on flash is no longer needed.
@@ -565,7 +526,7 @@ impl Ssd {
     /// A write with a line, or a trimmed one, moves into the cache.
     fn move_in(&mut self, op: OpId) {
         let wait = (self.now - self.kernel.ops[op].waits_since).0;
-        self.charge_line_wait(op);
+        self.kernel.charge_line_wait(&self.features, self.now, op);
         self.features.cache_mut().counts.waited += u64::from(wait > 0);
         self.kernel.ops[op].need = Need::Absorb;
         self.serve_from_memory(op);
@@ -578,7 +539,7 @@ impl Ssd {
         let cached = &self.kernel.ops.cached[op];
         let (line, period, fua, lpn) = (cached.line, cached.period, cached.fua, self.kernel.ops[op].lpn);
         if line != NO_LINE && self.features.cache().lines.all[line as usize].period == period {
-            let home = self.home_of_line(lpn);
+            let home = self.features.home_of_line(&self.dev, &self.rules, lpn);
             let now = self.now;
             let Some(cache) = &mut self.features.cache else { return };
             let of = &mut cache.lines.all[line as usize];
@@ -603,16 +564,6 @@ impl Ssd {
         self.features.cache_mut().counts.fua_writes += u64::from(fua);
         self.page_done(op);
         self.release(op);
-    }
-
-    /// The place of a line's page, where the order of write-backs asks for it.
-    fn home_of_line(&self, lpn: Lpn) -> Home {
-        let sets = self.rules.units && self.rules.numbered;
-        if !self.rules.idle_lines && self.features.cache().keys.order != CacheOrder::Stripe && !sets {
-            return Home { unit: 0, plane: 0, set: 0 };
-        }
-        let plane = self.dev.geometry.static_plane(lpn);
-        Home { unit: self.dev.geometry.unit_of(plane).0, plane: plane.0, set: if sets { plane.0 } else { 0 } }
     }
 
     /// A page is trimmed: its lines and the writes that wait for one hold nothing that must reach flash.
@@ -680,7 +631,7 @@ impl Ssd {
                 // The old page that it keeps is stale, too.
                 self.discard_kept(lpn);
                 self.flushes_lose(oldest);
-                let home = self.home_of_line(lpn);
+                let home = self.features.home_of_line(&self.dev, &self.rules, lpn);
                 let lines = &mut self.features.cache_mut().lines;
                 lines.leave_ready(line, home);
                 lines.dirty -= 1;
@@ -706,7 +657,7 @@ impl Ssd {
         } else if issued {
             self.leaves_queue(op);
         }
-        self.drop_line_op(op);
+        self.features.drop_line_op(&mut self.kernel, op);
     }
 
     /// A write-back that is not needed leaves the queue in which it waits.
@@ -737,24 +688,10 @@ impl Ssd {
         for line in 0..self.features.cache().lines.all.len() as u32 {
             let of = &self.features.cache().lines.all[line as usize];
             let (open, lpn) = (of.is_open() && of.lacking > 0, of.lpn);
-            let old = if open { self.kept_page(lpn) } else { Ppn::NONE };
+            let old = if open { self.kernel.kept_page(&self.dev, lpn) } else { Ppn::NONE };
             if old.is_some() {
                 let found = self.oracle.load(old, lpn);
                 self.oracle.merged(LINES | line, lpn, Some(found));
-            }
-        }
-    }
-
-    /// The operation whose data the capacitor writes for a page whose newest version is `newest`: that of its line, if it has one
-    /// that is not being programmed. A write that waits for a line was not acknowledged.
-    pub(super) fn line_to_drain(&self, lpn: Lpn, newest: OpId) -> Option<OpId> {
-        if self.kernel.ops[newest].class == Class::Cache {
-            return Some(newest);
-        }
-        match self.features.cache().lines.of(lpn) {
-            NONE => None,
-            line => {
-                Some(&self.features.cache().lines.all[line as usize]).filter(|line| line.is_open()).map(|line| line.op)
             }
         }
     }

@@ -73,7 +73,7 @@ impl Ssd {
                 Some(false)
             }
             Served::Flash(page) => {
-                self.aim(op, self.dev.geometry.plane_of(page));
+                self.kernel.aim(&self.dev, op, self.dev.geometry.plane_of(page));
                 Some(true)
             }
         }
@@ -151,7 +151,7 @@ impl Ssd {
             }
             Served::Otherwise => match self.dev.map.get(lpn) {
                 Location::Staged(newest) if self.needs_old(op, newest) => {
-                    let old = self.old_page(newest);
+                    let old = self.features.old_page(&self.kernel, &self.dev, newest);
                     self.begin_read(op, old, unit);
                 }
                 place => {
@@ -173,7 +173,9 @@ impl Ssd {
             Served::Flash(page) => page,
             Served::Memory => Ppn::NONE,
             Served::Otherwise => match self.dev.map.get(self.kernel.ops[op].lpn) {
-                Location::Staged(newest) if self.needs_old(op, newest) => self.old_page(newest),
+                Location::Staged(newest) if self.needs_old(op, newest) => {
+                    self.features.old_page(&self.kernel, &self.dev, newest)
+                }
                 _ => Ppn::NONE,
             },
         }
@@ -220,7 +222,7 @@ impl Ssd {
             let found = self.kernel.ops[Page(op)].tags[1];
             let mut bits = vec![0u64; self.features.cache().lines.sectors.div_ceil(64) as usize];
             sectors.for_each(|sector| bits[sector as usize / 64] |= 1 << (sector % 64));
-            for memory in self.memories_of(lpn, line) {
+            for memory in self.kernel.memories_of(&self.dev, &self.oracle, lpn, line) {
                 self.oracle.brought(memory, found, bits.clone());
             }
         }

@@ -6,9 +6,9 @@
 
 use crate::blame::{BY_GC, Cause, Extra, WAITS};
 use crate::device::transaction::Class;
-use crate::engine::Ssd;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::NO_LOG;
+use crate::engine::{Features, Ssd};
 use crate::units::{Nanos, OpId, UnitId};
 
 /// What a write-back waited for.
@@ -93,6 +93,42 @@ impl Kernel {
         self.ops.remove(op);
         log
     }
+
+    /// A write has waited for a line until now.
+    #[inline(always)]
+    pub(super) fn charge_line_wait(&mut self, features: &Features, now: Nanos, write: OpId) {
+        let since = self.ops[write].waits_since;
+        let (mut gc, mut host) = (0, 0);
+        let logs = &features.cache().logs;
+        if let Some(log) = logs.freed {
+            let waits = logs.all[log as usize].iter().rev().take_while(|waited| waited.until > since);
+            for (by_gc, by_host) in waits.map(|waited| waited.after(since, self)) {
+                gc += by_gc;
+                host += by_host;
+            }
+        }
+        let wait = (now - since).0;
+        law!(gc + host <= wait, "law: a write-back waits for no longer than the write that gets its line");
+        self.charge_extra(write, Extra::Cache, wait - gc - host);
+        self.charge_extra(write, Extra::CacheGc, gc);
+        self.charge_extra(write, Extra::CacheHost, host);
+    }
+}
+
+impl Features {
+    /// The first of the writes that wait for a line is another one, or none: the times of GC are needed from when it began to wait.
+    pub(super) fn first_waits(&mut self, kernel: &mut Kernel) {
+        let head = self.cache().waiting.head();
+        let from = if head.is_some() { kernel.ops[head].waits_since } else { Nanos::NEVER };
+        kernel.dies.gc_spans.need(from);
+        kernel.buses.gc_spans.need(from);
+    }
+
+    /// The write-back of a trimmed line is not needed.
+    pub(super) fn drop_line_op(&mut self, kernel: &mut Kernel, op: OpId) {
+        let log = kernel.remove_line_op(op);
+        self.cache_mut().logs.forget(log);
+    }
 }
 
 impl Ssd {
@@ -121,33 +157,6 @@ impl Ssd {
         self.note_line_wait(op, resource, [gc, 0, host]);
     }
 
-    /// The first of the writes that wait for a line is another one, or none: the times of GC are needed from when it began to wait.
-    pub(super) fn first_waits(&mut self) {
-        let head = self.features.cache().waiting.head();
-        let from = if head.is_some() { self.kernel.ops[head].waits_since } else { Nanos::NEVER };
-        self.kernel.dies.gc_spans.need(from);
-        self.kernel.buses.gc_spans.need(from);
-    }
-
-    /// A write has waited for a line until now.
-    pub(super) fn charge_line_wait(&mut self, write: OpId) {
-        let since = self.kernel.ops[write].waits_since;
-        let (mut gc, mut host) = (0, 0);
-        let logs = &self.features.cache().logs;
-        if let Some(log) = logs.freed {
-            let waits = logs.all[log as usize].iter().rev().take_while(|waited| waited.until > since);
-            for (by_gc, by_host) in waits.map(|waited| waited.after(since, &self.kernel)) {
-                gc += by_gc;
-                host += by_host;
-            }
-        }
-        let wait = (self.now - since).0;
-        law!(gc + host <= wait, "law: a write-back waits for no longer than the write that gets its line");
-        self.kernel.charge_extra(write, Extra::Cache, wait - gc - host);
-        self.kernel.charge_extra(write, Extra::CacheGc, gc);
-        self.kernel.charge_extra(write, Extra::CacheHost, host);
-    }
-
     /// The line of a write-back is free: writes that wait are served, and what that write-back waited for is what they did.
     pub(super) fn serve_from(&mut self, log: u32) {
         self.features.cache_mut().logs.freed = (log != NO_LOG).then_some(log);
@@ -155,11 +164,5 @@ impl Ssd {
         let logs = &mut self.features.cache_mut().logs;
         logs.freed = None;
         logs.forget(log);
-    }
-
-    /// The write-back of a trimmed line is not needed.
-    pub(super) fn drop_line_op(&mut self, op: OpId) {
-        let log = self.kernel.remove_line_op(op);
-        self.features.cache_mut().logs.forget(log);
     }
 }

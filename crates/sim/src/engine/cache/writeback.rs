@@ -2,17 +2,18 @@
 
 use super::LINES;
 use super::lines::State;
-use super::order::Command;
-use super::order::NONE;
+use super::order::{Command, NONE};
 use crate::blame::{Blame, CAUSES, Cause, Extra};
 use crate::config::Writeback;
 use crate::device::mapping::Location;
 use crate::device::transaction::Need;
-use crate::engine::Ssd;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
-use crate::units::{Lpn, OpId, Ppn, UnitId};
+use crate::engine::rules::Rules;
+use crate::engine::{Features, Host, Ssd};
+use crate::oracle::Oracle;
+use crate::units::{Lpn, Nanos, OpId, Ppn, UnitId};
 
 /// Why a line is written back.
 #[derive(Clone, Copy)]
@@ -35,9 +36,89 @@ impl Kernel {
         let array = self.dies[unit].array();
         self.holder_of(if array.is_some() { array } else { op })
     }
+
+    /// How long write-backs have held a unit since an operation began to wait for it.
+    #[inline(always)]
+    pub(in crate::engine) fn behind_lines(&self, now: Nanos, op: OpId, unit: UnitId) -> u64 {
+        self.dies[unit].cached(now) - self.ops.cached[op].ledger
+    }
+
+    /// Charges the last `left` nanoseconds of a write-back's causes to a write. Returns what is not explained by them.
+    fn charge_like(&mut self, features: &Features, rules: &Rules, write: OpId, op: OpId, mut left: u64) -> u64 {
+        let (all, before) = (self.ops[Page(op)].blame.all(), self.ops.cached[op].before);
+        let mut service = Blame(std::array::from_fn(|i| all.0[i] - before.0[i]));
+        let mut host = 0;
+        let mut charge = |part: &mut Blame, cause: Cause| {
+            let ns = part.0[cause as usize].min(left);
+            part.0[cause as usize] -= ns;
+            left -= ns;
+            self.ops[Page(write)].blame.add(cause, ns);
+            if matches!(cause, Cause::DieHost | Cause::BusHost) {
+                host += ns;
+            }
+        };
+        LATEST.iter().for_each(|cause| charge(&mut service, *cause));
+        CAUSES.iter().for_each(|(cause, _)| charge(&mut service, *cause));
+        let mut before = before;
+        CAUSES.iter().for_each(|(cause, _)| charge(&mut before, *cause));
+        if rules.tenants {
+            self.share_like(features, write, op, host);
+        }
+        left
+    }
+}
+
+impl Features {
+    /// Decides whether lines are being written back from `cache.high` to `cache.low`, once a nanosecond.
+    pub(super) fn decide_activity(&mut self, now: Nanos, fresh: bool) {
+        let cache = self.cache_mut();
+        let dirty = cache.lines.dirty;
+        if std::mem::replace(&mut cache.decided_at, now) != now || fresh {
+            cache.active |= cache.share(dirty, cache.keys.high).is_ge();
+            cache.active &= cache.share(dirty, cache.keys.low).is_gt();
+            cache.decided_dirty = dirty;
+        }
+    }
+
+    /// Whether the last request has completed, no more will arrive, and lines are left to write back. A request that is served from
+    /// memory may complete after the write-backs of its nanosecond were decided.
+    pub(super) fn drains(&self, host: &Host) -> bool {
+        self.cache().ending && host.is_empty() && !self.cache().lines.ready.is_empty()
+    }
+
+    /// A line is on flash.
+    pub(super) fn line_is_clean(&mut self, oracle: &mut Oracle, line: u32) {
+        oracle.run_ends(LINES | line);
+        let keeps = self.cache().keeps_clean_lines();
+        let lines = &mut self.cache_mut().lines;
+        let lpn = lines.all[line as usize].lpn;
+        lines.dirty -= 1;
+        lines.issued -= 1;
+        if lines.of(lpn) == line && keeps {
+            let of = &mut lines.all[line as usize];
+            of.state = State::Clean;
+            of.op = OpId::NONE;
+            of.period = of.period.wrapping_add(1);
+            lines.rest(line);
+        } else {
+            lines.release(line);
+        }
+    }
 }
 
 impl Ssd {
+    /// A line's program begins: it carries what the line holds now.
+    #[inline(never)]
+    pub(in crate::engine) fn line_selected(&mut self, op: OpId) {
+        let line = self.kernel.ops.cached[op].line;
+        if self.oracle.tracks_sectors() {
+            self.oracle.compose_line(LINES | line, self.kernel.ops[Page(op)].tags[0]);
+        }
+        self.kernel.ops.cached[op].before = self.kernel.ops[Page(op)].blame.all();
+        self.kernel.ops.cached[op].serving = true;
+        self.features.cache_mut().lines.all[line as usize].state = State::Programming;
+    }
+
     /// Collector decisions: issues write-backs, after the arrivals and grants of the nanosecond.
     #[inline(never)]
     pub(in crate::engine) fn write_lines_back(&mut self) {
@@ -53,7 +134,7 @@ impl Ssd {
             self.issue_urgent();
         }
         if !eager {
-            self.decide_activity(fresh);
+            self.features.decide_activity(self.now, fresh);
         }
         match self.features.cache().keys.writeback {
             Writeback::Eager => {
@@ -76,28 +157,21 @@ impl Ssd {
         }
     }
 
-    /// Decides whether lines are being written back from `cache.high` to `cache.low`, once a nanosecond.
-    pub(super) fn decide_activity(&mut self, fresh: bool) {
-        let now = self.now;
-        let cache = self.features.cache_mut();
-        let dirty = cache.lines.dirty;
-        if std::mem::replace(&mut cache.decided_at, now) != now || fresh {
-            cache.active |= cache.share(dirty, cache.keys.high).is_ge();
-            cache.active &= cache.share(dirty, cache.keys.low).is_gt();
-            cache.decided_dirty = dirty;
-        }
-    }
-
     /// Issues lines that a flush or a write with forced unit access waits for, and those that have been held long enough.
     fn issue_urgent(&mut self) {
         self.features.cache_mut().urgent = false;
         let lines = &self.features.cache().lines;
         let wanted = |line: u32| lines.all[line as usize].is_urgent();
         let urgent = lines.ready.iter().filter(|(_, _, line)| wanted(*line));
-        let mut urgent = lines.ready.of(urgent.map(|turn| (*turn, self.home_of_line(Lpn(turn.1)))));
+        let mut urgent =
+            lines.ready.of(urgent.map(|turn| (*turn, self.features.home_of_line(&self.dev, &self.rules, Lpn(turn.1)))));
         while !urgent.is_empty() {
             for line in urgent.next().into_iter().filter(|line| *line != NONE) {
-                let home = self.home_of_line(self.features.cache().lines.all[line as usize].lpn);
+                let home = self.features.home_of_line(
+                    &self.dev,
+                    &self.rules,
+                    self.features.cache().lines.all[line as usize].lpn,
+                );
                 urgent.remove(self.features.cache().lines.ready_turn(line), home);
                 self.issue(line, Reason::Flush);
             }
@@ -109,15 +183,9 @@ impl Ssd {
         lines.into_iter().filter(|line| *line != NONE).for_each(|line| self.issue(line, reason));
     }
 
-    /// Whether the last request has completed, no more will arrive, and lines are left to write back. A request that is served from
-    /// memory may complete after the write-backs of its nanosecond were decided.
-    pub(super) fn drains(&self) -> bool {
-        self.features.cache().ending && self.host.is_empty() && !self.features.cache().lines.ready.is_empty()
-    }
-
     /// At the end all lines are written back.
     fn drain_lines(&mut self) {
-        while self.drains()
+        while self.features.drains(&self.host)
             && let Some(lines) = self.features.cache().lines.next_ready()
         {
             self.issue_together(lines, Reason::Drain);
@@ -169,7 +237,8 @@ impl Ssd {
 
     /// A line is issued: it is counted, and in no order any more. Returns whether it lacks sectors.
     pub(super) fn leaves_to_flash(&mut self, line: u32, reason: Reason) -> bool {
-        let home = self.home_of_line(self.features.cache().lines.all[line as usize].lpn);
+        let home =
+            self.features.home_of_line(&self.dev, &self.rules, self.features.cache().lines.all[line as usize].lpn);
         let cache = self.features.cache_mut();
         let ready = cache.lines.leave_ready(line, home);
         law!(ready, "law: a line that is written back is in its order");
@@ -212,7 +281,7 @@ impl Ssd {
         if self.features.cache().lines.all[line as usize].lacking == 0 {
             return Ppn::NONE;
         }
-        self.kept_page(self.kernel.ops[op].lpn)
+        self.kernel.kept_page(&self.dev, self.kernel.ops[op].lpn)
     }
 
     /// A write-back, or its fill read, has reached the head of a unit's queue.
@@ -239,18 +308,6 @@ impl Ssd {
         }
     }
 
-    /// A line's program begins: it carries what the line holds now.
-    #[inline(never)]
-    pub(in crate::engine) fn line_selected(&mut self, op: OpId) {
-        let line = self.kernel.ops.cached[op].line;
-        if self.oracle.tracks_sectors() {
-            self.oracle.compose_line(LINES | line, self.kernel.ops[Page(op)].tags[0]);
-        }
-        self.kernel.ops.cached[op].before = self.kernel.ops[Page(op)].blame.all();
-        self.kernel.ops.cached[op].serving = true;
-        self.features.cache_mut().lines.all[line as usize].state = State::Programming;
-    }
-
     /// A write-back or its fill read has run its legs.
     #[inline(never)]
     pub(in crate::engine) fn line_ends(&mut self, op: OpId) {
@@ -275,29 +332,10 @@ impl Ssd {
         self.acknowledge_forced(line, op);
         let oldest = self.features.cache().lines.all[line as usize].oldest;
         let log = self.kernel.remove_line_op(op);
-        self.line_is_clean(line);
+        self.features.line_is_clean(&mut self.oracle, line);
         self.flushes_lose(oldest);
         self.serve_from(log);
         self.test_trigger(plane);
-    }
-
-    /// A line is on flash.
-    pub(super) fn line_is_clean(&mut self, line: u32) {
-        self.oracle.run_ends(LINES | line);
-        let keeps = self.features.cache().keeps_clean_lines();
-        let lines = &mut self.features.cache_mut().lines;
-        let lpn = lines.all[line as usize].lpn;
-        lines.dirty -= 1;
-        lines.issued -= 1;
-        if lines.of(lpn) == line && keeps {
-            let of = &mut lines.all[line as usize];
-            of.state = State::Clean;
-            of.op = OpId::NONE;
-            of.period = of.period.wrapping_add(1);
-            lines.rest(line);
-        } else {
-            lines.release(line);
-        }
     }
 
     /// Whether a version that is not the newest stays valid on flash when its program has ended at `page`: as long as the newest
@@ -318,11 +356,14 @@ impl Ssd {
         let cached = &self.kernel.ops.cached[op];
         let (line, trimmed, lpn) = (cached.line, cached.trimmed, self.kernel.ops[op].lpn);
         if trimmed {
-            return self.drop_line_op(op);
+            return self.features.drop_line_op(&mut self.kernel, op);
         }
         self.kernel.ops.cached[op].serving = false;
         let found = self.kernel.ops[Page(op)].tags[1];
-        self.memories_of(lpn, line).into_iter().for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
+        self.kernel
+            .memories_of(&self.dev, &self.oracle, lpn, line)
+            .into_iter()
+            .for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
         self.features.cache_mut().lines.complete(line);
         if self.features.cache().protected {
             self.discard_kept(lpn);
@@ -336,41 +377,13 @@ impl Ssd {
         let mut waiting = std::mem::take(&mut self.features.cache_mut().lines.all[line as usize].waiting);
         for (write, since) in waiting.drain(..) {
             let left = (self.now - since).0;
-            let left = if op.is_some() { self.charge_like(write, op, left) } else { left };
+            let left =
+                if op.is_some() { self.kernel.charge_like(&self.features, &self.rules, write, op, left) } else { left };
             self.kernel.charge_extra(write, Extra::Cache, left);
             self.features.cache_mut().counts.fua_writes += 1;
             self.page_done(write);
             self.release(write);
         }
         self.features.cache_mut().lines.all[line as usize].waiting = waiting;
-    }
-
-    /// Charges the last `left` nanoseconds of a write-back's causes to a write. Returns what is not explained by them.
-    fn charge_like(&mut self, write: OpId, op: OpId, mut left: u64) -> u64 {
-        let (all, before) = (self.kernel.ops[Page(op)].blame.all(), self.kernel.ops.cached[op].before);
-        let mut service = Blame(std::array::from_fn(|i| all.0[i] - before.0[i]));
-        let mut host = 0;
-        let mut charge = |part: &mut Blame, cause: Cause| {
-            let ns = part.0[cause as usize].min(left);
-            part.0[cause as usize] -= ns;
-            left -= ns;
-            self.kernel.ops[Page(write)].blame.add(cause, ns);
-            if matches!(cause, Cause::DieHost | Cause::BusHost) {
-                host += ns;
-            }
-        };
-        LATEST.iter().for_each(|cause| charge(&mut service, *cause));
-        CAUSES.iter().for_each(|(cause, _)| charge(&mut service, *cause));
-        let mut before = before;
-        CAUSES.iter().for_each(|(cause, _)| charge(&mut before, *cause));
-        if self.rules.tenants {
-            self.share_like(write, op, host);
-        }
-        left
-    }
-
-    /// How long write-backs have held a unit since an operation began to wait for it.
-    pub(in crate::engine) fn behind_lines(&self, op: OpId, unit: UnitId) -> u64 {
-        self.kernel.dies[unit].cached(self.now) - self.kernel.ops.cached[op].ledger
     }
 }

@@ -9,6 +9,7 @@
 
 use crate::blame::Cause;
 use crate::device::transaction::{Fifo, Need, Op};
+use crate::engine::fast::Shared;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::ops::{HostPage, Page};
@@ -80,9 +81,74 @@ impl Kernel {
         }
         self.buses[bus].booked.ends = free;
     }
+
+    /// End of a booked read's transfer. If its event is being handled, that is now.
+    fn booked_until(&self, now: Nanos, unit: UnitId) -> Nanos {
+        let ends = self.timers.get(Timer::Array(unit));
+        if ends == Nanos::NEVER { now } else { ends }
+    }
+
+    /// Whether a channel has booked reads.
+    #[inline(always)]
+    pub(super) fn has_bookings(&self, shared: &Shared, bus: usize) -> bool {
+        shared.booked.count > 0 && !self.buses[bus].booked.reads.is_empty()
+    }
+
+    /// Whether every event is the end of a booked read: each is of a die that is held, if only reads have been submitted.
+    #[inline(always)]
+    pub(super) fn all_booked(&self, shared: &Shared) -> bool {
+        self.dies.held.busy() == u64::from(shared.booked.count) && self.timers.next_chain() == Nanos::NEVER
+    }
+
+    /// The same for a read that requests the channel before others that are booked already.
+    #[inline(never)]
+    fn book_before(&mut self, now: Nanos, id: OpId, bus: usize, transfer: Nanos) {
+        let op = &self.ops[id];
+        let (unit, turn) = (op.unit, (op.bus_since, op.age));
+        let state = &mut self.buses[bus];
+        state.booked.reads.insert_before(&mut self.ops, id, |other| (other.bus_since, other.age) > turn);
+        let (mut free, mut at) = (state.until, state.booked.reads.head());
+        while at != id {
+            free = self.booked_until(now, self.ops[at].unit);
+            at = self.ops[at].next;
+        }
+        let ends = turn.0.max(free) + transfer;
+        self.timers.set(Timer::Array(unit), ends);
+        self.move_bookings(bus, self.ops[id].next, ends);
+    }
 }
 
 impl Ssd {
+    /// Books a channel for a read that will request it at a given time and has an age.
+    #[inline(always)]
+    fn book_at(&mut self, id: OpId, unit: UnitId, bus: usize, turn: (Nanos, u64), transfer: Nanos) -> bool {
+        let passages = self.shared.has_passages(bus);
+        let state = &mut self.kernel.buses[bus];
+        let known =
+            if state.holder.is_none() { state.until <= self.now } else { is_lane_read(&self.kernel.ops[state.holder]) };
+        if !known || transfer == Nanos::ZERO || !state.queue.is_empty() || passages {
+            return false;
+        }
+        self.shared.booked.count += 1;
+        let op = &mut self.kernel.ops[id];
+        op.leg = BOOKED;
+        op.bus_since = turn.0;
+        let booked = &mut state.booked;
+        let free = if booked.reads.is_empty() {
+            state.until
+        } else if (booked.asks, booked.age) < turn {
+            booked.ends
+        } else {
+            self.kernel.book_before(self.now, id, bus, transfer);
+            return true;
+        };
+        let ends = turn.0.max(free) + transfer;
+        (booked.asks, booked.age, booked.ends) = (turn.0, turn.1, ends);
+        booked.reads.push(&mut self.kernel.ops, id);
+        self.kernel.timers.begin(Timer::Array(unit), ends);
+        true
+    }
+
     /// A read's array time begins on its die: books its channel for its transfer, if only reads use that. `turn`: time of its
     /// request, and its age. Returns whether it did.
     #[inline(always)]
@@ -105,65 +171,6 @@ impl Ssd {
             && op.legs.get(1).is_some_and(|leg| self.book_at(id, unit, bus, turn, leg.time))
     }
 
-    /// Books a channel for a read that will request it at a given time and has an age.
-    #[inline(always)]
-    fn book_at(&mut self, id: OpId, unit: UnitId, bus: usize, turn: (Nanos, u64), transfer: Nanos) -> bool {
-        let passages = self.shared.has_passages(bus);
-        let state = &mut self.kernel.buses[bus];
-        let known =
-            if state.holder.is_none() { state.until <= self.now } else { is_lane_read(&self.kernel.ops[state.holder]) };
-        if !known || transfer == Nanos::ZERO || !state.queue.is_empty() || passages {
-            return false;
-        }
-        self.shared.booked.count += 1;
-        let op = &mut self.kernel.ops[id];
-        op.leg = BOOKED;
-        op.bus_since = turn.0;
-        let booked = &mut state.booked;
-        let free = if booked.reads.is_empty() {
-            state.until
-        } else if (booked.asks, booked.age) < turn {
-            booked.ends
-        } else {
-            self.book_before(id, bus, transfer);
-            return true;
-        };
-        let ends = turn.0.max(free) + transfer;
-        (booked.asks, booked.age, booked.ends) = (turn.0, turn.1, ends);
-        booked.reads.push(&mut self.kernel.ops, id);
-        self.kernel.timers.begin(Timer::Array(unit), ends);
-        true
-    }
-
-    /// The same for a read that requests the channel before others that are booked already.
-    #[inline(never)]
-    fn book_before(&mut self, id: OpId, bus: usize, transfer: Nanos) {
-        let op = &self.kernel.ops[id];
-        let (unit, turn) = (op.unit, (op.bus_since, op.age));
-        let state = &mut self.kernel.buses[bus];
-        state.booked.reads.insert_before(&mut self.kernel.ops, id, |other| (other.bus_since, other.age) > turn);
-        let (mut free, mut at) = (state.until, state.booked.reads.head());
-        while at != id {
-            free = self.booked_until(self.kernel.ops[at].unit);
-            at = self.kernel.ops[at].next;
-        }
-        let ends = turn.0.max(free) + transfer;
-        self.kernel.timers.set(Timer::Array(unit), ends);
-        self.kernel.move_bookings(bus, self.kernel.ops[id].next, ends);
-    }
-
-    /// End of a booked read's transfer. If its event is being handled, that is now.
-    fn booked_until(&self, unit: UnitId) -> Nanos {
-        let ends = self.kernel.timers.get(Timer::Array(unit));
-        if ends == Nanos::NEVER { self.now } else { ends }
-    }
-
-    /// Whether a channel has booked reads.
-    #[inline(always)]
-    pub(super) fn has_bookings(&self, bus: usize) -> bool {
-        self.shared.booked.count > 0 && !self.kernel.buses[bus].booked.reads.is_empty()
-    }
-
     /// An operation requests a bus: undoes its bookings, and books no more for a while unless the operation is a read in the lane.
     #[inline(always)]
     pub(super) fn meet_bookings(&mut self, id: OpId, bus: usize) {
@@ -171,17 +178,10 @@ impl Ssd {
             if !is_lane_read(&self.kernel.ops[id]) {
                 self.kernel.buses[bus].calm = 0;
             }
-            if self.has_bookings(bus) {
+            if self.kernel.has_bookings(&self.shared, bus) {
                 self.unbook(bus, true);
             }
         }
-    }
-
-    /// Whether every event is the end of a booked read: each is of a die that is held, if only reads have been submitted.
-    #[inline(always)]
-    pub(super) fn all_booked(&self) -> bool {
-        self.kernel.dies.held.busy() == u64::from(self.shared.booked.count)
-            && self.kernel.timers.next_chain() == Nanos::NEVER
     }
 
     /// Undoes all bookings between two rounds.
@@ -190,7 +190,7 @@ impl Ssd {
             return;
         }
         for bus in 0..self.kernel.buses.all.len() {
-            if self.has_bookings(bus) {
+            if self.kernel.has_bookings(&self.shared, bus) {
                 self.unbook(bus, false);
             }
         }

@@ -21,12 +21,13 @@ use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::fast::FUSED;
-use crate::engine::fast::Shared;
+use crate::engine::fast::{FUSED, Shared};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Nanos, Ssd};
+use crate::engine::{Device, Gc, Nanos, Ssd};
 use crate::policy::{Hop, Journey};
+use crate::stats::Stats;
 use crate::units::{OpId, Ppn, UnitId};
 
 /// Leg of an operation whose collection is a chain.
@@ -132,6 +133,66 @@ impl Shared {
     }
 }
 
+impl Kernel {
+    /// A unit has a chain from now on instead of an event of its array.
+    pub(super) fn set_chain(&mut self, shared: &mut Shared, unit: UnitId, chain: Chain) {
+        shared.chains.of_unit[unit.ix()] = chain;
+        shared.chains.count += 1;
+        shared.chains.crossing += u32::from(shared.chains.pace.transfer > Nanos::ZERO);
+        self.ops[chain.op].leg = CHAINED;
+        self.timers.begin_chain(unit, chain.until);
+    }
+
+    /// Whether a bus is free at `first` if no other operation requests it from now on.
+    pub(super) fn way_is_clear(&self, shared: &Shared, bus: usize, first: Nanos) -> bool {
+        let state = &self.buses[bus];
+        state.queue.is_empty() && !self.has_bookings(shared, bus) && state.until <= first
+    }
+
+    fn enter_transfers(&mut self, shared: &mut Shared, stats: &Stats, bus: usize, now: Nanos) {
+        let (pace, passages) = (shared.chains.pace, &mut shared.chains.passages[bus]);
+        let (state, last) = (&mut self.buses[bus], stats.last_completion);
+        // Those before this time have begun.
+        let limit = if self.granted_at == now { now + Nanos(1) } else { now };
+        if let Some(at) = passages.pass(limit, &pace) {
+            state.begin(true, at, at + pace.on_bus, last);
+            passages.pass_all(limit, &pace, |at| state.begin_another(at, pace.on_bus, last));
+        }
+    }
+
+    /// Programs of chains that have begun and are not counted yet.
+    pub(super) fn uncounted_of_chains(&self, shared: &Shared, now: Nanos) -> u64 {
+        let (now, pace) = (now, &shared.chains.pace);
+        let decided = self.decided_at == now;
+        let chains = shared.chains.of_unit.iter().filter(|chain| chain.op.is_some());
+        let programs = chains.map(|chain| {
+            if chain.kind == Kind::Turns {
+                return shared.uncounted_of_turns(now, chain);
+            }
+            let elapsed = (now - chain.start).0;
+            let (moves, since) = (elapsed / pace.period.0, elapsed % pace.period.0);
+            if pace.transfer == Nanos::ZERO {
+                // The first copy was counted when it began.
+                moves - u64::from(since == 0 && moves > 0 && !decided)
+            } else {
+                let back = (pace.read + pace.transfer).0;
+                moves + u64::from(since > back || since == back && decided)
+            }
+        });
+        programs.sum()
+    }
+}
+
+impl Gc {
+    /// A collection will move the next pages of its victim soon: their entries in the map are prefetched.
+    #[inline(always)]
+    pub(super) fn expect_next_moves(&self, kernel: &Kernel, dev: &Device, id: OpId) {
+        let job = &self.jobs[kernel.ops[id].job.0].job;
+        let next = dev.flash.lpns_from(job.victims[0], job.cursor[0]);
+        next.iter().take(EXPECTED).for_each(|lpn| dev.map.expect(*lpn));
+    }
+}
+
 impl Ssd {
     /// A move of a plain collection begins now, and its page is set up. If the moves after it can share an event, sets it.
     /// Returns whether it did.
@@ -153,32 +214,15 @@ impl Ssd {
         if !inside {
             self.catch_up(bus, start);
             let first = start + pace.read;
-            let free = self.way_is_clear(bus, first);
+            let free = self.kernel.way_is_clear(&self.shared, bus, first);
             if !free || !self.shared.chains.passages[bus].insert(&[Passage { at: first, unit }], &pace) {
                 return false;
             }
         }
-        self.expect_next_moves(id);
+        self.gc.expect_next_moves(&self.kernel, &self.dev, id);
         let until = start + Nanos(pace.period.0 * u64::from(moves));
-        self.set_chain(unit, Chain::new(id, start, until, Kind::Moves));
+        self.kernel.set_chain(&mut self.shared, unit, Chain::new(id, start, until, Kind::Moves));
         true
-    }
-
-    /// A collection will move the next pages of its victim soon: their entries in the map are prefetched.
-    #[inline(always)]
-    pub(super) fn expect_next_moves(&self, id: OpId) {
-        let job = &self.gc.jobs[self.kernel.ops[id].job.0].job;
-        let next = self.dev.flash.lpns_from(job.victims[0], job.cursor[0]);
-        next.iter().take(EXPECTED).for_each(|lpn| self.dev.map.expect(*lpn));
-    }
-
-    /// A unit has a chain from now on instead of an event of its array.
-    pub(super) fn set_chain(&mut self, unit: UnitId, chain: Chain) {
-        self.shared.chains.of_unit[unit.ix()] = chain;
-        self.shared.chains.count += 1;
-        self.shared.chains.crossing += u32::from(self.shared.chains.pace.transfer > Nanos::ZERO);
-        self.kernel.ops[chain.op].leg = CHAINED;
-        self.kernel.timers.begin_chain(unit, chain.until);
     }
 
     /// A collector's step begins now. If it is the first of several plain moves, they share an event. Returns whether they do.
@@ -193,29 +237,12 @@ impl Ssd {
         plain && alike && self.continues_alone(op.job, unit) && self.form_chain(id, unit, journey, self.now)
     }
 
-    /// Whether a bus is free at `first` if no other operation requests it from now on.
-    pub(super) fn way_is_clear(&self, bus: usize, first: Nanos) -> bool {
-        let state = &self.kernel.buses[bus];
-        state.queue.is_empty() && !self.has_bookings(bus) && state.until <= first
-    }
-
     /// Enters transfers of chains that have begun into the ledger of a bus. Those that begin at `now` have begun if buses have
     /// been granted since.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, bus: usize, now: Nanos) {
         if self.shared.chains.cross() && self.shared.chains.next_at(bus) <= now {
-            self.enter_transfers(bus, now);
-        }
-    }
-
-    fn enter_transfers(&mut self, bus: usize, now: Nanos) {
-        let (pace, passages) = (self.shared.chains.pace, &mut self.shared.chains.passages[bus]);
-        let (state, last) = (&mut self.kernel.buses[bus], self.stats.last_completion);
-        // Those before this time have begun.
-        let limit = if self.kernel.granted_at == now { now + Nanos(1) } else { now };
-        if let Some(at) = passages.pass(limit, &pace) {
-            state.begin(true, at, at + pace.on_bus, last);
-            passages.pass_all(limit, &pace, |at| state.begin_another(at, pace.on_bus, last));
+            self.kernel.enter_transfers(&mut self.shared, &self.stats, bus, now);
         }
     }
 
@@ -319,28 +346,6 @@ impl Ssd {
         }
     }
 
-    /// Programs of chains that have begun and are not counted yet.
-    pub(super) fn uncounted_of_chains(&self) -> u64 {
-        let (now, pace) = (self.now, &self.shared.chains.pace);
-        let decided = self.kernel.decided_at == now;
-        let chains = self.shared.chains.of_unit.iter().filter(|chain| chain.op.is_some());
-        let programs = chains.map(|chain| {
-            if chain.kind == Kind::Turns {
-                return self.uncounted_of_turns(chain);
-            }
-            let elapsed = (now - chain.start).0;
-            let (moves, since) = (elapsed / pace.period.0, elapsed % pace.period.0);
-            if pace.transfer == Nanos::ZERO {
-                // The first copy was counted when it began.
-                moves - u64::from(since == 0 && moves > 0 && !decided)
-            } else {
-                let back = (pace.read + pace.transfer).0;
-                moves + u64::from(since > back || since == back && decided)
-            }
-        });
-        programs.sum()
-    }
-
     /// The last moves of chains end at `time`, which comes next: sets them up, each with an event of its own.
     #[inline(never)]
     pub(in crate::engine) fn end_chains(&mut self, time: Nanos) {
@@ -415,7 +420,7 @@ impl Ssd {
         let mut first = self.dev.geometry.offset(from);
         let mut landing = ended as usize;
         let victim = self.gc.jobs[job.0].job.victims[0];
-        self.date_closings();
+        self.dev.date_closings(self.now);
         let mut landed_before = 0;
         if inside {
             // Its page was taken, and its time counted, when it began.

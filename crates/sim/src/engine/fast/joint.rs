@@ -9,9 +9,8 @@ use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Device;
-use crate::engine::Ssd;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::{Device, Ssd};
 use crate::policy::{PageSet, Step};
 use crate::units::{Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
@@ -87,7 +86,7 @@ impl Ssd {
         let rest: u64 = (0..KINDS).map(|kind| u64::from(counts[kind]) * joint.time(kind).0).sum();
         let start = self.now;
         let until = start + first.time + Nanos(rest);
-        self.set_chain(unit, Chain::new(id, start, until, Kind::Joint));
+        self.kernel.set_chain(&mut self.shared, unit, Chain::new(id, start, until, Kind::Joint));
         true
     }
 
@@ -96,7 +95,7 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn end_joint(&mut self, chain: &Chain, unit: UnitId, now: Nanos, within: bool) {
         let id = chain.op;
-        self.date_closings();
+        self.dev.date_closings(self.now);
         // A move ends now: if collectors have decided since, the next one has begun.
         let decided = self.kernel.decided_at == now;
         let over = |ends: Nanos| ends < now || ends == now && decided;

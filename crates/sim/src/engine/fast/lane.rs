@@ -9,17 +9,16 @@ use crate::blame::Cause;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
-use crate::engine::Device;
-use crate::engine::fast::BOOKED;
+use crate::engine::fast::{BOOKED, FastPaths};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::spine::complete::note_completion;
-use crate::engine::spine::host::Host;
 use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
-use crate::engine::{Pause, Ssd};
+use crate::engine::{Device, Host, Pause, Ssd};
+use crate::oracle::Oracle;
 use crate::request::{Extent, RequestOp};
 use crate::stats::Stats;
 use crate::units::{Lpn, Moment, Nanos, OpId, Ppn, RequestId, UnitId, count};
@@ -69,6 +68,69 @@ impl Device {
     }
 }
 
+impl Host {
+    /// Adds a place for the only page of a request in the lane, and one for the request.
+    #[cold]
+    fn add_single(&mut self, kernel: &mut Kernel) {
+        let request = self.requests.insert(HostRequest::plain(), 1);
+        kernel.ops.add_single(request);
+    }
+
+    /// A place for a page in the lane. It was used by such a page before, so that only what tells it apart is set.
+    #[inline(always)]
+    fn place_in_lane(&mut self, kernel: &mut Kernel, of: &Lane<'_>) -> OpId {
+        loop {
+            let found = match of {
+                Lane::Page(_) => kernel.ops.reuse_lane(),
+                Lane::Single(..) => kernel.ops.reuse_single(),
+            };
+            match (found, of) {
+                (Some(id), _) => return id,
+                (None, Lane::Page(_)) => kernel.ops.add_to_lane(),
+                (None, Lane::Single(..)) => self.add_single(kernel),
+            }
+        }
+    }
+
+    /// The record of the request of a page in the lane.
+    #[inline(always)]
+    fn request_in_lane(&mut self, kernel: &mut Kernel, now: Nanos, of: Lane<'_>, id: OpId) {
+        match of {
+            Lane::Page(request) => kernel.ops[id].request = request,
+            Lane::Single(next, index) => {
+                self.outstanding += 1;
+                self.requests[kernel.ops[id].request].renew(index, next, now);
+            }
+        }
+    }
+
+    /// Whether writes of pages that are not in flight are for the lane now.
+    #[inline(always)]
+    pub(in crate::engine) fn takes_writes(&self, oracle: &Oracle, fast: &FastPaths) -> bool {
+        fast.writes && !self.runs.any_linger() && !oracle.tracks_sectors()
+    }
+
+    /// An operation of a long queue begins: prefetches its request, which its end needs, the map's entry of the next one, whose record
+    /// is in the cache by now, and the record of the one after that.
+    #[inline(never)]
+    pub(in crate::engine) fn expect_next(&self, kernel: &Kernel, dev: &Device, next: OpId, request: RequestId) {
+        if request.is_some() {
+            self.requests.expect(request);
+        }
+        if next.is_none() {
+            return;
+        }
+        let op = &kernel.ops[next];
+        dev.expect_entry(op);
+        if op.need != Need::Write {
+            dev.flash.expect_read(dev.geometry.block_of(op.pages.head()));
+        }
+        if op.next.is_some() {
+            kernel.ops.expect(op.next);
+        }
+    }
+}
+
 impl Ssd {
     /// Admits a measured request of one page to the lane, if it is a read of a page on flash or a write of a whole page that is
     /// not in flight. Returns whether it did.
@@ -85,58 +147,17 @@ impl Ssd {
                 self.read_in_lane((Lane::Single(next, index), lpn), page, offset, bytes, self.now - request.arrival);
                 true
             }
-            RequestOp::Write if self.takes_writes() => {
+            RequestOp::Write if self.host.takes_writes(&self.oracle, &self.fast) => {
                 if self.dev.page_overwritten(bytes, lpn).is_none() {
                     return false;
                 }
-                self.count_written(u64::from(self.dev.geometry.pages_per_entry), true);
+                self.host.count_written(&mut self.stats, u64::from(self.dev.geometry.pages_per_entry), true);
                 let old = self.dev.map.at_rest(lpn).expect("it is not in flight");
                 self.write_in_lane((Lane::Single(next, index), lpn), old, self.now - request.arrival);
                 true
             }
             _ => false,
         }
-    }
-
-    /// A place for a page in the lane. It was used by such a page before, so that only what tells it apart is set.
-    #[inline(always)]
-    fn place_in_lane(&mut self, of: &Lane<'_>) -> OpId {
-        loop {
-            let found = match of {
-                Lane::Page(_) => self.kernel.ops.reuse_lane(),
-                Lane::Single(..) => self.kernel.ops.reuse_single(),
-            };
-            match (found, of) {
-                (Some(id), _) => return id,
-                (None, Lane::Page(_)) => self.kernel.ops.add_to_lane(),
-                (None, Lane::Single(..)) => self.add_single(),
-            }
-        }
-    }
-
-    /// The record of the request of a page in the lane.
-    #[inline(always)]
-    fn request_in_lane(&mut self, of: Lane<'_>, id: OpId) {
-        match of {
-            Lane::Page(request) => self.kernel.ops[id].request = request,
-            Lane::Single(next, index) => {
-                self.host.outstanding += 1;
-                self.host.requests[self.kernel.ops[id].request].renew(index, next, self.now);
-            }
-        }
-    }
-
-    /// Adds a place for the only page of a request in the lane, and one for the request.
-    #[cold]
-    fn add_single(&mut self) {
-        let request = self.host.requests.insert(HostRequest::plain(), 1);
-        self.kernel.ops.add_single(request);
-    }
-
-    /// Whether writes of pages that are not in flight are for the lane now.
-    #[inline(always)]
-    pub(in crate::engine) fn takes_writes(&self) -> bool {
-        self.fast.writes && !self.host.runs.any_linger() && !self.oracle.tracks_sectors()
     }
 
     /// Admits a page of a measured request to the lane, if it is a read of a page on flash or, where the lane `writes`, a write of a
@@ -169,7 +190,7 @@ impl Ssd {
     #[inline(always)]
     fn read_in_lane(&mut self, (of, lpn): (Lane<'_>, Lpn), at: Ppn, offset: u32, bytes: u32, waited: Nanos) {
         let (now, age) = (self.now, self.kernel.age());
-        let id = self.place_in_lane(&of);
+        let id = self.host.place_in_lane(&mut self.kernel, &of);
         let (op, page) = self.kernel.ops.both(id);
         op.renew(Verb::Read, Need::Read, lpn, age, now);
         op.pages.set(at);
@@ -179,7 +200,7 @@ impl Ssd {
         op.go_to(plane, spot);
         page.renew(spot.chip, offset, bytes, waited.0);
         self.dev.map.asked_by(age);
-        self.request_in_lane(of, id);
+        self.host.request_in_lane(&mut self.kernel, self.now, of, id);
         if self.oracle.tracks_sectors() {
             self.oracle.expects(id, lpn);
         }
@@ -203,14 +224,14 @@ impl Ssd {
             old = self.dev.map.at_rest(lpn).unwrap_or(old);
         }
         let (now, age) = (self.now, self.kernel.age());
-        let id = self.place_in_lane(&of);
+        let id = self.host.place_in_lane(&mut self.kernel, &of);
         let (op, page) = self.kernel.ops.both(id);
         op.renew(Verb::Program, Need::Write, lpn, age, now);
         page.tags[0] = self.oracle.admit(lpn);
         let (plane, spot) = self.dev.geometry.static_place(lpn);
         op.go_to(plane, spot);
         page.renew(spot.chip, 0, self.dev.geometry.unit_bytes, waited.0);
-        self.request_in_lane(of, id);
+        self.host.request_in_lane(&mut self.kernel, self.now, of, id);
         self.dev.map.set(lpn, Location::Staged(id));
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
@@ -239,7 +260,7 @@ impl Ssd {
             && self.gc.jobs.in_use() == 0
             && !self.shared.booked.exist()
             // Requests other than writes that are admitted after it may put pages on flash in no time.
-            && (self.kernel.dies.starts_early() || host.outstanding == host.depth || !self.may_admit())
+            && (self.kernel.dies.starts_early() || host.outstanding == host.depth || !self.host.may_admit(self.now))
     }
 
     /// Adds a page to the queue of its die. With [`await_die`] this equals [`Ssd::enqueue`], without cases that cannot occur here.
@@ -299,7 +320,7 @@ impl Ssd {
         let (next, request) = (op.next, op.request);
         self.begin_read_in_lane(id, unit, at);
         if self.rules.deep {
-            self.expect_next(next, request);
+            self.host.expect_next(&self.kernel, &self.dev, next, request);
         }
         true
     }
@@ -347,32 +368,12 @@ impl Ssd {
         page.blame.add_collections(own, gc - own, writeback);
     }
 
-    /// An operation of a long queue begins: prefetches its request, which its end needs, the map's entry of the next one, whose record
-    /// is in the cache by now, and the record of the one after that.
-    #[inline(never)]
-    pub(in crate::engine) fn expect_next(&self, next: OpId, request: RequestId) {
-        if request.is_some() {
-            self.host.requests.expect(request);
-        }
-        if next.is_none() {
-            return;
-        }
-        let op = &self.kernel.ops[next];
-        self.dev.expect_entry(op);
-        if op.need != Need::Write {
-            self.dev.flash.expect_read(self.dev.geometry.block_of(op.pages.head()));
-        }
-        if op.next.is_some() {
-            self.kernel.ops.expect(op.next);
-        }
-    }
-
     /// Starts the write at the head of a free unit's queue, if its plane has a page for it.
     #[inline(always)]
     fn start_write(&mut self, id: OpId, unit: UnitId) -> bool {
         let Some((next, request, (gc, writeback))) = self.begin_write_in_lane::<false>(id, unit) else { return false };
         if self.rules.deep {
-            self.expect_next(next, request);
+            self.host.expect_next(&self.kernel, &self.dev, next, request);
         }
         if gc + writeback > 0 {
             self.charge_held(id, unit, gc, writeback);

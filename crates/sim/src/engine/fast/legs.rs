@@ -298,7 +298,7 @@ impl Ssd {
     fn free_bus(&mut self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
         let bus = self.kernel.ops[id].channel.ix();
         self.catch_up(bus, time);
-        if self.shared.passage_begins(bus, time) || self.has_bookings(bus) {
+        if self.shared.passage_begins(bus, time) || self.kernel.has_bookings(&self.shared, bus) {
             return None;
         }
         let op = &self.kernel.ops[id];

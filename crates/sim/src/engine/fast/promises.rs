@@ -2,33 +2,34 @@
 //! does not hold ends the run.
 
 use crate::device::flash::Stream;
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::report::load;
 use crate::engine::spine::ring::Waiting;
+use crate::engine::{Device, Policies, Ssd};
 use crate::oracle::Check;
 use crate::policy::{Collector, Hop, Job, Journey, MovePath, Order, Outlook, PageSet, Step, View, Window};
 use crate::request::RequestOp;
-use crate::units::{BlockId, PlaneId, Ppn, RequestId};
+use crate::units::{BlockId, Nanos, PlaneId, Ppn, RequestId};
 
 /// About one collection in so many is compared with a copy of the device. A copy of a large device takes long, so it is made less
 /// often: by the number of the last operation.
 const COPIES_APART: u64 = 7;
 const PAGES_A_COPY: u64 = 64;
 
-impl Ssd {
-    /// A collection begins: asks its collector and its path for all steps that shortcuts would take without them. In no time, pages
-    /// are never in `hand`.
-    #[inline(always)]
-    pub(in crate::engine) fn check_promised_steps(&self, job: &Job, hand: bool) {
-        if self.oracle.check() == Check::Full {
-            self.rehearse(job, hand);
-        }
+impl Kernel {
+    /// Whether this is one of the moments at which a copy of the device is made.
+    fn copies_now(&self, dev: &Device) -> bool {
+        let geometry = &dev.geometry;
+        let pages = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
+        self.next_age.is_multiple_of(COPIES_APART + pages / PAGES_A_COPY)
     }
+}
 
+impl Device {
     #[cold]
-    fn rehearse(&self, job: &Job, hand: bool) {
-        let (view, mut collector) = (self.dev.view(self.now), self.schemes.collector.clone());
-        let promised = self.schemes.path.policy_ref().always();
+    fn rehearse(&self, schemes: &Policies, now: Nanos, job: &Job, hand: bool) {
+        let (view, mut collector) = (self.view(now), schemes.collector.clone());
+        let promised = schemes.path.policy_ref().always();
         if job.count == 1 && collector.policy_ref().undisturbed() {
             let in_order = collector.policy_ref().in_order();
             let hand = hand && promised.unwrap_or(Journey::EXTERNAL).out != Hop::Die;
@@ -37,31 +38,23 @@ impl Ssd {
             }
         }
         if let Some(promised) = promised {
-            let mut path = self.schemes.path.clone();
+            let mut path = schemes.path.clone();
             for victim in &job.victims[..usize::from(job.count)] {
                 valid_pages(&view, *victim).for_each(|page| rehearse_journey(path.policy(), &view, page, promised));
             }
         }
     }
 
-    /// A collection of two planes says which moves remain after those of `moving`: asks for them one by one, on a copy of the flash.
-    #[inline(always)]
-    pub(super) fn check_outlook(&self, job: &Job, moving: &PageSet, promised: Outlook) {
-        if self.oracle.check() == Check::Full && self.copies_now() {
-            self.rehearse_outlook(job.clone(), moving, promised);
-        }
-    }
-
     #[cold]
-    fn rehearse_outlook(&self, mut job: Job, moving: &PageSet, promised: Outlook) {
-        let (mut collector, mut flash) = (self.schemes.collector.clone(), self.dev.flash.clone());
-        let (geometry, mut moves) = (&self.dev.geometry, Outlook { together: 0, apart: 0, single: 0 });
+    fn rehearse_outlook(&self, schemes: &Policies, now: Nanos, mut job: Job, moving: &PageSet, promised: Outlook) {
+        let (mut collector, mut flash) = (schemes.collector.clone(), self.flash.clone());
+        let (geometry, mut moves) = (&self.geometry, Outlook { together: 0, apart: 0, single: 0 });
         let mut moving = *moving;
         loop {
-            for page in moving.iter().filter(|page| self.dev.flash.is_valid(**page)) {
-                flash.invalidate(*page, geometry.block_of(*page), self.dev.flash.lpn_of(*page));
+            for page in moving.iter().filter(|page| self.flash.is_valid(**page)) {
+                flash.invalidate(*page, geometry.block_of(*page), self.flash.lpn_of(*page));
             }
-            let view = View::new(self.now, geometry, &flash, &self.dev.wear, &self.dev.staging);
+            let view = View::new(now, geometry, &flash, &self.wear, &self.staging);
             let Step::Move(pages, _) = collector.policy().next(&view, &mut job) else { break };
             let offset = |i: usize| geometry.offset(pages[i]);
             *match pages.len() {
@@ -73,12 +66,24 @@ impl Ssd {
         }
         law_eq!(moves, promised, "law: a collection has the moves that its collector promised");
     }
+}
 
-    /// Whether this is one of the moments at which a copy of the device is made.
-    fn copies_now(&self) -> bool {
-        let geometry = &self.dev.geometry;
-        let pages = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
-        self.kernel.next_age.is_multiple_of(COPIES_APART + pages / PAGES_A_COPY)
+impl Ssd {
+    /// A collection begins: asks its collector and its path for all steps that shortcuts would take without them. In no time, pages
+    /// are never in `hand`.
+    #[inline(always)]
+    pub(in crate::engine) fn check_promised_steps(&self, job: &Job, hand: bool) {
+        if self.oracle.check() == Check::Full {
+            self.dev.rehearse(&self.schemes, self.now, job, hand);
+        }
+    }
+
+    /// A collection of two planes says which moves remain after those of `moving`: asks for them one by one, on a copy of the flash.
+    #[inline(always)]
+    pub(super) fn check_outlook(&self, job: &Job, moving: &PageSet, promised: Outlook) {
+        if self.oracle.check() == Check::Full && self.kernel.copies_now(&self.dev) {
+            self.dev.rehearse_outlook(&self.schemes, self.now, job.clone(), moving, promised);
+        }
     }
 
     /// A victim is about to be picked by a policy that promises to read no other planes, and no load. Returns what it picks
@@ -90,12 +95,12 @@ impl Ssd {
 
     #[cold]
     fn picks_apart(&self, plane: PlaneId) -> Option<Option<BlockId>> {
-        if !self.copies_now() {
+        if !self.kernel.copies_now(&self.dev) {
             return None;
         }
         let mut copy = self.clone();
         copy.bring_to_now();
-        copy.date_closings();
+        copy.dev.date_closings(copy.now);
         let load = || load(&copy.host, &copy.stats, copy.config.device.queue_depth);
         Some(copy.schemes.victim.policy().pick(&copy.dev.view(copy.now).under(&load), plane))
     }

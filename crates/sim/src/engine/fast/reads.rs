@@ -29,7 +29,7 @@ impl Ssd {
     /// it did. Equals [`Ssd::round`].
     #[inline(never)]
     pub(in crate::engine) fn round_of_reads(&mut self, time: Nanos) -> bool {
-        if !self.all_booked() {
+        if !self.kernel.all_booked(&self.shared) {
             return false;
         }
         self.read_round(time);

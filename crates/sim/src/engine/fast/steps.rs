@@ -6,11 +6,11 @@
 //! byte with and without ([`Ssd::set_fusing`]).
 
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Ssd;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::{Device, Gc, Ssd};
 use crate::policy::{Journey, PageSet};
 use crate::units::{Nanos, OpId, PlaneId, Ppn, UnitId};
 
@@ -30,13 +30,32 @@ impl Kernel {
     }
 }
 
+impl Gc {
+    /// Whether the array event of a unit ends that of a queued step that is followed by another leg or step.
+    #[inline(always)]
+    fn goes_on(&mut self, kernel: &Kernel, dev: &Device, unit: UnitId, time: Nanos) -> bool {
+        let (id, suspension) = (kernel.dies[unit].array(), kernel.dies[unit].suspension());
+        if id.is_none() || kernel.ops[id].class != Class::Gc || suspension != Suspension::No {
+            return false;
+        }
+        match kernel.ops[id].verb {
+            Verb::Read => kernel.ops[id].leg + 2 == kernel.ops[id].legs.len(),
+            Verb::Program | Verb::Copyback => {
+                let view = dev.view(time);
+                self.jobs[kernel.ops[id].job.0].job.peek_valid(&view, 0).is_some()
+            }
+            Verb::Erase => false,
+        }
+    }
+}
+
 impl Ssd {
     /// The event of a bus is that it is free, or ends the transfer of a queued step's page. Then the page's program is queued. Returns
     /// whether it is one of these.
     #[inline(never)]
     pub(super) fn express_bus_of_steps(&mut self, bus: usize, time: Nanos) -> bool {
         let id = self.kernel.buses[bus].holder;
-        if id.is_some() && !self.kernel.is_read_out(id) || self.lines_undecided() {
+        if id.is_some() && !self.kernel.is_read_out(id) || self.features.lines_undecided(&self.rules) {
             return false;
         }
         self.now = time;
@@ -56,7 +75,11 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn express_array_of_steps(&mut self, unit: UnitId, time: Nanos) -> bool {
         let id = self.kernel.dies[unit].array();
-        if !self.fast.steps || !self.kernel.timers.alone() || !self.goes_on(unit, time) || self.lines_undecided() {
+        if !self.fast.steps
+            || !self.kernel.timers.alone()
+            || !self.gc.goes_on(&self.kernel, &self.dev, unit, time)
+            || self.features.lines_undecided(&self.rules)
+        {
             return false;
         }
         match self.kernel.ops[id].verb {
@@ -95,7 +118,7 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn express_steps(&mut self, time: Nanos) -> bool {
         self.meet_turns(time, None);
-        if !self.are_steps(time) || self.lines_undecided() {
+        if !self.are_steps(time) || self.features.lines_undecided(&self.rules) {
             return false;
         }
         self.now = time;
@@ -124,7 +147,7 @@ impl Ssd {
                 _ => unreachable!("as looked at"),
             };
             let (unit, plane) = self.queue_step(ended);
-            self.release_unit(unit, plane);
+            self.kernel.release_unit(&self.dev, self.now, unit, plane);
             self.kernel.dies.mark(unit);
         }
         self.dispatch();
@@ -142,26 +165,9 @@ impl Ssd {
                 let id = self.kernel.buses[bus].holder;
                 id.is_none() || self.kernel.is_read_out(id)
             }
-            Timer::Array(unit) => self.goes_on(unit, time),
+            Timer::Array(unit) => self.gc.goes_on(&self.kernel, &self.dev, unit, time),
             _ => false,
         })
-    }
-
-    /// Whether the array event of a unit ends that of a queued step that is followed by another leg or step.
-    #[inline(always)]
-    fn goes_on(&mut self, unit: UnitId, time: Nanos) -> bool {
-        let (id, suspension) = (self.kernel.dies[unit].array(), self.kernel.dies[unit].suspension());
-        if id.is_none() || self.kernel.ops[id].class != Class::Gc || suspension != Suspension::No {
-            return false;
-        }
-        match self.kernel.ops[id].verb {
-            Verb::Read => self.kernel.ops[id].leg + 2 == self.kernel.ops[id].legs.len(),
-            Verb::Program | Verb::Copyback => {
-                let view = self.dev.view(time);
-                self.gc.jobs[self.kernel.ops[id].job.0].job.peek_valid(&view, 0).is_some()
-            }
-            Verb::Erase => false,
-        }
     }
 
     /// The page of a queued step is in its register, and requests the bus.
@@ -209,7 +215,7 @@ impl Ssd {
     fn pass_on(&mut self, id: OpId) {
         let (unit, plane) = self.queue_step(id);
         if !self.begin_plain_step(unit) {
-            self.release_unit(unit, plane);
+            self.kernel.release_unit(&self.dev, self.now, unit, plane);
             self.kernel.dies.mark(unit);
             self.dispatch();
         }

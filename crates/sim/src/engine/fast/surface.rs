@@ -202,6 +202,6 @@ impl Ssd {
             let turned = self.now > state.half || self.now == state.half && decided;
             op.leg == FUSED && (state.fused != *id || turned)
         });
-        fused.count() as u64 + self.uncounted_of_chains()
+        fused.count() as u64 + self.kernel.uncounted_of_chains(&self.shared, self.now)
     }
 }

@@ -6,14 +6,45 @@
 //! then on. Operations that arrive during the transfer give its end the event back.
 
 use crate::blame::Cause;
-use crate::config::WriteAck;
+use crate::config::{Config, WriteAck};
 use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::Ssd;
+use crate::engine::fast::FastPaths;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::rules::Rules;
 use crate::units::{Nanos, OpId, UnitId};
+
+impl Kernel {
+    /// Whether the end of a host program's transfer acknowledges a write, or lets another operation of its die begin.
+    #[inline(always)]
+    fn host_sees_end(&self, rules: &Rules, config: &Config, id: OpId) -> bool {
+        let op = &self.ops[id];
+        if op.class == Class::Host && config.device.write_ack == WriteAck::AfterTransfer {
+            return true;
+        }
+        let state = &self.dies[op.unit];
+        config.timing.cache_register && (state.array() != id || !state.queue.is_empty() || rules.looks)
+    }
+
+    /// The operation of a unit whose transfer is in progress and shares an event with the array, and its array time.
+    #[inline(always)]
+    fn shared_transfer(&self, fast: &FastPaths, now: Nanos, unit: UnitId) -> Option<(OpId, Nanos)> {
+        let state = &self.dies[unit];
+        let (id, end) = (state.array(), self.timers.get(Timer::Array(unit)));
+        // While a suspension begins or ends, the event of the array is that end.
+        let own = matches!(state.suspension(), Suspension::No | Suspension::Serving);
+        if id.is_none() || !own || end == Nanos::NEVER || !fast.transfers {
+            return None;
+        }
+        let op = &self.ops[id];
+        let leg = op.legs.get(op.leg).filter(|leg| op.leg > 0 && leg.kind == LegKind::Array)?;
+        (end > now + leg.time).then_some((id, leg.time))
+    }
+}
 
 impl Ssd {
     /// The channel has been granted to an operation whose next leg is the array's. Whether both end in one event.
@@ -29,19 +60,8 @@ impl Ssd {
         if op.verb == Verb::Read {
             return true;
         }
-        let seen = op.class.like_host() && self.host_sees_end(id);
+        let seen = op.class.like_host() && self.kernel.host_sees_end(&self.rules, &self.config, id);
         !(seen || self.rules.suspends && self.features.waiting(op.unit).any_read())
-    }
-
-    /// Whether the end of a host program's transfer acknowledges a write, or lets another operation of its die begin.
-    #[inline(always)]
-    fn host_sees_end(&self, id: OpId) -> bool {
-        let op = &self.kernel.ops[id];
-        if op.class == Class::Host && self.config.device.write_ack == WriteAck::AfterTransfer {
-            return true;
-        }
-        let state = &self.kernel.dies[op.unit];
-        self.config.timing.cache_register && (state.array() != id || !state.queue.is_empty() || self.rules.looks)
     }
 
     /// Operations wait for a unit. Whether its operation is in the array by now; one that is not, because its transfer shares an event
@@ -55,7 +75,7 @@ impl Ssd {
     /// If the transfer of a unit's operation shares an event with the array and has not ended, its end is an event from now on.
     /// Returns whether it is one.
     fn parts_transfer(&mut self, unit: UnitId) -> bool {
-        let Some((id, array)) = self.shared_transfer(unit) else { return false };
+        let Some((id, array)) = self.kernel.shared_transfer(&self.fast, self.now, unit) else { return false };
         let bus = self.kernel.ops[id].channel.ix();
         let mut at = id;
         while at.is_some() && self.kernel.ops[at].class.like_host() {
@@ -70,21 +90,6 @@ impl Ssd {
         self.kernel.buses[bus].holder = id;
         self.kernel.timers.set(Timer::Bus(bus), until);
         true
-    }
-
-    /// The operation of a unit whose transfer is in progress and shares an event with the array, and its array time.
-    #[inline(always)]
-    fn shared_transfer(&self, unit: UnitId) -> Option<(OpId, Nanos)> {
-        let state = &self.kernel.dies[unit];
-        let (id, end) = (state.array(), self.kernel.timers.get(Timer::Array(unit)));
-        // While a suspension begins or ends, the event of the array is that end.
-        let own = matches!(state.suspension(), Suspension::No | Suspension::Serving);
-        if id.is_none() || !own || end == Nanos::NEVER || !self.fast.transfers {
-            return None;
-        }
-        let op = &self.kernel.ops[id];
-        let leg = op.legs.get(op.leg).filter(|leg| op.leg > 0 && leg.kind == LegKind::Array)?;
-        (end > self.now + leg.time).then_some((id, leg.time))
     }
 
     /// The same on every device: by other rules the end may concern anything.

@@ -13,11 +13,11 @@
 use super::cycles::{STEPS, Times, Turn};
 use super::passages::{Chain, Kind, Passage};
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Ssd;
 use crate::engine::fast::Shared;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::{Device, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Nanos, OpId, Ppn, UnitId};
 
@@ -54,6 +54,23 @@ impl Kernel {
         let reads = ops.map(|op| op.is_some() && self.ops[op].verb == Verb::Read);
         Cycle { ops, count, times: Times::kind(count, reads) }
     }
+
+    /// The step in service is that of the array from now on, and the next step of the collection before it waits behind all others.
+    fn serve_turn(&mut self, dev: &Device, chain: &Chain, cycle: Cycle, place: &Place, unit: UnitId) {
+        let (who, begun) = (place.turn.who, place.begun);
+        let (id, state) = (cycle.ops[who], &mut self.dies[unit]);
+        let passed = state.array() != id;
+        if passed {
+            state.queue.pop(&self.ops);
+            state.queue.push(&mut self.ops, cycle.ops[1 - who]);
+        }
+        let planes = 1 << dev.geometry.plane_in_unit(self.ops[id].plane);
+        if !chain.joined {
+            self.dies.pass_in_turns(unit, id, planes, begun);
+        } else if passed {
+            self.dies.pass_to_gc(unit, id, planes, begun);
+        }
+    }
 }
 
 impl Shared {
@@ -66,6 +83,15 @@ impl Shared {
         let step = turns.iter().take_while(|turn| turn.end <= since).count();
         let turn = turns[step];
         Place { ended: cycles as usize * STEPS + step, turn, begun: chain.start + Nanos(cycles * period) + turn.start }
+    }
+
+    /// Programs of a chain that have begun and are not counted yet.
+    pub(super) fn uncounted_of_turns(&self, now: Nanos, chain: &Chain) -> u64 {
+        let cycle = Cycle::of(chain);
+        let place = self.place_in(cycle, chain, now);
+        let turns = &self.chains.cycles[cycle.times].turns;
+        // The program with which it began was counted.
+        (1..=place.ended).filter(|step| !turns[step % STEPS].reads).count() as u64
     }
 }
 
@@ -109,7 +135,10 @@ impl Ssd {
         self.catch_up(bus, now);
         let (state, turns) = (&self.kernel.buses[bus], &self.shared.chains.cycles[cycle.times].turns);
         let reads = turns[0].reads;
-        if !state.queue.is_empty() || self.has_bookings(bus) || reads && state.until > now + pace.read {
+        if !state.queue.is_empty()
+            || self.kernel.has_bookings(&self.shared, bus)
+            || reads && state.until > now + pace.read
+        {
             return false;
         }
         let passages = turns.map(|turn| Passage { at: now + turn.requests, unit });
@@ -127,10 +156,14 @@ impl Ssd {
             if at < pace.period.0 { at } else { at - pace.period.0 }
         });
         self.shared.chains.ends.enter(unit, ends, on_channel);
-        cycle.ops[..cycle.count].iter().for_each(|id| self.expect_next_moves(*id));
+        cycle.ops[..cycle.count].iter().for_each(|id| self.gc.expect_next_moves(&self.kernel, &self.dev, *id));
         let until = now + Nanos(pace.period.0 * u64::from(cycles));
         let chain = Chain::new(id, now, until, Kind::Turns);
-        self.set_chain(unit, Chain { second: cycle.ops[1], cycle: cycle.times as u8, ..chain });
+        self.kernel.set_chain(
+            &mut self.shared,
+            unit,
+            Chain { second: cycle.ops[1], cycle: cycle.times as u8, ..chain },
+        );
         true
     }
 
@@ -155,7 +188,7 @@ impl Ssd {
         }
         let cycle = Cycle::of(&chain);
         let place = self.shared.place_in(cycle, &chain, now);
-        self.serve_turn(&chain, cycle, &place, unit);
+        self.kernel.serve_turn(&self.dev, &chain, cycle, &place, unit);
         if chain.joined {
             return;
         }
@@ -165,23 +198,6 @@ impl Ssd {
         let until = chain.until.min(place.begun + Nanos(left));
         self.shared.chains.of_unit[unit.ix()] = Chain { until, joined: true, ..chain };
         self.kernel.timers.move_chain(unit, until);
-    }
-
-    /// The step in service is that of the array from now on, and the next step of the collection before it waits behind all others.
-    fn serve_turn(&mut self, chain: &Chain, cycle: Cycle, place: &Place, unit: UnitId) {
-        let (who, begun) = (place.turn.who, place.begun);
-        let (id, state) = (cycle.ops[who], &mut self.kernel.dies[unit]);
-        let passed = state.array() != id;
-        if passed {
-            state.queue.pop(&self.kernel.ops);
-            state.queue.push(&mut self.kernel.ops, cycle.ops[1 - who]);
-        }
-        let planes = 1 << self.dev.geometry.plane_in_unit(self.kernel.ops[id].plane);
-        if !chain.joined {
-            self.kernel.dies.pass_in_turns(unit, id, planes, begun);
-        } else if passed {
-            self.kernel.dies.pass_to_gc(unit, id, planes, begun);
-        }
     }
 
     /// Something happens at `time`, which comes next, on one channel or on any of them: dissolves the chains there of which a leg
@@ -225,15 +241,6 @@ impl Ssd {
         }
     }
 
-    /// Programs of a chain that have begun and are not counted yet.
-    pub(super) fn uncounted_of_turns(&self, chain: &Chain) -> u64 {
-        let cycle = Cycle::of(chain);
-        let place = self.shared.place_in(cycle, chain, self.now);
-        let turns = &self.shared.chains.cycles[cycle.times].turns;
-        // The program with which it began was counted.
-        (1..=place.ended).filter(|step| !turns[step % STEPS].reads).count() as u64
-    }
-
     /// Ends a chain at `now`: steps that have ended before are carried out, and the one in service is set up as if each of its
     /// legs had had an event.
     #[inline(never)]
@@ -267,7 +274,7 @@ impl Ssd {
         let (pace, turns) = (self.shared.chains.pace, self.shared.chains.cycles[cycle.times].turns);
         let Place { ended, turn, .. } = *place;
         let victim = |ssd: &Self, who: usize| ssd.gc.jobs[ssd.kernel.ops[cycle.ops[who]].job.0].job.victims[0];
-        self.date_closings();
+        self.dev.date_closings(self.now);
         if turns[0].reads {
             self.dev.flash.read_ends(victim(self, 0));
         }
@@ -292,7 +299,7 @@ impl Ssd {
         if turn.reads {
             self.dev.flash.read_begins(victim(self, turn.who));
         }
-        self.serve_turn(chain, cycle, place, unit);
+        self.kernel.serve_turn(&self.dev, chain, cycle, place, unit);
     }
 
     /// The first pages of a collection have been programmed in turns: they land. Returns the page of its next step.

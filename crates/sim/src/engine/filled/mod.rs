@@ -7,8 +7,7 @@ mod kept;
 mod parts;
 
 use super::noc::Noc;
-use super::streams;
-use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd};
+use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd, streams};
 use crate::config::{Config, ConfigError, Remainder};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -203,7 +202,7 @@ impl Ssd {
             stats,
         } = filled.clone();
         ssd.dev.flash = flash;
-        ssd.await_copies();
+        ssd.dev.await_copies(&ssd.features);
         ssd.dev.map = map;
         ssd.oracle = oracle;
         ssd.dev.wear = wear;
@@ -230,7 +229,7 @@ impl Ssd {
         self.oracle.restart_flushes(self.config.cache.exists());
         self.prepare_page_types();
         self.settle_groups();
-        self.settle_homes();
+        self.features.settle_homes(&self.dev);
         self.restart_conflicts();
     }
 }

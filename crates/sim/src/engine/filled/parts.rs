@@ -15,8 +15,9 @@ use crate::device::staging::Staging;
 use crate::device::transaction::Class;
 use crate::device::wear::Wear;
 use crate::engine::Ssd;
+use crate::engine::spine::aged::AgedPages;
 use crate::engine::spine::ring::LOOK_AHEAD;
-use crate::engine::spine::timeless::{ASKED, AgedPages, MOVES_AHEAD, Moving, TILE, Work};
+use crate::engine::spine::timeless::{ASKED, MOVES_AHEAD, Moving, TILE, Work};
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Journey, View};
 use crate::random;
@@ -34,7 +35,7 @@ struct Whole<'a> {
     seed: u64,
     journey: Journey,
     gc_floor: u32,
-    /// See [`Ssd::tiles`].
+    /// See [`Device::tiles`].
     tiles: u32,
     work: Work,
 }
@@ -67,7 +68,7 @@ impl Ssd {
         work: Work,
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let tiles = self.tiles();
+        let tiles = self.dev.tiles(&self.rules, &self.config);
         let geometry = &self.dev.geometry;
         let bound = |part: u32| (u64::from(geometry.planes) * u64::from(part) / u64::from(parts)) as u32;
         let mut others: Vec<Flash> =

@@ -97,7 +97,7 @@ impl Ssd {
             if op.class == Class::Host {
                 let mut at = id;
                 while at.is_some() {
-                    across += net.traversal(self.bytes_read(at)).0;
+                    across += net.traversal(self.kernel.bytes_read(&self.dev, &self.rules, at)).0;
                     pages += 1;
                     at = self.kernel.ops[at].mate;
                 }

@@ -14,11 +14,12 @@ use crate::config::Config;
 use crate::device::command::LegKind;
 use crate::device::noc::Interconnect;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Features;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::occupancy::Occupancy;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Nanos, Ssd};
+use crate::engine::rules::Rules;
+use crate::engine::{Features, Nanos, Ssd};
 use crate::report::mean;
 use crate::report::noc::{Latency, Moved, NocSummary};
 use crate::units::OpId;
@@ -103,6 +104,13 @@ impl Features {
     }
 }
 
+impl Kernel {
+    /// Sum of a figure over all ports.
+    pub(in crate::engine) fn port_time(&self, rules: &Rules, of: impl Fn(&Bus) -> u64) -> u128 {
+        self.buses.all[rules.ports..].iter().map(|port| u128::from(of(port))).sum()
+    }
+}
+
 impl Ssd {
     /// Summary of the interconnect, over `span` nanoseconds.
     pub(in crate::engine) fn noc_summary(&self, span: u64) -> Option<NocSummary> {
@@ -111,7 +119,7 @@ impl Ssd {
         let moved = self.stats.moved;
         let gc = counts.traversals.gc_out + counts.traversals.gc_back;
         let max = |op: &crate::stats::OpStats| op.latency.figures().max;
-        let busy: u128 = self.port_time(|bus| bus.busy_at_mark(self.stats.last_completion));
+        let busy: u128 = self.kernel.port_time(&self.rules, |bus| bus.busy_at_mark(self.stats.last_completion));
         let busy = (busy.saturating_sub(self.stats.ports_busy_from) as u64).saturating_add(counts.delayed_ns);
         let average = |op: &crate::stats::OpStats| op.latency.figures().mean;
         Some(NocSummary {
@@ -136,11 +144,6 @@ impl Ssd {
                 write_max: max(&self.stats.write),
             },
         })
-    }
-
-    /// Sum of a figure over all ports.
-    pub(in crate::engine) fn port_time(&self, of: impl Fn(&Bus) -> u64) -> u128 {
-        self.kernel.buses.all[self.rules.ports..].iter().map(|port| u128::from(of(port))).sum()
     }
 
     // Task queues.

@@ -2,8 +2,7 @@
 
 use super::FREE;
 use crate::device::transaction::Class;
-use crate::engine::Features;
-use crate::engine::Ssd;
+use crate::engine::{Features, Ssd};
 
 impl Features {
     /// Whether traversals occupy rows of an array.

@@ -1,12 +1,11 @@
 //! Closed loops: a tenant keeps a number of requests outstanding, and its next one arrives when one of them completes. Requests with
 //! times of their own may have a bound of outstanding ones instead: then they arrive at their times, or later.
 
-use crate::engine::Features;
 use std::collections::VecDeque;
 
-use crate::engine::Ssd;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::ring::Waiting;
+use crate::engine::{Features, Host, Ssd};
 use crate::request::{Extent, Marks, Outstanding, Request, Think};
 use crate::units::Nanos;
 
@@ -112,6 +111,17 @@ impl Features {
     }
 }
 
+impl Host {
+    /// The next request of a tenant's loop arrives at a time, or never.
+    pub(super) fn loop_sends_at(&mut self, now: Nanos, at: Nanos) {
+        if at <= now {
+            self.stirred = true;
+        } else {
+            self.pause_ends = self.pause_ends.min(at);
+        }
+    }
+}
+
 impl Ssd {
     /// Requests of these tenants are submitted by [`Ssd::submit_next`]: so many are outstanding. Requests of the others arrive at their
     /// times.
@@ -147,20 +157,11 @@ impl Ssd {
         let waiting = self.checked(request, marks, extents);
         let extents = self.host.take_last_extents(&waiting);
         self.host.looped += 1;
-        self.count_submitted(&request);
+        self.features.count_submitted(&mut self.host, &self.rules, &request);
         let own = self.features.nvme_mut().loops.of(marks.tenant).expect("law: a tenant with a loop");
         own.ring.push_back((waiting, extents));
         let at = own.sends_at();
-        self.loop_sends_at(at);
-    }
-
-    /// The next request of a tenant's loop arrives at a time, or never.
-    pub(super) fn loop_sends_at(&mut self, at: Nanos) {
-        if at <= self.now {
-            self.host.stirred = true;
-        } else {
-            self.host.pause_ends = self.host.pause_ends.min(at);
-        }
+        self.host.loop_sends_at(self.now, at);
     }
 
     /// A tenant with a loop has no more requests.

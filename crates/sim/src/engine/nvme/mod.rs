@@ -8,16 +8,16 @@ mod loops;
 mod programs;
 mod shares;
 
-use crate::engine::Features;
 use std::collections::VecDeque;
 
 use crate::blame::{Cause, Causes, Extra, ExtraBlame};
 use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Class;
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::spine::ring::Waiting;
+use crate::engine::{Features, Host, Ssd};
 use crate::report::tenants::{Fairness, Interference, Pages, Requests, Tenant, Tenants, jain};
 use crate::report::{Breakdown, ByOp, Distribution, HostBytes, mean};
 use crate::request::{Extent, RequestOp};
@@ -237,6 +237,32 @@ impl Features {
             nvme.name_tenants(tenants);
         }
     }
+
+    /// The tenant of an operation: that of its request, or the last writer of its page.
+    pub(super) fn tenant_of(&self, kernel: &Kernel, op: OpId) -> usize {
+        let record = &kernel.ops[op];
+        if record.class == Class::Host {
+            return usize::from(kernel.ops.tenant[op].tenant);
+        }
+        if record.lpn.is_some() { usize::from(self.nvme().owners[record.lpn.ix()]) } else { 0 }
+    }
+
+    /// A host operation is created for a tenant. Of the time that its request has waited, `queue` so far, a part was for other queues.
+    #[inline(never)]
+    pub(super) fn note_tenant(&mut self, host: &Host, kernel: &mut Kernel, op: OpId, id: RequestId, queue: u64) {
+        let arbitration = self.nvme().arbitration;
+        if arbitration > 0 {
+            kernel.ops[Page(op)].blame.begin(queue - arbitration);
+            kernel.charge_extra(op, Extra::Arbitration, arbitration);
+        }
+        let record = &host.requests[id];
+        let (tenant, writes) = (record.marks.tenant, record.request.op == RequestOp::Write);
+        kernel.ops.tenant[op].tenant = tenant;
+        if writes {
+            let lpn = kernel.ops[op].lpn;
+            self.nvme_mut().owners[lpn.ix()] = tenant;
+        }
+    }
 }
 
 impl Ssd {
@@ -366,36 +392,10 @@ impl Ssd {
                 let nvme = self.features.nvme_mut();
                 nvme.queues[queue].inside -= 1;
                 let at = nvme.loops.completed(tenant, now);
-                self.loop_sends_at(at);
+                self.host.loop_sends_at(self.now, at);
             }
         }
         granted
-    }
-
-    /// A host operation is created for a tenant. Of the time that its request has waited, `queue` so far, a part was for other queues.
-    #[inline(never)]
-    pub(super) fn note_tenant(&mut self, op: OpId, id: RequestId, queue: u64) {
-        let arbitration = self.features.nvme().arbitration;
-        if arbitration > 0 {
-            self.kernel.ops[Page(op)].blame.begin(queue - arbitration);
-            self.kernel.charge_extra(op, Extra::Arbitration, arbitration);
-        }
-        let record = &self.host.requests[id];
-        let (tenant, writes) = (record.marks.tenant, record.request.op == RequestOp::Write);
-        self.kernel.ops.tenant[op].tenant = tenant;
-        if writes {
-            let lpn = self.kernel.ops[op].lpn;
-            self.features.nvme_mut().owners[lpn.ix()] = tenant;
-        }
-    }
-
-    /// The tenant of an operation: that of its request, or the last writer of its page.
-    pub(super) fn tenant_of(&self, op: OpId) -> usize {
-        let record = &self.kernel.ops[op];
-        if record.class == Class::Host {
-            return usize::from(self.kernel.ops.tenant[op].tenant);
-        }
-        if record.lpn.is_some() { usize::from(self.features.nvme().owners[record.lpn.ix()]) } else { 0 }
     }
 
     /// A request has completed: its queue has room for another command, and its tenant a result.
@@ -411,13 +411,13 @@ impl Ssd {
     ) {
         let record = &self.host.requests[id];
         let (marks, op, bytes, measured) = (record.marks, record.request.op, record.request.bytes, record.measured);
-        let by = self.shares_of(id, last);
+        let by = self.features.shares_of(&self.kernel, id, last);
         let now = self.now;
         let nvme = self.features.nvme_mut();
         let queue = if nvme.arbiter.is_some() { usize::from(marks.queue) } else { 0 };
         nvme.queues[queue].inside -= 1;
         let at = nvme.loops.completed(marks.tenant, now);
-        self.loop_sends_at(at);
+        self.host.loop_sends_at(self.now, at);
         if !measured {
             return;
         }

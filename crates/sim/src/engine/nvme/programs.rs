@@ -3,8 +3,8 @@
 //! tenant of the page that caused them, a second copy for that of its page.
 
 use super::Nvme;
-use crate::engine::Features;
-use crate::engine::{Device, Ssd};
+use crate::engine::kernel::Kernel;
+use crate::engine::{Device, Features};
 use crate::policy::PageSet;
 use crate::units::{BlockId, Lpn, OpId, Ppn};
 
@@ -38,64 +38,61 @@ impl Features {
         let at = in_hand.iter().position(|(known, _)| *known == page)?;
         in_hand.swap_remove(at).1
     }
-}
-
-impl Ssd {
-    /// A command programs pages of the host or of the write cache.
-    #[inline(never)]
-    pub(in crate::engine) fn tenants_write(&mut self, command: OpId) {
-        let mut op = command;
-        while op.is_some() {
-            let tenant = self.tenant_of(op);
-            self.count_tenant_program(tenant, false);
-            op = self.kernel.ops[op].mate;
-        }
-    }
 
     /// A collection reads pages. Their tenants are known until it programs them, although the host may overwrite them before.
     #[inline(never)]
-    pub(in crate::engine) fn tenants_read(&mut self, pages: &PageSet) {
+    pub(in crate::engine) fn tenants_read(&mut self, dev: &Device, pages: &PageSet) {
         for page in pages.iter() {
-            let owner = self.features.owner_of(self.dev.flash.lpn_of(*page));
-            self.features.nvme_mut().in_hand.push((*page, owner));
+            let owner = self.owner_of(dev.flash.lpn_of(*page));
+            self.nvme_mut().in_hand.push((*page, owner));
         }
+    }
+
+    fn count_tenant_program(&mut self, dev: &Device, tenant: usize, gc: bool) {
+        let pages = u64::from(dev.geometry.pages_per_entry);
+        self.nvme_mut().counts[tenant].programs[usize::from(gc)] += pages;
     }
 
     /// A collection programs copies of pages.
     #[inline(never)]
-    pub(in crate::engine) fn tenants_moved(&mut self, pages: &PageSet) {
+    pub(in crate::engine) fn tenants_moved(&mut self, dev: &Device, pages: &PageSet) {
         for page in pages.iter() {
-            let owner =
-                self.features.take_from_hand(*page).or_else(|| self.features.owner_of(self.dev.flash.lpn_of(*page)));
+            let owner = self.take_from_hand(*page).or_else(|| self.owner_of(dev.flash.lpn_of(*page)));
             if let Some(owner) = owner {
-                self.count_tenant_program(usize::from(owner), true);
+                self.count_tenant_program(dev, usize::from(owner), true);
             }
         }
     }
 
     /// GC programs a copy of a logical page.
-    pub(in crate::engine) fn tenant_moved(&mut self, lpn: Lpn) {
-        if let Some(owner) = self.features.owner_of(lpn) {
-            self.count_tenant_program(usize::from(owner), true);
+    pub(in crate::engine) fn tenant_moved(&mut self, dev: &Device, lpn: Lpn) {
+        if let Some(owner) = self.owner_of(lpn) {
+            self.count_tenant_program(dev, usize::from(owner), true);
         }
     }
 
     /// The second copy of a logical page is programmed.
     #[inline(never)]
-    pub(in crate::engine) fn tenant_copied(&mut self, lpn: Lpn) {
-        self.count_tenant_program(usize::from(self.features.owner_of(lpn).unwrap_or(0)), false);
+    pub(in crate::engine) fn tenant_copied(&mut self, dev: &Device, lpn: Lpn) {
+        self.count_tenant_program(dev, usize::from(self.owner_of(lpn).unwrap_or(0)), false);
     }
 
     /// The metadata of a block is programmed: for the tenant of the last of its pages that still holds data. `gc`: a collection has
     /// filled it.
     #[inline(never)]
-    pub(in crate::engine) fn tenant_closes(&mut self, block: BlockId, gc: bool) {
-        let tenant = self.features.nvme().owner_in(&self.dev, block, (0..self.dev.geometry.data_pages).rev());
-        self.count_tenant_program(tenant, gc);
+    pub(in crate::engine) fn tenant_closes(&mut self, dev: &Device, block: BlockId, gc: bool) {
+        let tenant = self.nvme().owner_in(dev, block, (0..dev.geometry.data_pages).rev());
+        self.count_tenant_program(dev, tenant, gc);
     }
 
-    fn count_tenant_program(&mut self, tenant: usize, gc: bool) {
-        let pages = u64::from(self.dev.geometry.pages_per_entry);
-        self.features.nvme_mut().counts[tenant].programs[usize::from(gc)] += pages;
+    /// A command programs pages of the host or of the write cache.
+    #[inline(never)]
+    pub(in crate::engine) fn tenants_write(&mut self, kernel: &Kernel, dev: &Device, command: OpId) {
+        let mut op = command;
+        while op.is_some() {
+            let tenant = self.tenant_of(kernel, op);
+            self.count_tenant_program(dev, tenant, false);
+            op = kernel.ops[op].mate;
+        }
     }
 }

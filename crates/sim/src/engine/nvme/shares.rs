@@ -2,7 +2,8 @@
 //! served.
 
 use super::MAX_TENANTS;
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
+use crate::engine::{Features, Ssd};
 use crate::request::RequestOp;
 use crate::units::{Nanos, OpId, RequestId, UnitId};
 
@@ -70,91 +71,96 @@ fn divide(amount: u64, times: &ByTenant, own: usize) -> ByTenant {
     shares
 }
 
-impl Ssd {
-    /// An operation begins to wait for a unit.
+impl Features {
+    fn held_by_tenants(&self, now: Nanos) -> ByTenant {
+        let mut sums = [0; MAX_TENANTS];
+        for held in &self.nvme().shares.dies {
+            sums.iter_mut().zip(held.at(now)).for_each(|(sum, ns)| *sum += ns);
+        }
+        sums
+    }
+
+    /// A page has completed, the last one so far of a request that has more.
     #[inline(never)]
-    pub(in crate::engine) fn shares_at_queue(&mut self, op: OpId, unit: UnitId) {
-        let now = self.now;
-        self.kernel.ops.tenant[op].die = self.features.nvme().shares.dies[unit.ix()].at(now);
+    pub(in crate::engine) fn keep_shares(&mut self, kernel: &Kernel, id: RequestId, op: OpId) {
+        let by = kernel.ops.tenant[op].by;
+        let best = &mut self.nvme_mut().shares.best;
+        if best.len() <= id.0 as usize {
+            best.resize(id.0 as usize + 1, [0; MAX_TENANTS]);
+        }
+        best[id.0 as usize] = by;
+    }
+
+    /// What tenants cost a request whose last page has completed.
+    pub(super) fn shares_of(&self, kernel: &Kernel, id: RequestId, last: OpId) -> ByTenant {
+        if last.is_some() { kernel.ops.tenant[last].by } else { self.nvme().shares.best[id.0 as usize] }
+    }
+
+    /// A unit serves an operation of a tenant from now on, or none.
+    #[inline(never)]
+    pub(in crate::engine) fn die_serves(&mut self, kernel: &Kernel, now: Nanos, unit: UnitId, op: OpId) {
+        let host = op.is_some() && kernel.ops[op].class.like_host();
+        let tenant = host.then(|| self.tenant_of(kernel, op));
+        self.nvme_mut().shares.dies[unit.ix()].pass(tenant, now, Nanos::NEVER);
+    }
+}
+
+impl Kernel {
+    /// Time that is charged to host operations, of no particular tenant but its own.
+    #[inline(never)]
+    pub(in crate::engine) fn share_own(&mut self, features: &Features, op: OpId, host: u64) {
+        let mut at = op;
+        while at.is_some() {
+            let own = features.tenant_of(self, at);
+            self.ops.tenant[at].by[own] += host;
+            at = self.ops[at].mate;
+        }
+    }
+
+    /// A write is charged waits of its write-back for other host operations: they cost it what they cost the write-back.
+    #[inline(never)]
+    pub(in crate::engine) fn share_like(&mut self, features: &Features, write: OpId, writeback: OpId, host: u64) {
+        let shares = divide(host, &self.ops.tenant[writeback].by, features.tenant_of(self, write));
+        self.ops.tenant[write].by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
     }
 
     /// It has waited for other host operations of that unit.
     #[inline(never)]
-    pub(in crate::engine) fn share_die(&mut self, op: OpId, unit: UnitId, host: u64) {
+    pub(in crate::engine) fn share_die(&mut self, features: &Features, now: Nanos, op: OpId, unit: UnitId, host: u64) {
         if host == 0 {
             return;
         }
-        let (now, own) = (self.now, self.tenant_of(op));
-        let times = self.features.nvme().shares.dies[unit.ix()].at(now);
-        let page = &mut self.kernel.ops.tenant[op];
+        let (now, own) = (now, features.tenant_of(self, op));
+        let times = features.nvme().shares.dies[unit.ix()].at(now);
+        let page = &mut self.ops.tenant[op];
         let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - page.die[tenant]);
         let shares = divide(host, &waited, own);
         page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
     }
 
     /// A write begins to wait for any unit.
-    pub(in crate::engine) fn shares_anywhere(&mut self, op: OpId) {
-        self.kernel.ops.tenant[op].die = self.held_by_tenants();
+    pub(in crate::engine) fn shares_anywhere(&mut self, features: &Features, now: Nanos, op: OpId) {
+        self.ops.tenant[op].die = features.held_by_tenants(now);
     }
 
     /// It has waited for host operations of all units.
-    pub(in crate::engine) fn share_anywhere(&mut self, op: OpId, host: u64) {
-        let (times, own) = (self.held_by_tenants(), self.tenant_of(op));
-        let page = &mut self.kernel.ops.tenant[op];
+    pub(in crate::engine) fn share_anywhere(&mut self, features: &Features, now: Nanos, op: OpId, host: u64) {
+        let (times, own) = (features.held_by_tenants(now), features.tenant_of(self, op));
+        let page = &mut self.ops.tenant[op];
         let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - page.die[tenant]);
         let shares = divide(host, &waited, own);
         page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
     }
+}
 
-    fn held_by_tenants(&self) -> ByTenant {
-        let mut sums = [0; MAX_TENANTS];
-        for held in &self.features.nvme().shares.dies {
-            sums.iter_mut().zip(held.at(self.now)).for_each(|(sum, ns)| *sum += ns);
-        }
-        sums
-    }
-
-    /// Time that is charged to host operations, of no particular tenant but its own.
-    #[inline(never)]
-    pub(in crate::engine) fn share_own(&mut self, op: OpId, host: u64) {
-        let mut at = op;
-        while at.is_some() {
-            let own = self.tenant_of(at);
-            self.kernel.ops.tenant[at].by[own] += host;
-            at = self.kernel.ops[at].mate;
-        }
-    }
-
-    /// A write is charged waits of its write-back for other host operations: they cost it what they cost the write-back.
-    #[inline(never)]
-    pub(in crate::engine) fn share_like(&mut self, write: OpId, writeback: OpId, host: u64) {
-        let shares = divide(host, &self.kernel.ops.tenant[writeback].by, self.tenant_of(write));
-        self.kernel.ops.tenant[write].by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
-    }
-
-    /// A unit serves an operation of a tenant from now on, or none.
-    #[inline(never)]
-    pub(in crate::engine) fn die_serves(&mut self, unit: UnitId, op: OpId) {
-        let host = op.is_some() && self.kernel.ops[op].class.like_host();
-        let tenant = host.then(|| self.tenant_of(op));
-        let now = self.now;
-        self.features.nvme_mut().shares.dies[unit.ix()].pass(tenant, now, Nanos::NEVER);
-    }
-
-    /// An operation asks for a bus.
-    #[inline(never)]
-    pub(in crate::engine) fn shares_at_bus(&mut self, op: OpId, bus: usize) {
-        let now = self.now;
-        self.kernel.ops.tenant[op].bus = self.features.nvme().shares.buses[bus].at(now);
-    }
-
+impl Ssd {
     /// A bus is granted to an operation, which has waited for other host data.
     #[inline(never)]
     pub(in crate::engine) fn share_bus(&mut self, op: OpId, bus: usize, host: u64, until: Nanos) {
         let now = self.now;
         let like_host = self.kernel.ops[op].class.like_host();
         if like_host && host > 0 {
-            let own = self.tenant_of(op);
+            let own = self.features.tenant_of(&self.kernel, op);
             let times = self.features.nvme().shares.buses[bus].at(now);
             let before = self.kernel.ops.tenant[op].bus;
             let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - before[tenant]);
@@ -167,24 +173,22 @@ impl Ssd {
                 at = self.kernel.ops[at].mate;
             }
         }
-        let tenant = like_host.then(|| self.tenant_of(op));
+        let tenant = like_host.then(|| self.features.tenant_of(&self.kernel, op));
         self.features.nvme_mut().shares.buses[bus].pass(tenant, now, until);
     }
 
-    /// A page has completed, the last one so far of a request that has more.
+    /// An operation begins to wait for a unit.
     #[inline(never)]
-    pub(in crate::engine) fn keep_shares(&mut self, id: RequestId, op: OpId) {
-        let by = self.kernel.ops.tenant[op].by;
-        let best = &mut self.features.nvme_mut().shares.best;
-        if best.len() <= id.0 as usize {
-            best.resize(id.0 as usize + 1, [0; MAX_TENANTS]);
-        }
-        best[id.0 as usize] = by;
+    pub(in crate::engine) fn shares_at_queue(&mut self, op: OpId, unit: UnitId) {
+        let now = self.now;
+        self.kernel.ops.tenant[op].die = self.features.nvme().shares.dies[unit.ix()].at(now);
     }
 
-    /// What tenants cost a request whose last page has completed.
-    pub(super) fn shares_of(&self, id: RequestId, last: OpId) -> ByTenant {
-        if last.is_some() { self.kernel.ops.tenant[last].by } else { self.features.nvme().shares.best[id.0 as usize] }
+    /// An operation asks for a bus.
+    #[inline(never)]
+    pub(in crate::engine) fn shares_at_bus(&mut self, op: OpId, bus: usize) {
+        let now = self.now;
+        self.kernel.ops.tenant[op].bus = self.features.nvme().shares.buses[bus].at(now);
     }
 
     /// Of the tenants other than its own, the one that cost a completed request most, and how much; none if none did.
@@ -194,7 +198,7 @@ impl Ssd {
             return None;
         }
         let own = usize::from(record.marks.tenant);
-        let shares = self.shares_of(id, last).into_iter().enumerate();
+        let shares = self.features.shares_of(&self.kernel, id, last).into_iter().enumerate();
         let others = shares.filter(|(tenant, ns)| *tenant != own && *ns > 0);
         others
             .max_by_key(|(tenant, ns)| (*ns, std::cmp::Reverse(*tenant)))

@@ -13,11 +13,11 @@
 use crate::config::{Config, Errors, RaidLayout};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need};
-use crate::engine::Device;
-use crate::engine::Features;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Page};
 use crate::engine::raid::stripe::{Chain, Phase, Plan};
-use crate::engine::{Nanos, Ssd};
+use crate::engine::{Device, Features, Host, Nanos, Ssd};
+use crate::oracle::Oracle;
 use crate::random;
 use crate::report::failure::{ChipFailure, Failed, FailureTotals};
 use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
@@ -162,11 +162,125 @@ impl Features {
             failures.tags[slot.ix()] = Tag::NONE;
         }
     }
+
+    pub(in crate::engine) fn set_chunk(&mut self, now: Nanos, slot: Lpn, chunk: Chunk) {
+        let failures = self.failures();
+        let before = std::mem::replace(&mut failures.chunks[slot.ix()], chunk);
+        match (before == Chunk::Missing, chunk == Chunk::Missing) {
+            (false, true) => {
+                if failures.missing == 0 {
+                    failures.since = now;
+                }
+                failures.missing += 1;
+            }
+            (true, false) => {
+                failures.missing -= 1;
+                if failures.missing == 0 {
+                    failures.totals.unprotected += u128::from((now - failures.since).0);
+                    let open = failures.failed.iter_mut().filter(|chip| chip.whole_after.is_none());
+                    open.for_each(|chip| chip.whole_after = Some((now - chip.at).0));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A missing or lost chunk is on flash again.
+    pub(in crate::engine) fn found_chunk(&mut self, now: Nanos, slot: Lpn) {
+        if self.is_missing(slot) {
+            self.set_chunk(now, slot, Chunk::Sound);
+        }
+    }
+
+    /// After a power cut, rebuilding restarts with the first group.
+    pub(in crate::engine) fn resume_rebuilding(&mut self, now: Nanos) {
+        let failures = self.failures();
+        if !failures.failed.is_empty() {
+            failures.rebuilding = 0;
+            failures.cursor = 0;
+            self.rebuild_more(now);
+        }
+    }
+
+    /// A group's parity has no chip.
+    pub(in crate::engine) fn lacks_parity(&mut self, now: Nanos, parity: Lpn) {
+        self.set_chunk(now, parity, Chunk::Missing);
+    }
+
+    /// A page is read before it was written, in a group whose parity has no chip.
+    pub(in crate::engine) fn never_had_parity(&mut self, now: Nanos, parity: Lpn) {
+        let index = self.layout().group_index(parity);
+        self.lacks_parity(now, parity);
+        self.raid().set_clean(index);
+    }
+
+    /// A chunk has lost its chip, but the rest of its group restores it. If another chunk is missing, both are lost.
+    pub(in crate::engine) fn misses(&mut self, dev: &mut Device, now: Nanos, slot: Lpn, tag: Tag) {
+        let (parity, other) = (self.parity_of(slot), self.missing_beside(slot));
+        self.failures().tags[slot.ix()] = tag;
+        self.set_chunk(now, slot, Chunk::Missing);
+        let Some(other) = other else { return };
+        for chunk in [slot, other].into_iter().filter(|chunk| *chunk != parity) {
+            self.set_chunk(now, chunk, Chunk::Lost);
+            // A write in flight decides the chunk's state at its end.
+            let known = matches!(dev.map.get(chunk), Location::Staged(_));
+            self.failures().totals.lost_pages += u64::from(!known);
+        }
+        if let Location::Flash(page) = dev.map.get(parity) {
+            dev.flash.invalidate(page, dev.geometry.block_of(page), parity);
+        }
+        dev.map.set(parity, Location::Nowhere);
+        self.set_chunk(now, parity, Chunk::Missing);
+    }
+
+    /// A chunk is lost: it is not on flash, and its group does not restore it. Returns whether it was acknowledged.
+    pub(in crate::engine) fn set_lost(&mut self, oracle: &Oracle, now: Nanos, slot: Lpn) -> bool {
+        let known = oracle.known(slot).is_some();
+        self.set_chunk(now, slot, if known { Chunk::Lost } else { Chunk::Sound });
+        self.failures().totals.lost_pages += u64::from(known);
+        known
+    }
+
+    /// Reports to its request a write that could not be stored, or not be merged with the old page.
+    fn report_lost_write(&mut self, host: &mut Host, kernel: &Kernel, op: OpId) {
+        let measured = host.requests[kernel.ops[op].request].measured;
+        self.failures().totals.lost_writes += u64::from(measured);
+        host.report_uncorrectable(kernel, op);
+    }
+
+    /// Parity is about to be programmed. Returns whether its chip works.
+    #[inline(never)]
+    pub(in crate::engine) fn begin_parity(&mut self, dev: &mut Device, now: Nanos, parity: Lpn) -> bool {
+        if self.is_dead(parity) {
+            if !self.is_missing(parity) {
+                self.misses(dev, now, parity, Tag::NONE);
+            }
+            return false;
+        }
+        self.set_chunk(now, parity, Chunk::Sound);
+        true
+    }
 }
 
 impl Device {
     fn planes_of(&self, chip: u32) -> impl Iterator<Item = PlaneId> + use<> {
         (chip..self.geometry.planes).step_by(self.geometry.chips as usize).map(PlaneId)
+    }
+}
+
+impl Kernel {
+    /// The page of a slot that parity covers, and the write that keeps it, or none.
+    pub(in crate::engine) fn chunk_page(&self, dev: &Device, slot: Lpn) -> (Option<Ppn>, OpId) {
+        match dev.map.get(slot) {
+            Location::Flash(page) => (Some(page), OpId::NONE),
+            Location::Staged(write) => {
+                // The old page belongs to the newest write, or to an older one whose update has begun.
+                let older = self.ops.parity[write].behind;
+                let holder = if self.ops[Page(write)].old.is_none() && older.is_some() { older } else { write };
+                (Some(self.ops[Page(holder)].old).filter(|old| old.is_some()), holder)
+            }
+            Location::Nowhere => (None, OpId::NONE),
+        }
     }
 }
 
@@ -217,7 +331,7 @@ impl Ssd {
         failures.failed.push(ChipFailure { chip, at: now, pages, lost_pages, whole_after: None });
         failures.cursor = 0;
         stalled.into_iter().for_each(|op| self.page_is_denied(op));
-        self.rebuild_more();
+        self.features.rebuild_more(self.now);
     }
 
     /// Operations in service on the chip will complete without effect, and its collections end. Returns the writes stalled there.
@@ -269,28 +383,14 @@ impl Ssd {
         let plane = self.gc.jobs[job.0].plane;
         self.kernel.dies[unit].job = JobId::NONE;
         self.count_time(id);
-        self.stop(unit, plane);
+        self.kernel.stop(&self.dev, self.now, unit, plane);
         self.kernel.ops.remove(id);
         self.gc.jobs.remove(job.0);
     }
 
-    /// The page of a slot that parity covers, and the write that keeps it, or none.
-    pub(in crate::engine) fn chunk_page(&self, slot: Lpn) -> (Option<Ppn>, OpId) {
-        match self.dev.map.get(slot) {
-            Location::Flash(page) => (Some(page), OpId::NONE),
-            Location::Staged(write) => {
-                // The old page belongs to the newest write, or to an older one whose update has begun.
-                let older = self.kernel.ops.parity[write].behind;
-                let holder = if self.kernel.ops[Page(write)].old.is_none() && older.is_some() { older } else { write };
-                (Some(self.kernel.ops[Page(holder)].old).filter(|old| old.is_some()), holder)
-            }
-            Location::Nowhere => (None, OpId::NONE),
-        }
-    }
-
     /// The content of a slot's chip is gone. Returns whether the slot had any.
     pub(in crate::engine) fn chunk_fails(&mut self, slot: Lpn) -> bool {
-        let (page, holder) = self.chunk_page(slot);
+        let (page, holder) = self.kernel.chunk_page(&self.dev, slot);
         let Some(page) = page else { return false };
         if holder.is_some() {
             self.kernel.ops[Page(holder)].old = Ppn::NONE;
@@ -302,12 +402,12 @@ impl Ssd {
         if slot != parity && self.dev.map.get(parity) == Location::Nowhere && !self.features.is_missing(parity) {
             // Read before it was written, without room for parity: it had no content.
             self.oracle.never_written(slot);
-            if holder.is_some() && self.lacks(holder) {
+            if holder.is_some() && self.host.lacks(&self.kernel, holder) {
                 self.run_is_read(holder, None, false);
             }
             return true;
         }
-        self.misses(slot, tag);
+        self.features.misses(&mut self.dev, self.now, slot, tag);
         let (index, chunk) = (self.features.layout().group_index(slot), self.features.chunk(slot));
         let member = self.features.layout().member_of(self.features.layout().chip_of(slot));
         let Some(update) = self.features.raid().record_of(index) else { return true };
@@ -315,78 +415,6 @@ impl Ssd {
         let untouched = record.rmw && slot != parity && record.mask >> member & 1 == 0 && chunk == Chunk::Missing;
         record.reread |= record.phase == Phase::Reading && !untouched;
         true
-    }
-
-    /// A chunk has lost its chip, but the rest of its group restores it. If another chunk is missing, both are lost.
-    pub(in crate::engine) fn misses(&mut self, slot: Lpn, tag: Tag) {
-        let (parity, other) = (self.features.parity_of(slot), self.features.missing_beside(slot));
-        self.features.failures().tags[slot.ix()] = tag;
-        self.set_chunk(slot, Chunk::Missing);
-        let Some(other) = other else { return };
-        for chunk in [slot, other].into_iter().filter(|chunk| *chunk != parity) {
-            self.set_chunk(chunk, Chunk::Lost);
-            // A write in flight decides the chunk's state at its end.
-            let known = matches!(self.dev.map.get(chunk), Location::Staged(_));
-            self.features.failures().totals.lost_pages += u64::from(!known);
-        }
-        if let Location::Flash(page) = self.dev.map.get(parity) {
-            self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), parity);
-        }
-        self.dev.map.set(parity, Location::Nowhere);
-        self.set_chunk(parity, Chunk::Missing);
-    }
-
-    /// A missing or lost chunk is on flash again.
-    pub(in crate::engine) fn found_chunk(&mut self, slot: Lpn) {
-        if self.features.is_missing(slot) {
-            self.set_chunk(slot, Chunk::Sound);
-        }
-    }
-
-    /// A chunk is lost: it is not on flash, and its group does not restore it. Returns whether it was acknowledged.
-    pub(in crate::engine) fn set_lost(&mut self, slot: Lpn) -> bool {
-        let known = self.oracle.known(slot).is_some();
-        self.set_chunk(slot, if known { Chunk::Lost } else { Chunk::Sound });
-        self.features.failures().totals.lost_pages += u64::from(known);
-        known
-    }
-
-    /// After a power cut, rebuilding restarts with the first group.
-    pub(in crate::engine) fn resume_rebuilding(&mut self) {
-        let failures = self.features.failures();
-        if !failures.failed.is_empty() {
-            failures.rebuilding = 0;
-            failures.cursor = 0;
-            self.rebuild_more();
-        }
-    }
-
-    /// A group's parity has no chip.
-    pub(in crate::engine) fn lacks_parity(&mut self, parity: Lpn) {
-        self.set_chunk(parity, Chunk::Missing);
-    }
-
-    pub(in crate::engine) fn set_chunk(&mut self, slot: Lpn, chunk: Chunk) {
-        let now = self.now;
-        let failures = self.features.failures();
-        let before = std::mem::replace(&mut failures.chunks[slot.ix()], chunk);
-        match (before == Chunk::Missing, chunk == Chunk::Missing) {
-            (false, true) => {
-                if failures.missing == 0 {
-                    failures.since = now;
-                }
-                failures.missing += 1;
-            }
-            (true, false) => {
-                failures.missing -= 1;
-                if failures.missing == 0 {
-                    failures.totals.unprotected += u128::from((now - failures.since).0);
-                    let open = failures.failed.iter_mut().filter(|chip| chip.whole_after.is_none());
-                    open.for_each(|chip| chip.whole_after = Some((now - chip.at).0));
-                }
-            }
-            _ => {}
-        }
     }
 
     // Reads.
@@ -401,7 +429,9 @@ impl Ssd {
     fn rejects(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &self.kernel.ops[id];
         let away = match op.need {
-            Need::Read if self.reads_group(id) => self.covered(op.lpn).is_none(),
+            Need::Read if self.features.reads_group(&self.kernel, id) => {
+                self.kernel.covered(&self.dev, op.lpn).is_none()
+            }
             Need::Read => self.features.is_missing(op.lpn) && self.is_nowhere_for(id),
             Need::Merge => self.kernel.ops[Page(id)].old.is_none(),
             Need::Write => self.features.is_dead(op.lpn),
@@ -440,7 +470,9 @@ impl Ssd {
     fn is_nowhere_for(&self, read: OpId) -> bool {
         match self.dev.map.get(self.kernel.ops[read].lpn) {
             Location::Nowhere => true,
-            Location::Staged(newest) => self.needs_old(read, newest) && self.old_page(newest).is_none(),
+            Location::Staged(newest) => {
+                self.needs_old(read, newest) && self.features.old_page(&self.kernel, &self.dev, newest).is_none()
+            }
             Location::Flash(_) => false,
         }
     }
@@ -456,7 +488,7 @@ impl Ssd {
         }
         if self.features.chunk(lpn) == Chunk::Lost {
             self.features.failures().totals.lost_reads += u64::from(measured);
-            self.report_uncorrectable(op);
+            self.host.report_uncorrectable(&self.kernel, op);
             return self.serve_from_memory(op);
         }
         let (now, index) = (self.now, self.features.layout().group_index(lpn));
@@ -489,7 +521,7 @@ impl Ssd {
         record.readers += 1;
         while op.is_some() {
             let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
-            self.held(op);
+            self.kernel.held(self.now, op);
             if self.features.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
                 self.features.raid().records[update].readers += 1;
                 self.read_degraded(op, update);
@@ -511,7 +543,7 @@ impl Ssd {
         while op.is_some() {
             let page = &self.kernel.ops[op];
             let (next, lpn) = (self.kernel.ops[Page(op)].link, page.lpn);
-            if !self.lacks(op) {
+            if !self.host.lacks(&self.kernel, op) {
                 // It was read for its parity, under a plan that no longer holds.
                 self.kernel.ops[op].need = Need::Write;
             } else if self.kernel.ops[Page(op)].old.is_none() {
@@ -521,7 +553,7 @@ impl Ssd {
                         self.kernel.ops[op].need = Need::Write;
                         self.run_is_read(op, None, false);
                         if chunk == Chunk::Lost {
-                            self.report_lost_write(op);
+                            self.features.report_lost_write(&mut self.host, &self.kernel, op);
                         }
                     }
                 }
@@ -544,19 +576,6 @@ impl Ssd {
         }
     }
 
-    /// Parity is about to be programmed. Returns whether its chip works.
-    #[inline(never)]
-    pub(in crate::engine) fn begin_parity(&mut self, parity: Lpn) -> bool {
-        if self.features.is_dead(parity) {
-            if !self.features.is_missing(parity) {
-                self.misses(parity, Tag::NONE);
-            }
-            return false;
-        }
-        self.set_chunk(parity, Chunk::Sound);
-        true
-    }
-
     /// A chunk is about to be programmed. Returns whether its chip works; otherwise the update's parity will contain it.
     #[inline(never)]
     pub(in crate::engine) fn begin_chunk(&mut self, update: u32, op: OpId) -> bool {
@@ -567,7 +586,7 @@ impl Ssd {
             self.keep(update, op);
             return false;
         }
-        self.set_chunk(lpn, Chunk::Sound);
+        self.features.set_chunk(self.now, lpn, Chunk::Sound);
         true
     }
 
@@ -583,7 +602,7 @@ impl Ssd {
         let before = (self.features.chunk(lpn) == Chunk::Missing).then(|| self.features.last_tag(lpn).version);
         self.kernel.ops.parity[op].before = before;
         self.kernel.ops[op].waits_since = self.now;
-        self.misses(lpn, tag);
+        self.features.misses(&mut self.dev, self.now, lpn, tag);
     }
 
     /// A program has stored nothing.
@@ -598,7 +617,7 @@ impl Ssd {
         if op.class == Class::Parity {
             if self.dev.map.get(lpn) == Location::Staged(id) {
                 self.dev.map.set(lpn, Location::Nowhere);
-                self.misses(lpn, Tag::NONE);
+                self.features.misses(&mut self.dev, self.now, lpn, Tag::NONE);
             }
             self.kernel.ops.remove(id);
             self.part_of_update_ends(update);
@@ -618,7 +637,7 @@ impl Ssd {
         let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
         while op.is_some() {
             let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
-            self.held(op);
+            self.kernel.held(self.now, op);
             match self.dev.map.get(lpn) {
                 Location::Staged(newest) if newest == op => self.dev.map.set(lpn, Location::Nowhere),
                 Location::Staged(newest) if self.kernel.ops.parity[newest].behind == op => {
@@ -627,25 +646,11 @@ impl Ssd {
                 _ => {}
             }
             if self.features.chunk(lpn) == Chunk::Lost {
-                self.report_lost_write(op);
+                self.features.report_lost_write(&mut self.host, &self.kernel, op);
             }
             self.page_done(op);
             self.release(op);
             op = next;
         }
-    }
-
-    /// Reports to its request a write that could not be stored, or not be merged with the old page.
-    fn report_lost_write(&mut self, op: OpId) {
-        let measured = self.host.requests[self.kernel.ops[op].request].measured;
-        self.features.failures().totals.lost_writes += u64::from(measured);
-        self.report_uncorrectable(op);
-    }
-
-    /// A page is read before it was written, in a group whose parity has no chip.
-    pub(in crate::engine) fn never_had_parity(&mut self, parity: Lpn) {
-        let index = self.features.layout().group_index(parity);
-        self.lacks_parity(parity);
-        self.features.raid().set_clean(index);
     }
 }

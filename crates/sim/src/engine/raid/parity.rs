@@ -3,10 +3,9 @@
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need};
-use crate::engine::Features;
-use crate::engine::Ssd;
 use crate::engine::kernel::ops::NO_UPDATE;
 use crate::engine::raid::stripe::{CLEAN, EMPTY};
+use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Check;
 use crate::units::{Lpn, OpId, Ppn, Tag};
 
@@ -29,16 +28,31 @@ impl Features {
         law!(raid.states.iter().all(|state| *state >= CLEAN), "a parity group is still dirty");
         law!(raid.load.iter().all(|load| *load == [0; 2]), "a chip still has work");
     }
-}
 
-impl Ssd {
     /// The host page of a logical page of the map; parity pages are numbered after all host pages.
-    pub(in crate::engine) fn host_page(&self, lpn: Lpn) -> Lpn {
-        let Some(raid) = &self.features.raid else { return lpn };
-        let parity = || Lpn(self.dev.geometry.exported + raid.layout.group_index(lpn));
+    pub(in crate::engine) fn host_page(&self, dev: &Device, lpn: Lpn) -> Lpn {
+        let Some(raid) = &self.raid else { return lpn };
+        let parity = || Lpn(dev.geometry.exported + raid.layout.group_index(lpn));
         if lpn.is_none() { lpn } else { raid.layout.page(lpn).unwrap_or_else(parity) }
     }
 
+    /// Whether a later page of a request, up to `last` or in its next `left` extents, belongs to the same parity group.
+    pub(in crate::engine) fn group_continues(
+        &self,
+        host: &Host,
+        dev: &Device,
+        page: Lpn,
+        last: Lpn,
+        left: u32,
+    ) -> bool {
+        let layout = self.layout();
+        let follows = |other| other > page && other <= last || host.follows(dev, other, left);
+        let later = |slot| layout.page(slot).is_some_and(follows);
+        layout.data_slots(layout.group_index(layout.slot(page))).any(later)
+    }
+}
+
+impl Ssd {
     // Oracle.
 
     /// Whether sums of pages are checked, which the full oracle does.
@@ -94,7 +108,9 @@ impl Ssd {
         }
         let layout = self.features.layout();
         let held = |slot: Lpn| {
-            let Some(page) = self.covered(slot) else { return self.content(self.features.missing_tag(slot)) };
+            let Some(page) = self.kernel.covered(&self.dev, slot) else {
+                return self.content(self.features.missing_tag(slot));
+            };
             let tag = self.oracle.load(page, slot);
             law_eq!(tag.lpn, slot, "oracle: a chunk lies where the map says");
             self.content(tag)
@@ -115,7 +131,7 @@ impl Ssd {
                 self.check_group(index);
             }
             for slot in (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member)) {
-                if let Some(page) = self.covered(slot) {
+                if let Some(page) = self.kernel.covered(&self.dev, slot) {
                     let chip = self.dev.geometry.chip_of(self.dev.geometry.plane_of(page));
                     law_eq!(chip, raid.layout.chip_of(slot), "law: no two members of a stripe on one chip");
                 }
@@ -134,7 +150,7 @@ impl Ssd {
         }
         let parity = raid.layout.parity_slot(index);
         if self.features.is_dead(parity) {
-            return self.never_had_parity(parity);
+            return self.features.never_had_parity(self.now, parity);
         }
         let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
         if self.put(parity, self.dev.geometry.static_plane(parity), Stream::Host, tag).is_some() {
@@ -154,7 +170,7 @@ impl Ssd {
     pub(in crate::engine) fn note_parity(&mut self, index: u32) {
         if self.checks_content() {
             let slots: Vec<Lpn> = self.features.layout().data_slots(index).collect();
-            let held = |slot: Lpn| match self.covered(slot) {
+            let held = |slot: Lpn| match self.kernel.covered(&self.dev, slot) {
                 Some(page) => self.content(self.oracle.load(page, slot)),
                 None => self.content(self.features.missing_tag(slot)),
             };
@@ -164,14 +180,6 @@ impl Ssd {
             self.oracle.set_parity(index, tag, content);
         }
         self.features.raid().states[index as usize] = CLEAN;
-    }
-
-    /// Whether a later page of a request, up to `last` or in its next `left` extents, belongs to the same parity group.
-    pub(in crate::engine) fn group_continues(&self, page: Lpn, last: Lpn, left: u32) -> bool {
-        let layout = self.features.layout();
-        let follows = |other| other > page && other <= last || self.follows(other, left);
-        let later = |slot| layout.page(slot).is_some_and(follows);
-        layout.data_slots(layout.group_index(layout.slot(page))).any(later)
     }
 
     /// After preconditioning: every group with parity is clean.

@@ -6,12 +6,11 @@
 
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Verb};
-use crate::engine::Features;
-use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::raid::failure::Chunk;
 use crate::engine::raid::stripe::Phase;
-use crate::units::Lpn;
+use crate::engine::{Features, Ssd};
+use crate::units::{Lpn, Nanos};
 
 impl Features {
     /// The missing chunk of a group.
@@ -19,26 +18,25 @@ impl Features {
         let parity = self.layout().parity_slot(index);
         if self.chunk(parity) == Chunk::Missing { Some(parity) } else { self.missing_beside(parity) }
     }
-}
 
-impl Ssd {
     /// Starts to rebuild groups, up to the limit.
-    pub(in crate::engine) fn rebuild_more(&mut self) {
-        let now = self.now;
-        let groups = self.features.layout().stripes * self.features.layout().groups;
+    pub(in crate::engine) fn rebuild_more(&mut self, now: Nanos) {
+        let groups = self.layout().stripes * self.layout().groups;
         loop {
-            let failures = self.features.failures();
+            let failures = self.failures();
             if failures.rebuilding >= failures.rebuild || failures.cursor >= groups {
                 return;
             }
             let index = failures.cursor;
             failures.cursor += 1;
-            if self.features.missing_of(index).is_some() && self.features.raid().wants_rebuild(index, now) {
-                self.features.failures().rebuilding += 1;
+            if self.missing_of(index).is_some() && self.raid().wants_rebuild(index, now) {
+                self.failures().rebuilding += 1;
             }
         }
     }
+}
 
+impl Ssd {
     /// No other operation of a group is in flight: reads the chunks from which the missing one is computed.
     pub(in crate::engine) fn begin_rebuild(&mut self, update: u32) {
         let index = self.features.raid().records[update].index;
@@ -61,7 +59,7 @@ impl Ssd {
         let members = if computed == target { 0..0 } else { 0..self.features.layout().group };
         for member in members {
             let slot = self.features.layout().slot_of_member(index, member);
-            if slot != target && self.covered(slot).is_some() {
+            if slot != target && self.kernel.covered(&self.dev, slot).is_some() {
                 reads += 1;
                 self.read_chunk(update, slot);
             }
@@ -88,14 +86,14 @@ impl Ssd {
             }
             tag
         };
-        let op = self.chunk_op(update, slot, Verb::Program, Need::Write);
+        let op = self.kernel.chunk_op(&self.dev, update, slot, Verb::Program, Need::Write);
         self.kernel.ops[Page(op)].tags[0] = tag;
-        self.set_chunk(slot, Chunk::Sound);
+        self.features.set_chunk(self.now, slot, Chunk::Sound);
         match self.dev.map.get(slot) {
             // A waiting write: the page becomes its old page.
             Location::Staged(write) => {
                 self.kernel.ops.parity[write].behind = op;
-                if self.lacks(write) {
+                if self.host.lacks(&self.kernel, write) {
                     // It needs no read: the old data is in memory.
                     self.run_is_read(write, Some(tag), false);
                 }
@@ -119,7 +117,7 @@ impl Ssd {
         self.settle(update, true);
         if !again {
             self.features.failures().rebuilding -= 1;
-            self.rebuild_more();
+            self.features.rebuild_more(self.now);
         }
     }
 }

@@ -14,13 +14,14 @@
 use crate::config::RaidLayout;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::engine::Features;
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::raid::failure::Chunk;
 use crate::engine::raid::stripe::Phase;
+use crate::engine::{Device, Features, Ssd};
+use crate::oracle::Oracle;
 use crate::report::power::PowerCut;
-use crate::units::{Lpn, OpId, Tag};
+use crate::units::{Lpn, Nanos, OpId, Tag};
 
 /// A group whose update, or the rebuilding of one of its chunks, has begun when power is cut.
 pub(in crate::engine) struct Begun {
@@ -43,6 +44,60 @@ impl Features {
     pub(in crate::engine) fn is_current(&self, slot: Lpn, version: u32) -> bool {
         !self.is_missing(slot) || !self.is_parity(slot) && version > self.last_tag(slot).version
     }
+
+    /// The operation on a slot that the capacitor's charge may write to flash, and whether it is written in any case; otherwise
+    /// it is written only if flash has no acknowledged version. If the update of a group has not begun, its parity is still
+    /// valid.
+    pub(in crate::engine) fn chunk_to_drain(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        begun: &[Begun],
+        slot: Lpn,
+        newest: OpId,
+    ) -> Option<(OpId, bool)> {
+        let index = self.layout().group_index(slot);
+        let group = begun.iter().find(|group| group.index == index)?;
+        let update = self.raid.as_ref()?.record_of(index)?;
+        if self.is_dead(slot) {
+            None
+        } else if group.writes {
+            kernel.begun_op(dev, slot, update).map(|op| (op, true))
+        } else {
+            (!self.is_parity(slot)).then_some((newest, false))
+        }
+    }
+
+    /// Whether an update writes only parity, and the new or the old parity is on flash.
+    fn is_before_or_after(&mut self, dev: &Device, oracle: &Oracle, group: &Begun) -> bool {
+        let Some((slot, before)) = group.alone else { return false };
+        let parity = self.layout().parity_slot(group.index);
+        let Location::Flash(page) = dev.map.get(parity) else { return false };
+        let version = oracle.load(page, parity).version;
+        if version + 1 == group.parity {
+            self.failures().tags[slot.ix()] = Tag { lpn: slot, version: before };
+        }
+        version + 1 >= group.parity
+    }
+
+    /// A chunk that was being rebuilt is still missing, unless it is on its chip.
+    fn rebuilding_was_cut(&mut self, dev: &mut Device, now: Nanos, slot: Lpn, report: &mut PowerCut) {
+        if dev.map.get(slot) == Location::Nowhere && !self.is_missing(slot) {
+            let (tag, before) = (self.last_tag(slot), self.failures().totals.lost_pages);
+            self.misses(dev, now, slot, tag);
+            report.unprotected_pages += self.failures().totals.lost_pages - before;
+        }
+    }
+}
+
+impl Kernel {
+    /// The operation of a group's update that writes a slot to flash.
+    fn begun_op(&self, dev: &Device, slot: Lpn, update: u32) -> Option<OpId> {
+        let Location::Staged(newest) = dev.map.get(slot) else { return None };
+        [newest, self.ops.parity[newest].behind]
+            .into_iter()
+            .find(|op| op.is_some() && self.ops.parity[*op].update == update)
+    }
 }
 
 impl Ssd {
@@ -57,8 +112,9 @@ impl Ssd {
                 return None;
             }
             let slots = (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member));
-            let chunks = slots
-                .filter_map(|slot| self.begun_op(slot, update).map(|op| (slot, self.kernel.ops[Page(op)].tags[0])));
+            let chunks = slots.filter_map(|slot| {
+                self.kernel.begun_op(&self.dev, slot, update).map(|op| (slot, self.kernel.ops[Page(op)].tags[0]))
+            });
             let chunks = chunks.collect();
             let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
             let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)
@@ -76,30 +132,6 @@ impl Ssd {
         begun.collect()
     }
 
-    /// The operation of a group's update that writes a slot to flash.
-    fn begun_op(&self, slot: Lpn, update: u32) -> Option<OpId> {
-        let Location::Staged(newest) = self.dev.map.get(slot) else { return None };
-        [newest, self.kernel.ops.parity[newest].behind]
-            .into_iter()
-            .find(|op| op.is_some() && self.kernel.ops.parity[*op].update == update)
-    }
-
-    /// The operation on a slot that the capacitor's charge may write to flash, and whether it is written in any case; otherwise
-    /// it is written only if flash has no acknowledged version. If the update of a group has not begun, its parity is still
-    /// valid.
-    pub(in crate::engine) fn chunk_to_drain(&self, begun: &[Begun], slot: Lpn, newest: OpId) -> Option<(OpId, bool)> {
-        let index = self.features.layout().group_index(slot);
-        let group = begun.iter().find(|group| group.index == index)?;
-        let update = self.features.raid.as_ref()?.record_of(index)?;
-        if self.features.is_dead(slot) {
-            None
-        } else if group.writes {
-            self.begun_op(slot, update).map(|op| (op, true))
-        } else {
-            (!self.features.is_parity(slot)).then_some((newest, false))
-        }
-    }
-
     /// After the map has been rebuilt from the pages, rebuilds the states of the groups.
     pub(in crate::engine) fn groups_after_cut(&mut self, begun: &[Begun], report: &mut PowerCut) {
         if self.config.raid.layout == RaidLayout::None {
@@ -108,8 +140,10 @@ impl Ssd {
         let protected = self.config.device.power_loss_protection;
         for group in begun {
             if group.target.is_some() {
-                self.rebuilding_was_cut(group.target, report);
-            } else if !(self.is_before_or_after(group) || protected && group.writes && self.is_carried_through(group)) {
+                self.features.rebuilding_was_cut(&mut self.dev, self.now, group.target, report);
+            } else if !(self.features.is_before_or_after(&self.dev, &self.oracle, group)
+                || protected && group.writes && self.is_carried_through(group))
+            {
                 self.repair_group(group, report);
             }
         }
@@ -121,38 +155,22 @@ impl Ssd {
         }
     }
 
-    /// A chunk that was being rebuilt is still missing, unless it is on its chip.
-    fn rebuilding_was_cut(&mut self, slot: Lpn, report: &mut PowerCut) {
-        if self.dev.map.get(slot) == Location::Nowhere && !self.features.is_missing(slot) {
-            let (tag, before) = (self.features.last_tag(slot), self.features.failures().totals.lost_pages);
-            self.misses(slot, tag);
-            report.unprotected_pages += self.features.failures().totals.lost_pages - before;
-        }
-    }
-
     /// Whether all data of an update is on flash now, or covered by its parity.
     fn is_carried_through(&mut self, group: &Begun) -> bool {
         for (slot, tag) in &group.chunks {
             if self.features.is_dead(*slot) && !self.features.is_missing(*slot) {
-                self.misses(*slot, if self.features.is_parity(*slot) { Tag::NONE } else { *tag });
+                self.features.misses(
+                    &mut self.dev,
+                    self.now,
+                    *slot,
+                    if self.features.is_parity(*slot) { Tag::NONE } else { *tag },
+                );
             }
         }
         group.chunks.iter().all(|(slot, tag)| match self.dev.map.get(*slot) {
             Location::Flash(page) => self.oracle.load(page, *slot) == *tag,
             _ => self.features.is_missing(*slot),
         })
-    }
-
-    /// Whether an update writes only parity, and the new or the old parity is on flash.
-    fn is_before_or_after(&mut self, group: &Begun) -> bool {
-        let Some((slot, before)) = group.alone else { return false };
-        let parity = self.features.layout().parity_slot(group.index);
-        let Location::Flash(page) = self.dev.map.get(parity) else { return false };
-        let version = self.oracle.load(page, parity).version;
-        if version + 1 == group.parity {
-            self.features.failures().tags[slot.ix()] = Tag { lpn: slot, version: before };
-        }
-        version + 1 >= group.parity
     }
 
     /// The update of a group was interrupted: recomputes parity.
@@ -172,13 +190,17 @@ impl Ssd {
         for slot in &slots {
             if self.dev.map.get(*slot) != Location::Nowhere {
                 // A new chunk has reached its chip.
-                self.found_chunk(*slot);
+                self.features.found_chunk(self.now, *slot);
                 continue;
             }
             match self.features.chunk(*slot) {
-                Chunk::Missing if group.writes => report.unprotected_pages += u64::from(self.set_lost(*slot)),
+                Chunk::Missing if group.writes => {
+                    report.unprotected_pages += u64::from(self.features.set_lost(&self.oracle, self.now, *slot))
+                }
                 // The old page was invalidated for a new one that is not on flash.
-                Chunk::Sound if may_fail && self.oracle.known(*slot).is_some() => _ = self.set_lost(*slot),
+                Chunk::Sound if may_fail && self.oracle.known(*slot).is_some() => {
+                    _ = self.features.set_lost(&self.oracle, self.now, *slot)
+                }
                 _ => {}
             }
         }
@@ -188,9 +210,9 @@ impl Ssd {
             return;
         }
         if self.features.is_dead(parity) {
-            return self.lacks_parity(parity);
+            return self.features.lacks_parity(self.now, parity);
         }
-        self.found_chunk(parity);
+        self.features.found_chunk(self.now, parity);
         let (tag, plane) = (self.oracle.admit(parity), self.dev.geometry.static_plane(parity));
         self.forget(parity);
         self.dev.map.set(parity, Location::Nowhere);

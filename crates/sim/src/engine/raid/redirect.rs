@@ -3,9 +3,10 @@
 use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::transaction::Need;
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Page};
 use crate::engine::raid::stripe::{Raid, Redirected};
+use crate::engine::{Device, Features, Ssd};
 use crate::policy::Queues;
 use crate::request::RequestOp;
 use crate::units::{Lpn, Nanos, OpId, RequestId};
@@ -38,11 +39,11 @@ impl Queues for QueueView<'_> {
     }
 }
 
-impl Ssd {
+impl Kernel {
     /// Whether the route may redirect a read, and to which chips.
-    fn partners(&self, raid: &Raid, op: OpId, chips: &mut Vec<u32>) -> bool {
-        let page = &self.kernel.ops[op];
-        if page.need != Need::Read || !matches!(self.dev.map.get(page.lpn), Location::Flash(_)) {
+    fn partners(&self, dev: &Device, raid: &Raid, op: OpId, chips: &mut Vec<u32>) -> bool {
+        let page = &self.ops[op];
+        if page.need != Need::Read || !matches!(dev.map.get(page.lpn), Location::Flash(_)) {
             return false;
         }
         let index = raid.layout.group_index(page.lpn);
@@ -51,14 +52,27 @@ impl Ssd {
         }
         chips.clear();
         for slot in others(&raid.layout, page.lpn) {
-            if !matches!(self.dev.map.get(slot), Location::Flash(_)) {
+            if !matches!(dev.map.get(slot), Location::Flash(_)) {
                 return false;
             }
             chips.push(raid.layout.chip_of(slot));
         }
         true
     }
+}
 
+impl Features {
+    /// Whether a read is for its group: part of a reconstruction, or of an update.
+    #[inline(always)]
+    pub(in crate::engine) fn reads_group(&self, kernel: &Kernel, op: OpId) -> bool {
+        self.raid.is_some() && {
+            let chunk = &kernel.ops.parity[op];
+            chunk.update != NO_UPDATE || chunk.redirect != NO_REDIRECT
+        }
+    }
+}
+
+impl Ssd {
     /// Reads that have come now and wait for room on their chips: the route decides about them all the same. Returns whether it
     /// redirected any of their pages.
     #[inline(never)]
@@ -107,7 +121,7 @@ impl Ssd {
     fn asks_route(&mut self, op: OpId) -> (bool, bool) {
         let Some(raid) = &self.features.raid else { return (false, false) };
         let mut chips = std::mem::take(&mut self.features.partner_chips);
-        let may = self.partners(raid, op, &mut chips);
+        let may = self.kernel.partners(&self.dev, raid, op, &mut chips);
         let request = self.kernel.ops[op].request;
         let goes = may
             && self.schemes.route.redirect().is_some_and(|route| {
@@ -159,7 +173,7 @@ impl Ssd {
         let decode = self.features.raid().redirects.insert(Redirected { op, update, left, content: 0, failed: false });
         self.kernel.ops[op].waits_since = now;
         for slot in others(&layout, lpn) {
-            if self.covered(slot).is_none() {
+            if self.kernel.covered(&self.dev, slot).is_none() {
                 continue;
             }
             let age = self.kernel.age();
@@ -206,24 +220,15 @@ impl Ssd {
         if self.checks_content() {
             // The stripe has not changed since the reads began: their sum is the content of the page.
             let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected);
-            let page = self.covered(lpn);
+            let page = self.kernel.covered(&self.dev, lpn);
             let tag = page.map_or_else(|| self.features.last_tag(lpn), |page| self.oracle.load(page, lpn));
             law_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
             let tag = self.delivers(op, tag);
             self.oracle.delivered(lpn, tag, expected);
         }
-        self.note_computed(update, self.kernel.ops[op].lpn);
+        self.features.note_computed(&self.dev, update, self.kernel.ops[op].lpn);
         self.unpin(update);
         self.leaves(op);
-    }
-
-    /// Whether a read is for its group: part of a reconstruction, or of an update.
-    #[inline(always)]
-    pub(in crate::engine) fn reads_group(&self, op: OpId) -> bool {
-        self.features.raid.is_some() && {
-            let chunk = &self.kernel.ops.parity[op];
-            chunk.update != NO_UPDATE || chunk.redirect != NO_REDIRECT
-        }
     }
 }
 

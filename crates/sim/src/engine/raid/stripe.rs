@@ -4,8 +4,6 @@
 //! flight) or *clean*. A group has one update at a time; all writes that wait when it begins are part of it. Until then parity
 //! covers the old pages: a page that the host overwrites stays valid until its update has read it or no longer needs it.
 
-use crate::engine::Features;
-use crate::engine::kernel::Kernel;
 use ssdlab_memory::Table;
 use std::collections::VecDeque;
 
@@ -15,9 +13,10 @@ use crate::device::mapping::Location;
 use crate::device::raid::Layout;
 use crate::device::spec::ArraySpec;
 use crate::device::transaction::{Class, Need, Op, Slab, Verb};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Ops, Page};
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Nanos, Ssd};
+use crate::engine::{Device, Features, Nanos, Ssd};
 use crate::units::{Lpn, OpId, Ppn};
 
 /// States of a group, beside the number of its record.
@@ -290,6 +289,13 @@ impl Features {
     pub(in crate::engine) fn stripes_settled(&self) -> bool {
         self.raid.as_ref().is_none_or(|raid| raid.ready.is_empty())
     }
+
+    /// Whether a group has parity.
+    fn is_encoded(&mut self, dev: &Device, update: u32) -> bool {
+        let index = self.raid().records[update].index;
+        let parity = self.layout().parity_slot(index);
+        dev.map.get(parity) != Location::Nowhere || self.is_missing(parity)
+    }
 }
 
 impl Kernel {
@@ -305,39 +311,88 @@ impl Kernel {
         }
         true
     }
-}
 
-impl Ssd {
     /// The page of a chunk that parity covers.
-    pub(in crate::engine) fn covered(&self, lpn: Lpn) -> Option<Ppn> {
-        match self.dev.map.get(lpn) {
+    pub(in crate::engine) fn covered(&self, dev: &Device, lpn: Lpn) -> Option<Ppn> {
+        match dev.map.get(lpn) {
             Location::Flash(page) => Some(page),
-            Location::Staged(write) => Some(self.kernel.ops[Page(write)].old).filter(|old| old.is_some()),
+            Location::Staged(write) => Some(self.ops[Page(write)].old).filter(|old| old.is_some()),
             Location::Nowhere => None,
         }
     }
 
+    /// Whether parity may still cover a write: no newer write of its page has begun.
+    fn may_cover(&self, dev: &Device, op: OpId) -> bool {
+        match dev.map.get(self.ops[op].lpn) {
+            Location::Staged(newest) => newest == op || self.ops.parity[newest].update == NO_UPDATE,
+            _ => false,
+        }
+    }
+
+    /// Charges the wait of a page for its group.
+    pub(in crate::engine) fn held(&mut self, now: Nanos, op: OpId) {
+        let since = std::mem::replace(&mut self.ops[op].waits_since, now);
+        self.ops[Page(op)].blame.add(Cause::Held, (now - since).0);
+    }
+
+    /// Creates an operation of a group.
+    pub(in crate::engine) fn chunk_op(&mut self, dev: &Device, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
+        let op = Op { class: Class::Parity, verb, need, lpn, age: self.age(), ..Op::blank() };
+        let op = self.ops.create(op);
+        self.ops[Page(op)].bytes = dev.geometry.unit_bytes;
+        self.ops.parity[op].update = update;
+        op
+    }
+
     /// A page write is admitted. The old page stays valid for its parity; a write that has not begun passes it on to the new one.
     #[inline(never)]
-    pub(in crate::engine) fn admit_chunk(&mut self, op: OpId) {
-        let lpn = self.kernel.ops[op].lpn;
-        match self.dev.map.get(lpn) {
-            Location::Flash(page) => self.kernel.ops[Page(op)].old = page,
+    pub(in crate::engine) fn admit_chunk(&mut self, dev: &mut Device, op: OpId) {
+        let lpn = self.ops[op].lpn;
+        match dev.map.get(lpn) {
+            Location::Flash(page) => self.ops[Page(op)].old = page,
             Location::Staged(before) => {
-                if self.kernel.ops.parity[before].update != NO_UPDATE {
-                    self.kernel.ops.parity[op].behind = before;
+                if self.ops.parity[before].update != NO_UPDATE {
+                    self.ops.parity[op].behind = before;
                 } else {
-                    let (behind, old) = (self.kernel.ops.parity[before].behind, self.kernel.ops[Page(before)].old);
-                    self.kernel.ops.parity[before].behind = OpId::NONE;
-                    self.kernel.ops[Page(before)].old = Ppn::NONE;
-                    self.kernel.ops.parity[op].behind = behind;
-                    self.kernel.ops[Page(op)].old = old;
+                    let (behind, old) = (self.ops.parity[before].behind, self.ops[Page(before)].old);
+                    self.ops.parity[before].behind = OpId::NONE;
+                    self.ops[Page(before)].old = Ppn::NONE;
+                    self.ops.parity[op].behind = behind;
+                    self.ops[Page(op)].old = old;
                 }
             }
             Location::Nowhere => {}
         }
-        self.aim(op, self.dev.geometry.static_plane(lpn));
-        self.dev.map.set(lpn, Location::Staged(op));
+        self.aim(dev, op, dev.geometry.static_plane(lpn));
+        dev.map.set(lpn, Location::Staged(op));
+    }
+}
+
+impl Ssd {
+    /// An old page is no longer needed.
+    pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
+        let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
+        if old.is_some() {
+            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
+        }
+    }
+
+    /// The timeout of open groups: the chunks that have arrived are encoded without the rest.
+    #[inline(never)]
+    pub(in crate::engine) fn encode_timeouts(&mut self) {
+        let now = self.now;
+        let raid = self.features.raid();
+        while let Some((due, update, serial)) = raid.deadlines.front().copied() {
+            if due > now {
+                return self.kernel.timers.set(Timer::Encode, due);
+            }
+            raid.deadlines.pop_front();
+            let record = &raid.records[update];
+            if record.serial == serial && record.phase == Phase::Open && !record.queued {
+                raid.records[update].timed_out = true;
+                raid.make_ready(update);
+            }
+        }
     }
 
     /// Sends a page to its queue: a read to its chip, a write to its group.
@@ -346,7 +401,7 @@ impl Ssd {
         if self.kernel.ops[op].need == Need::Read {
             return if self.features.is_missing(lpn) { self.read_missing(op) } else { self.queue_on_chip(op) };
         }
-        if !self.may_cover(op) {
+        if !self.kernel.may_cover(&self.dev, op) {
             // A newer write has replaced it: no parity will ever cover it.
             return self.queue_overtaken(op);
         }
@@ -381,32 +436,6 @@ impl Ssd {
             }
             Phase::Idle if record.readers == 0 => raid.make_ready(update),
             _ => {}
-        }
-    }
-
-    /// Whether parity may still cover a write: no newer write of its page has begun.
-    fn may_cover(&self, op: OpId) -> bool {
-        match self.dev.map.get(self.kernel.ops[op].lpn) {
-            Location::Staged(newest) => newest == op || self.kernel.ops.parity[newest].update == NO_UPDATE,
-            _ => false,
-        }
-    }
-
-    /// The timeout of open groups: the chunks that have arrived are encoded without the rest.
-    #[inline(never)]
-    pub(in crate::engine) fn encode_timeouts(&mut self) {
-        let now = self.now;
-        let raid = self.features.raid();
-        while let Some((due, update, serial)) = raid.deadlines.front().copied() {
-            if due > now {
-                return self.kernel.timers.set(Timer::Encode, due);
-            }
-            raid.deadlines.pop_front();
-            let record = &raid.records[update];
-            if record.serial == serial && record.phase == Phase::Open && !record.queued {
-                raid.records[update].timed_out = true;
-                raid.make_ready(update);
-            }
         }
     }
 
@@ -445,7 +474,7 @@ impl Ssd {
     /// A write that no parity will ever cover joins the queue of its die, after its page has been read if sectors are missing.
     fn queue_overtaken(&mut self, op: OpId) {
         self.kernel.ops[op].need = Need::Write;
-        if !self.waits_for_merge(op) {
+        if !self.host.waits_for_merge(&mut self.kernel, self.now, op) {
             self.queue_on_chip(op);
         }
     }
@@ -459,20 +488,6 @@ impl Ssd {
             (self.dev.geometry.chip_of(self.kernel.ops[op].plane) as usize, self.kernel.ops[op].need == Need::Write);
         self.features.raid().load[chip][usize::from(writes)] -= 1;
         self.host.window_stale |= !self.host.window.is_empty();
-    }
-
-    /// Charges the wait of a page for its group.
-    pub(in crate::engine) fn held(&mut self, op: OpId) {
-        let since = std::mem::replace(&mut self.kernel.ops[op].waits_since, self.now);
-        self.kernel.ops[Page(op)].blame.add(Cause::Held, (self.now - since).0);
-    }
-
-    /// An old page is no longer needed.
-    pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
-        let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
-        if old.is_some() {
-            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
-        }
     }
 
     /// All writes that wait for a group become its next update, and its reads begin.
@@ -490,7 +505,7 @@ impl Ssd {
         // Of several writes of a page the newest counts; the others are programmed, and land stale.
         let mut op = waiting.head;
         while op.is_some() {
-            if self.kernel.newest_in(waiting, op) && self.may_cover(op) {
+            if self.kernel.newest_in(waiting, op) && self.kernel.may_cover(&self.dev, op) {
                 self.kernel.ops.parity[op].update = update;
             }
             op = self.kernel.ops[Page(op)].link;
@@ -499,7 +514,7 @@ impl Ssd {
         op = waiting.head;
         while op.is_some() {
             let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
-            self.held(op);
+            self.kernel.held(self.now, op);
             if self.kernel.ops.parity[op].update == update {
                 if let Location::Staged(newest) = self.dev.map.get(lpn)
                     && newest != op
@@ -520,7 +535,7 @@ impl Ssd {
         if chunks == 0 {
             return self.settle(update, true);
         }
-        let encoded = self.is_encoded(update);
+        let encoded = self.features.is_encoded(&self.dev, update);
         let record = &mut self.features.raid().records[update];
         record.members = members;
         record.mask = mask;
@@ -544,7 +559,8 @@ impl Ssd {
             return self.begin_rebuild(update);
         }
         let (index, members, mask) = (record.index, record.members, record.mask);
-        let (parity, encoded) = (self.features.layout().parity_slot(index), self.is_encoded(update));
+        let (parity, encoded) =
+            (self.features.layout().parity_slot(index), self.features.is_encoded(&self.dev, update));
         let reads_old = match self.features.raid().mode {
             WriteMode::Rmw => true,
             WriteMode::Rcw => false,
@@ -565,12 +581,12 @@ impl Ssd {
             let next = self.kernel.ops[Page(op)].link;
             let content = self.content(self.kernel.ops[Page(op)].tags[0]);
             self.features.raid().records[update].content ^= content;
-            let lacks = self.lacks(op);
+            let lacks = self.host.lacks(&self.kernel, op);
             if self.kernel.ops[Page(op)].old.is_some() && (plan.rmw || plan.all || lacks) {
                 self.kernel.ops[op].need = Need::Merge;
                 reads += 1;
                 // After a restart, it has waited for the others.
-                self.held(op);
+                self.kernel.held(self.now, op);
                 self.queue_on_chip(op);
             } else if !may_fail {
                 self.kernel.ops[op].need = Need::Write;
@@ -585,7 +601,7 @@ impl Ssd {
         if plan.others {
             for member in 0..self.features.layout().group {
                 let slot = self.features.layout().slot_of_member(index, member);
-                if mask >> member & 1 == 0 && slot != parity && self.covered(slot).is_some() {
+                if mask >> member & 1 == 0 && slot != parity && self.kernel.covered(&self.dev, slot).is_some() {
                     reads += 1;
                     self.read_chunk(update, slot);
                 }
@@ -597,30 +613,14 @@ impl Ssd {
         }
     }
 
-    /// Whether a group has parity.
-    fn is_encoded(&mut self, update: u32) -> bool {
-        let index = self.features.raid().records[update].index;
-        let parity = self.features.layout().parity_slot(index);
-        self.dev.map.get(parity) != Location::Nowhere || self.features.is_missing(parity)
-    }
-
-    /// Creates an operation of a group.
-    pub(in crate::engine) fn chunk_op(&mut self, update: u32, lpn: Lpn, verb: Verb, need: Need) -> OpId {
-        let op = Op { class: Class::Parity, verb, need, lpn, age: self.kernel.age(), ..Op::blank() };
-        let op = self.kernel.ops.create(op);
-        self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
-        self.kernel.ops.parity[op].update = update;
-        op
-    }
-
     pub(in crate::engine) fn read_chunk(&mut self, update: u32, slot: Lpn) {
-        let op = self.chunk_op(update, slot, Verb::Read, Need::Read);
+        let op = self.kernel.chunk_op(&self.dev, update, slot, Verb::Read, Need::Read);
         self.queue_on_chip(op);
     }
 
     /// All reads have ended: new chunks and new parity are programmed.
     pub(in crate::engine) fn begin_writing(&mut self, update: u32) {
-        let (now, encoded) = (self.now, self.is_encoded(update));
+        let (now, encoded) = (self.now, self.features.is_encoded(&self.dev, update));
         let record = &mut self.features.raid().records[update];
         record.phase = Phase::Writing;
         if record.target.is_some() {
@@ -633,11 +633,11 @@ impl Ssd {
         record.members = Chain::EMPTY;
         let parity = self.features.layout().parity_slot(index);
         let may_fail = self.features.failures.is_some();
-        let encodes = !may_fail || self.begin_parity(parity);
+        let encodes = !may_fail || self.features.begin_parity(&mut self.dev, self.now, parity);
         let mut programs = 0;
         while op.is_some() {
             let next = self.kernel.ops[Page(op)].link;
-            self.held(op);
+            self.kernel.held(self.now, op);
             // Missing sectors have been computed.
             let found = Some(self.features.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
             self.chunk_is_merged(op, found);
@@ -652,7 +652,7 @@ impl Ssd {
             let tag = self.oracle.admit(parity);
             self.oracle.set_parity(index, tag, content);
             self.forget(parity);
-            let op = self.chunk_op(update, parity, Verb::Program, Need::Write);
+            let op = self.kernel.chunk_op(&self.dev, update, parity, Verb::Program, Need::Write);
             self.kernel.ops[Page(op)].tags[0] = tag;
             self.dev.map.set(parity, Location::Staged(op));
             self.queue_on_chip(op);
@@ -703,7 +703,7 @@ impl Ssd {
     /// An update, or the last redirected read, has ended: the next update may begin, or the group is clean again. Waiting reads
     /// precede the next update, so neither reads nor updates starve.
     pub(in crate::engine) fn settle(&mut self, update: u32, updated: bool) {
-        let encoded = self.is_encoded(update);
+        let encoded = self.features.is_encoded(&self.dev, update);
         let raid = self.features.raid();
         let record = &mut raid.records[update];
         record.phase = Phase::Idle;
@@ -775,7 +775,7 @@ impl Ssd {
                 let newest = now_at == Location::Staged(id);
                 self.land_written(id, newest, newest || newer.is_some());
                 if newest {
-                    self.newest_lands(self.kernel.ops[Page(id)].run);
+                    self.host.newest_lands(self.kernel.ops[Page(id)].run);
                 } else if let Some(write) = newer {
                     self.kernel.ops[Page(write)].old = page;
                     self.kernel.ops.parity[write].behind = OpId::NONE;

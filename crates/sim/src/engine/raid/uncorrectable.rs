@@ -5,11 +5,28 @@
 //! [`crate::engine::raid::rebuild`]): with the data that a read has just computed, or after reading the rest of the group.
 
 use crate::device::transaction::Need;
-use crate::engine::Ssd;
 use crate::engine::kernel::ops::NO_UPDATE;
 use crate::engine::raid::failure::Chunk;
 use crate::engine::raid::stripe::Phase;
-use crate::units::{Lpn, OpId};
+use crate::engine::{Device, Features, Ssd};
+use crate::units::{Lpn, Nanos, OpId};
+
+impl Features {
+    /// Requests a rewrite of a group's missing chunk, after the reads that wait for it.
+    #[inline(never)]
+    fn repair(&mut self, now: Nanos, index: u32) {
+        if self.missing_of(index).is_some() && self.raid().wants_rebuild(index, now) {
+            self.failures().rebuilding += 1;
+        }
+    }
+
+    /// Records a chunk that was computed from the rest of its group, so that a rewrite need not compute it again.
+    pub(in crate::engine) fn note_computed(&mut self, dev: &Device, update: u32, slot: Lpn) {
+        if dev.errors.is_some() && self.chunk(slot) == Chunk::Missing {
+            self.raid().records[update].computed = slot;
+        }
+    }
+}
 
 impl Ssd {
     /// Whether an operation has read a correctable page.
@@ -35,28 +52,12 @@ impl Ssd {
             let record = &mut self.features.raid().records[update];
             record.reread |= record.phase == Phase::Reading;
         }
-        if self.chunk_page(slot).0 == Some(page) {
+        if self.kernel.chunk_page(&self.dev, slot).0 == Some(page) {
             self.features.failures().totals.uncorrectable += 1;
             self.chunk_fails(slot);
             self.dev.flash.invalidate(page, block, slot);
         }
         self.page_is_denied(id);
-        self.repair(index);
-    }
-
-    /// Requests a rewrite of a group's missing chunk, after the reads that wait for it.
-    #[inline(never)]
-    fn repair(&mut self, index: u32) {
-        let now = self.now;
-        if self.features.missing_of(index).is_some() && self.features.raid().wants_rebuild(index, now) {
-            self.features.failures().rebuilding += 1;
-        }
-    }
-
-    /// Records a chunk that was computed from the rest of its group, so that a rewrite need not compute it again.
-    pub(in crate::engine) fn note_computed(&mut self, update: u32, slot: Lpn) {
-        if self.dev.errors.is_some() && self.features.chunk(slot) == Chunk::Missing {
-            self.features.raid().records[update].computed = slot;
-        }
+        self.features.repair(self.now, index);
     }
 }

@@ -116,7 +116,7 @@ fn begin(ssd: &mut Ssd, unit: UnitId, wish: &Wish) {
     ssd.array_reads(block);
     ssd.stats.count_reads(Class::Refresh, 1);
     if ssd.rules.tenants {
-        ssd.tenants_read(&pages);
+        ssd.features.tenants_read(&ssd.dev, &pages);
     }
     let op = Op {
         class: Class::Refresh,
@@ -137,7 +137,7 @@ fn begin(ssd: &mut Ssd, unit: UnitId, wish: &Wish) {
     ssd.kernel.ops[Page(id)].tags[0] = ssd.oracle.load(wish.page, wish.lpn);
     ssd.kernel.ops.retry[id].page.born = wish.born;
     ssd.kernel.dies[unit].occupy(id);
-    ssd.seize_for_gc(unit, 1 << ssd.dev.geometry.plane_in_unit(plane), plane);
+    ssd.kernel.seize_for_gc(&ssd.dev, ssd.now, unit, 1 << ssd.dev.geometry.plane_in_unit(plane), plane);
     ssd.run_leg(id);
 }
 
@@ -161,7 +161,7 @@ pub(in crate::engine) fn ends(ssd: &mut Ssd, id: OpId) {
     }
     ssd.dev.flash.read_ends(source);
     ssd.kernel.ops.remove(id);
-    ssd.stop(unit, plane);
+    ssd.kernel.stop(&ssd.dev, ssd.now, unit, plane);
     ssd.test_trigger(plane);
 }
 
@@ -169,7 +169,7 @@ fn program(ssd: &mut Ssd, id: OpId, page: Ppn) {
     let from = ssd.kernel.ops[id].from;
     ssd.stats.count_programs(Class::Refresh, 1);
     if ssd.rules.tenants {
-        ssd.tenants_moved(&from);
+        ssd.features.tenants_moved(&ssd.dev, &from);
     }
     let burst = ssd.dev.timing.page();
     let legs = ssd.dev.timing.legs(Command::Program { pages: &[ssd.dev.place(page)], burst });

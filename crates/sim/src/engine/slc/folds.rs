@@ -252,7 +252,7 @@ pub(in crate::engine) fn fold_on_free_dies(ssd: &mut Ssd) {
 /// Collector decision: a die that has been idle for long enough folds a block of its fullest plane.
 #[inline(never)]
 pub(in crate::engine) fn fold_in_idle_time(ssd: &mut Ssd, unit: UnitId) {
-    if !ssd.is_at_rest(unit) {
+    if !ssd.gc.is_at_rest(&ssd.kernel, &ssd.dev, unit) {
         return;
     }
     let (now, released) = (ssd.now, ssd.kernel.dies[unit].released());

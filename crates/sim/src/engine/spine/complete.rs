@@ -2,10 +2,10 @@
 
 use crate::blame::{Causes, ExtraBlame};
 use crate::device::transaction::Need;
-use crate::engine::Ssd;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Dies;
 use crate::engine::kernel::ops::Page;
+use crate::engine::{Host, Ssd};
 use crate::observe::Completed;
 use crate::request::{Extent, Request, RequestOp};
 use crate::stats::Stats;
@@ -71,7 +71,7 @@ pub(super) fn completed(
     }
 }
 
-/// See [`Ssd::note_completion`].
+/// See [`Kernel::note_completion`].
 #[inline(always)]
 pub(in crate::engine) fn note_completion(stats: &mut Stats, dies: &mut Dies, now: Nanos) {
     stats.last_completion = now;
@@ -85,6 +85,31 @@ impl Kernel {
         if kept.is_some() {
             self.ops.remove_lane(kept);
         }
+    }
+
+    /// How a page of a request ends now.
+    fn page_end(&self, now: Nanos, op: OpId) -> PageEnd {
+        let (lpn, plane, page) = (self.ops[op].lpn, self.ops[op].plane, &self.ops[Page(op)]);
+        PageEnd { completed: now, lpn, plane, start: page.first_start, blame: page.blame.clone() }
+    }
+
+    /// A measured request completes now: integrals over time are taken up to here.
+    #[inline(always)]
+    pub(in crate::engine) fn note_completion(&mut self, stats: &mut Stats, now: Nanos) {
+        note_completion(stats, &mut self.dies, now);
+        self.dies.time_passes(now);
+    }
+}
+
+impl Host {
+    /// The page of a request that finished last so far is that of this operation: copies what the request needs of it.
+    #[inline(always)]
+    fn keep_end(&mut self, kernel: &Kernel, id: RequestId, op: OpId) {
+        let best = &mut self.requests.end_mut(id).best;
+        best.plane = kernel.ops[op].plane;
+        let page = &kernel.ops[Page(op)];
+        best.start = page.first_start;
+        best.blame.copy(&page.blame);
     }
 }
 
@@ -108,10 +133,10 @@ impl Ssd {
         // In place, because it is large.
         let best = &mut self.host.requests.end_mut(id).best;
         (best.completed, best.lpn) = (self.now, page.lpn);
-        self.keep_end(id, op);
-        self.keep_extras(id, op);
+        self.host.keep_end(&self.kernel, id, op);
+        self.features.keep_extras(&self.kernel, &self.rules, id, op);
         if self.rules.tenants {
-            self.keep_shares(id, op);
+            self.features.keep_shares(&self.kernel, id, op);
         }
         self.kernel.forget_kept(kept);
     }
@@ -153,33 +178,17 @@ impl Ssd {
         }
         let kept = end.kept;
         if !later && kept.is_some() {
-            self.keep_end(id, kept);
+            self.host.keep_end(&self.kernel, id, kept);
         }
         self.request_done(id, if later { op } else { OpId::NONE });
         self.kernel.forget_kept(kept);
         None
     }
 
-    /// The page of a request that finished last so far is that of this operation: copies what the request needs of it.
-    #[inline(always)]
-    fn keep_end(&mut self, id: RequestId, op: OpId) {
-        let best = &mut self.host.requests.end_mut(id).best;
-        best.plane = self.kernel.ops[op].plane;
-        let page = &self.kernel.ops[Page(op)];
-        best.start = page.first_start;
-        best.blame.copy(&page.blame);
-    }
-
-    /// How a page of a request ends now.
-    fn page_end(&self, op: OpId) -> PageEnd {
-        let (lpn, plane, page) = (self.kernel.ops[op].lpn, self.kernel.ops[op].plane, &self.kernel.ops[Page(op)]);
-        PageEnd { completed: self.now, lpn, plane, start: page.first_start, blame: page.blame.clone() }
-    }
-
     /// The record of a request that completes now.
     fn completion_of(&self, id: RequestId, last: OpId, extras: ExtraBlame) -> Completed {
         let (record, end_of) = (&self.host.requests[id], self.host.requests.end(id));
-        let end = if last.is_none() { end_of.best.clone() } else { self.page_end(last) };
+        let end = if last.is_none() { end_of.best.clone() } else { self.kernel.page_end(self.now, last) };
         let more = (extras, record.marks.tenant, self.aggressor(id, last));
         completed(&record.request, record.index, record.measured, end_of.uncorrectable, &end, more, self.now)
     }
@@ -211,13 +220,6 @@ impl Ssd {
         stats.slowest.iter_mut().for_each(|slowest| slowest.note(request.clone()));
     }
 
-    /// A measured request completes now: integrals over time are taken up to here.
-    #[inline(always)]
-    pub(in crate::engine) fn note_completion(&mut self) {
-        note_completion(&mut self.stats, &mut self.kernel.dies, self.now);
-        self.kernel.dies.time_passes(self.now);
-    }
-
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
     #[inline(always)]
     pub(in crate::engine) fn request_done(&mut self, id: RequestId, last: OpId) {
@@ -229,7 +231,7 @@ impl Ssd {
             (&self.kernel.ops[Page(last)].blame, self.kernel.ops[Page(last)].first_start)
         };
         let latency = (self.now - record.request.arrival).0;
-        let extras = self.extras_of(id, last);
+        let extras = self.features.extras_of(&self.kernel, &self.rules, id, last);
         let (waits, service) = match self.rules.extras {
             true => (blame.waits() + extras.waits(), blame.service() + extras.sum() - extras.waits()),
             false => (blame.waits(), blame.service()),
@@ -262,7 +264,7 @@ impl Ssd {
             }
             self.note_stage(id, latency);
             self.note_done(id, latency);
-            self.note_completion();
+            self.kernel.note_completion(&mut self.stats, self.now);
         } else {
             self.stats.requests.warmup += 1;
         }

@@ -84,7 +84,7 @@ impl Ssd {
         }
         self.assert_multi_plane(&to);
         if self.rules.tenants {
-            self.tenants_moved(&from);
+            self.features.tenants_moved(&self.dev, &from);
         }
         self.stats.count_copybacks(to.len() as u64);
         let array = self.dev.timing.programs(&self.dev.places(&to)[..to.len()]);
@@ -180,7 +180,7 @@ impl Ssd {
         if let Some(model) = &mut self.dev.errors {
             model.erased(block);
         }
-        self.drop_copies(block);
+        self.features.drop_copies(&mut self.dev, block);
     }
 
     /// Mean P/E cycles of a block.

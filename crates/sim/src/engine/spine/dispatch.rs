@@ -7,13 +7,92 @@ use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::cache::For;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
+use crate::engine::rules::Rules;
 use crate::engine::slc::folds;
 use crate::engine::streams::count_program;
-use crate::engine::{Nanos, Pause, Ssd, retry};
+use crate::engine::{Device, Features, Host, Nanos, Pause, Ssd, retry};
+use crate::oracle::Oracle;
 use crate::policy::PageSet;
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
+
+impl Kernel {
+    /// A write that any die may serve gets its die and plane.
+    #[inline(always)]
+    pub(super) fn go_to(&mut self, dev: &Device, op: OpId, unit: UnitId, plane: PlaneId) {
+        let page = &mut self.ops[op];
+        page.unit = unit;
+        page.plane = plane;
+        page.channel = dev.geometry.channel_of(plane);
+    }
+
+    /// The shadow clock of a unit serves only host operations, in the same order. Returns the lag of real service against it if
+    /// `op` begins now, and the start of `op` by this clock.
+    ///
+    /// It uses each operation's actual time on the unit, without bus waits for GC; it does not simulate the bus again. The time
+    /// that GC took since the last service bounds the growth of the lag, so without GC nothing is ever late. (Paper B, section
+    /// III, made exact.)
+    #[inline(always)]
+    fn turn(&self, now: Nanos, op: OpId, unit: UnitId) -> Turn {
+        self.dies[unit].turn(self.ops[op].waits_since, now)
+    }
+
+    #[inline(always)]
+    pub(in crate::engine) fn update_lag(&mut self, now: Nanos, op: OpId, unit: UnitId) {
+        let turn = self.turn(now, op, unit);
+        self.dies[unit].set_lag(&turn);
+    }
+
+    /// The next plane of a unit, round robin, with a free page at one of the host's write points that may hold this logical page.
+    pub(in crate::engine) fn next_plane(
+        &mut self,
+        features: &Features,
+        dev: &Device,
+        unit: UnitId,
+        lpn: Lpn,
+        stream: Stream,
+    ) -> Option<PlaneId> {
+        let planes = dev.geometry.planes_per_unit;
+        for step in 1..=planes {
+            let k = (self.dies[unit].token + step) % planes;
+            let plane = dev.geometry.plane_of_unit(unit, k);
+            if dev.flash.takes_page_of(plane, stream) && features.may_hold(plane, lpn) {
+                self.dies[unit].token = k;
+                return Some(plane);
+            }
+        }
+        None
+    }
+
+    /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
+    #[inline(always)]
+    pub(in crate::engine) fn bytes_read(&self, dev: &Device, rules: &Rules, op: OpId) -> u32 {
+        if rules.whole_reads || self.ops[op].need == Need::Merge {
+            dev.geometry.unit_bytes
+        } else {
+            self.ops[Page(op)].bytes
+        }
+    }
+}
+
+impl Host {
+    /// The class under which a host operation is counted: an old page that is read although none of its data is needed is read
+    /// for its parity group.
+    #[inline(always)]
+    pub(in crate::engine) fn class_counted(&self, kernel: &Kernel, op: OpId) -> Class {
+        let page = &kernel.ops[op];
+        let for_parity = page.need == Need::Merge && page.class != Class::Cache && !self.lacks(kernel, op);
+        if for_parity { Class::Parity } else { page.class }
+    }
+
+    /// Whether it is noted what reads find on flash. A line of the write cache may hold newer sectors, too.
+    #[inline(always)]
+    pub(in crate::engine) fn notes_reads(&self, oracle: &Oracle, rules: &Rules) -> bool {
+        self.runs.any() || rules.buffers || oracle.tracks_sectors()
+    }
+}
 
 impl Ssd {
     /// Starts operations on every unit that may have become free.
@@ -111,7 +190,10 @@ impl Ssd {
             }
             let write = self.host.anywhere.head();
             let write_first = write.is_some() && {
-                let turn = (if self.rules.queues { self.rank_in_queue(write) } else { 0 }, self.kernel.ops[write].age);
+                let turn = (
+                    if self.rules.queues { self.features.rank_in_queue(&self.kernel, write) } else { 0 },
+                    self.kernel.ops[write].age,
+                );
                 oldest.is_none_or(|(other, _)| turn < other)
             };
             if write_first && self.start_anywhere() {
@@ -138,7 +220,7 @@ impl Ssd {
             && if state.job.is_none() {
                 !self.rules.collector_holds || state.due().is_empty()
             } else {
-                self.rules.pauses && self.awaits_durability(state.job)
+                self.rules.pauses && self.gc.awaits_durability(&self.dev, state.job)
             }
     }
 
@@ -156,10 +238,10 @@ impl Ssd {
         if let Some((unit, plane)) = found.flatten() {
             self.host.last_place = unit.0;
             let op = self.host.anywhere.pop(&self.kernel.ops);
-            self.go_to(op, unit, plane);
+            self.kernel.go_to(&self.dev, op, unit, plane);
             let back = self.charge_anywhere(op);
             self.note_found(op, back);
-            self.update_lag(op, unit);
+            self.kernel.update_lag(self.now, op, unit);
             self.begin_write(op, unit);
             return true;
         }
@@ -187,7 +269,7 @@ impl Ssd {
             while let Some(unit) = self.kernel.dies.first_free(from, to) {
                 from = unit.0 + 1;
                 if takes(self, unit) {
-                    match self.next_plane(unit, lpn, stream) {
+                    match self.kernel.next_plane(&self.features, &self.dev, unit, lpn, stream) {
                         Some(plane) => return Some((unit, plane)),
                         None => *full = true,
                     }
@@ -195,14 +277,6 @@ impl Ssd {
             }
         }
         None
-    }
-
-    /// A write that any die may serve gets its die and plane.
-    pub(super) fn go_to(&mut self, op: OpId, unit: UnitId, plane: PlaneId) {
-        let page = &mut self.kernel.ops[op];
-        page.unit = unit;
-        page.plane = plane;
-        page.channel = self.dev.geometry.channel_of(plane);
     }
 
     /// Charges the wait of a write that any die may serve. It did not wait for one particular die, so its wait is split like the
@@ -223,23 +297,9 @@ impl Ssd {
             self.note_line_wait(op, For::Any, [gc, 0, wait - gc]);
         }
         if self.rules.tenants {
-            self.share_anywhere(op, wait - gc - back - folds);
+            self.kernel.share_anywhere(&self.features, self.now, op, wait - gc - back - folds);
         }
         back
-    }
-
-    /// The next plane of a unit, round robin, with a free page at one of the host's write points that may hold this logical page.
-    pub(in crate::engine) fn next_plane(&mut self, unit: UnitId, lpn: Lpn, stream: Stream) -> Option<PlaneId> {
-        let planes = self.dev.geometry.planes_per_unit;
-        for step in 1..=planes {
-            let k = (self.kernel.dies[unit].token + step) % planes;
-            let plane = self.dev.geometry.plane_of_unit(unit, k);
-            if self.dev.flash.takes_page_of(plane, stream) && self.features.may_hold(plane, lpn) {
-                self.kernel.dies[unit].token = k;
-                return Some(plane);
-            }
-        }
-        None
     }
 
     /// Starts one operation of a unit's queue. Returns false if none can start now.
@@ -286,7 +346,7 @@ impl Ssd {
         self.note_queue(first, unit, false);
         if self.rules.deep {
             let next = self.kernel.dies[unit].queue.head();
-            self.expect_next(next, self.kernel.ops[first].request);
+            self.host.expect_next(&self.kernel, &self.dev, next, self.kernel.ops[first].request);
         }
         self.select(first, unit);
         self.note_burst(first, unit);
@@ -337,17 +397,18 @@ impl Ssd {
         match page.need {
             Need::Read | Need::Merge if self.waits_for_word_line(op) => self.take_from_buffer(op, unit),
             Need::Read if self.rules.caches => self.select_cached_read(op, unit),
-            Need::Read if self.reads_group(op) => {
-                let at = self.covered(page.lpn).expect("law: a stripe's members stay while they are read");
+            Need::Read if self.features.reads_group(&self.kernel, op) => {
+                let at =
+                    self.kernel.covered(&self.dev, page.lpn).expect("law: a stripe's members stay while they are read");
                 self.begin_read(op, at, unit);
             }
             Need::Read => match self.dev.map.get(page.lpn) {
                 Location::Flash(at) => {
-                    let at = self.read_from(op, at);
+                    let at = self.features.read_from(&mut self.kernel, op, at);
                     self.begin_read(op, at, unit);
                 }
                 Location::Staged(newest) if self.needs_old(op, newest) => {
-                    let old = self.old_page(newest);
+                    let old = self.features.old_page(&self.kernel, &self.dev, newest);
                     self.begin_read(op, old, unit);
                 }
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or there is none.
@@ -397,7 +458,7 @@ impl Ssd {
             self.charge_wait(op, unit);
             self.kernel.ops[op].waits_since = self.now;
             self.kernel.ops[op].plane = plane;
-            self.update_lag(op, unit);
+            self.kernel.update_lag(self.now, op, unit);
         } else {
             self.turn_comes(op, unit);
         }
@@ -419,20 +480,10 @@ impl Ssd {
         self.begin(op, unit);
     }
 
-    /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
-    #[inline(always)]
-    pub(in crate::engine) fn bytes_read(&self, op: OpId) -> u32 {
-        if self.rules.whole_reads || self.kernel.ops[op].need == Need::Merge {
-            self.dev.geometry.unit_bytes
-        } else {
-            self.kernel.ops[Page(op)].bytes
-        }
-    }
-
     /// Bus time of a read.
     #[inline(always)]
     pub(in crate::engine) fn read_burst(&self, op: OpId) -> Nanos {
-        self.dev.timing.transfer(self.bytes_read(op))
+        self.dev.timing.transfer(self.kernel.bytes_read(&self.dev, &self.rules, op))
     }
 
     /// The page on flash that a read for the host, or for one of its writes, would read now; none if it needs none.
@@ -441,13 +492,15 @@ impl Ssd {
         let at = match page.need {
             Need::Read if self.rules.caches => self.page_beside_cache(op),
             Need::Merge if page.class == Class::Cache => self.page_to_fill(op),
-            Need::Read if self.reads_group(op) => {
-                return self.covered(page.lpn);
+            Need::Read if self.features.reads_group(&self.kernel, op) => {
+                return self.kernel.covered(&self.dev, page.lpn);
             }
             Need::Read => match self.dev.map.get(page.lpn) {
-                Location::Flash(_) if self.reads_copy(op) => self.kernel.ops.copy[op].page,
+                Location::Flash(_) if self.features.reads_copy(&self.kernel, op) => self.kernel.ops.copy[op].page,
                 Location::Flash(at) => at,
-                Location::Staged(newest) if self.needs_old(op, newest) => self.old_page(newest),
+                Location::Staged(newest) if self.needs_old(op, newest) => {
+                    self.features.old_page(&self.kernel, &self.dev, newest)
+                }
                 Location::Staged(_) | Location::Nowhere => Ppn::NONE,
             },
             Need::Merge => self.merge_source(op),
@@ -462,7 +515,11 @@ impl Ssd {
         let block = self.dev.geometry.block_of(at);
         self.array_reads(block);
         let lpn = self.kernel.ops[op].lpn;
-        let tag = if self.features.replicas.is_some() { self.load_copy(op, at) } else { self.oracle.load(at, lpn) };
+        let tag = if self.features.replicas.is_some() {
+            self.features.load_copy(&self.kernel, &self.oracle, op, at)
+        } else {
+            self.oracle.load(at, lpn)
+        };
         // A merging write has its own new tag, and the old page's tag.
         let place = usize::from(self.kernel.ops[op].need != Need::Read);
         self.hold_tag(op, place, tag);
@@ -477,15 +534,9 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn hold_tag(&mut self, op: OpId, place: usize, tag: Tag) {
         self.kernel.ops[Page(op)].tags[place] = tag;
-        if self.notes_reads() {
+        if self.host.notes_reads(&self.oracle, &self.rules) {
             self.note_flash_read(op, tag);
         }
-    }
-
-    /// Whether it is noted what reads find on flash. A line of the write cache may hold newer sectors, too.
-    #[inline(always)]
-    pub(in crate::engine) fn notes_reads(&self) -> bool {
-        self.host.runs.any() || self.rules.buffers || self.oracle.tracks_sectors()
     }
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.
@@ -511,7 +562,7 @@ impl Ssd {
             let of = (&self.kernel.ops, &self.host.requests);
             count_program(&mut self.features, &self.dev.flash, of, id, at);
         }
-        self.stirs_buffer(plane);
+        self.dev.stirs_buffer(&self.rules, plane);
         if self.kernel.ops[id].class == Class::Cache {
             self.line_selected(id);
         } else if self.oracle.tracks_sectors() {
@@ -537,26 +588,17 @@ impl Ssd {
     /// Counts a host read or program as measured if its request is.
     #[inline(always)]
     fn count_host(&mut self, op: OpId, pages: u64) {
-        let (page, class) = (&self.kernel.ops[op], self.class_counted(op));
+        let (page, class) = (&self.kernel.ops[op], self.host.class_counted(&self.kernel, op));
         if page.class == Class::Host && !self.host.requests[page.request].measured {
             self.stats.count_unmeasured(class, page.need == Need::Write, pages);
         } else if page.need == Need::Write {
             self.stats.count_programs(class, pages);
             if self.rules.tenants && matches!(class, Class::Host | Class::Cache) {
-                self.tenants_write(op);
+                self.features.tenants_write(&self.kernel, &self.dev, op);
             }
         } else {
             self.stats.count_reads(class, pages);
         }
-    }
-
-    /// The class under which a host operation is counted: an old page that is read although none of its data is needed is read
-    /// for its parity group.
-    #[inline(always)]
-    pub(in crate::engine) fn class_counted(&self, op: OpId) -> Class {
-        let page = &self.kernel.ops[op];
-        let for_parity = page.need == Need::Merge && page.class != Class::Cache && !self.lacks(op);
-        if for_parity { Class::Parity } else { page.class }
     }
 
     /// Service begins: the unit is taken, and the first leg runs.
@@ -578,7 +620,7 @@ impl Ssd {
         }
         self.kernel.dies[unit].enter(op);
         let holder = if self.rules.sorts_waits { self.begins_beside(op, unit) } else { Holder::Host };
-        self.seize_unit(unit, holder, plane);
+        self.kernel.seize_unit(&self.dev, self.now, unit, holder, plane);
         self.run_leg(op);
     }
 
@@ -586,7 +628,7 @@ impl Ssd {
     #[inline(never)]
     fn begins_beside(&mut self, op: OpId, unit: UnitId) -> Holder {
         if self.rules.tenants {
-            self.die_serves(unit, op);
+            self.features.die_serves(&self.kernel, self.now, unit, op);
         }
         if self.rules.buffers { self.kernel.holder_beside(op, unit) } else { Holder::Host }
     }
@@ -595,7 +637,7 @@ impl Ssd {
     /// part of the rest that would exist without GC.
     #[inline(always)]
     pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
-        let (turn, since) = (self.turn(op, unit), self.kernel.ops[op].waits_since);
+        let (turn, since) = (self.kernel.turn(self.now, op, unit), self.kernel.ops[op].waits_since);
         self.charge_from(op, unit, since, &turn);
     }
 
@@ -636,14 +678,14 @@ impl Ssd {
     #[inline(never)]
     fn sort_wait(&mut self, op: OpId, unit: UnitId, host: u64, rest: u64) {
         let host = if self.rules.by_class { rest } else { host };
-        let lines = if self.rules.buffers { self.behind_lines(op, unit).min(host) } else { 0 };
+        let lines = if self.rules.buffers { self.kernel.behind_lines(self.now, op, unit).min(host) } else { 0 };
         let folds = if self.rules.slc { folds::charge(self, op, unit, host - lines) } else { 0 };
         let page = &mut self.kernel.ops[Page(op)];
         page.blame.add(Cause::DieLate, rest - host);
         page.blame.add(Cause::DieHost, host - lines - folds);
         page.blame.add(Cause::DieWriteback, lines);
         if self.rules.tenants {
-            self.share_die(op, unit, host - lines - folds);
+            self.kernel.share_die(&self.features, self.now, op, unit, host - lines - folds);
         }
     }
 
@@ -657,22 +699,5 @@ impl Ssd {
             - self.kernel.ops[Page(op)].ledger_gc_own;
         self.note_conflict(op, unit, gc_all, back);
         self.kernel.ops[Page(op)].blame.add_collections(gc_own, gc_all - gc_own, back);
-    }
-
-    /// The shadow clock of a unit serves only host operations, in the same order. Returns the lag of real service against it if
-    /// `op` begins now, and the start of `op` by this clock.
-    ///
-    /// It uses each operation's actual time on the unit, without bus waits for GC; it does not simulate the bus again. The time
-    /// that GC took since the last service bounds the growth of the lag, so without GC nothing is ever late. (Paper B, section
-    /// III, made exact.)
-    #[inline(always)]
-    fn turn(&self, op: OpId, unit: UnitId) -> Turn {
-        self.kernel.dies[unit].turn(self.kernel.ops[op].waits_since, self.now)
-    }
-
-    #[inline(always)]
-    pub(in crate::engine) fn update_lag(&mut self, op: OpId, unit: UnitId) {
-        let turn = self.turn(op, unit);
-        self.kernel.dies[unit].set_lag(&turn);
     }
 }

@@ -66,7 +66,7 @@ impl Ssd {
         }
         if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
             if self.gc.postponed.is_some() {
-                self.forces(plane);
+                self.gc.forces(&mut self.kernel, &self.dev, plane);
             }
             return;
         }
@@ -103,7 +103,7 @@ impl Ssd {
                 folds::claim_for_any(self, plane, stream);
             }
             if full && self.gc.postponed.is_some() {
-                self.forces(plane);
+                self.gc.forces(&mut self.kernel, &self.dev, plane);
             }
             if full && !self.gc.planes[plane.ix()].claimed && self.dev.has_garbage(plane) {
                 self.claim(plane);
@@ -217,7 +217,7 @@ impl Ssd {
         if self.rules.slc && folds::starts(self, plane, unit) {
             return;
         }
-        if self.gc.postponed.is_some() && self.puts_off(plane) {
+        if self.gc.postponed.is_some() && self.gc.puts_off(&self.kernel, plane) {
             return;
         }
         let Some(victim) = self.pick_victim(plane) else {
@@ -388,7 +388,12 @@ impl Ssd {
                 if self.rules.handles {
                     self.dev.flash.count_erased(self.gc.jobs[id.0].job.victims[0]);
                 }
-                self.begin_erase(op, count * u64::from(self.dev.geometry.slots.planes));
+                self.kernel.begin_erase(
+                    &self.dev,
+                    &mut self.stats,
+                    op,
+                    count * u64::from(self.dev.geometry.slots.planes),
+                );
             }
             Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
         }
@@ -417,7 +422,11 @@ impl Ssd {
             self.kernel.ops[Page(op)].tags[i] = self.oracle.load(*page, lpn);
         }
         if self.rules.tenants {
-            if journey.out == Hop::Die { self.tenants_moved(&pages) } else { self.tenants_read(&pages) }
+            if journey.out == Hop::Die {
+                self.features.tenants_moved(&self.dev, &pages)
+            } else {
+                self.features.tenants_read(&self.dev, &pages)
+            }
         }
         let from = &self.dev.places(&pages)[..pages.len()];
         self.gc.jobs[job.0].journey = journey;
@@ -487,7 +496,7 @@ impl Ssd {
         }
         self.assert_multi_plane(&to);
         if self.rules.tenants {
-            self.tenants_moved(&hand);
+            self.features.tenants_moved(&self.dev, &hand);
         }
         self.stats.count_programs(Class::Gc, hand.len() as u64);
         let burst = Nanos(self.dev.timing.page().0 * hand.len() as u64);
@@ -562,8 +571,8 @@ impl Ssd {
         running.busy = false;
         running.job.hand = PageSet::EMPTY;
         if !running.holds {
-            self.set_holder(unit, Holder::Free);
-            self.chip_in_use(self.gc.jobs[id.0].plane, false);
+            self.kernel.set_holder(self.now, unit, Holder::Free);
+            self.kernel.chip_in_use(&self.dev, self.gc.jobs[id.0].plane, false);
             self.kernel.dies.mark(unit);
         }
         self.enqueue(op, target, false);
@@ -578,7 +587,7 @@ impl Ssd {
         self.dev.flash.keep_promise(plane);
         if self.rules.tenants {
             let from = self.kernel.ops[id].from;
-            self.tenants_moved(&from);
+            self.features.tenants_moved(&self.dev, &from);
         }
         let to = self.gc_page(plane, Stream::Gc, false);
         self.stats.count_programs(Class::Gc, 1);
@@ -587,8 +596,8 @@ impl Ssd {
         self.kernel.ops[id].legs = self.dev.timing.legs(Command::Program { pages: &[self.dev.place(to)], burst });
         self.kernel.ops[id].leg = 0;
         let k = self.dev.geometry.plane_in_unit(plane);
-        self.set_holder(unit, Holder::Free);
-        self.seize_for_gc(unit, 1 << k, plane);
+        self.kernel.set_holder(self.now, unit, Holder::Free);
+        self.kernel.seize_for_gc(&self.dev, self.now, unit, 1 << k, plane);
         self.kernel.dies[unit].occupy(id);
         self.run_leg(id);
     }
@@ -630,7 +639,7 @@ impl Ssd {
         if !running.holds {
             let plane = running.plane;
             self.kernel.dies.mark(unit);
-            self.release_unit(unit, plane);
+            self.kernel.release_unit(&self.dev, self.now, unit, plane);
         }
         self.gc.ready.push(job);
     }
@@ -660,7 +669,7 @@ impl Ssd {
         self.kernel.ops.remove(id);
         // A collection that waits for its own pages on other dies admitted this program; it still holds the unit.
         let host = self.kernel.dies[unit].job;
-        self.set_holder(unit, Holder::Free);
+        self.kernel.set_holder(self.now, unit, Holder::Free);
         if host.is_some() {
             self.kernel.dies.return_to_gc(unit, self.gc.jobs[host.0].planes, self.now);
             let running = &mut self.gc.jobs[host.0];
@@ -668,7 +677,7 @@ impl Ssd {
                 self.gc.ready.push(host);
             }
         }
-        self.chip_in_use(plane, false);
+        self.kernel.chip_in_use(&self.dev, plane, false);
         let running = &mut self.gc.jobs[home.0];
         running.abroad -= 1;
         if running.abroad == 0 && std::mem::replace(&mut running.waiting, false) {
@@ -764,7 +773,7 @@ impl Ssd {
         self.gc.jobs.remove(id.0);
         if holds {
             self.kernel.dies[unit].job = JobId::NONE;
-            self.release_unit(unit, plane);
+            self.kernel.release_unit(&self.dev, self.now, unit, plane);
         }
         self.kernel.dies.mark(unit);
         if self.rules.slc {

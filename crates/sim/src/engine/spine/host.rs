@@ -1,6 +1,5 @@
 //! The host side: requests wait outside, are admitted, split into pages, and complete.
 
-use crate::engine::Device;
 use std::collections::VecDeque;
 
 use crate::blame::Cause;
@@ -8,14 +7,16 @@ use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::spine::merge::Runs;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
-use crate::engine::{Nanos, Ssd, streams};
+use crate::engine::{Device, Nanos, Ssd, streams};
 use crate::request::{Extent, Request, RequestOp};
 use crate::schemes::Place;
+use crate::stats::Stats;
 use crate::units::{Lpn, OpId, PlaneId, Ppm, Ppn, RequestId, Warmup, count};
 
 /// The host's queues.
@@ -274,6 +275,43 @@ impl Host {
     pub(in crate::engine) fn is_empty(&self) -> bool {
         self.ring.is_empty() && self.writes.is_empty() && self.outstanding + self.queued == 0 && self.looped == 0
     }
+
+    /// Whether the next request in the ring may be admitted. In a closed loop it arrives when it is.
+    #[inline(always)]
+    pub(in crate::engine) fn may_admit(&self, now: Nanos) -> bool {
+        let waits = match self.closed {
+            true => !self.ring.is_empty() && self.loop_takes_at() <= now,
+            false => self.arrived > 0,
+        };
+        waits && self.outstanding < self.depth && self.fault.is_none()
+    }
+
+    /// Counts pages of host writes that are admitted.
+    #[inline(always)]
+    pub(in crate::engine) fn count_written(&mut self, stats: &mut Stats, pages: u64, measured: bool) {
+        *if measured { &mut stats.pages.written } else { &mut self.pages_written } += pages;
+    }
+
+    /// Whether the next requests can be counted together: they are measured, and do not write enough pages for a checkpoint.
+    #[inline(always)]
+    pub(in crate::engine) fn counts_together(&self, stats: &Stats, pages: u64) -> bool {
+        self.measuring && !stats.checkpoint_within(pages)
+    }
+
+    /// Counts measured writes of one page each that took no time, if [`Host::counts_together`].
+    #[inline(always)]
+    pub(in crate::engine) fn count_writes_now(&mut self, stats: &mut Stats, count: u64, bytes: u64) {
+        self.admitted += count;
+        stats.count_writes_now(count, bytes);
+    }
+
+    /// Whether a page is in one of the next `left` extents.
+    pub(in crate::engine) fn follows(&self, dev: &Device, page: Lpn, left: u32) -> bool {
+        self.extents.iter().take(left as usize).any(|extent| {
+            let (first, last) = dev.span(extent);
+            (first..=last).contains(&page.0)
+        })
+    }
 }
 
 impl Device {
@@ -282,6 +320,15 @@ impl Device {
     pub(in crate::engine) fn span(&self, extent: &Extent) -> (u32, u32) {
         let at = |byte| self.geometry.page_at(byte).0;
         (at(extent.offset), at(extent.offset + extent.bytes - 1))
+    }
+}
+
+impl Kernel {
+    /// Assigns a page to a plane, and to its chip.
+    #[inline(always)]
+    pub(in crate::engine) fn aim(&mut self, dev: &Device, op: OpId, plane: PlaneId) {
+        self.ops[op].plane = plane;
+        self.ops[Page(op)].chip = dev.geometry.chip_of(plane);
     }
 }
 
@@ -298,7 +345,7 @@ impl Ssd {
             self.arrivals();
         }
         // Most rounds admit none.
-        if self.may_admit() {
+        if self.host.may_admit(self.now) {
             self.admit_waiting();
         }
     }
@@ -322,7 +369,7 @@ impl Ssd {
                 self.host.arrived -= 1;
             }
             self.admit_numbered(next, self.host.admitted);
-            if !self.may_admit() {
+            if !self.host.may_admit(self.now) {
                 break;
             }
         }
@@ -342,16 +389,6 @@ impl Ssd {
             self.host.arrived += 1;
             self.arrives();
         }
-    }
-
-    /// Whether the next request in the ring may be admitted. In a closed loop it arrives when it is.
-    #[inline(always)]
-    pub(in crate::engine) fn may_admit(&self) -> bool {
-        let waits = match self.host.closed {
-            true => !self.host.ring.is_empty() && self.host.loop_takes_at() <= self.now,
-            false => self.host.arrived > 0,
-        };
-        waits && self.host.outstanding < self.host.depth && self.host.fault.is_none()
     }
 
     /// A request has arrived.
@@ -435,12 +472,6 @@ impl Ssd {
         (extent.offset + extent.bytes - 1) / size - extent.offset / size + 1
     }
 
-    /// Counts pages of host writes that are admitted.
-    #[inline(always)]
-    pub(in crate::engine) fn count_written(&mut self, pages: u64, measured: bool) {
-        *if measured { &mut self.stats.pages.written } else { &mut self.host.pages_written } += pages;
-    }
-
     /// Notes the progress of the host's writes, if the pages that have completed make that due.
     #[inline(always)]
     pub(in crate::engine) fn check_progress(&mut self) {
@@ -448,19 +479,6 @@ impl Ssd {
             let more = self.uncounted_programs();
             self.stats.note_checkpoint(more);
         }
-    }
-
-    /// Whether the next requests can be counted together: they are measured, and do not write enough pages for a checkpoint.
-    #[inline(always)]
-    pub(in crate::engine) fn counts_together(&self, pages: u64) -> bool {
-        self.host.measuring && !self.stats.checkpoint_within(pages)
-    }
-
-    /// Counts measured writes of one page each that took no time, if [`Ssd::counts_together`].
-    #[inline(always)]
-    pub(in crate::engine) fn count_writes_now(&mut self, count: u64, bytes: u64) {
-        self.host.admitted += count;
-        self.stats.count_writes_now(count, bytes);
     }
 
     /// The first measured request is admitted: integrals over time are taken from here.
@@ -475,7 +493,7 @@ impl Ssd {
         self.stats.gc_planes_from = self.kernel.dies.gc_planes.total(self.now);
         let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
         self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
-        self.stats.ports_busy_from = self.port_time(|port| port.busy(self.now));
+        self.stats.ports_busy_from = self.kernel.port_time(&self.rules, |port| port.busy(self.now));
     }
 
     /// Admits a request, which has this number in the order of arrival.
@@ -515,7 +533,7 @@ impl Ssd {
         let record = HostRequest::new(index, *next, self.now, measured);
         let id = self.host.requests.insert(record, pages);
         match request.op {
-            RequestOp::Write => self.count_written(asked, measured),
+            RequestOp::Write => self.host.count_written(&mut self.stats, asked, measured),
             _ => self.stats.pages.read += if measured { asked } else { 0 },
         }
         if self.rules.tenants && measured {
@@ -579,14 +597,6 @@ impl Ssd {
         }
     }
 
-    /// Whether a page is in one of the next `left` extents.
-    pub(in crate::engine) fn follows(&self, page: Lpn, left: u32) -> bool {
-        self.host.extents.iter().take(left as usize).any(|extent| {
-            let (first, last) = self.dev.span(extent);
-            (first..=last).contains(&page.0)
-        })
-    }
-
     /// Admits the pages of an extent. Those that wait for dispatch are linked after `tail`.
     #[inline(always)]
     fn admit_pages(&mut self, id: RequestId, request: &Request, extent: Extent, measured: bool, tail: &mut OpId) {
@@ -600,7 +610,7 @@ impl Ssd {
         let several = first != last || extent.bytes != request.bytes;
         let lane = self.fast.lane && measured && !(several && self.rules.pairs);
         // A write of one of its pages does not change it for another.
-        let writes = self.takes_writes();
+        let writes = self.host.takes_writes(&self.oracle, &self.fast);
         for page in first..last + 1 {
             let offset = std::mem::take(&mut before);
             let bytes = if page == last { end } else { self.dev.geometry.unit_bytes } - offset;
@@ -615,7 +625,7 @@ impl Ssd {
             record.bytes = bytes;
             record.blame.add(Cause::Queue, waited);
             if self.rules.tenants {
-                self.note_tenant(op, id, waited);
+                self.features.note_tenant(&self.host, &mut self.kernel, op, id, waited);
             }
             let waits = match request.op {
                 RequestOp::Read => self.admit_read(op, lpn, measured),
@@ -654,13 +664,15 @@ impl Ssd {
         }
         let page = match self.dev.map.get(lpn) {
             Location::Flash(page) if !self.page_waits(page) => page,
-            Location::Staged(newest) if self.needs_old(op, newest) => match self.old_page(newest) {
-                Ppn::NONE => {
-                    self.aim(op, self.dev.geometry.static_plane(lpn));
-                    return true;
+            Location::Staged(newest) if self.needs_old(op, newest) => {
+                match self.features.old_page(&self.kernel, &self.dev, newest) {
+                    Ppn::NONE => {
+                        self.kernel.aim(&self.dev, op, self.dev.geometry.static_plane(lpn));
+                        return true;
+                    }
+                    old => old,
                 }
-                old => old,
-            },
+            }
             place @ (Location::Flash(_) | Location::Staged(_)) => {
                 self.stats.pages.from_memory += u64::from(measured);
                 let tag = match place {
@@ -677,7 +689,7 @@ impl Ssd {
                 return false;
             }
             Location::Nowhere if self.features.is_missing(lpn) => {
-                self.aim(op, self.dev.geometry.static_plane(lpn));
+                self.kernel.aim(&self.dev, op, self.dev.geometry.static_plane(lpn));
                 return true;
             }
             Location::Nowhere => {
@@ -686,7 +698,7 @@ impl Ssd {
                     UnwrittenRead::Preload => self.preload(lpn),
                     UnwrittenRead::ZeroCost => None,
                     UnwrittenRead::Error => {
-                        let offset = u64::from(self.host_page(lpn).0) * self.dev.entry_bytes();
+                        let offset = u64::from(self.features.host_page(&self.dev, lpn).0) * self.dev.entry_bytes();
                         self.host
                             .fault
                             .get_or_insert(format!("a read at byte {offset} finds a page that was never written"));
@@ -701,15 +713,8 @@ impl Ssd {
                 page
             }
         };
-        self.aim(op, self.dev.geometry.plane_of(page));
+        self.kernel.aim(&self.dev, op, self.dev.geometry.plane_of(page));
         true
-    }
-
-    /// Assigns a page to a plane, and to its chip.
-    #[inline(always)]
-    pub(in crate::engine) fn aim(&mut self, op: OpId, plane: PlaneId) {
-        self.kernel.ops[op].plane = plane;
-        self.kernel.ops[Page(op)].chip = self.dev.geometry.chip_of(plane);
     }
 
     /// Admits a page write: from now on it is the newest version, and the old page is stale (or kept until it has been merged).
@@ -729,11 +734,11 @@ impl Ssd {
             return true;
         }
         let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
-        let merges = partial && self.merges(op);
+        let merges = partial && self.kernel.merges(&self.dev, &self.config, op);
         if merges || self.oracle.tracks_sectors() {
             self.note_write(op, merges);
         }
-        self.drop_copy(lpn);
+        self.features.drop_copy(&mut self.dev, lpn);
         if self.absorb(op, measured) {
             return true;
         }
@@ -746,18 +751,18 @@ impl Ssd {
             cache.drop_clean(lpn);
         }
         if self.features.raid.is_some() {
-            self.admit_chunk(op);
+            self.kernel.admit_chunk(&mut self.dev, op);
             return true;
         }
         if self.rules.keeps {
-            self.keep_old(op);
+            self.kernel.keep_old(&self.dev, op);
         } else if lacks {
             self.kernel.hand_on(op, before);
         } else {
             self.forget(lpn);
         }
         if self.rules.numbered {
-            self.aim(op, self.dev.geometry.static_plane(lpn));
+            self.kernel.aim(&self.dev, op, self.dev.geometry.static_plane(lpn));
         } else if self.rules.binds {
             self.bind_write(op, lpn);
         }

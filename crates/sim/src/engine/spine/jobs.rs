@@ -131,7 +131,7 @@ pub(in crate::engine) fn begin_job(
 pub(in crate::engine) fn seize_for_job(ssd: &mut Ssd, id: JobId) {
     let Running { unit, planes, plane, fold, .. } = ssd.gc.jobs[id.0];
     match fold {
-        None => ssd.seize_for_gc(unit, planes, plane),
-        Some(_) => ssd.seize_unit(unit, Holder::Fold, plane),
+        None => ssd.kernel.seize_for_gc(&ssd.dev, ssd.now, unit, planes, plane),
+        Some(_) => ssd.kernel.seize_unit(&ssd.dev, ssd.now, unit, Holder::Fold, plane),
     }
 }

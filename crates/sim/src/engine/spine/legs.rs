@@ -1,7 +1,7 @@
 //! Legs: operations use their resources one after the other, wait for buses, and end.
 
 use crate::blame::Cause;
-use crate::config::{Suspendable, WriteAck};
+use crate::config::{Config, Suspendable, WriteAck};
 use crate::device::command::LegKind;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
@@ -27,9 +27,30 @@ impl Kernel {
         self.buses[bus].awaited = true;
         self.timers.begin(Timer::Bus(bus), self.buses[bus].until);
     }
+
+    /// The read has ended: the resumption begins.
+    fn resume(&mut self, config: &Config, now: Nanos, unit: UnitId) {
+        let suspended = self.dies[unit].begin_resumption();
+        self.set_holder(now, unit, self.holder_of(suspended));
+        self.timers.set(Timer::Array(unit), now + config.timing.resume);
+    }
 }
 
 impl Ssd {
+    /// R8: when a page moves to the cache register, the next read's command directly precedes its data-out.
+    #[inline(never)]
+    fn turn_at_bus(&self, id: OpId) -> u64 {
+        let op = &self.kernel.ops[id];
+        let commands = op.verb == Verb::Read && op.leg == 0 && self.config.timing.command > Nanos::ZERO;
+        if op.unit.is_some() && commands {
+            let state = &self.kernel.dies[op.unit];
+            if state.array() == id && state.cache().is_some() && self.kernel.ops[state.cache()].asked == self.now {
+                return self.kernel.ops[state.cache()].age;
+            }
+        }
+        op.age
+    }
+
     /// Starts an operation's current leg, or ends the operation if no leg is left.
     pub(in crate::engine) fn run_leg(&mut self, id: OpId) {
         let now = self.now;
@@ -120,20 +141,6 @@ impl Ssd {
             queue.insert_before(&mut self.kernel.ops, id, |other| other.asked == now && later(other));
         }
         self.kernel.buses.mark(bus);
-    }
-
-    /// R8: when a page moves to the cache register, the next read's command directly precedes its data-out.
-    #[inline(never)]
-    fn turn_at_bus(&self, id: OpId) -> u64 {
-        let op = &self.kernel.ops[id];
-        let commands = op.verb == Verb::Read && op.leg == 0 && self.config.timing.command > Nanos::ZERO;
-        if op.unit.is_some() && commands {
-            let state = &self.kernel.dies[op.unit];
-            if state.array() == id && state.cache().is_some() && self.kernel.ops[state.cache()].asked == self.now {
-                return self.kernel.ops[state.cache()].age;
-            }
-        }
-        op.age
     }
 
     /// Grants every bus that is free and requested.
@@ -399,20 +406,20 @@ impl Ssd {
             self.dev.map.expect(self.kernel.ops[state.queue.head()].lpn);
         }
         state.leave(id, self.now, bus_gc);
-        self.chip_in_use(plane, false);
+        self.kernel.chip_in_use(&self.dev, plane, false);
         self.advance_cache(unit);
         let state = &self.kernel.dies[unit];
         if state.suspension() == Suspension::Serving {
-            self.resume(unit);
+            self.kernel.resume(&self.config, self.now, unit);
         } else if state.array().is_none() && state.cache().is_none() {
-            self.set_holder(unit, Holder::Free);
+            self.kernel.set_holder(self.now, unit, Holder::Free);
         } else if self.rules.buffers {
             let left = if state.array().is_some() { state.array() } else { state.cache() };
-            self.set_holder(unit, self.kernel.holder_of(left));
+            self.kernel.set_holder(self.now, unit, self.kernel.holder_of(left));
         }
         if self.rules.tenants {
             let state = &self.kernel.dies[unit];
-            self.die_serves(unit, state.of_event());
+            self.features.die_serves(&self.kernel, self.now, unit, state.of_event());
         }
         self.kernel.dies.mark(unit);
         let mut at = id;
@@ -442,7 +449,7 @@ impl Ssd {
                 let since = self.kernel.ops[id].parked_since.take().expect("a parked program has noted since when");
                 self.charge(id, Cause::DieHost, (self.now - since.time()).0);
                 if self.rules.tenants {
-                    self.share_own(id, (self.now - since.time()).0);
+                    self.kernel.share_own(&self.features, id, (self.now - since.time()).0);
                 }
                 self.run_leg(id);
             }
@@ -490,7 +497,7 @@ impl Ssd {
                 self.land_written(id, newest, wanted);
                 if newest {
                     self.discard_old(id);
-                    self.newest_lands(self.kernel.ops[Page(id)].run);
+                    self.host.newest_lands(self.kernel.ops[Page(id)].run);
                 }
                 if self.rules.caches {
                     self.written_through(id, newest);
@@ -513,7 +520,7 @@ impl Ssd {
         if good {
             self.oracle.delivered(op.lpn, self.kernel.ops[Page(id)].tags[0], self.kernel.ops[Page(id)].expected);
         } else {
-            self.report_uncorrectable(id);
+            self.host.report_uncorrectable(&self.kernel, id);
         }
     }
 
@@ -585,7 +592,7 @@ impl Ssd {
             let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
             let read = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, wanted);
             if read.is_none() {
-                return self.resume(unit);
+                return self.kernel.resume(&self.config, self.now, unit);
             }
             self.note_queue(read, unit, false);
             self.select(read, unit);
@@ -593,13 +600,6 @@ impl Ssd {
                 return;
             }
         }
-    }
-
-    /// The read has ended: the resumption begins.
-    fn resume(&mut self, unit: UnitId) {
-        let suspended = self.kernel.dies[unit].begin_resumption();
-        self.set_holder(unit, self.kernel.holder_of(suspended));
-        self.kernel.timers.set(Timer::Array(unit), self.now + self.config.timing.resume);
     }
 
     /// The suspended operation continues with its remaining time.
@@ -612,7 +612,7 @@ impl Ssd {
         if matches!(self.kernel.ops[id].class, Class::Host | Class::Cache) {
             self.charge(id, Cause::DieHost, lost.0);
             if self.rules.tenants {
-                self.share_own(id, lost.0);
+                self.kernel.share_own(&self.features, id, lost.0);
             }
         }
         self.kernel.dies.mark(unit);

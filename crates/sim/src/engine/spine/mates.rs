@@ -7,7 +7,7 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::streams::count_program;
-use crate::engine::{Nanos, Ssd, retry};
+use crate::engine::{Device, Nanos, Ssd, retry};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
 
@@ -33,6 +33,29 @@ impl Kernel {
                 break;
             }
             next = op.next;
+        }
+        None
+    }
+
+    /// The first write-back in a unit's queue that fits into its multi-plane program. Other operations are passed over. The queue
+    /// is searched only if a plane of the unit fits.
+    pub(super) fn first_line<T>(
+        &self,
+        dev: &Device,
+        unit: UnitId,
+        plane_fits: impl Fn(PlaneId) -> bool,
+        fits: impl Fn(OpId) -> Option<T>,
+    ) -> Option<(OpId, T)> {
+        let mut planes = (0..dev.geometry.planes_per_unit).map(|k| dev.geometry.plane_of_unit(unit, k));
+        if !planes.any(plane_fits) {
+            return None;
+        }
+        let mut next = self.dies[unit].queue.head();
+        while next.is_some() {
+            if let Some(found) = fits(next) {
+                return Some((next, found));
+            }
+            next = self.ops[next].next;
         }
         None
     }
@@ -75,8 +98,8 @@ impl Ssd {
     /// The page that the next operation in the queue reads, if it can share a multi-plane read of its request with `pages`.
     pub(super) fn mate_read(&self, next: OpId, lead: OpId, offset: u32, pages: &[Ppn]) -> Option<Ppn> {
         if self.kernel.ops[next].need != self.kernel.ops[lead].need
-            || self.lacks(next) != self.lacks(lead)
-            || self.reads_copy(next)
+            || self.host.lacks(&self.kernel, next) != self.host.lacks(&self.kernel, lead)
+            || self.features.reads_copy(&self.kernel, next)
             || self.rules.retries && retry::apart::waits_to_repeat(self, next)
         {
             return None;
@@ -128,7 +151,7 @@ impl Ssd {
                     (joins(page) && fits(page.plane) && stands(page.plane, next)).then_some(page.plane)
                 };
                 if lines {
-                    self.first_line(unit, fits, fitting)
+                    self.kernel.first_line(&self.dev, unit, fits, fitting)
                 } else {
                     self.kernel.first_mate(unit, request, fitting)
                 }
@@ -141,7 +164,7 @@ impl Ssd {
                 let of = (&self.kernel.ops, &self.host.requests);
                 count_program(&mut self.features, &self.dev.flash, of, next, at);
             }
-            self.stirs_buffer(plane);
+            self.dev.stirs_buffer(&self.rules, plane);
             if lines {
                 self.line_selected(next);
             } else if self.oracle.tracks_sectors() {
@@ -161,7 +184,7 @@ impl Ssd {
         let lines = self.kernel.ops[next].class == Class::Cache;
         if self.rules.dynamic {
             self.host.anywhere.pop(&self.kernel.ops);
-            self.go_to(next, unit, plane);
+            self.kernel.go_to(&self.dev, next, unit, plane);
             if lines {
                 self.charge_anywhere(next);
                 return;
@@ -183,27 +206,5 @@ impl Ssd {
             }
             self.charge_wait(next, unit);
         }
-    }
-
-    /// The first write-back in a unit's queue that fits into its multi-plane program. Other operations are passed over. The queue
-    /// is searched only if a plane of the unit fits.
-    pub(super) fn first_line<T>(
-        &self,
-        unit: UnitId,
-        plane_fits: impl Fn(PlaneId) -> bool,
-        fits: impl Fn(OpId) -> Option<T>,
-    ) -> Option<(OpId, T)> {
-        let mut planes = (0..self.dev.geometry.planes_per_unit).map(|k| self.dev.geometry.plane_of_unit(unit, k));
-        if !planes.any(plane_fits) {
-            return None;
-        }
-        let mut next = self.kernel.dies[unit].queue.head();
-        while next.is_some() {
-            if let Some(found) = fits(next) {
-                return Some((next, found));
-            }
-            next = self.kernel.ops[next].next;
-        }
-        None
     }
 }

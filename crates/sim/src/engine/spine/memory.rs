@@ -2,11 +2,21 @@
 
 use crate::blame::Cause;
 use crate::device::transaction::{Class, Need};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Nanos, Ssd, retry};
+use crate::engine::{Host, Nanos, Ssd, retry};
 use crate::policy::PageSet;
 use crate::units::{Moment, OpId};
+
+impl Host {
+    /// Reports an uncorrectable page to its request.
+    #[inline(never)]
+    pub(in crate::engine) fn report_uncorrectable(&mut self, kernel: &Kernel, op: OpId) {
+        let request = kernel.ops[op].request;
+        self.requests.end_mut(request).uncorrectable += 1;
+    }
+}
 
 impl Ssd {
     /// Serves a page from controller memory.
@@ -88,12 +98,5 @@ impl Ssd {
         } else {
             self.merge_ends(op)
         }
-    }
-
-    /// Reports an uncorrectable page to its request.
-    #[inline(never)]
-    pub(in crate::engine) fn report_uncorrectable(&mut self, op: OpId) {
-        let request = self.kernel.ops[op].request;
-        self.host.requests.end_mut(request).uncorrectable += 1;
     }
 }

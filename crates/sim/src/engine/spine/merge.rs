@@ -5,17 +5,18 @@
 //! write of the run keeps the old page ([`Op::old`]), so GC moves it like any other. Overlapping whole-page writes are runs too,
 //! without missing sectors.
 
-use crate::engine::kernel::Kernel;
 use std::ops::Range;
 
 use crate::blame::Cause;
-use crate::config::PartialWrite;
+use crate::config::{Config, PartialWrite};
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Slab};
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_RUN, Page};
 use crate::engine::raid::stripe::Chain;
-use crate::units::{Lpn, OpId, Ppn, Tag};
+use crate::engine::{Device, Features, Host, Ssd};
+use crate::oracle::Oracle;
+use crate::units::{Lpn, Nanos, OpId, Ppn, Tag};
 
 /// Bytes of a sector.
 pub(in crate::engine) const SECTOR: u64 = 512;
@@ -175,14 +176,89 @@ impl Kernel {
         let sector = SECTOR as u32;
         page.offset / sector..(page.offset + page.bytes).div_ceil(sector)
     }
+
+    /// Whether a write replaces only a part of its page.
+    #[inline(always)]
+    pub(in crate::engine) fn merges(&self, dev: &Device, config: &Config, op: OpId) -> bool {
+        self.ops[Page(op)].bytes < dev.geometry.unit_bytes
+            && config.device.partial_write == PartialWrite::ReadModifyWrite
+    }
+}
+
+impl Host {
+    /// Whether a part of a write's page must still be read from flash.
+    #[inline(always)]
+    pub(in crate::engine) fn lacks(&self, kernel: &Kernel, op: OpId) -> bool {
+        self.runs.is_pending(kernel.ops[Page(op)].run)
+    }
+
+    /// What an older line of the write cache has needs no read.
+    #[inline(never)]
+    fn take_from_line(&mut self, features: &Features, oracle: &mut Oracle, lpn: Lpn, run: u32, before: Location) {
+        let has: Vec<u64> = features.cache.iter().flat_map(|cache| cache.sectors_of(lpn)).collect();
+        let runs = &mut self.runs;
+        for (lacking, has) in runs.bits[run as usize * runs.words..][..runs.words].iter_mut().zip(&has) {
+            runs.runs[run].lacking -= (*lacking & has).count_ones();
+            *lacking &= !has;
+        }
+        if oracle.tracks_sectors()
+            && let Location::Flash(page) = before
+        {
+            let held = oracle.load(page, lpn);
+            oracle.brought(run, held, has);
+        }
+    }
+
+    /// Whether a program has to wait for the merge read of its run. If so, adds it to the waiting ones.
+    #[inline(always)]
+    pub(in crate::engine) fn waits_for_merge(&mut self, kernel: &mut Kernel, now: Nanos, op: OpId) -> bool {
+        let waits = self.lacks(kernel, op);
+        if waits {
+            kernel.ops[op].waits_since = now;
+            let run = kernel.ops[Page(op)].run;
+            self.runs.runs[run].waiting.push(&mut kernel.ops, op);
+        }
+        waits
+    }
+}
+
+impl Host {
+    /// The newest write of a run is on flash.
+    #[inline(always)]
+    pub(in crate::engine) fn newest_lands(&mut self, run: u32) {
+        if run != NO_RUN && self.runs.runs[run].writes > 1 {
+            self.runs.lingering.push(run);
+        }
+    }
+}
+
+impl Features {
+    /// The page on flash that a write in flight replaces; none if it was on a failed chip.
+    pub(in crate::engine) fn old_page(&self, kernel: &Kernel, dev: &Device, newest: OpId) -> Ppn {
+        if self.raid.is_none() {
+            return kernel.ops[Page(newest)].old;
+        }
+        kernel.chunk_page(dev, kernel.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
+    }
 }
 
 impl Ssd {
-    /// Whether a write replaces only a part of its page.
-    #[inline(always)]
-    pub(in crate::engine) fn merges(&self, op: OpId) -> bool {
-        self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes
-            && self.config.device.partial_write == PartialWrite::ReadModifyWrite
+    /// A write of a run has ended.
+    #[inline(never)]
+    pub(in crate::engine) fn leaves_run(&mut self, run: u32) {
+        let state = &mut self.host.runs.runs[run];
+        state.writes -= 1;
+        if state.writes == 0 {
+            debug_assert!(
+                state.waiting.head.is_none(),
+                "law: programs that wait for a merge read continue when it has ended"
+            );
+            self.host.runs.merging -= u32::from(state.merges);
+            self.host.runs.lingering.retain(|other| *other != run);
+            self.host.runs.runs.remove(run);
+            self.host.runs.in_use -= 1;
+            self.oracle.run_ends(run);
+        }
     }
 
     /// A write is admitted that is partial or overlaps another one; its page was at `before`. It joins the run of its page, or
@@ -229,9 +305,9 @@ impl Ssd {
         }
         self.host.runs.cover(run, sectors);
         if reads && self.rules.caches {
-            self.take_from_line(lpn, run, before);
+            self.host.take_from_line(&self.features, &mut self.oracle, lpn, run, before);
         }
-        let lacks = self.lacks(op);
+        let lacks = self.host.lacks(&self.kernel, op);
         if reads && lacks {
             self.kernel.ops[op].need = Need::Merge;
         }
@@ -239,33 +315,10 @@ impl Ssd {
         lacks
     }
 
-    /// What an older line of the write cache has needs no read.
-    #[inline(never)]
-    fn take_from_line(&mut self, lpn: Lpn, run: u32, before: Location) {
-        let has: Vec<u64> = self.features.cache.iter().flat_map(|cache| cache.sectors_of(lpn)).collect();
-        let runs = &mut self.host.runs;
-        for (lacking, has) in runs.bits[run as usize * runs.words..][..runs.words].iter_mut().zip(&has) {
-            runs.runs[run].lacking -= (*lacking & has).count_ones();
-            *lacking &= !has;
-        }
-        if self.oracle.tracks_sectors()
-            && let Location::Flash(page) = before
-        {
-            let held = self.oracle.load(page, lpn);
-            self.oracle.brought(run, held, has);
-        }
-    }
-
-    /// Whether a part of a write's page must still be read from flash.
-    #[inline(always)]
-    pub(in crate::engine) fn lacks(&self, op: OpId) -> bool {
-        self.host.runs.is_pending(self.kernel.ops[Page(op)].run)
-    }
-
     /// Whether a read asks for sectors that neither `newest`, the newest write of its page, nor earlier writes have.
     #[inline(always)]
     pub(in crate::engine) fn needs_old(&self, op: OpId, newest: OpId) -> bool {
-        self.lacks(newest) && self.asks_for_old(op, newest)
+        self.host.lacks(&self.kernel, newest) && self.asks_for_old(op, newest)
     }
 
     #[inline(never)]
@@ -274,38 +327,19 @@ impl Ssd {
         !waits && self.host.runs.lacks_any(self.kernel.ops[Page(newest)].run, self.kernel.sectors(op))
     }
 
-    /// The page on flash that a write in flight replaces; none if it was on a failed chip.
-    pub(in crate::engine) fn old_page(&self, newest: OpId) -> Ppn {
-        if self.features.raid.is_none() {
-            return self.kernel.ops[Page(newest)].old;
-        }
-        self.chunk_page(self.kernel.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
-    }
-
     /// The page for a merge read; none if its data is no longer needed.
     pub(in crate::engine) fn merge_source(&self, op: OpId) -> Ppn {
         let page = &self.kernel.ops[op];
         match self.dev.map.get(page.lpn) {
             _ if self.features.raid.is_some() => self.kernel.ops[Page(op)].old,
             Location::Staged(newest)
-                if self.lacks(op) && self.kernel.ops[Page(newest)].run == self.kernel.ops[Page(op)].run =>
+                if self.host.lacks(&self.kernel, op)
+                    && self.kernel.ops[Page(newest)].run == self.kernel.ops[Page(op)].run =>
             {
                 self.kernel.ops[Page(newest)].old
             }
             _ => Ppn::NONE,
         }
-    }
-
-    /// Whether a program has to wait for the merge read of its run. If so, adds it to the waiting ones.
-    #[inline(always)]
-    pub(in crate::engine) fn waits_for_merge(&mut self, op: OpId) -> bool {
-        let waits = self.lacks(op);
-        if waits {
-            self.kernel.ops[op].waits_since = self.now;
-            let run = self.kernel.ops[Page(op)].run;
-            self.host.runs.runs[run].waiting.push(&mut self.kernel.ops, op);
-        }
-        waits
     }
 
     /// A merge read has reached the head of its queue, but newer writes have brought all its sectors, or a trim has ended it.
@@ -350,7 +384,7 @@ impl Ssd {
 
     /// Parity groups: an update has the sectors that one of its writes lacked, if newer writes have not brought them meanwhile.
     pub(in crate::engine) fn chunk_is_merged(&mut self, op: OpId, found: Option<Tag>) {
-        if self.lacks(op) {
+        if self.host.lacks(&self.kernel, op) {
             self.run_is_read(op, found, false);
         } else if self.kernel.ops[Page(op)].run != NO_RUN {
             self.release_waiting(op);
@@ -367,7 +401,7 @@ impl Ssd {
             page.blame.add(Cause::DieHost, (self.now - since).0);
             let next = page.link;
             if self.rules.tenants {
-                self.share_own(at, (self.now - since).0);
+                self.kernel.share_own(&self.features, at, (self.now - since).0);
             }
             self.kernel.ops[at].lost = self.host.runs.is_lost(run);
             self.host.runs.released.push(at);
@@ -384,32 +418,6 @@ impl Ssd {
             if self.features.raid.is_some() { self.queue_on_chip(op) } else { self.place(op) }
         }
         self.host.runs.released = released;
-    }
-
-    /// The newest write of a run is on flash.
-    #[inline(always)]
-    pub(in crate::engine) fn newest_lands(&mut self, run: u32) {
-        if run != NO_RUN && self.host.runs.runs[run].writes > 1 {
-            self.host.runs.lingering.push(run);
-        }
-    }
-
-    /// A write of a run has ended.
-    #[inline(never)]
-    pub(in crate::engine) fn leaves_run(&mut self, run: u32) {
-        let state = &mut self.host.runs.runs[run];
-        state.writes -= 1;
-        if state.writes == 0 {
-            debug_assert!(
-                state.waiting.head.is_none(),
-                "law: programs that wait for a merge read continue when it has ended"
-            );
-            self.host.runs.merging -= u32::from(state.merges);
-            self.host.runs.lingering.retain(|other| *other != run);
-            self.host.runs.runs.remove(run);
-            self.host.runs.in_use -= 1;
-            self.oracle.run_ends(run);
-        }
     }
 
     /// A page is trimmed: its run has ended, and needs nothing from flash.
@@ -442,7 +450,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn compose(&mut self, op: OpId) {
         if self.kernel.ops[op].class == Class::Host {
-            let own = self.merges(op).then(|| self.kernel.sectors(op));
+            let own = self.kernel.merges(&self.dev, &self.config, op).then(|| self.kernel.sectors(op));
             self.oracle.compose(self.kernel.ops[Page(op)].tags[0], self.kernel.ops[Page(op)].run, own);
         }
     }
@@ -454,14 +462,14 @@ impl Ssd {
             return self.oracle.buffers(memory).then_some((memory, 0..0));
         }
         let page = &self.kernel.ops[op];
-        (page.class == Class::Host && !page.acknowledged && self.merges(op))
+        (page.class == Class::Host && !page.acknowledged && self.kernel.merges(&self.dev, &self.config, op))
             .then(|| (self.kernel.ops[Page(op)].run, self.kernel.sectors(op)))
     }
 
     /// A host write replaces a page, or a part of it, that waits in the buffer and has the tag `before`.
     pub(in crate::engine) fn overlay(&mut self, op: OpId, before: Tag) {
         if self.oracle.tracks_sectors() {
-            let own = self.merges(op).then(|| self.kernel.sectors(op));
+            let own = self.kernel.merges(&self.dev, &self.config, op).then(|| self.kernel.sectors(op));
             self.oracle.overlay(self.kernel.ops[Page(op)].tags[0], before, own);
         }
     }
@@ -479,7 +487,9 @@ impl Ssd {
         let (lpn, expected, sectors) =
             (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected, self.kernel.sectors(op));
         let run = match self.dev.map.get(lpn) {
-            Location::Staged(newest) if self.lacks(newest) && self.page_waits(self.kernel.ops[Page(newest)].old) => {
+            Location::Staged(newest)
+                if self.host.lacks(&self.kernel, newest) && self.page_waits(self.kernel.ops[Page(newest)].old) =>
+            {
                 // The rest is in the buffer, with the old page's word line.
                 let old = self.oracle.load(self.kernel.ops[Page(newest)].old, lpn);
                 return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops[Page(newest)].run);
@@ -489,7 +499,7 @@ impl Ssd {
         };
         self.oracle.read_memory(op, sectors.clone(), expected, tag, run);
         if run != NO_RUN && self.host.runs.is_lost(run) && self.host.runs.lacks_any(run, sectors) {
-            self.report_uncorrectable(op);
+            self.host.report_uncorrectable(&self.kernel, op);
         }
     }
 
@@ -497,7 +507,7 @@ impl Ssd {
     #[inline(never)]
     pub(in crate::engine) fn note_flash_read(&mut self, op: OpId, tag: Tag) {
         let page = &self.kernel.ops[op];
-        if page.class != Class::Host || self.reads_group(op) {
+        if page.class != Class::Host || self.features.reads_group(&self.kernel, op) {
             return;
         }
         if page.need == Need::Merge {

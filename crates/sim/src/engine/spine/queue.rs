@@ -8,6 +8,21 @@ use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
 
 impl Ssd {
+    /// Frees an operation.
+    #[inline(always)]
+    pub(in crate::engine) fn release(&mut self, op: OpId) {
+        let page = &self.kernel.ops[Page(op)];
+        if self.host.windowed && page.chip != NO_CHIP {
+            self.host.chip_outstanding[page.chip as usize] -= 1;
+            self.host.window_stale = !self.host.window.is_empty();
+        }
+        let run = page.run;
+        if run != NO_RUN {
+            self.leaves_run(run);
+        }
+        self.kernel.ops.remove(op);
+    }
+
     /// Sends a page to its queue.
     #[inline(always)]
     pub(in crate::engine) fn send(&mut self, op: OpId) {
@@ -40,7 +55,7 @@ impl Ssd {
                 old => self.dev.geometry.plane_of(old),
             },
             Need::Write if self.rules.buffers && host => return self.ask_line(op),
-            Need::Write if run != NO_RUN && self.waits_for_merge(op) => return,
+            Need::Write if run != NO_RUN && self.host.waits_for_merge(&mut self.kernel, self.now, op) => return,
             Need::Write if self.rules.dynamic => return self.await_any_unit(op),
             Need::Write if self.rules.binds => self.kernel.ops.bound[op],
             Need::Write => self.dev.geometry.static_plane(lpn),
@@ -58,7 +73,7 @@ impl Ssd {
             held_fold: self.kernel.dies.held_fold.total(self.now) as u64,
         };
         if self.rules.tenants {
-            self.shares_anywhere(op);
+            self.kernel.shares_anywhere(&self.features, self.now, op);
         }
     }
 
@@ -109,20 +124,5 @@ impl Ssd {
         if self.rules.tenants {
             self.shares_at_queue(op, unit);
         }
-    }
-
-    /// Frees an operation.
-    #[inline(always)]
-    pub(in crate::engine) fn release(&mut self, op: OpId) {
-        let page = &self.kernel.ops[Page(op)];
-        if self.host.windowed && page.chip != NO_CHIP {
-            self.host.chip_outstanding[page.chip as usize] -= 1;
-            self.host.window_stale = !self.host.window.is_empty();
-        }
-        let run = page.run;
-        if run != NO_RUN {
-            self.leaves_run(run);
-        }
-        self.kernel.ops.remove(op);
     }
 }

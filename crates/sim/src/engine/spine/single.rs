@@ -3,11 +3,33 @@
 use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::{Device, Ssd};
+use crate::oracle::Oracle;
 use crate::policy::{Hop, Journey, PageSet};
+use crate::stats::Stats;
 use crate::units::{JobId, Nanos, OpId, PlaneId, Ppn, Tag};
+
+impl Kernel {
+    /// Sets up the erase of so many blocks.
+    #[inline(always)]
+    pub(super) fn begin_erase(&mut self, dev: &Device, stats: &mut Stats, op: OpId, blocks: u64) {
+        stats.count_erases(blocks);
+        let op = &mut self.ops[op];
+        op.verb = Verb::Erase;
+        op.legs = dev.timing.legs(Command::Erase);
+    }
+
+    /// The only page of a move is read: its tag is loaded. Its map entry is needed when it lands.
+    #[inline(always)]
+    fn load_moving(&mut self, dev: &Device, oracle: &Oracle, id: OpId, page: Ppn) {
+        let lpn = dev.flash.lpn_of(page);
+        dev.map.expect(lpn);
+        self.ops[Page(id)].tags[0] = oracle.load(page, lpn);
+    }
+}
 
 impl Ssd {
     /// Sets up a move of one page, if it is one, on a device whose pages are treated alike: [`Ssd::begin_move`] without cases that
@@ -71,19 +93,10 @@ impl Ssd {
         let (unit, op) = (running.unit, running.op);
         running.busy = true;
         running.fetches = false;
-        self.begin_erase(op, 1);
+        self.kernel.begin_erase(&self.dev, &mut self.stats, op, 1);
         self.kernel.dies[unit].occupy(op);
         self.kernel.ops[op].leg = 0;
         self.run_leg(op);
-    }
-
-    /// Sets up the erase of so many blocks.
-    #[inline(always)]
-    pub(super) fn begin_erase(&mut self, op: OpId, blocks: u64) {
-        self.stats.count_erases(blocks);
-        let op = &mut self.kernel.ops[op];
-        op.verb = Verb::Erase;
-        op.legs = self.dev.timing.legs(Command::Erase);
     }
 
     /// Sets up the program of the only page in hand on a device whose pages are treated alike: [`Ssd::begin_place`] without cases
@@ -104,7 +117,7 @@ impl Ssd {
     /// Sets up the read of a one-page move: [`Ssd::begin_move`] if all pages are treated alike. Returns its array time.
     #[inline(never)]
     pub(in crate::engine) fn fetch_one(&mut self, id: OpId, page: Ppn) -> Nanos {
-        self.load_moving(id, page);
+        self.kernel.load_moving(&self.dev, &self.oracle, id, page);
         let transfer = self.dev.timing.page();
         let array = self.dev.timing.steady_read(|| self.dev.geometry.offset(page));
         let op = &mut self.kernel.ops[id];
@@ -120,7 +133,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn copy_one(&mut self, id: OpId, page: Ppn) -> Nanos {
         let to = self.gc_page(self.kernel.ops[id].plane, Stream::Gc, true);
-        self.load_moving(id, page);
+        self.kernel.load_moving(&self.dev, &self.oracle, id, page);
         let offset = |page| self.dev.geometry.offset(page);
         let (read, program) = self.dev.timing.steady_copyback(|| offset(page), || offset(to));
         self.stats.gc_time.read += read.0;
@@ -133,14 +146,6 @@ impl Ssd {
         op.legs.set_read(read + program, Nanos::ZERO);
         op.leg = 0;
         read + program
-    }
-
-    /// The only page of a move is read: its tag is loaded. Its map entry is needed when it lands.
-    #[inline(always)]
-    fn load_moving(&mut self, id: OpId, page: Ppn) {
-        let lpn = self.dev.flash.lpn_of(page);
-        self.dev.map.expect(lpn);
-        self.kernel.ops[Page(id)].tags[0] = self.oracle.load(page, lpn);
     }
 
     /// Sets up the program of a moved page to a newly taken page of a plane, if all pages are treated alike.

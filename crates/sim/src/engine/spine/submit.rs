@@ -1,10 +1,32 @@
 //! How requests reach the device: submission, closed loops, and what a driver asks while it feeds one.
 
-use crate::engine::Ssd;
+use crate::engine::rules::Rules;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::ring::{RING, Waiting};
+use crate::engine::{Features, Host, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp, Think};
 use crate::units::Lpn;
+
+impl Features {
+    #[inline(always)]
+    pub(in crate::engine) fn count_submitted(&mut self, host: &mut Host, rules: &Rules, request: &Request) {
+        if rules.buffers {
+            self.cache.iter_mut().for_each(|cache| cache.more_arrivals());
+        }
+        host.kinds |= 1 << request.op as u8;
+    }
+
+    #[inline(always)]
+    pub(super) fn hand_in(&mut self, host: &mut Host, rules: &Rules, waiting: Waiting) {
+        let request = &waiting.request;
+        if !host.closed {
+            law!(request.arrival >= host.last_arrival, "requests are submitted in order of arrival");
+            host.last_arrival = request.arrival;
+        }
+        self.count_submitted(host, rules, &waiting.request);
+        host.ring.push_back(waiting);
+    }
+}
 
 impl Ssd {
     /// Whether the ring has room for one more request ([`Ssd::submit`]).
@@ -21,7 +43,7 @@ impl Ssd {
             return self.submit_marked(request, Marks::default(), std::iter::empty());
         }
         let waiting = self.together(request);
-        self.hand_in(waiting);
+        self.features.hand_in(&mut self.host, &self.rules, waiting);
     }
 
     /// Submits a request with what it asks for beside its data. Without extents it is contiguous. With several it is scattered: one
@@ -32,7 +54,7 @@ impl Ssd {
     /// Like [`Ssd::submit`], if the extents do not match the request, and if it is a flush and the device has no write cache.
     pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
         let waiting = self.checked(request, marks, extents);
-        self.hand_in(waiting);
+        self.features.hand_in(&mut self.host, &self.rules, waiting);
     }
 
     /// A request that lies on the device, with its extents kept.
@@ -54,25 +76,6 @@ impl Ssd {
     /// Whether it has a write cache, so that flushes are requests like others. Otherwise they are skipped ([`Ssd::skip`]).
     pub fn flushes(&self) -> bool {
         self.rules.caches
-    }
-
-    #[inline(always)]
-    pub(super) fn hand_in(&mut self, waiting: Waiting) {
-        let request = &waiting.request;
-        if !self.host.closed {
-            law!(request.arrival >= self.host.last_arrival, "requests are submitted in order of arrival");
-            self.host.last_arrival = request.arrival;
-        }
-        self.count_submitted(&waiting.request);
-        self.host.ring.push_back(waiting);
-    }
-
-    #[inline(always)]
-    pub(in crate::engine) fn count_submitted(&mut self, request: &Request) {
-        if self.rules.buffers {
-            self.features.cache.iter_mut().for_each(|cache| cache.more_arrivals());
-        }
-        self.host.kinds |= 1 << request.op as u8;
     }
 
     /// A contiguous request, which must lie on the device.

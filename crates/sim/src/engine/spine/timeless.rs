@@ -2,23 +2,24 @@
 //!
 //! They use the same map, flash, laws and policies as timed operations, without legs.
 
-use crate::engine::Device;
 use std::ops::ControlFlow;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
-use crate::config::PreconditionMode;
+use super::aged::AgedPages;
+use crate::config::{Config, PreconditionMode};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::engine::Ssd;
+use crate::engine::rules::Rules;
 use crate::engine::slc::now::{fold_now, has_written};
 use crate::engine::spine::jobs::Why;
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, Waiting};
 use crate::engine::streams::{self, stream_now};
+use crate::engine::{Device, Ssd};
+use crate::oracle::Oracle;
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Marks, Request, RequestOp};
+use crate::stats::Stats;
 use crate::units::{BlockId, JobId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// The same for moves.
@@ -51,38 +52,6 @@ pub(in crate::engine) enum Work {
     Written(u64),
     /// Planes are aged, with so many valid and invalid pages each.
     Aged(u64, u64),
-}
-
-/// Draws which pages of an aged plane are invalid, in the order of its pages.
-pub(in crate::engine) struct AgedPages {
-    rng: Xoshiro256PlusPlus,
-    left: u64,
-    stale: u64,
-}
-
-impl AgedPages {
-    pub(in crate::engine) fn new(seed: u64, plane: PlaneId, valid: u64, invalid: u64) -> Self {
-        let rng = random::stream(seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
-        AgedPages { rng, left: valid + invalid, stale: invalid }
-    }
-
-    /// Pages that follow the last one.
-    pub(in crate::engine) fn left(&self) -> u64 {
-        self.left
-    }
-}
-
-impl Iterator for AgedPages {
-    type Item = bool;
-    fn next(&mut self) -> Option<bool> {
-        if self.left == 0 {
-            return None;
-        }
-        let stale = random::below(&mut self.rng, self.left) < self.stale;
-        self.left -= 1;
-        self.stale -= u64::from(stale);
-        Some(stale)
-    }
 }
 
 /// Makes room for a page of the host in a plane that has none. Returns whether something could be done.
@@ -118,18 +87,50 @@ impl Device {
             }
         }
     }
-}
 
-impl Ssd {
     /// Prefetches the data that a write in no time uses after its map entry.
     #[inline(always)]
-    pub(in crate::engine) fn expect_write(&self, lpn: Lpn) {
-        self.dev.expect_overwrite(lpn);
-        if self.rules.numbered {
-            self.dev.flash.expect_program(self.dev.geometry.static_plane(lpn));
+    pub(in crate::engine) fn expect_write(&self, rules: &Rules, lpn: Lpn) {
+        self.expect_overwrite(lpn);
+        if rules.numbered {
+            self.flash.expect_program(self.geometry.static_plane(lpn));
         }
     }
 
+    /// Whether a request writes one page and nothing else.
+    #[inline(always)]
+    fn is_plain_write(&self, rules: &Rules, next: &Waiting) -> bool {
+        next.request.op == RequestOp::Write && self.is_one_page(next) && rules.plain_writes
+    }
+
+    /// How many pages a plane takes in order before one is collected, in tiles.
+    pub(in crate::engine) fn tiles(&self, rules: &Rules, config: &Config) -> u32 {
+        let geometry = &self.geometry;
+        let kept = config.reserve().max(rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
+        let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
+        rows.min(geometry.mapped / geometry.planes) / TILE
+    }
+
+    /// Writes the first pages of a plane consecutively; none was written before. Equals [`Ssd::store_now`] page by page.
+    fn fill_tile(&mut self, oracle: &mut Oracle, stats: &mut Stats, first: Lpn) {
+        let plane = self.geometry.static_plane(first);
+        let lpns: [Lpn; TILE as usize] = std::array::from_fn(|row| Lpn(first.0 + row as u32 * self.geometry.planes));
+        let mut next = 0;
+        while next < lpns.len() {
+            let (page, count) = self.flash.program_run(plane, Stream::Host, false, &lpns[next..]);
+            for (lpn, page) in lpns[next..next + count].iter().zip(page.0..) {
+                let tag = oracle.admit(*lpn);
+                self.map.set(*lpn, Location::Flash(Ppn(page)));
+                oracle.store(Ppn(page), tag);
+                oracle.acknowledge(tag);
+            }
+            next += count;
+        }
+        stats.count_programs(Class::Host, u64::from(TILE));
+    }
+}
+
+impl Ssd {
     /// Preconditions the device, with at most so many threads. Nothing is measured, except wear. `go_on` may stop it between pages;
     /// the device is then of no use.
     pub(in crate::engine) fn precondition(
@@ -154,7 +155,7 @@ impl Ssd {
         self.dev.set_ages(false);
         self.tell_victim();
         self.settle_groups();
-        self.settle_homes();
+        self.features.settle_homes(&self.dev);
         streams::are_filled(&mut self.features);
         streams::restart(&mut self.features, &mut self.dev.flash);
         self.stats.start_measuring();
@@ -184,18 +185,10 @@ impl Ssd {
             let lpn = std::mem::replace(slot, draw());
             self.dev.map.expect(*slot);
             self.oracle.expect(*slot);
-            self.expect_write(ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
+            self.dev.expect_write(&self.rules, ahead[((i + LOOK_AHEAD as u64 / 2) % LOOK_AHEAD as u64) as usize]);
             self.write_now(lpn);
         }
         ControlFlow::Continue(())
-    }
-
-    /// How many pages a plane takes in order before one is collected, in tiles.
-    pub(in crate::engine) fn tiles(&self) -> u32 {
-        let geometry = &self.dev.geometry;
-        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
-        let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
-        rows.min(geometry.mapped / geometry.planes) / TILE
     }
 
     /// Writes every logical page once, in order.
@@ -204,7 +197,7 @@ impl Ssd {
         let apart = self.rules.plain_places && self.features.raid.is_none() && !self.rules.units;
         // While no plane is collected, static places are independent. Each plane gets a few consecutive pages, so that its
         // entries of the reverse map stay in the cache. Entries of all planes, a power of two apart, would evict each other.
-        let tiles = if apart { self.tiles() } else { 0 };
+        let tiles = if apart { self.dev.tiles(&self.rules, &self.config) } else { 0 };
         let plain = self.dev.errors.is_none() && !self.rules.metadata;
         for tile in 0..tiles {
             for place in 0..planes {
@@ -213,7 +206,7 @@ impl Ssd {
                 }
                 let first = Lpn(tile * TILE * planes + place);
                 if plain {
-                    self.fill_tile(first);
+                    self.dev.fill_tile(&mut self.oracle, &mut self.stats, first);
                 } else {
                     (0..TILE).for_each(|row| self.store_now(Lpn(first.0 + row * planes), Class::Host));
                 }
@@ -226,25 +219,6 @@ impl Ssd {
             self.store_now(Lpn(lpn), Class::Host);
         }
         ControlFlow::Continue(())
-    }
-
-    /// Writes the first pages of a plane consecutively; none was written before. Equals [`Ssd::store_now`] page by page.
-    fn fill_tile(&mut self, first: Lpn) {
-        let plane = self.dev.geometry.static_plane(first);
-        let lpns: [Lpn; TILE as usize] =
-            std::array::from_fn(|row| Lpn(first.0 + row as u32 * self.dev.geometry.planes));
-        let mut next = 0;
-        while next < lpns.len() {
-            let (page, count) = self.dev.flash.program_run(plane, Stream::Host, false, &lpns[next..]);
-            for (lpn, page) in lpns[next..next + count].iter().zip(page.0..) {
-                let tag = self.oracle.admit(*lpn);
-                self.dev.map.set(*lpn, Location::Flash(Ppn(page)));
-                self.oracle.store(Ppn(page), tag);
-                self.oracle.acknowledge(tag);
-            }
-            next += count;
-        }
-        self.stats.count_programs(Class::Host, u64::from(TILE));
     }
 
     /// Ages every plane alike: its first pages are used in order, a uniformly random subset is invalid, and the rest holds the
@@ -303,7 +277,7 @@ impl Ssd {
     #[inline]
     pub fn apply(&mut self, request: Request) {
         let waiting = self.together(request);
-        if self.host.ring.is_empty() && self.is_plain_write(&waiting) {
+        if self.host.ring.is_empty() && self.dev.is_plain_write(&self.rules, &waiting) {
             return self.keep_write(&waiting);
         }
         self.keep_for_later(waiting);
@@ -317,12 +291,6 @@ impl Ssd {
         let mut extents = extents.peekable();
         let waiting = if extents.peek().is_some() { self.scatter(request, extents) } else { self.together(request) };
         self.keep_for_later(Waiting { marks, ..waiting });
-    }
-
-    /// Whether a request writes one page and nothing else.
-    #[inline(always)]
-    fn is_plain_write(&self, next: &Waiting) -> bool {
-        next.request.op == RequestOp::Write && self.dev.is_one_page(next) && self.rules.plain_writes
     }
 
     /// Delays a plain write. Precondition: the ring is empty.
@@ -342,10 +310,10 @@ impl Ssd {
             let (far, near) = (all[LOOK_AHEAD + i].0, all[LOOK_AHEAD - BATCH + i].0);
             self.dev.map.expect(far);
             self.oracle.expect(far);
-            self.expect_write(near);
+            self.dev.expect_write(&self.rules, near);
         }
         let batch = self.host.writes.take_batch();
-        if self.rules.units || !self.counts_together(BATCH as u64) {
+        if self.rules.units || !self.host.counts_together(&self.stats, BATCH as u64) {
             return batch.into_iter().for_each(|(page, bytes)| self.serve_write(page, bytes.into()));
         }
         let mut bytes = 0;
@@ -353,7 +321,7 @@ impl Ssd {
             self.replace_now(page);
             bytes += u64::from(some);
         }
-        self.count_writes_now(BATCH as u64, bytes);
+        self.host.count_writes_now(&mut self.stats, BATCH as u64, bytes);
     }
 
     /// Serves all plain writes that wait.
@@ -371,12 +339,12 @@ impl Ssd {
         }
         self.host.ring.push_back(waiting);
         if self.host.ring.len() == LOOK_AHEAD + BATCH {
-            self.look_ahead(Self::expect_write);
+            self.look_ahead(|ssd, lpn| ssd.dev.expect_write(&ssd.rules, lpn));
             for _ in 0..BATCH {
                 let next = self.host.ring.take();
                 self.serve_now(next);
             }
-            if (0..LOOK_AHEAD).all(|i| self.is_plain_write(self.host.ring.at(i))) {
+            if (0..LOOK_AHEAD).all(|i| self.dev.is_plain_write(&self.rules, self.host.ring.at(i))) {
                 while let Some(next) = self.host.ring.pop_front() {
                     self.keep_write(&next);
                 }
@@ -421,7 +389,7 @@ impl Ssd {
             RequestOp::Trim => self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured)),
             RequestOp::Write => {
                 self.each_extent(&next, Self::store_extent);
-                self.count_written(pages, measured);
+                self.host.count_written(&mut self.stats, pages, measured);
             }
             RequestOp::Read => {
                 self.each_extent(&next, |_, _, _| {});
@@ -445,7 +413,7 @@ impl Ssd {
         }
         let measured = self.count_admission();
         self.write_now(page);
-        self.count_written(1, measured);
+        self.host.count_written(&mut self.stats, 1, measured);
         self.count_served(RequestOp::Write, bytes, measured);
         if measured {
             self.stats.count_done(1, bytes);
@@ -479,7 +447,9 @@ impl Ssd {
         for page in (first..=last).map(Lpn) {
             let lpn = self.features.logical(page);
             self.store_now(lpn, Class::Host);
-            if self.features.raid.is_some() && !self.group_continues(page, Lpn(last), left) {
+            if self.features.raid.is_some()
+                && !self.features.group_continues(&self.host, &self.dev, page, Lpn(last), left)
+            {
                 self.encode_now(lpn);
             }
         }
@@ -507,7 +477,7 @@ impl Ssd {
     #[inline(always)]
     fn replace_now(&mut self, lpn: Lpn) {
         let tag = self.oracle.admit(lpn);
-        self.drop_copy(lpn);
+        self.features.drop_copy(&mut self.dev, lpn);
         self.forget(lpn);
         if self.rules.plain_places {
             let plane = self.dev.geometry.static_plane(lpn);
@@ -593,7 +563,7 @@ impl Ssd {
         let units = self.dev.geometry.units;
         for step in 1..=units {
             let unit = UnitId((self.host.last_place + step) % units);
-            if let Some(plane) = self.next_plane(unit, lpn, stream) {
+            if let Some(plane) = self.kernel.next_plane(&self.features, &self.dev, unit, lpn, stream) {
                 self.host.last_place = unit.0;
                 return Some(plane);
             }
@@ -642,7 +612,7 @@ impl Ssd {
             self.dev.flash.expect_run(plane, victim);
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
-            self.drop_copies(victim);
+            self.features.drop_copies(&mut self.dev, victim);
             self.stats.count_erases(1);
             self.stats.count_collection(1);
             return true;
@@ -695,7 +665,7 @@ impl Ssd {
         self.stats.count_moves(journey, moved as u64);
         if self.rules.tenants {
             let moving = std::mem::take(&mut self.gc.moving);
-            moving.lpns[..moved].iter().for_each(|lpn| self.tenant_moved(*lpn));
+            moving.lpns[..moved].iter().for_each(|lpn| self.features.tenant_moved(&self.dev, *lpn));
             self.gc.moving = moving;
         }
         self.stats.count_sorted(moved as u64);
@@ -790,7 +760,7 @@ impl Ssd {
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
         let to = self.gc_page(plane, stream, inside);
         if self.rules.tenants {
-            self.tenant_moved(self.dev.flash.lpn_of(from));
+            self.features.tenant_moved(&self.dev, self.dev.flash.lpn_of(from));
         }
         self.land_moved(from, to, tag, !inside);
         self.write_metadata_now(self.dev.geometry.block_of(to), true);

@@ -1,15 +1,34 @@
 //! Pages without data: trims, and pages that are read before they were written.
 
 use crate::device::mapping::Location;
-use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
-use crate::engine::streams;
+use crate::engine::{Ssd, streams};
 use crate::request::Extent;
 use crate::units::{Lpn, Ppn};
 
 impl Ssd {
+    /// All data of a logical page becomes stale; a write in flight will land stale.
+    #[inline]
+    pub(in crate::engine) fn forget(&mut self, lpn: Lpn) {
+        match self.dev.map.get(lpn) {
+            Location::Nowhere => {}
+            Location::Flash(page) => {
+                self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn);
+                self.dev.stirs_buffer(&self.rules, self.dev.geometry.plane_of(page));
+            }
+            Location::Staged(op) => {
+                // The page that it would be merged with is no longer needed.
+                let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
+                if old.is_some() {
+                    self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
+                    self.dev.stirs_buffer(&self.rules, self.dev.geometry.plane_of(old));
+                }
+            }
+        }
+    }
+
     /// Discards the whole pages inside a range.
     #[inline(never)]
     pub(in crate::engine) fn trim_range(&mut self, extent: Extent, measured: bool) {
@@ -35,26 +54,6 @@ impl Ssd {
         self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant, None), ssd.now));
     }
 
-    /// All data of a logical page becomes stale; a write in flight will land stale.
-    #[inline]
-    pub(in crate::engine) fn forget(&mut self, lpn: Lpn) {
-        match self.dev.map.get(lpn) {
-            Location::Nowhere => {}
-            Location::Flash(page) => {
-                self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn);
-                self.stirs_buffer(self.dev.geometry.plane_of(page));
-            }
-            Location::Staged(op) => {
-                // The page that it would be merged with is no longer needed.
-                let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
-                if old.is_some() {
-                    self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
-                    self.stirs_buffer(self.dev.geometry.plane_of(old));
-                }
-            }
-        }
-    }
-
     #[inline(never)]
     pub(super) fn trim(&mut self, lpn: Lpn, measured: bool) {
         if self.features.raid.is_some() {
@@ -68,10 +67,10 @@ impl Ssd {
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
             self.drop_buffered(lpn);
-            self.drop_copy(lpn);
+            self.features.drop_copy(&mut self.dev, lpn);
             self.trim_cached(lpn);
             self.forget(lpn);
-            self.unbind(lpn);
+            self.features.unbind(&mut self.dev, &self.rules, lpn);
             let tag = self.oracle.admit(lpn);
             self.oracle.admit_sectors(tag, None);
             self.trim_run(lpn);
@@ -100,7 +99,7 @@ impl Ssd {
         let page = self.put(lpn, plane, stream, tag);
         self.dev.set_ages(false);
         let Some(page) = page else {
-            self.unbind(lpn);
+            self.features.unbind(&mut self.dev, &self.rules, lpn);
             return None;
         };
         self.preload_parity(lpn);

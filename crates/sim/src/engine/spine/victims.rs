@@ -1,15 +1,36 @@
 //! Victims: the policy's, or a cold block for static wear levelling, and notices to the policy about pages.
 
-use crate::config::WearLevelling;
+use crate::config::{Config, WearLevelling};
 use crate::device::flash::Change;
-use crate::engine::Device;
-use crate::engine::Ssd;
 use crate::engine::report::load;
-use crate::units::{BlockId, PlaneId};
+use crate::engine::{Device, Policies, Ssd};
+use crate::units::{BlockId, Nanos, PlaneId};
 
 impl Device {
     pub(in crate::engine) fn has_garbage(&self, plane: PlaneId) -> bool {
         self.flash.has_garbage(plane, &self.geometry)
+    }
+
+    /// The least erased closed block, if the plane's wear differs by more than is tolerated.
+    #[inline(never)]
+    pub(super) fn cold_block(&self, config: &Config, plane: PlaneId) -> Option<BlockId> {
+        let (flash, geometry) = (&self.flash, &self.geometry);
+        let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
+        let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
+        (most - flash.erases(cold) > config.ftl.wear_spread).then_some(cold)
+    }
+
+    #[cold]
+    pub(super) fn passes_changes_on(&mut self, schemes: &mut Policies, now: Nanos) {
+        let changes = self.flash.take_changes();
+        let (view, victim) = (self.view(now), schemes.victim.policy());
+        for change in &changes {
+            match *change {
+                Change::Written(page, lpn) => victim.on_write(&view, page, lpn),
+                Change::Invalid(page) => victim.on_invalidate(&view, page),
+            }
+        }
+        self.flash.reuse(changes);
     }
 }
 
@@ -18,13 +39,13 @@ impl Ssd {
     pub(in crate::engine) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
         if self.config.ftl.wear_levelling == WearLevelling::Static {
             let levelled = std::mem::replace(&mut self.gc.planes[plane.ix()].levelled, false);
-            if let Some(cold) = (!levelled).then(|| self.cold_block(plane)).flatten() {
+            if let Some(cold) = (!levelled).then(|| self.dev.cold_block(&self.config, plane)).flatten() {
                 self.gc.planes[plane.ix()].levelled = true;
                 return Some(cold);
             }
         }
         self.tell_victim();
-        self.date_closings();
+        self.dev.date_closings(self.now);
         let promised = self.pick_without_shortcuts(plane);
         let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
         let mut victim = self.schemes.victim.policy().pick(&self.dev.view(self.now).under(&load), plane);
@@ -48,29 +69,7 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn tell_victim(&mut self) {
         if self.rules.watches {
-            self.passes_changes_on();
+            self.dev.passes_changes_on(&mut self.schemes, self.now);
         }
-    }
-
-    #[cold]
-    pub(super) fn passes_changes_on(&mut self) {
-        let changes = self.dev.flash.take_changes();
-        let (view, victim) = (self.dev.view(self.now), self.schemes.victim.policy());
-        for change in &changes {
-            match *change {
-                Change::Written(page, lpn) => victim.on_write(&view, page, lpn),
-                Change::Invalid(page) => victim.on_invalidate(&view, page),
-            }
-        }
-        self.dev.flash.reuse(changes);
-    }
-
-    /// The least erased closed block, if the plane's wear differs by more than is tolerated.
-    #[inline(never)]
-    pub(super) fn cold_block(&self, plane: PlaneId) -> Option<BlockId> {
-        let (flash, geometry) = (&self.dev.flash, &self.dev.geometry);
-        let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
-        let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
-        (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
     }
 }

@@ -1,9 +1,8 @@
 //! The dispatch window: admitted requests from which the order selects, and the state that it sees.
 
 use crate::blame::Cause;
-use crate::engine::Ssd;
 use crate::engine::kernel::ops::{NO_CHIP, NO_REDIRECT, Ops, Page};
-use crate::engine::spine::host::Host;
+use crate::engine::{Host, Ssd};
 use crate::request::{Request, RequestOp};
 use crate::units::{Lpn, OpId, RequestId};
 

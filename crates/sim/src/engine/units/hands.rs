@@ -160,7 +160,7 @@ impl Ssd {
             // Padding is that of the first unit.
             for slot in 0..slots.per_program as usize {
                 let held = if slot < placing { slot } else { 0 };
-                self.tenant_moved(self.hand(plane).held[held].lpn);
+                self.features.tenant_moved(&self.dev, self.hand(plane).held[held].lpn);
             }
         }
     }
@@ -203,7 +203,7 @@ impl Ssd {
             let hand = self.hand(self.gc.jobs[self.kernel.ops[op].job.0].plane);
             hand.held[..hand.placing].iter().map(|held| held.tag).collect()
         } else {
-            self.tags_of_group(op)
+            self.features.tags_of_group(&self.kernel, op)
         };
         let padding = std::iter::repeat(Tag::NONE);
         (first.0..first.0 + per_program).map(Ppn).zip(tags.into_iter().chain(padding)).collect()

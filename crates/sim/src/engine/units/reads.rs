@@ -185,7 +185,7 @@ impl Ssd {
             self.load(*op, *slot);
         }
         slots.clear();
-        slots.extend(read.iter().map(|(op, slot)| (*slot, self.bytes_read(*op))));
+        slots.extend(read.iter().map(|(op, slot)| (*slot, self.kernel.bytes_read(&self.dev, &self.rules, *op))));
         let pages = self.read_slots(first, slots);
         for (op, slot) in read {
             let record = &mut self.kernel.ops[*op];

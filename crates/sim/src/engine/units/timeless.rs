@@ -71,7 +71,7 @@ impl Ssd {
         self.move_listed(plane, victim, &moving, moved, |_| now);
         self.dev.flash.vacate(victim);
         if self.rules.tenants {
-            moving.lpns[..moved].iter().for_each(|lpn| self.tenant_moved(*lpn));
+            moving.lpns[..moved].iter().for_each(|lpn| self.features.tenant_moved(&self.dev, *lpn));
         }
         self.gc.moving = moving;
         self.stats.count_sorted(moved as u64);
