@@ -38,6 +38,14 @@ impl Flash {
         self.planes[plane.ix()].promised -= 1;
     }
 
+    /// Takes a page for moved data that the running collection of the plane does not move: what that still needs stays counted.
+    pub(crate) fn take_beside_collection(&mut self, plane: PlaneId, stream: Stream) -> Option<Ppn> {
+        let debt = self.planes[plane.ix()].debt;
+        let page = self.take(plane, stream, true);
+        self.planes[plane.ix()].debt = debt;
+        page
+    }
+
     /// Whether the GC point of a block's plane, and of its handle, has a page that no collection may need: the reserve stays.
     pub(crate) fn offers_beside_gc(&mut self, block: BlockId) -> bool {
         self.as_victim(block, Self::has_page_beside_gc)
@@ -59,7 +67,8 @@ impl Flash {
         }
         let state = &self.planes[plane.ix()];
         let (free, kept) = (state.free_blocks, self.reserve + state.promised.div_ceil(self.data_pages));
-        // A collection may count on all of the reserve; if it has opened a part of it, it needs that.
-        if self.room(plane, Stream::Gc) > 0 { free >= kept } else { free > kept }
+        let room = self.room(plane, Stream::Gc);
+        // A collection may count on all of the reserve; if it has opened a part of it, it needs that. A fold counts on the open block.
+        if room > 0 { free >= kept && room > self.needed_by_fold(plane) } else { free > kept }
     }
 }

@@ -369,6 +369,13 @@ impl Flash {
         }
     }
 
+    /// Pages of GC's open block that the running fold of a plane still needs. One that owes a block needs none of what is open.
+    pub(super) fn needed_by_fold(&self, plane: PlaneId) -> u32 {
+        let cache = self.slc.as_ref().map(|slc| &slc.planes[plane.ix()]);
+        let folds = cache.is_some_and(|cache| cache.folding.is_some() && !cache.owed);
+        if folds { self.planes[plane.ix()].debt } else { 0 }
+    }
+
     /// GC's write point of a plane has opened a block: for the fold, if it owes one.
     pub(super) fn open_for_fold(&mut self, plane: PlaneId) {
         if std::mem::replace(&mut self.cache_of_mut(plane).owed, false) {

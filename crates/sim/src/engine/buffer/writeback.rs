@@ -168,7 +168,13 @@ impl Ssd {
             let (segment, writes) = (self.kernel.ops.buffer[id].segment, self.dev.staging.under_way.1);
             self.dev.staging.under_way = (segment, writes + 1);
         }
-        let to = self.dev.flash.take_page(plane, stream, reserve).expect("a plane with room");
+        // A page of an earlier collection is none that the running one moves.
+        let segment = self.kernel.ops.buffer[id].segment;
+        let earlier = reserve && self.dev.staging.segments[segment].job.is_none();
+        let flash = &mut self.dev.flash;
+        let to =
+            if earlier { flash.take_beside_collection(plane, stream) } else { flash.take_page(plane, stream, reserve) };
+        let to = to.expect("a plane with room");
         self.dev.stirs_buffer(&self.rules, plane);
         self.stats.count_programs(Class::Writeback, 1);
         if self.rules.tenants {

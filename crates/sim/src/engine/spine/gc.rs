@@ -491,8 +491,9 @@ impl Ssd {
         }
         let mut to = PageSet::EMPTY;
         for page in hand.iter() {
-            let plane = self.gc_plane(self.dev.geometry.plane_of(*page));
-            to.push(self.gc_page(plane, stream, false));
+            let own = self.dev.geometry.plane_of(*page);
+            let plane = self.gc_plane(own);
+            to.push(if plane == own { self.gc_page(plane, stream, false) } else { foreign_page(self, plane, stream) });
         }
         self.assert_multi_plane(&to);
         if self.rules.tenants {
@@ -589,7 +590,7 @@ impl Ssd {
             let from = self.kernel.ops[id].from;
             self.features.tenants_moved(&self.dev, &from);
         }
-        let to = self.gc_page(plane, Stream::Gc, false);
+        let to = foreign_page(self, plane, Stream::Gc);
         self.stats.count_programs(Class::Gc, 1);
         let burst = self.dev.timing.page();
         self.kernel.ops[id].pages = PageSet::one(to);
@@ -787,4 +788,11 @@ impl Ssd {
             self.test_trigger(self.dev.geometry.plane_of_block(*victim));
         }
     }
+}
+
+/// Takes a page for data that was moved from another plane.
+fn foreign_page(ssd: &mut Ssd, plane: PlaneId, stream: Stream) -> Ppn {
+    let stream = ssd.write_point(plane, stream, false);
+    let page = ssd.dev.flash.take_beside_collection(plane, stream);
+    page.expect("law: planes that take data from elsewhere have a page for it")
 }
