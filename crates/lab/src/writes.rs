@@ -22,6 +22,10 @@ pub struct Counted {
     pub erases: u64,
     /// Free pages at its end.
     pub free_pages: u64,
+    /// Pages programmed by folds of the cache of SLC in it.
+    pub fold_pages: u64,
+    /// Programmed pages of that cache at its end.
+    pub slc_used_pages: u64,
     /// By placement handle: pages of the host programmed in it, and pages that GC moved out of its blocks. Empty without handles.
     pub handles: Vec<[u64; 2]>,
 }
@@ -87,6 +91,8 @@ impl Writes {
             copybacks: now.copybacks - then.copybacks,
             erases: now.erases - then.erases,
             free_pages: sample.free_pages,
+            fold_pages: now.programs.fold - then.programs.fold,
+            slc_used_pages: sample.slc_used_pages,
             handles: (sample.handles.iter().zip(&before.handles))
                 .map(|(now, then)| [0, 1].map(|which| now[which] - then[which]))
                 .collect(),

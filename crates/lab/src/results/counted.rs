@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
 use crate::results::handles;
-use crate::results::series::WindowRows;
+use crate::results::series::{OF_SLC, WindowRows};
 use crate::results::sheet::{Cell, CellKind, Place, Sheet};
 use crate::writes::{Counted, Writes};
 
@@ -93,16 +93,20 @@ impl Product for CountedRows {
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
         let handles = if of.config.fdp.exists() { of.config.fdp.persistent() } else { Vec::new() };
         let own: Vec<(String, CellKind)> = handles::columns(handles.len()).collect();
-        let columns: Vec<(&str, CellKind)> =
-            COLUMNS.into_iter().chain(own.iter().map(|(name, kind)| (name.as_str(), *kind))).collect();
+        let of_slc = OF_SLC.into_iter().filter(|_| of.config.slc.exists());
+        let own_names = own.iter().map(|(name, kind)| (name.as_str(), *kind));
+        let columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(of_slc).chain(own_names).collect();
         let sheet = self.place.as_ref().map(|place| Sheet::begin(WindowRows::NAME, place, &columns)).transpose()?;
-        Ok(Box::new(CountedRecorder { sheet, handles, writes: Some(Writes::new(self.millionths)) }))
+        let folds = of.config.slc.exists();
+        Ok(Box::new(CountedRecorder { sheet, folds, handles, writes: Some(Writes::new(self.millionths)) }))
     }
 }
 
 /// The table, and the windows before the run and after it; during the run the device has them.
 struct CountedRecorder {
     sheet: Option<Sheet>,
+    /// There is a cache of SLC.
+    folds: bool,
     /// By placement handle: whether GC keeps its pages apart.
     handles: Vec<bool>,
     writes: Option<Writes>,
@@ -128,7 +132,8 @@ impl Recorder for CountedRecorder {
         if let Some(mut sheet) = self.sheet {
             for row in &rows {
                 let own = handles::cells(&self.handles, row.handles.iter().copied());
-                sheet.row(cells(row, capacity).into_iter().chain(own))?;
+                let of_slc = [row.fold_pages, row.slc_used_pages].map(Cell::Number).into_iter().filter(|_| self.folds);
+                sheet.row(cells(row, capacity).into_iter().chain(of_slc).chain(own))?;
             }
             end.table(WindowRows::NAME, sheet.finish()?);
         }

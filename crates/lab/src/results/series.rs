@@ -117,6 +117,10 @@ const OF_TENANT: [(&str, CellKind); 5] = [
     ("p99_ns", CellKind::Maybe),
 ];
 
+/// Columns of a cache of SLC.
+pub(super) const OF_SLC: [(&str, CellKind); 2] =
+    [("flash_programs_fold", CellKind::Number), ("slc_used_pages", CellKind::Number)];
+
 /// Optional features of a device: their causes, its tenants, and whether GC keeps a handle's pages apart, by handle.
 type Features<'f> = (&'f [Extra], &'f [String], Vec<bool>);
 
@@ -138,8 +142,7 @@ impl Series {
         let work = [("flash_reads_cache", CellKind::Number), ("flash_programs_cache", CellKind::Number)];
         let work = work.into_iter().filter(|_| caches);
         let folds = extras.contains(&Extra::Slc);
-        let of_slc = [("flash_programs_fold", CellKind::Number), ("slc_used_pages", CellKind::Number)];
-        let work = work.chain(of_slc.into_iter().filter(|_| folds));
+        let work = work.chain(OF_SLC.into_iter().filter(|_| folds));
         let of = |name: &String| OF_TENANT.map(|(column, kind)| (format!("tenants.{name}.{column}"), kind));
         let own: Vec<(String, CellKind)> = tenants.iter().flat_map(of).chain(handles::columns(handles.len())).collect();
         let mut columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();

@@ -642,7 +642,7 @@ impl Flash {
         if self.handles.is_some() {
             self.own(block, stream);
         } else if self.slc.is_some() && !stream.is_host() {
-            self.open_for_fold(plane);
+            self.opens_beside_cache(plane);
         }
         law_eq!(self.use_of[block.ix()].written, 0, "law: a block is opened erased");
         block

@@ -3,7 +3,7 @@
 //! What has begun ends as it began: a collection keeps its collector and its path ([`Former`]), and operations keep the legs that
 //! were set up for them. Whatever begins later, or is decided later, follows the new configuration.
 
-use super::{Device, Gc, Host, Policies, Running, Ssd};
+use super::{Device, Gc, Host, Policies, Running, Ssd, slc};
 use crate::config::{Config, ConfigError, GcTime};
 use crate::device::transaction::Slab;
 use crate::engine::kernel::Kernel;
@@ -110,6 +110,9 @@ impl Ssd {
             nvme.follow(config);
         }
         ssd.features.retry.iter_mut().for_each(|retry| retry.follow(config));
+        if self.config.slc != config.slc || self.config.gc.threshold != config.gc.threshold {
+            slc::follow(&mut ssd, config);
+        }
         ssd.host.govern(&new.host);
         ssd.config = new.config;
         ssd.watch_pages();
@@ -266,9 +269,10 @@ impl Ssd {
             let message = "reads that have begun are repeated by the levels that they began with";
             return refuse("ecc.levels", message, "set ecc when the device is built");
         }
-        if old.slc != config.slc {
+        let blocks = |config: &Config| (config.slc.mode, config.slc.blocks, config.slc.share, config.slc.bits);
+        if blocks(old) != blocks(config) {
             let message = "blocks belong to the cache of SLC, and pages are in them";
-            return refuse("slc.mode", message, "set slc when the device is built");
+            return refuse("slc.mode", message, "set mode, blocks, share and bits of slc when the device is built");
         }
         if self.rules.pads != new.rules.pads {
             let message = "moved units may wait in the controller, or none may";

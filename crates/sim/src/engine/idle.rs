@@ -101,7 +101,7 @@ impl Idle {
     }
 
     /// Every die is idle from now on.
-    fn restart(&mut self, now: Nanos) {
+    pub(super) fn restart(&mut self, now: Nanos) {
         let time = now + self.after;
         self.line.clear();
         for (unit, state) in self.units.iter_mut().enumerate() {

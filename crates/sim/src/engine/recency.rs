@@ -24,6 +24,11 @@ impl Recency {
         before > 0 && self.writes - before <= self.window
     }
 
+    /// Another window counts from now on.
+    pub(super) fn follow(&mut self, other: &Recency) {
+        self.window = other.window;
+    }
+
     /// A page is trimmed: it was never written.
     pub(super) fn forget(&mut self, page: Lpn) {
         self.last[page.ix()] = 0;

@@ -233,6 +233,40 @@ fn what_is_small_or_hot_gets_in() {
     assert_eq!(pages("accepts = \"hot\"", &writes), (2, 4));
 }
 
+/// Ends of writes of pages, in their order, if the cache follows other rules from a time on.
+fn changed_at(time: u64, from: &str, to: &str, writes: &[Request]) -> Vec<u64> {
+    let (from, to) = (small(20, &format!("{STATIC}{from}"), ""), small(20, &format!("{STATIC}{to}"), ""));
+    let mut ssd = Ssd::new(&from, 1, Check::Full).unwrap();
+    ssd.collect_slowest(writes.len());
+    writes.iter().for_each(|request| ssd.submit(*request));
+    ssd.run_before(Nanos(time));
+    let mut ssd = ssd.changed(&to).unwrap();
+    ssd.run();
+    let [_, writes] = ssd.slowest().unwrap();
+    let mut ends: Vec<u64> = writes.requests().map(|request| request.completion.0).collect();
+    ends.sort_unstable();
+    ends
+}
+
+#[test]
+fn a_cache_may_follow_other_rules() {
+    let writes: Vec<Request> = (0..18).map(|page| write(0, page)).collect();
+    // From the tenth write on writes pass a full cache by, or wait for it.
+    let (fold, direct) = (", full = \"fold\"", ", full = \"direct\"");
+    assert_eq!(changed_at(10 * SW, fold, direct, &writes)[16..], [16 * SW + NATIVE, 16 * SW + 2 * NATIVE]);
+    assert_eq!(changed_at(10 * SW, direct, fold, &writes)[16..], [9_528_000, 9_733_120]);
+    // Moved pages take the other path.
+    let inside = format!("{fold}, path = \"copyback\"");
+    assert_eq!(changed_at(10 * SW, fold, &inside, &writes)[16], 9_487_040);
+    // From the second write on the cache takes small ones only, or takes less time.
+    let small_only = ", accepts = \"small\", small = \"2KiB\"";
+    assert_eq!(changed_at(SW, "", small_only, &writes[..3]), [SW, SW + NATIVE, SW + 2 * NATIVE]);
+    assert_eq!(changed_at(SW, "", ", program = \"100us\"", &writes[..3]), [SW, 2 * SW - 100_000, 3 * SW - 200_000]);
+    let other = small(20, "mode = \"static\", blocks = 5", "");
+    let ssd = Ssd::new(&small(20, STATIC, ""), 1, Check::Full).unwrap();
+    assert_eq!(ssd.changed(&other).err().unwrap().key, "slc.mode");
+}
+
 #[test]
 fn pages_that_are_read_often_stay() {
     let config = small(20, "mode = \"static\", fold = \"idle\", idle = \"10ms\", reads = 2", "");
@@ -348,6 +382,52 @@ proptest! {
         }
         for fusing in [true, false] {
             prop_assert_eq!(format!("{one:?}"), format!("{:?}", run(Check::Off, fusing)));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::common::many_worlds(2_000))]
+
+    /// A cache under other rules loses nothing, and a change that is taken back at once is none.
+    #[test]
+    fn a_cache_of_slc_under_other_rules_loses_nothing(
+        toml in crate::worlds::device(),
+        (one, two) in (choices(), choices()),
+        requests in crate::worlds::requests(),
+        time in 0u64..60_000_000,
+    ) {
+        let mut config = crate::worlds::plain(&toml);
+        let bits = [2, 3, 4, 5].into_iter().find(|bits| config.geometry.pages_per_block.is_multiple_of(*bits));
+        let Some(bits) = bits else { return Ok(()) };
+        let slc = |text: &str| format!("slc = {{ {text} }}").parse::<Config>().unwrap().slc;
+        (config.slc, config.geometry.blocks_per_plane) = (slc(&one), config.geometry.blocks_per_plane + 5);
+        config.slc.bits = bits;
+        config.staging.slots = 0;
+        let plain: Config = "schemes.collector = \"serial\"".parse().unwrap();
+        config.schemes = Schemes { collector: plain.schemes.collector, path: plain.schemes.path, route: plain.schemes.route, ..config.schemes };
+        let mut other = config.clone();
+        let (mode, blocks, share) = (config.slc.mode, config.slc.blocks, config.slc.share);
+        other.slc = slc(&two);
+        (other.slc.mode, other.slc.blocks, other.slc.share, other.slc.bits) = (mode, blocks, share, bits);
+        if config.check().is_err() || other.check().is_err() {
+            return Ok(());
+        }
+        let ended = |fusing: bool, changes: &[&Config]| {
+            let mut ssd = Ssd::new(&config, 7, Check::Full).unwrap();
+            ssd.set_fusing(fusing);
+            crate::worlds::submit_all(&mut ssd, &requests);
+            ssd.run_before(Nanos(time));
+            for change in changes {
+                ssd = ssd.changed(change).unwrap();
+                ssd.set_fusing(fusing);
+            }
+            ssd.run();
+            format!("{:?}", ssd.summary(7, String::new(), String::new()))
+        };
+        prop_assert_eq!(ended(true, &[&other]), ended(false, &[&other]));
+        if config.slc.folds_in_idle_time() == other.slc.folds_in_idle_time() && config.slc.idle == other.slc.idle && config.slc.reads == other.slc.reads && config.slc.accepts == other.slc.accepts {
+            prop_assert_eq!(ended(true, &[&other, &config]), ended(true, &[]));
         }
     }
 }

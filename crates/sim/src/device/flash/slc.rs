@@ -69,14 +69,16 @@ impl Flash {
             owed: false,
         };
         let mut modes = vec![false; self.use_of.len()];
+        // An outline of a device has fewer blocks than the cache.
+        let fixed = spec.fixed.min(self.blocks_per_plane);
         for plane in 0..self.planes.len() {
-            for index in 0..spec.fixed as usize {
+            for index in 0..fixed as usize {
                 modes[plane * self.blocks_per_plane as usize + index] = true;
                 self.free[plane * self.free_words + index / 64] &= !(1 << (index % 64));
             }
-            let pages = spec.fixed * self.pages_per_block;
+            let pages = fixed * self.pages_per_block;
             self.planes[plane].free_pages -= pages;
-            self.planes[plane].free_blocks -= spec.fixed;
+            self.planes[plane].free_blocks -= fixed;
             self.free_total -= u64::from(pages);
             self.withheld += u64::from(pages);
         }
@@ -91,6 +93,18 @@ impl Flash {
         self.plain = false;
         // Every change of a page is noted: see `note_beside`.
         self.records = true;
+    }
+
+    /// The cache follows other rules from now on, with as many blocks.
+    pub(crate) fn follow_slc(&mut self, spec: SlcSpec) {
+        if let Some(slc) = &mut self.slc {
+            law_eq!(
+                (spec.fixed, spec.most, spec.pages),
+                (slc.spec.fixed, slc.spec.most, slc.spec.pages),
+                "law: blocks stay"
+            );
+            slc.spec = spec;
+        }
     }
 
     /// Whether a block belongs to the cache of SLC.
@@ -374,6 +388,12 @@ impl Flash {
         let cache = self.slc.as_ref().map(|slc| &slc.planes[plane.ix()]);
         let folds = cache.is_some_and(|cache| cache.folding.is_some() && !cache.owed);
         if folds { self.planes[plane.ix()].debt } else { 0 }
+    }
+
+    /// GC's write point of a plane has opened a block.
+    pub(super) fn opens_beside_cache(&mut self, plane: PlaneId) {
+        law!(self.shared || self.needed_by_fold(plane) == 0, "law: a fold has the room on which it counted");
+        self.open_for_fold(plane);
     }
 
     /// GC's write point of a plane has opened a block: for the fold, if it owes one.

@@ -12,7 +12,8 @@ use crate::config::{Config, SlcAccepts, SlcPath};
 use crate::device::flash::{FOR_SLC, Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
-use crate::engine::idle::Idle;
+use crate::engine::Ssd;
+use crate::engine::idle::{Idle, await_idle_dies};
 use crate::engine::recency::Recency;
 use crate::engine::spine::jobs::Why;
 use crate::policy::Journey;
@@ -74,6 +75,21 @@ pub(super) struct Slc {
     /// Idle dies, if their blocks are folded.
     pub(super) idle: Option<Idle>,
     counts: Counts,
+}
+
+/// The cache follows other rules from now on. Idle time counts from now on, if it counts otherwise.
+pub(super) fn follow(ssd: &mut Ssd, config: &Config) {
+    let (Some(slc), Some(mut other)) = (&mut ssd.features.slc, Slc::new(config, &ssd.dev.geometry)) else { return };
+    let idle = |config: &Config| config.slc.folds_in_idle_time().then_some(config.slc.idle);
+    if idle(&ssd.config) != idle(config) {
+        slc.idle = other.idle.take();
+        slc.idle.iter_mut().for_each(|idle| idle.restart(ssd.now));
+        await_idle_dies(&mut ssd.features, &mut ssd.kernel.timers);
+    }
+    ssd.features.slc.iter_mut().for_each(|slc| slc.follow(&other));
+    if let Some(spec) = config.slc_spec() {
+        ssd.dev.flash.follow_slc(spec);
+    }
 }
 
 impl Slc {
@@ -187,6 +203,18 @@ impl Slc {
     /// Power is cut: nothing waits.
     pub(super) fn power_cut(&mut self) {
         self.planes.fill(Plane { active: false, collects: false, stalled: Fifo::EMPTY, folded: [0; 2] });
+    }
+
+    /// The cache follows other rules from now on. What is in its blocks stays, and waits for folds go on.
+    fn follow(&mut self, other: &Slc) {
+        match (&mut self.accepts, &other.accepts) {
+            (Accepts::Hot(own), Accepts::Hot(other)) => own.follow(other),
+            (own, other) => *own = other.clone(),
+        }
+        (self.journey, self.levels, self.kept_after) = (other.journey, other.levels, other.kept_after);
+        if self.reads.is_empty() || other.reads.is_empty() {
+            self.reads.clone_from(&other.reads);
+        }
     }
 
     /// The report of the measured part.
