@@ -357,7 +357,6 @@ impl Config {
                 "pages that leave their plane",
                 "\"plane\"",
             ),
-            (self.units().exist(), "device.mapping_unit", "programs of several units", "\"page\""),
         ];
         match others.into_iter().find(|(used, ..)| *used) {
             None => Ok(()),

@@ -170,6 +170,7 @@ impl Config {
                 per_super_page: per_page,
                 per_program: units.per_program(),
                 planes: units.planes,
+                hands: self.hands(),
             },
             pages_per_entry: self.pages_per_entry(),
             units: match self.device.exclusion {

@@ -114,6 +114,11 @@ impl Config {
         Units { bytes, per_page: page / bytes.max(1), planes, lines }
     }
 
+    /// Kinds of moved units that wait apart in the controller, each of which fills programs of its own.
+    pub(super) fn hands(&self) -> u32 {
+        if self.fdp.exists() { self.fdp.handles + 1 } else { 1 }
+    }
+
     /// Whether moved units that fill no program unit are padded at the end of a collection.
     pub fn pads_moves(&self) -> bool {
         let default = if self.device.power_loss_protection { Remainder::Keep } else { Remainder::Pad };
@@ -175,13 +180,14 @@ impl Config {
                 return refuse(key, message, "use larger units, or programs and blocks of fewer pages");
             }
         }
-        // Two blocks a home beside the flash are numbered, too, for moved units in the controller.
+        // Blocks beside the flash are numbered, too, for moved units in the controller: at least two a home.
         let g = &self.geometry;
         let homes = self.geometry.pages()
             / u64::from(g.blocks_per_plane)
             / u64::from(g.pages_per_block)
             / u64::from(units.planes);
-        let slots = g.pages() * u64::from(units.per_page) + 2 * homes * of_block;
+        let in_hands = u64::from(self.hands()) * u64::from(units.per_program() + units.per_super_page() - 1);
+        let slots = g.pages() * u64::from(units.per_page) + homes * in_hands.div_ceil(of_block).max(2) * of_block;
         if units.exist() && slots >= 1 << 31 {
             let message = format!("{slots} units exceed {}, the limit of four-byte map entries", (1u64 << 31) - 1);
             return refuse(key, message, "use larger units, or a smaller array");
@@ -303,10 +309,15 @@ impl Config {
         let planes = g.channels * g.chips_per_channel * g.dies_per_chip * g.planes_per_die;
         let homes = if matches!(self.schemes.place, Place::Static(_)) { planes / units.planes } else { 1 };
         let lines = self.cache_lines().min(cache.plp_budget.unwrap_or(u32::MAX));
-        let needed = u64::from(homes) * u64::from(units.per_program() - 1) + 1;
+        let handles = self.fdp.handles;
+        let needed = u64::from(homes) * u64::from(handles) * u64::from(units.per_program() - 1) + 1;
         if u64::from(lines) < needed {
+            let (of, by) = match handles {
+                1 => (String::new(), String::new()),
+                handles => (format!(" and {handles} handles"), format!(" x {handles}")),
+            };
             let message = format!(
-                "{lines} dirty lines may belong to {homes} places without filling a program of {} units: {homes} x {} + 1 = {needed} are needed",
+                "{lines} dirty lines may belong to {homes} places{of} without filling a program of {} units: {homes}{by} x {} + 1 = {needed} are needed",
                 units.per_program(),
                 units.per_program() - 1
             );
@@ -344,13 +355,14 @@ impl Config {
         }
         let (per_super_page, per_block) = (u64::from(units.per_super_page()), u64::from(g.pages_per_block));
         let threshold = self.gc.threshold.pages(self.pages_in_scope(), per_block).div_ceil(per_block);
-        let kept = 1 + u64::from(self.reserve()) + threshold;
+        let open = if self.fdp.exists() { self.filled_beside() } else { 1 };
+        let kept = u64::from(open) + u64::from(self.reserve()) + threshold;
         let useful = per_block * per_super_page - u64::from(units.per_program());
         let most = u64::from(g.blocks_per_plane).saturating_sub(kept) * useful;
         let exported = self.exported_per_plane() * per_super_page;
         if exported > most {
             let message = format!(
-                "{exported} units of a plane group are exported, but every collection must free a program of {}: ({} - 1 - {} - {threshold}) x {useful} = {most}",
+                "{exported} units of a plane group are exported, but every collection must free a program of {}: ({} - {open} - {} - {threshold}) x {useful} = {most}",
                 units.per_program(),
                 g.blocks_per_plane,
                 self.reserve()

@@ -216,11 +216,23 @@ impl Geometry {
         slot.is_some() && slot.0 >= self.all_slots()
     }
 
-    /// The places in the controller for moved units of a plane: two blocks of them, behind those of the flash.
-    pub fn hand_of(&self, plane: PlaneId) -> std::ops::Range<u32> {
-        let size = self.slots_in_hand() / self.planes.max(1);
-        let first = self.all_slots() + plane.0 * size;
-        first..first + size
+    /// The places in the controller for moved units of a plane of one kind, behind the slots of the flash.
+    pub fn hand_of(&self, plane: PlaneId, kind: u32) -> std::ops::Range<u32> {
+        let size = self.blocks_in_hand() * self.pages_per_block;
+        let (first, each) = (self.all_slots() + plane.0 * size, size / self.slots.hands);
+        first + kind * each..first + (kind + 1) * each
+    }
+
+    /// The kind of moved units of a place in the controller; none for a slot of the flash.
+    pub fn kind_in_hand(&self, slot: Ppn) -> Option<u32> {
+        let size = self.blocks_in_hand() * self.pages_per_block;
+        let place = slot.0.checked_sub(self.all_slots()).filter(|_| self.slots.several())? % size;
+        Some(place / (size / self.slots.hands))
+    }
+
+    /// Numbers of blocks that the places in the controller for moved units of a plane have.
+    fn blocks_in_hand(&self) -> u32 {
+        self.slots.blocks_in_hand(self.pages_per_block)
     }
 
     /// A threshold as free pages of a plane. Thresholds count super pages, of which one has several units.
@@ -232,13 +244,13 @@ impl Geometry {
 
     /// Number of places in the controller for moved units.
     pub fn slots_in_hand(&self) -> u32 {
-        if self.slots.several() { 2 * self.planes * self.pages_per_block } else { 0 }
+        if self.slots.several() { self.blocks_in_hand() * self.planes * self.pages_per_block } else { 0 }
     }
 
     /// The plane of a slot, also of one in the controller.
     pub fn home_of(&self, slot: Ppn) -> PlaneId {
         match slot.0.checked_sub(self.all_slots()) {
-            Some(behind) if self.slots.several() => PlaneId(behind / (2 * self.pages_per_block)),
+            Some(behind) if self.slots.several() => PlaneId(behind / (self.blocks_in_hand() * self.pages_per_block)),
             _ => self.plane_of(slot),
         }
     }

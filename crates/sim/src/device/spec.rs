@@ -50,6 +50,8 @@ pub struct SlotsSpec {
     pub per_program: u32,
     /// Planes of a program, which are one plane of the array.
     pub planes: u32,
+    /// Kinds of moved units that wait apart in the controller: one, or with placement handles what each of them keeps, and the rest.
+    pub hands: u32,
 }
 
 impl SlotsSpec {
@@ -61,6 +63,16 @@ impl SlotsSpec {
     /// Flash pages of a program.
     pub fn pages_per_program(&self) -> u32 {
         self.per_program / self.per_page
+    }
+
+    /// Most moved units of a kind that wait in the controller: less than a program, and a super page.
+    pub fn in_hand(&self) -> u32 {
+        self.per_program + self.per_super_page - 1
+    }
+
+    /// Blocks of so many slots that number the places in the controller for moved units of a plane.
+    pub fn blocks_in_hand(&self, per_block: u32) -> u32 {
+        (self.hands * self.in_hand()).div_ceil(per_block).max(2)
     }
 }
 

@@ -7,7 +7,7 @@ use super::spine::requests::Requests;
 use crate::device::flash::{Flash, Stream};
 use crate::device::transaction::Class;
 use crate::request::Marks;
-use crate::units::{Lpn, OpId, Ppn};
+use crate::units::{Lpn, OpId, PlaneId, Ppn};
 
 /// A request of so many bytes is about to be served.
 pub(super) fn serves(features: &mut Features, marks: &Marks, bytes: u64, measured: bool) {
@@ -41,6 +41,18 @@ pub(super) fn stream_now(features: &mut Features, page: Lpn) -> Stream {
 /// The write point of data that no write has brought, where it is brought now.
 pub(super) fn brings(features: &mut Features, page: Lpn) -> Stream {
     features.handles.as_mut().map_or(Stream::Host, |handles| handles.brings(page))
+}
+
+/// The same, where it may be brought.
+pub(super) fn brought(features: &Features, page: Lpn) -> Stream {
+    features.handles.as_ref().map_or(Stream::Host, |handles| handles.unnamed(page))
+}
+
+/// A unit has been written in no time in a plane, whose open program may go on with others.
+pub(super) fn wrote_unit(features: &mut Features, stream: Stream, plane: PlaneId) {
+    if let Some(handles) = &mut features.handles {
+        handles.wrote_unit(stream, plane);
+    }
 }
 
 /// The host's write point of the newest write of a page, after a power cut: the cache of SLC takes nothing then.

@@ -55,5 +55,6 @@ mod timing;
 mod uncorrectable;
 mod units;
 mod units_counted;
+mod units_handles;
 mod watching;
 mod worlds;

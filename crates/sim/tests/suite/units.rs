@@ -375,6 +375,11 @@ pub(crate) fn small_device() -> impl Strategy<Value = String> {
 
 /// TOML with some of its keys in tables and some as paths.
 fn parsed(toml: &str) -> Option<Config> {
+    parsed_with(toml, |_| {})
+}
+
+/// The same, changed before it is checked.
+pub(crate) fn parsed_with(toml: &str, change: impl FnOnce(&mut Config)) -> Option<Config> {
     // A table that is written inline cannot be added to, so other keys of its section go into it.
     let mut lines: Vec<String> = toml.lines().map(|line| line.trim().to_string()).collect();
     let more: Vec<String> = lines.split_off(lines.iter().position(|line| line.starts_with("cache = ")).unwrap() + 1);
@@ -385,11 +390,12 @@ fn parsed(toml: &str) -> Option<Config> {
             _ => lines.push(line.clone()),
         }
     }
-    let config: Config = lines.join("\n").parse().unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
+    let mut config: Config = lines.join("\n").parse().unwrap_or_else(|error| panic!("{error}\n{}", lines.join("\n")));
+    change(&mut config);
     config.check().is_ok().then_some(config)
 }
 
-fn check_counts(config: &Config, one: &Summary) {
+pub(crate) fn check_counts(config: &Config, one: &Summary) {
     if let (Some(product), Some(all)) = (product(one), one.write_amplification_bytes) {
         assert!((product / all - 1.0).abs() < 1e-12, "{product} is not {all}");
     }

@@ -5,7 +5,7 @@ use crate::formulas;
 use proptest::prelude::*;
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{Nanos, Ppm, Ppn};
-use ssdlab_sim::{Check, Config, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Marks, Request, RequestOp, Ssd};
 
 const UNIT: u64 = 4096;
 
@@ -14,9 +14,10 @@ const UNIT: u64 = 4096;
 struct Pair {
     units: Config,
     pages: Config,
-    /// Units of a page, and plane groups.
+    /// Units of a page, plane groups, and placement handles.
     per_page: u32,
     homes: u32,
+    handles: u32,
 }
 
 impl Pair {
@@ -25,6 +26,12 @@ impl Pair {
         let (chunk, k, homes) = (unit / self.per_page, self.per_page, self.homes);
         ((chunk / homes) * k + unit % k) * homes + chunk % homes
     }
+}
+
+/// The isolation of so many handles, by bits.
+pub(crate) fn isolation(handles: u32, bits: u8) -> String {
+    let word = |handle: u32| if bits >> handle & 1 == 1 { "\"persistent\"" } else { "\"initial\"" };
+    (0..handles).map(word).collect::<Vec<_>>().join(", ")
 }
 
 fn pairs() -> impl Strategy<Value = Pair> {
@@ -39,8 +46,11 @@ fn pairs() -> impl Strategy<Value = Pair> {
         prop::sample::select(vec!["round-robin", "least-erased"]),
     );
     let space = (prop::sample::select(vec!["1 blocks", "2 blocks", "3 pages", "0.2"]), 250_000u32..600_000);
-    (array, program, schemes, space).prop_filter_map("devices that work", |(array, program, schemes, space)| {
+    let handles = (prop::sample::select(vec![1u32, 1, 2, 3]), 0u8..8);
+    (array, program, schemes, space, handles).prop_filter_map("devices that work", |(array, program, schemes, space, handles)| {
         let ((channels, chips, (planes, together)), (k, lines, words, blocks)) = (array, program);
+        let (handles, bits) = handles;
+        let blocks = blocks + 4 * (handles - 1);
         let per_super_page = k * together;
         if per_super_page * lines == 1 {
             return None;
@@ -52,8 +62,9 @@ fn pairs() -> impl Strategy<Value = Pair> {
                 "geometry = {{ channels = {channels}, chips_per_channel = {chips}, dies_per_chip = 1, planes_per_die = {planes}, blocks_per_plane = {blocks}, pages_per_block = {pages}, page_size = \"{page}B\"{more} }}
                 ftl = {{ write_points = \"{}\", wear_levelling = \"{}\", wear_spread = 2, free_block = \"{}\" }}
                 schemes = {{ place = \"{}\", victim = {victim} }}
-                gc.scope = \"{}\"\n",
-                schemes.3, schemes.4, schemes.5, schemes.0, schemes.2
+                gc.scope = \"{}\"
+                fdp = {{ handles = {handles}, isolation = [{}] }}\n",
+                schemes.3, schemes.4, schemes.5, schemes.0, schemes.2, isolation(handles, bits)
             )
         };
         let more = format!(", pages_per_program = {lines}, planes_per_program = {together}");
@@ -80,14 +91,14 @@ fn pairs() -> impl Strategy<Value = Pair> {
             return None;
         }
         assert_eq!(units.capacity_bytes(), pages.capacity_bytes());
-        Some(Pair { units, pages, per_page: k, homes: channels * chips * planes / together })
+        Some(Pair { units, pages, per_page: k, homes: channels * chips * planes / together, handles })
     })
 }
 
 proptest! {
     #![proptest_config(many_worlds(1_000))]
 
-    /// With static places and without padding a device of units collects exactly as one whose pages are its units.
+    /// With static places and without padding a device of units collects exactly as one whose pages are its units, also by handle.
     #[test]
     fn units_are_the_pages_of_another_device(pair in pairs(), seed in 0u64..1_000, count in 1usize..4_000) {
         let device = |config: &Config| Ssd::new(config, seed, Check::Full).unwrap();
@@ -98,8 +109,9 @@ proptest! {
             let unit = below(&mut rng, all.into()) as u32;
             let op = if below(&mut rng, 12) == 0 { RequestOp::Trim } else { RequestOp::Write };
             let request = |unit: u32| Request { arrival: Nanos(0), op, offset: u64::from(unit) * UNIT, bytes: UNIT };
-            units.apply(request(unit));
-            pages.apply(request(pair.page_of(unit)));
+            let marks = Marks { handle: below(&mut rng, pair.handles.into()) as u8, ..Marks::default() };
+            units.apply_marked(request(unit), marks.clone(), std::iter::empty());
+            pages.apply_marked(request(pair.page_of(unit)), marks, std::iter::empty());
         }
         units.apply_rest();
         pages.apply_rest();
@@ -113,6 +125,12 @@ proptest! {
             prop_assert_eq!(unit.is_some(), page.is_some());
             prop_assert!(unit.is_none() || pair.page_of(unit.0) == page.0, "slot {}", slot.0);
         }
+        let by_handle = |one: &ssdlab_sim::report::Summary| {
+            let fdp = one.fdp.as_ref()?;
+            let counts = fdp.handles.iter().map(|of| (of.host_pages, of.moved_pages, of.erased_units, of.write_amplification));
+            Some((counts.collect::<Vec<_>>(), fdp.mixed.moved_pages, fdp.mixed.erased_units, fdp.mbe_bytes, fdp.hbmw_bytes))
+        };
+        prop_assert_eq!(by_handle(&one), by_handle(&other));
         if one.gc.collections > 0 {
             let counts = one.units.unwrap();
             prop_assert_eq!(counts.padding.gc + counts.padding.cache, 0);

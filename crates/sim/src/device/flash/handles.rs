@@ -5,7 +5,7 @@ use std::io;
 use super::stream::STREAMS;
 use super::{Flash, Stream};
 use crate::carry::Carrier;
-use crate::units::{BlockId, PlaneId};
+use crate::units::{BlockId, PlaneId, Ppn};
 
 /// Owner of blocks that hold pages of all initially isolated handles.
 const MIXED: u8 = u8::MAX;
@@ -180,14 +180,39 @@ impl Flash {
 
     /// What `of` finds in a block's plane if the GC point is that of the block's handle.
     pub(super) fn as_victim<T>(&mut self, block: BlockId, of: impl FnOnce(&mut Self, PlaneId) -> T) -> T {
-        let plane = block.ix() / self.blocks_per_plane as usize;
-        let before = self.handles.as_ref().map(|handles| handles.collected[plane]);
-        self.collects(block);
-        let found = of(self, PlaneId(plane as u32));
-        if let (Some(handles), Some(before)) = (&mut self.handles, before) {
-            handles.collected[plane] = before;
-        }
+        let plane = PlaneId(block.0 / self.blocks_per_plane);
+        let kept_by = self.handles.as_ref().map_or(MIXED, |handles| handles.kept_by(block));
+        self.as_collected(plane, kept_by, |flash| of(flash, plane))
+    }
+
+    /// What `of` finds if the GC point of a plane is that of a handle, or the common one.
+    fn as_collected<T>(&mut self, plane: PlaneId, kept_by: u8, of: impl FnOnce(&mut Self) -> T) -> T {
+        let collected = |flash: &mut Self, by: u8| {
+            let handles = flash.handles.as_mut();
+            handles.map_or(MIXED, |handles| std::mem::replace(&mut handles.collected[plane.ix()], by))
+        };
+        let before = collected(self, kept_by);
+        let found = of(self);
+        collected(self, before);
         found
+    }
+
+    /// A number for the handle whose pages the collection of a plane keeps apart: 0 for none, else one more than its own.
+    pub(crate) fn kept_kind(&self, plane: PlaneId) -> usize {
+        let kept_by = self.handles.as_ref().map_or(MIXED, |handles| handles.collected[plane.ix()]);
+        if kept_by == MIXED { 0 } else { usize::from(kept_by) + 1 }
+    }
+
+    /// Pads the open programs of all write points of a plane, as [`Flash::pad_program`] does those of one.
+    pub(crate) fn pad_programs(&mut self, plane: PlaneId) -> Vec<(Ppn, u32)> {
+        let mut padded = vec![self.pad_program(plane, Stream::Host)];
+        let handles = self.handles.as_ref().map_or(0, |handles| handles.persistent.len() as u8);
+        for handle in 0..handles {
+            padded.push(self.pad_program(plane, Stream::of_handle(handle)));
+            padded.push(self.as_collected(plane, handle, |flash| flash.pad_program(plane, Stream::Gc)));
+        }
+        padded.push(self.as_collected(plane, MIXED, |flash| flash.pad_program(plane, Stream::Gc)));
+        padded
     }
 
     /// GC has moved pages out of a block.

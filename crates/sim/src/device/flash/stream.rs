@@ -34,6 +34,11 @@ impl Stream {
         }
     }
 
+    /// The handle of the host's data that it takes.
+    pub(crate) fn handle(self) -> u8 {
+        if let Stream::Handle(handle) = self { handle } else { 0 }
+    }
+
     /// Whether it is the host's.
     #[inline(always)]
     pub(super) fn is_host(self) -> bool {

@@ -4,6 +4,7 @@
 //! without units; they wait in no queue. Its slots follow the order of its lines. What lines lack is read before, a super page at a
 //! time, by operations that are in no map either ([`Fill`]).
 
+use super::lines::State;
 use super::order::{NONE, Turn};
 use super::writeback::Reason;
 use crate::blame::CAUSES;
@@ -13,9 +14,10 @@ use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
+use crate::engine::streams::count_program;
 use crate::engine::{Features, Ssd};
 use crate::policy::PageSet;
-use crate::units::{Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
+use crate::units::{OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// Lines that are written back together.
 #[derive(Clone)]
@@ -139,7 +141,7 @@ impl Ssd {
         let urgent = |turn: &&Turn| all || lines.all[turn.2 as usize].is_urgent();
         let turns: Vec<Turn> = lines.ready.iter().filter(urgent).copied().collect();
         for turn in turns {
-            let set = self.features.home_of_line(&self.dev, &self.rules, Lpn(turn.1)).set;
+            let set = self.features.home_of_line(&self.dev, &self.rules, turn.2).set;
             if let Some(sets) = &mut self.features.cache_mut().lines.ready.sets {
                 sets.urge(turn, set);
             }
@@ -149,8 +151,8 @@ impl Ssd {
     /// The set whose lines are issued next: the lines fill a program or, if `any`, it has the first line.
     fn next_set(&self, any: bool) -> Option<u32> {
         if any {
-            let (_, lpn, _) = *self.features.cache().lines.ready.first()?;
-            return Some(self.features.home_of_line(&self.dev, &self.rules, Lpn(lpn)).set);
+            let (_, _, line) = *self.features.cache().lines.ready.first()?;
+            return Some(self.features.home_of_line(&self.dev, &self.rules, line).set);
         }
         self.features.sets().first_full(|_| true)
     }
@@ -173,10 +175,12 @@ impl Ssd {
             if !self.is_unwanted(unit) {
                 continue;
             }
-            let geometry = &self.dev.geometry;
-            let own = |set: u32| geometry.unit_of(PlaneId(set)) == unit;
+            let (geometry, handles) = (&self.dev.geometry, self.config.fdp.handles);
+            let own = |set: u32| geometry.unit_of(PlaneId(set / handles)) == unit;
             let homes = (0..geometry.planes_per_unit).map(|k| geometry.plane_of_unit(unit, k).0);
-            let set = if any { self.features.sets().first_of(homes) } else { self.features.sets().first_full(own) };
+            let mut sets = homes.flat_map(|home| home * handles..(home + 1) * handles);
+            let of = self.features.sets();
+            let set = if any { of.first_of(&mut sets) } else { of.first_full(own) };
             if let Some(set) = set {
                 self.issue_group(set, Reason::Idle);
             }
@@ -217,6 +221,8 @@ impl Ssd {
         let op = self.kernel.ops.create(op);
         self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.cached[op].line = group;
+        let first = self.features.cache().lines.all[lines[0] as usize].op;
+        self.kernel.ops.take_handle(op, first);
         if self.rules.binds {
             let home = self.host.next_home(&self.features, &self.dev, lines.len() as u32);
             self.kernel.ops.bound[op] = home;
@@ -411,6 +417,10 @@ impl Ssd {
         let (lines, reason, trimmed) = (std::mem::take(&mut of.lines), of.reason, of.trimmed);
         for line in &lines {
             let carrier = self.features.cache().lines.all[*line as usize].op;
+            if self.rules.streams {
+                let of = (&self.kernel.ops, &self.host.requests);
+                count_program(&mut self.features, &self.dev.flash, of, carrier, first);
+            }
             self.line_selected(carrier);
             if self.rules.tenants {
                 self.features.tenants_write(&self.kernel, &self.dev, carrier);
@@ -509,4 +519,18 @@ impl Ssd {
             self.features.cache_mut().groups.remove(group);
         }
     }
+}
+
+/// A line that has been issued was written again through another handle: it waits for a group of that one. Its slot is padding.
+pub(super) fn change_group(ssd: &mut Ssd, line: u32) {
+    let carrier = ssd.features.cache().lines.all[line as usize].op;
+    ssd.leaves_group(carrier);
+    let (home, now) = (ssd.features.home_of_line(&ssd.dev, &ssd.rules, line), ssd.now);
+    let Some(cache) = &mut ssd.features.cache else { return };
+    cache.lines.issued -= 1;
+    cache.lines.all[line as usize].state = State::Dirty;
+    cache.lines.get_ready(line, home);
+    cache.urgent |= cache.lines.all[line as usize].is_urgent();
+    cache.fresh = true;
+    cache.hold_all(&mut ssd.kernel.timers, now);
 }

@@ -52,6 +52,8 @@ pub(super) struct Line {
     pub(super) forced: bool,
     /// It is written back at once: it has been held long enough (`cache.hold`).
     pub(super) held: bool,
+    /// The handle through which it was written last.
+    pub(super) handle: u8,
     /// The group that it is written back with, where a program has several units; or none.
     pub(super) group: u32,
     /// When data first moved in since it became dirty.
@@ -77,6 +79,7 @@ impl Line {
         flushed: false,
         forced: false,
         held: false,
+        handle: 0,
         group: NONE,
         entered: Nanos::ZERO,
         waiting: Vec::new(),
@@ -198,8 +201,8 @@ impl Lines {
         (if self.by_write { of.written } else { of.dirtied }, of.lpn.0, line)
     }
 
-    /// Lines are in the orders of another cache from now on, which are empty. `home`: the place of a page.
-    pub(super) fn reorder(&mut self, other: &Lines, home: impl Fn(Lpn) -> Home) {
+    /// Lines are in the orders of another cache from now on, which are empty. `home`: the place of a line's page.
+    pub(super) fn reorder(&mut self, other: &Lines, home: impl Fn(&Line) -> Home) {
         let line = |turn: &Turn| turn.2;
         let (clean, ready): (Vec<u32>, Vec<u32>) =
             (self.clean.iter().map(line).collect(), self.ready.iter().map(line).collect());
@@ -207,7 +210,7 @@ impl Lines {
         (self.lru, self.by_write) = (other.lru, other.by_write);
         clean.into_iter().for_each(|line| self.rest(line));
         for line in ready {
-            self.get_ready(line, home(self.all[line as usize].lpn));
+            self.get_ready(line, home(&self.all[line as usize]));
         }
     }
 

@@ -31,9 +31,9 @@ use crate::schemes::Place;
 use crate::sectors::Under;
 use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
 use flush::Flush;
-use groups::Groups;
+use groups::{Groups, change_group};
 use hold::Holds;
-use lines::{Lines, State};
+use lines::{Line, Lines, State};
 use order::{Home, NONE, Order, Sets, Stripes};
 pub(super) use reads::Served;
 pub(super) use waits::For;
@@ -55,6 +55,8 @@ pub(super) struct Cache {
     most_dirty: u32,
     /// Whether the cache survives power cuts.
     protected: bool,
+    /// Placement handles of the host's data.
+    handles: u32,
     lines: Lines,
     /// By logical page: how often what is on flash has been replaced or trimmed.
     bases: Vec<u32>,
@@ -101,12 +103,13 @@ impl Cache {
         let sectors = geometry.unit_bytes.div_ceil(512);
         let stripes = (keys.order == CacheOrder::Stripe).then(|| Stripes::of(geometry));
         let several = geometry.slots.several();
-        let sets = if matches!(config.schemes.place, Place::Static(_)) { geometry.planes } else { 1 };
-        let sets = several.then(|| Sets::new(sets, geometry.slots.per_program));
+        let homes = if matches!(config.schemes.place, Place::Static(_)) { geometry.planes } else { 1 };
+        let sets = several.then(|| Sets::new(homes * config.fdp.handles, geometry.slots.per_program));
         let ready = Order::new(if several { 0 } else { units }, stripes, sets);
         Some(Box::new(Cache {
             most_dirty: keys.plp_budget.unwrap_or(lines).min(lines),
             protected: config.device.power_loss_protection,
+            handles: config.fdp.handles,
             lines: Lines::new(lines, sectors, geometry.mapped, ready, lru, by_write),
             bases: vec![0; geometry.mapped as usize],
             waiting: Fifo::EMPTY,
@@ -251,6 +254,13 @@ impl Cache {
     }
 }
 
+/// The place of a line's page, and the line's set: one of its plane, where pages have one, and of its handle.
+fn home_of(geometry: &Geometry, rules: &Rules, line: &Line, handles: u32) -> Home {
+    let plane = geometry.static_plane(line.lpn);
+    let set = if rules.units && rules.numbered { plane.0 } else { 0 } * handles + u32::from(line.handle);
+    Home { unit: geometry.unit_of(plane).0, plane: plane.0, set }
+}
+
 /// Counters at the start, with so many lines, of which some are dirty.
 fn counts_of(keys: &config::Cache, lines: u64, dirty: u64) -> report::cache::Cache {
     let write_backs = report::cache::WriteBacks { hold: keys.hold.map(|_| 0), ..Default::default() };
@@ -301,13 +311,13 @@ impl Features {
     }
 
     /// The place of a line's page, where the order of write-backs asks for it.
-    fn home_of_line(&self, dev: &Device, rules: &Rules, lpn: Lpn) -> Home {
-        let sets = rules.units && rules.numbered;
-        if !rules.idle_lines && self.cache().keys.order != CacheOrder::Stripe && !sets {
+    fn home_of_line(&self, dev: &Device, rules: &Rules, line: u32) -> Home {
+        let sets = rules.units && (rules.numbered || rules.handles);
+        let cache = self.cache();
+        if !rules.idle_lines && cache.keys.order != CacheOrder::Stripe && !sets {
             return Home { unit: 0, plane: 0, set: 0 };
         }
-        let plane = dev.geometry.static_plane(lpn);
-        Home { unit: dev.geometry.unit_of(plane).0, plane: plane.0, set: if sets { plane.0 } else { 0 } }
+        home_of(&dev.geometry, rules, &cache.lines.all[line as usize], cache.handles)
     }
 }
 
@@ -421,7 +431,7 @@ impl Ssd {
         let under = self.oracle.tracks_sectors().then(|| self.under_line(op, before, state, old));
         let line = match state {
             State::Dirty | State::Issued => {
-                self.absorb_in_line(before, lpn, place);
+                self.absorb_in_line(before, op);
                 before
             }
             State::Clean => {
@@ -457,7 +467,6 @@ impl Ssd {
             self.oracle.run_ends(WAITING | op.0);
         }
         self.kernel.ops[Page(carrier)].tags[0] = tag;
-        self.kernel.ops.take_handle(carrier, op);
         self.hand_over_page(op, carrier);
         if complete && self.features.cache().protected {
             self.discard_kept(lpn);
@@ -472,17 +481,26 @@ impl Ssd {
     }
 
     /// A dirty line is written again before it is on flash.
-    fn absorb_in_line(&mut self, line: u32, lpn: Lpn, place: u64) {
-        let (now, home) = (self.now, self.features.home_of_line(&self.dev, &self.rules, lpn));
+    fn absorb_in_line(&mut self, line: u32, by: OpId) {
+        let (now, place) = (self.now, self.kernel.ops.cached[by].place);
+        let home = self.features.home_of_line(&self.dev, &self.rules, line);
         let cache = self.features.cache_mut();
         cache.counts.absorbed += 1;
         let ready = cache.lines.leave_ready(line, home);
+        let of = &mut cache.lines.all[line as usize];
+        let issued = of.state == State::Issued;
+        self.kernel.ops.take_handle(of.op, by);
+        of.handle = self.kernel.ops.host_stream(by).handle();
+        let (before, home) = (home.set, self.features.home_of_line(&self.dev, &self.rules, line));
+        let cache = self.features.cache_mut();
         let of = &mut cache.lines.all[line as usize];
         of.written = now;
         of.used = now;
         of.oldest = of.oldest.min(place);
         if ready {
             cache.lines.get_ready(line, home);
+        } else if self.rules.units && issued && home.set != before {
+            change_group(self, line);
         }
     }
 
@@ -506,12 +524,14 @@ impl Ssd {
         });
         self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.cached[carrier].line = line;
-        let place = self.kernel.ops.cached[by].place;
+        self.kernel.ops.take_handle(carrier, by);
+        let (place, handle) = (self.kernel.ops.cached[by].place, self.kernel.ops.host_stream(by).handle());
         let cache = self.features.cache_mut();
         cache.lines.dirty += 1;
         cache.counts.dirty_max = cache.counts.dirty_max.max(u64::from(cache.lines.dirty));
         let of = &mut cache.lines.all[line as usize];
         of.state = State::Dirty;
+        of.handle = handle;
         of.op = carrier;
         of.inside = false;
         of.written = now;
@@ -537,9 +557,9 @@ impl Ssd {
     pub(super) fn page_is_in(&mut self, op: OpId) {
         self.features.cache_mut().fresh = true;
         let cached = &self.kernel.ops.cached[op];
-        let (line, period, fua, lpn) = (cached.line, cached.period, cached.fua, self.kernel.ops[op].lpn);
+        let (line, period, fua) = (cached.line, cached.period, cached.fua);
         if line != NO_LINE && self.features.cache().lines.all[line as usize].period == period {
-            let home = self.features.home_of_line(&self.dev, &self.rules, lpn);
+            let home = self.features.home_of_line(&self.dev, &self.rules, line);
             let now = self.now;
             let Some(cache) = &mut self.features.cache else { return };
             let of = &mut cache.lines.all[line as usize];
@@ -631,7 +651,7 @@ impl Ssd {
                 // The old page that it keeps is stale, too.
                 self.discard_kept(lpn);
                 self.flushes_lose(oldest);
-                let home = self.features.home_of_line(&self.dev, &self.rules, lpn);
+                let home = self.features.home_of_line(&self.dev, &self.rules, line);
                 let lines = &mut self.features.cache_mut().lines;
                 lines.leave_ready(line, home);
                 lines.dirty -= 1;
@@ -698,13 +718,10 @@ impl Ssd {
 
     /// The cache follows other rules from now on. Its lines, and what they hold, stay.
     pub(super) fn follow_cache(&mut self, new: &Cache) {
-        let geometry = &self.dev.geometry;
-        let sets = self.rules.units && self.rules.numbered;
-        let home = |lpn| {
-            let plane = geometry.static_plane(lpn);
-            Home { unit: geometry.unit_of(plane).0, plane: plane.0, set: if sets { plane.0 } else { 0 } }
-        };
+        let (geometry, rules) = (&self.dev.geometry, &self.rules);
         let Some(cache) = &mut self.features.cache else { return };
+        let handles = cache.handles;
+        let home = |line: &Line| home_of(geometry, rules, line, handles);
         let keys = &new.keys;
         cache.lines.reorder(&new.lines, home);
         if keys.read == CacheRead::None {

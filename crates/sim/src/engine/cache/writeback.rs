@@ -13,7 +13,7 @@ use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
 use crate::engine::{Features, Host, Ssd};
 use crate::oracle::Oracle;
-use crate::units::{Lpn, Nanos, OpId, Ppn, UnitId};
+use crate::units::{Nanos, OpId, Ppn, UnitId};
 
 /// Why a line is written back.
 #[derive(Clone, Copy)]
@@ -163,15 +163,11 @@ impl Ssd {
         let lines = &self.features.cache().lines;
         let wanted = |line: u32| lines.all[line as usize].is_urgent();
         let urgent = lines.ready.iter().filter(|(_, _, line)| wanted(*line));
-        let mut urgent =
-            lines.ready.of(urgent.map(|turn| (*turn, self.features.home_of_line(&self.dev, &self.rules, Lpn(turn.1)))));
+        let home = |line| self.features.home_of_line(&self.dev, &self.rules, line);
+        let mut urgent = lines.ready.of(urgent.map(|turn| (*turn, home(turn.2))));
         while !urgent.is_empty() {
             for line in urgent.next().into_iter().filter(|line| *line != NONE) {
-                let home = self.features.home_of_line(
-                    &self.dev,
-                    &self.rules,
-                    self.features.cache().lines.all[line as usize].lpn,
-                );
+                let home = self.features.home_of_line(&self.dev, &self.rules, line);
                 urgent.remove(self.features.cache().lines.ready_turn(line), home);
                 self.issue(line, Reason::Flush);
             }
@@ -237,8 +233,7 @@ impl Ssd {
 
     /// A line is issued: it is counted, and in no order any more. Returns whether it lacks sectors.
     pub(super) fn leaves_to_flash(&mut self, line: u32, reason: Reason) -> bool {
-        let home =
-            self.features.home_of_line(&self.dev, &self.rules, self.features.cache().lines.all[line as usize].lpn);
+        let home = self.features.home_of_line(&self.dev, &self.rules, line);
         let cache = self.features.cache_mut();
         let ready = cache.lines.leave_ready(line, home);
         law!(ready, "law: a line that is written back is in its order");

@@ -15,7 +15,7 @@ use crate::engine::Device;
 use crate::report::fdp::{Counted, FdpReport, Handle, Mixed};
 use crate::request::Marks;
 use crate::stats::Stats;
-use crate::units::Lpn;
+use crate::units::{Lpn, PlaneId};
 
 /// State of the handles beside the flash's.
 #[derive(Clone)]
@@ -33,6 +33,8 @@ pub(super) struct Handles {
     unknown: u64,
     /// The device is being filled: what is written has no name.
     filling: bool,
+    /// By handle: the plane of its last unit that was written in no time, if there is one.
+    last: Vec<PlaneId>,
 }
 
 impl Handles {
@@ -45,6 +47,7 @@ impl Handles {
             programs: vec![0; config.fdp.handles as usize],
             unknown: 0,
             filling: true,
+            last: vec![PlaneId::NONE; config.fdp.handles as usize],
         }
     }
 
@@ -67,6 +70,16 @@ impl Handles {
     pub(super) fn count_program(&mut self, handle: u8, measured: bool) {
         self.all_programs[usize::from(handle)] += 1;
         self.programs[usize::from(handle)] += u64::from(measured);
+    }
+
+    /// A unit has been written in no time in a plane.
+    pub(super) fn wrote_unit(&mut self, stream: Stream, plane: PlaneId) {
+        self.last[usize::from(stream.handle())] = plane;
+    }
+
+    /// The plane of the last unit of a write point that was written in no time.
+    pub(super) fn last_plane(&self, stream: Stream) -> Option<PlaneId> {
+        Some(self.last[usize::from(stream.handle())]).filter(|plane| plane.is_some())
     }
 
     /// The write point of the newest write of a page.
@@ -118,7 +131,8 @@ impl Handles {
         }
     }
 
-    /// Checks that pages of a handle are in its own blocks, or in mixed ones unless GC keeps them apart (scan of the full oracle).
+    /// Checks that pages of a handle are in its own blocks, or in mixed ones unless GC keeps them apart (scan of the full oracle). The
+    /// same holds for moved units that wait in the controller.
     pub(super) fn recount(&self, geometry: &Geometry, flash: &Flash, map: &Mapping) {
         let owners: Vec<Option<u8>> = flash.handles_by_block().collect();
         let persistent = flash.keeps_apart();
@@ -128,12 +142,15 @@ impl Handles {
         for page in (0..geometry.mapped).map(Lpn) {
             let Location::Flash(at) = map.get(page) else { continue };
             let own = self.of_page[page.ix()];
-            let owner = owners[geometry.block_of(at).ix()];
+            let owner = match geometry.kind_in_hand(at) {
+                Some(kind) => kind.checked_sub(1).map(|handle| handle as u8),
+                None => owners[geometry.block_of(at).ix()],
+            };
             if !apart(own) || owner == Some(0) && !apart(0) {
                 continue;
             }
             match owner {
-                Some(owner) => law_eq!(owner, own, "law: a block of a handle holds only its pages"),
+                Some(owner) => law_eq!(owner, own, "law: what belongs to a handle holds only its pages"),
                 None => law!(!persistent[usize::from(own)], "law: GC keeps pages of persistent handles apart"),
             }
         }
@@ -156,7 +173,6 @@ impl Handles {
         let (flash, geometry, done) = (&dev.flash, &dev.geometry, &stats.flash);
         // Of flash in an entry of the map: what is counted here are entries.
         let pages = u64::from(geometry.pages_per_entry);
-        let page_bytes = u64::from(geometry.unit_bytes) / pages;
         let unit_bytes = u64::from(geometry.pages_per_block) * u64::from(geometry.unit_bytes);
         let (counts, persistent) = (flash.handle_counts(), flash.keeps_apart());
         let counts = counts.as_slice();
@@ -175,7 +191,7 @@ impl Handles {
             mixed: Mixed { moved_pages: mixed.moved * pages, erased_units: mixed.erased * pages },
             unknown: self.unknown,
             hbmw_bytes: stats.bytes.written,
-            mbmw_bytes: (done.programs.total + done.copybacks) * page_bytes,
+            mbmw_bytes: (done.programs.total + done.copybacks) * u64::from(geometry.flash_page),
             mbe_bytes: counts.iter().map(|counts| counts.erased).sum::<u64>() * unit_bytes,
         }
     }

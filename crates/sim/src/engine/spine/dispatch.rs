@@ -544,7 +544,7 @@ impl Ssd {
         let (plane, flash) = (self.kernel.ops[id].plane, &mut self.dev.flash);
         let taken = match (self.rules.plain_points, self.rules.units) {
             (true, _) => flash.take_host_page(plane),
-            (false, true) => flash.take_program(plane, Stream::Host, false),
+            (false, true) => flash.take_program(plane, self.kernel.ops.host_stream(id), false),
             (false, false) => flash.take_page(plane, self.kernel.ops.host_stream(id), false),
         };
         let Some(at) = taken else {

@@ -517,6 +517,7 @@ impl Ssd {
         let page = self.put(lpn, plane, stream, tag).expect("a page was offered");
         if self.rules.units {
             self.count_unit_now(page);
+            streams::wrote_unit(&mut self.features, stream, plane);
         }
         self.collect_now(plane, stream);
         if self.rules.slc {
@@ -553,7 +554,7 @@ impl Ssd {
             return Some(self.dev.geometry.static_plane(lpn));
         }
         if self.rules.units
-            && let Some(plane) = self.open_program(lpn)
+            && let Some(plane) = self.open_program(lpn, stream)
         {
             return Some(plane);
         }

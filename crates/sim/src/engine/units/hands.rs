@@ -5,10 +5,13 @@
 //! behind those of the flash. When its program has landed, it is published as any moved page is. A unit that is overwritten or
 //! trimmed leaves its place; what is being programmed then lands stale.
 
+use std::ops::Range;
+
 use crate::device::command::Command;
 use crate::device::flash::Stream;
+use crate::device::geometry::Geometry;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Ssd;
+use crate::engine::{Device, Ssd};
 use crate::policy::PageSet;
 use crate::units::{JobId, Lpn, OpId, PlaneId, Ppn, Tag};
 
@@ -21,7 +24,7 @@ struct Held {
     tag: Tag,
 }
 
-/// Moved units of a plane group.
+/// Moved units of a plane group: all, or those of a placement handle that GC keeps apart, or the rest.
 #[derive(Clone)]
 pub(in crate::engine) struct Hand {
     /// In the order in which they were read.
@@ -33,18 +36,32 @@ pub(in crate::engine) struct Hand {
 }
 
 impl Hand {
-    pub(super) fn new(places: std::ops::Range<u32>) -> Self {
-        Hand { held: Vec::new(), free: places.rev().map(Ppn).collect(), placing: 0 }
+    /// By plane group and kind of units, all empty.
+    pub(super) fn all(geometry: &Geometry) -> Vec<Self> {
+        let hand = |places: Range<u32>| Hand { held: Vec::new(), free: places.rev().map(Ppn).collect(), placing: 0 };
+        let planes = (0..geometry.planes).map(PlaneId);
+        let places = planes.flat_map(|plane| (0..geometry.slots.hands).map(move |kind| geometry.hand_of(plane, kind)));
+        places.map(hand).collect()
+    }
+}
+
+impl Device {
+    /// The number of the hand of the running collection of a plane group.
+    fn hand_of_collection(&self, plane: PlaneId) -> usize {
+        plane.ix() * self.geometry.slots.hands as usize + self.flash.kept_kind(plane)
     }
 }
 
 impl Ssd {
+    /// The hand of the running collection of a plane group.
     fn hand(&self, plane: PlaneId) -> &Hand {
-        &self.features.units.as_ref().expect("programs of several units").hands[plane.ix()]
+        let at = self.dev.hand_of_collection(plane);
+        &self.features.units.as_ref().expect("programs of several units").hands[at]
     }
 
     fn hand_mut(&mut self, plane: PlaneId) -> &mut Hand {
-        &mut self.features.units.as_mut().expect("programs of several units").hands[plane.ix()]
+        let at = self.dev.hand_of_collection(plane);
+        &mut self.features.units.as_mut().expect("programs of several units").hands[at]
     }
 
     /// Whether a slot is a place in the controller.
@@ -55,8 +72,9 @@ impl Ssd {
 
     /// Units that were overwritten or trimmed have left their places, unless they are being programmed.
     fn forget_left(&mut self, plane: PlaneId) {
+        let own = self.dev.hand_of_collection(plane);
         let Some(units) = &mut self.features.units else { return };
-        let (hand, flash) = (&mut units.hands[plane.ix()], &self.dev.flash);
+        let (hand, flash) = (&mut units.hands[own], &self.dev.flash);
         let (mut at, before) = (0, hand.held.len());
         let placing = hand.placing;
         let free = &mut hand.free;
@@ -134,6 +152,9 @@ impl Ssd {
             self.dev.flash.invalidate(slot, block, lpn);
             self.oracle.store(place, tag);
             self.stats.count_sorted(1);
+            if self.rules.handles {
+                self.dev.flash.count_moved(block, 1);
+            }
         }
         let held = self.hand(plane).held.len() as u64;
         self.stats.units.hand_max = self.stats.units.hand_max.max(held);
@@ -212,18 +233,19 @@ impl Ssd {
     /// Units in the controller, with their plane groups.
     pub(in crate::engine) fn units_in_hands(&self) -> Vec<(PlaneId, Tag)> {
         let Some(units) = &self.features.units else { return Vec::new() };
-        let hands = (0..).map(PlaneId).zip(&units.hands);
-        let held = hands.flat_map(|(plane, hand)| hand.held.iter().map(move |held| (plane, *held)));
+        let hands = units.hands.chunks(self.dev.geometry.slots.hands as usize);
+        let held = (0..).map(PlaneId).zip(hands).flat_map(|(plane, hands)| {
+            let held = hands.iter().flat_map(|hand| &hand.held);
+            held.map(move |held| (plane, *held))
+        });
         let stays = held.filter(|(_, held)| self.dev.flash.is_valid(held.place));
         stays.map(|(plane, held)| (plane, held.tag)).collect()
     }
 
     /// Power is cut: nothing is left in the controller.
     pub(in crate::engine) fn empty_hands(&mut self) {
-        let geometry = &self.dev.geometry;
         if let Some(units) = &mut self.features.units {
-            let hands = (0..geometry.planes).map(|plane| Hand::new(geometry.hand_of(PlaneId(plane))));
-            units.hands = hands.collect();
+            units.hands = Hand::all(&self.dev.geometry);
         }
     }
 
@@ -231,9 +253,11 @@ impl Ssd {
     pub(in crate::engine) fn recount_hands(&self) {
         let Some(units) = &self.features.units else { return };
         let geometry = &self.dev.geometry;
-        for (plane, hand) in (0..).map(PlaneId).zip(&units.hands) {
+        let kinds = geometry.slots.hands;
+        for (at, hand) in (0..).zip(&units.hands) {
+            let (plane, kind) = (PlaneId(at / kinds), at % kinds);
             let held: Vec<Ppn> = hand.held.iter().map(|held| held.place).collect();
-            for place in geometry.hand_of(plane).map(Ppn) {
+            for place in geometry.hand_of(plane, kind).map(Ppn) {
                 let count = held.iter().filter(|other| **other == place).count();
                 law!(
                     count + hand.free.iter().filter(|other| **other == place).count() == 1,

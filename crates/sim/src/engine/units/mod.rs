@@ -11,14 +11,14 @@ mod timeless;
 
 use crate::device::geometry::Geometry;
 use crate::engine::Ssd;
-use crate::units::{OpId, PlaneId};
+use crate::units::OpId;
 use hands::Hand;
 use reads::Found;
 
 /// State of a device whose programs have several units.
 #[derive(Clone)]
 pub(super) struct Units {
-    /// By plane group: moved units in the controller.
+    /// By plane group, and in it by kind: moved units in the controller.
     hands: Vec<Hand>,
     /// Reads of a request that is being admitted, with their super pages.
     admitted: Vec<(u32, OpId)>,
@@ -30,8 +30,7 @@ pub(super) struct Units {
 
 impl Units {
     pub(super) fn new(geometry: &Geometry) -> Self {
-        let hands = (0..geometry.planes).map(|plane| Hand::new(geometry.hand_of(PlaneId(plane)))).collect();
-        Units { hands, admitted: Vec::new(), found: Found::default(), pages: 0 }
+        Units { hands: Hand::all(geometry), admitted: Vec::new(), found: Found::default(), pages: 0 }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::cache::Served;
 use crate::engine::kernel::ops::{NO_CHIP, Page};
-use crate::engine::{Features, Ssd};
+use crate::engine::{Features, Ssd, streams};
 use crate::policy::PageSet;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, Tag, UnitId};
 
@@ -219,15 +219,19 @@ impl Ssd {
             true => geometry.static_plane(lpn),
             false => PlaneId(index / per_program % homes),
         };
-        let first = self.dev.flash.take_program(plane, crate::device::flash::Stream::Host, false)?;
+        // With handles, the program is of those that have the unit's.
+        let stream = streams::brings(&mut self.features, lpn);
+        let first = self.dev.flash.take_program(plane, stream, false)?;
         let (block, exported) = (self.dev.geometry.block_of(first), self.dev.geometry.exported);
         let mut placed = 0;
         for (slot, lpn) in (first.0..).map(Ppn).zip(run) {
-            let unwritten = lpn.0 < exported && self.dev.map.get(lpn) == Location::Nowhere;
+            let nowhere = lpn.0 < exported && self.dev.map.get(lpn) == Location::Nowhere;
+            let unwritten = nowhere && streams::brought(&self.features, lpn) == stream;
             self.dev.flash.land(slot, block, if unwritten { lpn } else { Lpn::NONE });
             let tag = if unwritten { Tag { lpn, version: self.oracle.latest(lpn) } } else { Tag::NONE };
             self.oracle.store(slot, tag);
             if unwritten {
+                streams::brings(&mut self.features, lpn);
                 self.dev.map.set(lpn, Location::Flash(slot));
                 self.oracle.acknowledge(tag);
                 self.features.move_home(lpn, plane);

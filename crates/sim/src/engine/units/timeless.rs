@@ -27,16 +27,17 @@ impl Ssd {
         self.stats.count_reads(Class::Host, pages.into());
     }
 
-    /// The plane whose open program of host data goes on, where units are not placed by their numbers.
-    pub(in crate::engine) fn open_program(&mut self, lpn: Lpn) -> Option<PlaneId> {
-        let last = self.host.last_place;
-        let plane = if self.rules.binds {
-            PlaneId(last)
-        } else {
-            let unit = UnitId(last);
-            self.dev.geometry.plane_of_unit(unit, self.kernel.dies[unit].token)
+    /// The plane whose open program of a stream of the host goes on, where units are not placed by their numbers.
+    pub(in crate::engine) fn open_program(&mut self, lpn: Lpn, stream: Stream) -> Option<PlaneId> {
+        let plane = match &self.features.handles {
+            Some(handles) => handles.last_plane(stream)?,
+            None if self.rules.binds => PlaneId(self.host.last_place),
+            None => {
+                let unit = UnitId(self.host.last_place);
+                self.dev.geometry.plane_of_unit(unit, self.kernel.dies[unit].token)
+            }
         };
-        if self.dev.flash.rest_of_program(plane, Stream::Host) == 0 || !self.dev.flash.takes_host_page(plane) {
+        if self.dev.flash.rest_of_program(plane, stream) == 0 || !self.dev.flash.takes_page_of(plane, stream) {
             return None;
         }
         self.features.move_home(lpn, plane);
@@ -46,8 +47,9 @@ impl Ssd {
     /// Open programs of host and GC are padded.
     pub(in crate::engine) fn pad_all(&mut self) {
         for plane in (0..self.dev.geometry.planes).map(PlaneId) {
-            self.pads(plane, Stream::Host);
-            self.pads(plane, Stream::Gc);
+            for (first, count) in self.dev.flash.pad_programs(plane) {
+                (0..count).for_each(|slot| self.oracle.store(Ppn(first.0 + slot), Tag::NONE));
+            }
         }
     }
 
