@@ -3,7 +3,8 @@
 //! What has begun ends as it began: a collection keeps its collector and its path ([`Former`]), and operations keep the legs that
 //! were set up for them. Whatever begins later, or is decided later, follows the new configuration.
 
-use super::{Device, Gc, Host, Policies, Running, Ssd, slc};
+use super::slc::change::follow;
+use super::{Device, Gc, Host, Policies, Running, Ssd};
 use crate::config::{Config, ConfigError, GcTime};
 use crate::device::transaction::Slab;
 use crate::engine::kernel::Kernel;
@@ -111,7 +112,7 @@ impl Ssd {
         }
         ssd.features.retry.iter_mut().for_each(|retry| retry.follow(config));
         if self.config.slc != config.slc || self.config.gc.threshold != config.gc.threshold {
-            slc::follow(&mut ssd, config);
+            follow(&mut ssd, config);
         }
         ssd.host.govern(&new.host);
         ssd.config = new.config;

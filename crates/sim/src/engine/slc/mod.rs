@@ -4,6 +4,7 @@
 //! be taken, what is counted, and when folds begin (`folds.rs`); `steps.rs` has what a fold does that a collection does otherwise,
 //! `now.rs` folds in no time.
 
+pub(super) mod change;
 pub(super) mod folds;
 pub(super) mod now;
 pub(super) mod steps;
@@ -12,8 +13,7 @@ use crate::config::{Config, SlcAccepts, SlcPath};
 use crate::device::flash::{FOR_SLC, Flash, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
-use crate::engine::Ssd;
-use crate::engine::idle::{Idle, await_idle_dies};
+use crate::engine::idle::Idle;
 use crate::engine::recency::Recency;
 use crate::engine::spine::jobs::Why;
 use crate::policy::Journey;
@@ -75,21 +75,6 @@ pub(super) struct Slc {
     /// Idle dies, if their blocks are folded.
     pub(super) idle: Option<Idle>,
     counts: Counts,
-}
-
-/// The cache follows other rules from now on. Idle time counts from now on, if it counts otherwise.
-pub(super) fn follow(ssd: &mut Ssd, config: &Config) {
-    let (Some(slc), Some(mut other)) = (&mut ssd.features.slc, Slc::new(config, &ssd.dev.geometry)) else { return };
-    let idle = |config: &Config| config.slc.folds_in_idle_time().then_some(config.slc.idle);
-    if idle(&ssd.config) != idle(config) {
-        slc.idle = other.idle.take();
-        slc.idle.iter_mut().for_each(|idle| idle.restart(ssd.now));
-        await_idle_dies(&mut ssd.features, &mut ssd.kernel.timers);
-    }
-    ssd.features.slc.iter_mut().for_each(|slc| slc.follow(&other));
-    if let Some(spec) = config.slc_spec() {
-        ssd.dev.flash.follow_slc(spec);
-    }
 }
 
 impl Slc {
