@@ -126,6 +126,8 @@ pub struct Sample {
     pub dies: Vec<Held>,
     /// Programmed pages of the cache of SLC, stale ones included; 0 without one.
     pub slc_used_pages: u64,
+    /// Blocks and their wear, where they wear out.
+    pub life: Option<crate::report::life::LifeSample>,
     /// By placement handle: pages of the host programmed, and pages moved by GC out of its blocks. Empty without handles.
     pub handles: Vec<[u64; 2]>,
 }

@@ -263,6 +263,10 @@ impl Ssd {
             let message = "reads that have begun are repeated by the levels that they began with";
             return refuse("ecc.levels", message, "set ecc when the device is built");
         }
+        if old.life != config.life || old.faults.blocks != config.faults.blocks {
+            let message = "blocks have worn, and failed, by the limits that they began with";
+            return refuse("life.mode", message, "set life when the device is built");
+        }
         if old.slc != config.slc {
             let message = "blocks belong to the cache of SLC, and pages are in them";
             return refuse("slc.mode", message, "set slc when the device is built");

@@ -162,7 +162,8 @@ impl Ssd {
             let blocks = planes * if fixed > 0 { fixed } else { of_plane };
             Box::new(wear(of_slc, blocks, None))
         });
-        wear((erases_min, erases_max, erases), planes * (of_plane - fixed), slc)
+        let waiting = if self.rules.life { self.dev.flash.spares_left().1 } else { 0 };
+        wear((erases_min, erases_max, erases), planes * (of_plane - fixed) - waiting, slc)
     }
 
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
@@ -193,6 +194,7 @@ impl Ssd {
             units: (self.rules.units).then(|| UnitsReport::new(geometry.unit_bytes, geometry.slots, &stats.units)),
             fdp: self.features.handles.as_ref().map(|handles| handles.report(&self.dev, stats)),
             slc: self.features.slc.as_ref().map(|slc| slc.report(&self.dev.flash)),
+            life: super::life::report(self),
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),

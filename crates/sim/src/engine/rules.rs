@@ -81,6 +81,14 @@ pub(super) struct Rules {
     pub(super) handles: bool,
     /// There is a cache of SLC.
     pub(super) slc: bool,
+    /// Blocks wear out, and writes end.
+    pub(super) life: bool,
+    /// Programs may fail.
+    pub(super) fails: bool,
+    /// Planes are tested for more than GC's trigger: for folds, or for blocks that are to be emptied.
+    pub(super) tests_beside: bool,
+    /// Writes in no time are served one by one.
+    pub(super) one_by_one: bool,
     /// The host's data have several streams, for one of the two.
     pub(super) streams: bool,
     /// A program has several units of the map.
@@ -89,7 +97,7 @@ pub(super) struct Rules {
     pub(super) pads: bool,
     /// Reads are repeated by levels of bit errors.
     pub(super) retries: bool,
-    /// An operation whose legs have ended may go on: its read is repeated, or it crosses the interconnect.
+    /// An operation whose legs have ended may go on: its read or its failed program is repeated, or it crosses the interconnect.
     pub(super) goes_on: bool,
     /// Pages of the host end otherwise: in parity groups, or with repeated reads.
     pub(super) ends_beside: bool,
@@ -141,9 +149,10 @@ fn by_number(config: &Config) -> bool {
     config.gc.time == GcTime::None && (config.schemes.victim.remembers() || config.gc.scope != Scope::Plane)
 }
 
-/// The journey of every moved page, if none differs. Errors move with each page separately, and a cache of SLC notes every page.
+/// The journey of every moved page, if none differs. Errors move with each page separately, a cache of SLC notes every page, and any
+/// program may fail.
 fn plain_moves(config: &Config) -> Option<Journey> {
-    let alike = config.ecc.errors == Errors::None && !config.slc.exists();
+    let alike = config.ecc.errors == Errors::None && !config.slc.exists() && !config.fails_programs();
     let undisturbed = config.schemes.collector.policy_ref().undisturbed();
     config.schemes.path.policy_ref().always().filter(|_| alike && undisturbed)
 }
@@ -175,6 +184,10 @@ impl Rules {
             hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| (t.pages(scope_pages, per_block) * per) as u32),
             handles: config.fdp.exists(),
             slc: config.slc.exists(),
+            life: config.life.exists(),
+            fails: config.fails_programs(),
+            tests_beside: config.slc.exists() || config.fails_programs(),
+            one_by_one: geometry.slots.several() || config.life.exists(),
             streams: config.has_streams(),
             units: geometry.slots.several(),
             pads: geometry.slots.several() && config.pads_moves(),
@@ -185,7 +198,10 @@ impl Rules {
             whole_reads: config.device.partial_read == PartialRead::WholePage,
             binds: place == Place::RoundRobin,
             numbered,
-            plain_places: numbered && config.gc.scope == Scope::Plane && !config.has_streams(),
+            plain_places: numbered
+                && config.gc.scope == Scope::Plane
+                && !config.has_streams()
+                && !config.fails_programs(),
             plain_points: !geometry.slots.several() && !config.has_streams(),
             plain_writes: config.raid.layout == RaidLayout::None && !config.has_streams(),
             keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
@@ -195,7 +211,7 @@ impl Rules {
             buffers: config.cache.buffers(),
             idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,
             retries: config.ecc.retries(),
-            goes_on: config.ecc.retries() || config.noc.exists(),
+            goes_on: config.ecc.retries() || config.noc.exists() || config.fails_programs(),
             ends_beside: config.ecc.retries() || config.raid.layout != RaidLayout::None,
             idle_work: config.ecc.retries() || config.cache.buffers() && config.cache.writeback == Writeback::Idle,
             extras: !config.extra_causes().is_empty(),

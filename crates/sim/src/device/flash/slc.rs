@@ -89,6 +89,7 @@ impl Flash {
             spec,
         }));
         self.plain = false;
+        self.beside = true;
         // Every change of a page is noted: see `note_beside`.
         self.records = true;
     }
@@ -398,7 +399,9 @@ impl Flash {
             return;
         }
         slc.modes[b] = false;
-        let index = b % self.blocks_per_plane as usize;
+        let own = b % self.blocks_per_plane as usize;
+        let index = if self.life.is_some() { self.outlives_erase(block) } else { own };
+        let state = &mut self.planes[plane.ix()];
         self.free[plane.ix() * self.free_words + index / 64] |= 1 << (index % 64);
         state.free_blocks += 1;
         state.free_pages += self.pages_per_block;

@@ -12,7 +12,7 @@ use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, RequestId};
 
 /// The end of a page of a request.
 #[derive(Clone, Debug)]
-pub(super) struct PageEnd {
+pub(in crate::engine) struct PageEnd {
     pub(super) completed: Nanos,
     pub(super) lpn: Lpn,
     pub(super) plane: PlaneId,
@@ -35,7 +35,7 @@ impl PageEnd {
     }
 
     /// A page whose only time was the wait outside.
-    pub(super) fn now(at: Nanos, waited: u64) -> Self {
+    pub(in crate::engine) fn now(at: Nanos, waited: u64) -> Self {
         let mut blame = Causes::ZERO;
         blame.begin(waited);
         PageEnd { completed: at, lpn: Lpn::NONE, plane: PlaneId::NONE, start: Some(Moment::at(at)), blame }
@@ -43,7 +43,7 @@ impl PageEnd {
 }
 
 /// The record of a completed request, for an observer.
-pub(super) fn completed(
+pub(in crate::engine) fn completed(
     request: &Request,
     index: u64,
     measured: bool,

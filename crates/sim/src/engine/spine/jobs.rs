@@ -6,8 +6,9 @@ use crate::engine::Ssd;
 use crate::engine::change::Former;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::NO_SEGMENT;
+use crate::engine::life::salvage;
 use crate::engine::metadata::Due;
-use crate::engine::slc::Why;
+use crate::engine::slc::{Why, folds};
 use crate::policy::{Hop, Job, Journey};
 use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId};
 
@@ -124,4 +125,21 @@ pub(in crate::engine) fn seize_for_job(ssd: &mut Ssd, id: JobId) {
         None => ssd.seize_for_gc(unit, planes, plane),
         Some(_) => ssd.seize_unit(unit, Holder::Fold, plane),
     }
+}
+
+/// A program or an erase has completed in a plane: it is tested for what goes before its collections.
+#[inline(never)]
+pub(in crate::engine) fn test_beside(ssd: &mut Ssd, plane: PlaneId) {
+    if ssd.rules.fails {
+        salvage::test_plane(ssd, plane);
+    }
+    if ssd.rules.slc {
+        folds::test_plane(ssd, plane);
+    }
+}
+
+/// What is due in a plane may be no collection. Returns whether it has begun, or cannot begin now.
+#[inline(never)]
+pub(in crate::engine) fn starts_beside(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
+    ssd.rules.fails && salvage::starts(ssd, plane, unit) || ssd.rules.slc && folds::starts(ssd, plane, unit)
 }

@@ -9,6 +9,7 @@ use crate::engine::fast::FUSED;
 use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::life::programs;
 use crate::engine::slc::folds;
 use crate::engine::{Nanos, Ssd, retry};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
@@ -17,6 +18,34 @@ use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 /// ends of slices only, so they do not move the others: what has passed is the whole time less what is left.
 fn slice_end(passed: Nanos, now: Nanos, slice: Nanos) -> Nanos {
     now + Nanos((slice.0 - passed.0 % slice.0) % slice.0)
+}
+
+/// A command of the host or of a group has run all its legs: it leaves its die.
+#[inline(always)]
+pub(in crate::engine) fn leave_die(ssd: &mut Ssd, id: OpId) {
+    let op = &ssd.kernel.ops[id];
+    let (unit, plane, bus_gc) = (op.unit, op.plane, op.bus_gc);
+    let state = &mut ssd.kernel.dies[unit];
+    if state.queue.head().is_some() {
+        ssd.dev.map.expect(ssd.kernel.ops[state.queue.head()].lpn);
+    }
+    state.leave(id, ssd.now, bus_gc);
+    ssd.chip_in_use(plane, false);
+    ssd.advance_cache(unit);
+    let state = &ssd.kernel.dies[unit];
+    if state.suspension() == Suspension::Serving {
+        ssd.resume(unit);
+    } else if state.array().is_none() && state.cache().is_none() {
+        ssd.set_holder(unit, Holder::Free);
+    } else if ssd.rules.buffers {
+        let left = if state.array().is_some() { state.array() } else { state.cache() };
+        ssd.set_holder(unit, ssd.holder_of(left));
+    }
+    if ssd.rules.tenants {
+        let state = &ssd.kernel.dies[unit];
+        ssd.die_serves(unit, state.of_event());
+    }
+    ssd.kernel.dies.mark(unit);
 }
 
 impl Ssd {
@@ -397,7 +426,11 @@ impl Ssd {
 
     /// An operation has run all its legs.
     fn finish(&mut self, id: OpId) {
-        if self.rules.goes_on && (self.rules.retries && retry::legs_end(self, id) || self.crosses_out(id)) {
+        if self.rules.goes_on
+            && (self.rules.retries && retry::legs_end(self, id)
+                || self.rules.fails && programs::legs_end(self, id)
+                || self.crosses_out(id))
+        {
             return;
         }
         self.ends(id);
@@ -406,29 +439,7 @@ impl Ssd {
     /// A command of the host or of a group has run all its legs, and so have its pages.
     #[inline(always)]
     pub(in crate::engine) fn command_ends(&mut self, id: OpId) {
-        let op = &self.kernel.ops[id];
-        let (unit, plane, bus_gc) = (op.unit, op.plane, op.bus_gc);
-        let state = &mut self.kernel.dies[unit];
-        if state.queue.head().is_some() {
-            self.dev.map.expect(self.kernel.ops[state.queue.head()].lpn);
-        }
-        state.leave(id, self.now, bus_gc);
-        self.chip_in_use(plane, false);
-        self.advance_cache(unit);
-        let state = &self.kernel.dies[unit];
-        if state.suspension() == Suspension::Serving {
-            self.resume(unit);
-        } else if state.array().is_none() && state.cache().is_none() {
-            self.set_holder(unit, Holder::Free);
-        } else if self.rules.buffers {
-            let left = if state.array().is_some() { state.array() } else { state.cache() };
-            self.set_holder(unit, self.holder_of(left));
-        }
-        if self.rules.tenants {
-            let state = &self.kernel.dies[unit];
-            self.die_serves(unit, state.of_event());
-        }
-        self.kernel.dies.mark(unit);
+        leave_die(self, id);
         let mut at = id;
         while at.is_some() {
             let next = std::mem::replace(&mut self.kernel.ops[at].mate, OpId::NONE);

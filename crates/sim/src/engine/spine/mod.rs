@@ -1,8 +1,10 @@
 //! The spine: the part that every device uses. Requests are submitted (`submit`) and admitted (`host`; their records are in
 //! `requests`, pauses of closed loops in `pause`, trims in `trim`), wait (`window`), join the queues of dies (`queue`) and are
 //! dispatched (`dispatch`, `mates`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `jobs`, `victims`, `single`,
-//! `copies`). Operations in no time are in `timeless`.
+//! `copies`). Operations in no time are in `timeless`, and what an aged
+//! plane holds is in `aged`.
 
+pub(super) mod aged;
 pub(super) mod complete;
 pub(super) mod copies;
 pub(super) mod dispatch;

@@ -4,15 +4,15 @@
 
 use std::ops::ControlFlow;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::config::PreconditionMode;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
+use crate::engine::life::{begins, note, now as life};
 use crate::engine::slc::Why;
 use crate::engine::slc::now::{fold_now, has_written};
+use crate::engine::spine::aged::AgedPages;
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, Waiting};
 use crate::engine::streams::{self, stream_now};
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
@@ -50,38 +50,6 @@ pub(in crate::engine) enum Work {
     Written(u64),
     /// Planes are aged, with so many valid and invalid pages each.
     Aged(u64, u64),
-}
-
-/// Draws which pages of an aged plane are invalid, in the order of its pages.
-pub(in crate::engine) struct AgedPages {
-    rng: Xoshiro256PlusPlus,
-    left: u64,
-    stale: u64,
-}
-
-impl AgedPages {
-    pub(in crate::engine) fn new(seed: u64, plane: PlaneId, valid: u64, invalid: u64) -> Self {
-        let rng = random::stream(seed.wrapping_add(u64::from(plane.0) << 32), "ageing");
-        AgedPages { rng, left: valid + invalid, stale: invalid }
-    }
-
-    /// Pages that follow the last one.
-    pub(in crate::engine) fn left(&self) -> u64 {
-        self.left
-    }
-}
-
-impl Iterator for AgedPages {
-    type Item = bool;
-    fn next(&mut self) -> Option<bool> {
-        if self.left == 0 {
-            return None;
-        }
-        let stale = random::below(&mut self.rng, self.left) < self.stale;
-        self.left -= 1;
-        self.stale -= u64::from(stale);
-        Some(stale)
-    }
 }
 
 /// Makes room for a page of the host in a plane that has none. Returns whether something could be done.
@@ -136,6 +104,7 @@ impl Ssd {
         self.settle_groups();
         self.settle_homes();
         streams::are_filled(&mut self.features);
+        begins(self);
         streams::restart(&mut self.features, &mut self.dev.flash);
         self.stats.start_measuring();
         self.restart_tenants();
@@ -173,7 +142,8 @@ impl Ssd {
     /// How many pages a plane takes in order before one is collected, in tiles.
     pub(in crate::engine) fn tiles(&self) -> u32 {
         let geometry = &self.dev.geometry;
-        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
+        let kept = self.config.reserve().max(self.rules.gc_floor.div_ceil(geometry.pages_per_block) + 1)
+            + self.dev.flash.spares_at_start();
         let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
         rows.min(geometry.mapped / geometry.planes) / TILE
     }
@@ -325,7 +295,7 @@ impl Ssd {
             self.expect_write(near);
         }
         let batch = self.host.writes.take_batch();
-        if self.rules.units || !self.counts_together(BATCH as u64) {
+        if self.rules.one_by_one || !self.counts_together(BATCH as u64) {
             return batch.into_iter().for_each(|(page, bytes)| self.serve_write(page, bytes.into()));
         }
         let mut bytes = 0;
@@ -382,8 +352,11 @@ impl Ssd {
     }
 
     fn serve_now(&mut self, next: Waiting) {
-        if self.rules.units {
+        if self.rules.one_by_one {
             self.dev.flash.take_programs(false);
+            if self.rules.life && life::rejects(self, &next) {
+                return;
+            }
         }
         let request = next.request;
         if request.op == RequestOp::Flush {
@@ -420,8 +393,11 @@ impl Ssd {
     /// Serves a write of one page.
     #[inline]
     fn serve_write(&mut self, page: Lpn, bytes: u64) {
-        if self.rules.units {
+        if self.rules.one_by_one {
             self.dev.flash.take_programs(false);
+            if self.rules.life && life::rejects_page(self) {
+                return;
+            }
         }
         let measured = self.count_admission();
         self.write_now(page);
@@ -527,13 +503,21 @@ impl Ssd {
                 }
             }
         };
-        while !self.dev.flash.takes_page_of(plane, stream) {
-            let collected = make_room(self, plane, stream);
-            law!(collected, "law: spare pages suffice");
-        }
-        let page = self.put(lpn, plane, stream, tag).expect("a page was offered");
+        let page = loop {
+            while !self.dev.flash.takes_page_of(plane, stream) {
+                let collected = make_room(self, plane, stream);
+                law!(collected, "law: spare pages suffice");
+            }
+            // A program that fails may use up the last page that was offered.
+            if let Some(page) = self.put(lpn, plane, stream, tag) {
+                break page;
+            }
+        };
         if self.rules.units {
             self.count_unit_now(page);
+        }
+        if self.rules.fails {
+            life::has_written(self, plane);
         }
         self.collect_now(plane, stream);
         if self.rules.slc {
@@ -608,6 +592,9 @@ impl Ssd {
 
     /// Runs one collection in no time. Returns false if the plane has no victim.
     pub(in crate::engine) fn collect_once(&mut self, plane: PlaneId) -> bool {
+        if self.rules.fails && life::salvages(self, plane) {
+            return true;
+        }
         let Some(victim) = self.pick_victim(plane) else { return false };
         let mut job = Job::new(victim);
         // Collections in no time buffer nothing.
@@ -630,6 +617,9 @@ impl Ssd {
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
             self.drop_copies(victim);
+            if self.rules.life {
+                note(self);
+            }
             self.stats.count_erases(1);
             self.stats.count_collection(1);
             return true;
@@ -771,7 +761,7 @@ impl Ssd {
     }
 
     /// Moves a page in no time. Returns its new place.
-    fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
+    pub(in crate::engine) fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let pages = PageSet::one(from);
         let journey = self.journey_of(JobId::NONE, &pages, stream);
         // Whether a page is clean matters only if clean pages stay inside.
@@ -785,7 +775,10 @@ impl Ssd {
         self.stats.count_moves(if inside { Journey::COPYBACK } else { Journey::EXTERNAL }, 1);
         let plane = self.dev.geometry.plane_of(from);
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
-        let to = self.gc_page(plane, stream, inside);
+        let to = match self.rules.fails {
+            true => life::sound_page(self, plane, stream, inside),
+            false => self.gc_page(plane, stream, inside),
+        };
         if self.rules.tenants {
             self.tenant_moved(self.dev.flash.lpn_of(from));
         }
