@@ -32,6 +32,8 @@ pub struct Completed {
     pub plane: PlaneId,
     /// Uncorrectable pages: reported as lost, not delivered.
     pub uncorrectable: u32,
+    /// A write after the end of the device's writing, which completes at once with an error. It is in no latency.
+    pub rejected: bool,
     /// Causes of the latency of the page that finished last, including the wait outside the device.
     pub blame: Blame,
     /// Its causes of optional features.

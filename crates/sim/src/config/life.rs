@@ -181,6 +181,17 @@ impl Config {
         low
     }
 
+    /// Pages of a plane that are neither exported nor kept: spare blocks, the reserve of GC, and what GC keeps free are left out. They
+    /// decide the write amplification.
+    pub fn pages_in_play(&self) -> u64 {
+        let per_block = u64::from(self.geometry.pages_per_block);
+        let pages = u64::from(self.geometry.blocks_per_plane) * per_block;
+        let planes = (self.pages_in_scope() / pages).max(1);
+        let kept = u64::from(self.spare_blocks() + self.reserve()) * per_block;
+        let threshold = self.free_pages(&self.gc.threshold) / planes;
+        pages.saturating_sub(self.exported_per_plane() + kept + threshold)
+    }
+
     /// What the flash knows of its lifetime, if it has one.
     pub(crate) fn life_spec(&self) -> Option<LifeSpec> {
         let life = &self.life;

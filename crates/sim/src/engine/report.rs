@@ -10,7 +10,7 @@ use crate::report::histogram::Histogram;
 use crate::report::overload::{Overload, Work};
 use crate::report::units::UnitsReport;
 use crate::report::{
-    Breakdown, ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean,
+    Breakdown, ByOp, Distribution, Figures, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean,
 };
 use crate::slowest::Slowest;
 use crate::stats::{OpStats, Stats};
@@ -41,6 +41,13 @@ fn breakdowns(stats: &Stats, extras: &[Extra]) -> ByOp<Breakdown> {
     let mut all = read.clone();
     all.merge(&write);
     ByOp { read, write, all }
+}
+
+/// Figures of reads, of writes and of both.
+fn by_op(read: &Distribution, write: &Distribution) -> ByOp<Figures> {
+    let mut all = read.clone();
+    all.merge(write);
+    ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
 }
 
 fn delayed_by_gc(stats: &Stats) -> ByOp<u64> {
@@ -169,17 +176,12 @@ impl Ssd {
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         let stats = &self.stats;
-        let by_op = |read: &Distribution, write: &Distribution| {
-            let mut all = read.clone();
-            all.merge(write);
-            ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
-        };
         let breakdown_ns = breakdowns(stats, &self.config.extra_causes());
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
         let (geometry, per_page) = (&self.dev.geometry, u64::from(self.dev.geometry.slots.per_page));
         let programmed = programmed(stats, self.rules.units, self.page_bytes(), per_page);
-        let channels = &self.kernel.buses.all[..geometry.channels as usize];
-        let transferring: u128 = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
+        let channels = self.kernel.buses.all[..geometry.channels as usize].iter();
+        let transferring: u128 = channels.map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
         let latency = by_op(&stats.read.latency, &stats.write.latency);
         let flushes = self.features.cache.as_ref().map(|cache| cache.flush_latency());

@@ -4,7 +4,7 @@ use crate::config::{Config, Errors, GcTime, PartialRead, Programming, RaidLayout
 use crate::device::geometry::Geometry;
 use crate::policy::Journey;
 use crate::schemes::Place;
-use crate::units::Nanos;
+use crate::units::{Nanos, Threshold};
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -138,6 +138,20 @@ fn planes_in_scope(scope: Scope, geometry: &Geometry) -> u32 {
     }
 }
 
+/// Whether dies are given work of GC when they have been idle.
+fn idles(config: &Config) -> bool {
+    config.schemes.trigger.policy_ref().patience().is_some() || config.slc.folds_in_idle_time()
+}
+
+/// Pages of a scope for a threshold, 0 without one.
+fn floor(config: &Config, geometry: &Geometry, threshold: Option<&Threshold>) -> u32 {
+    // Thresholds count super pages, where units are smaller.
+    let per = u64::from(geometry.slots.per_super_page);
+    let scope_pages = u64::from(planes_in_scope(config.gc.scope, geometry) * geometry.pages_per_plane) / per;
+    let per_block = u64::from(geometry.pages_per_block) / per;
+    threshold.map_or(0, |threshold| (threshold.pages(scope_pages, per_block) * per) as u32)
+}
+
 /// Whether waits for dies are sorted further than by GC.
 fn sorts_waits(config: &Config) -> bool {
     let by_class = config.order.die_queue.classes().is_some();
@@ -162,26 +176,20 @@ impl Rules {
         let (collector, path) = (config.schemes.collector.policy_ref(), config.schemes.path.policy_ref());
         let place = config.schemes.place;
         let (dynamic, numbered) = (place == Place::Dynamic, matches!(place, Place::Static(_)));
-        // Thresholds count super pages, where units are smaller.
-        let per = u64::from(geometry.slots.per_super_page);
-        let scope_pages = u64::from(planes_in_scope(config.gc.scope, geometry) * geometry.pages_per_plane) / per;
-        let per_block = u64::from(geometry.pages_per_block) / per;
         let suspends = config.timing.suspendable != Suspendable::None;
-        let physical = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
         let pauses = collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first);
-        let idles = config.schemes.trigger.policy_ref().patience().is_some() || config.slc.folds_in_idle_time();
         Rules {
             collector_holds: collector.holds(),
             preempts: collector.preemptible(),
             pauses,
             yields: !collector.in_order(),
-            heeds: !collector.in_order() || idles,
-            idles,
+            heeds: !collector.in_order() || idles(config),
+            idles: idles(config),
             by_number: by_number(config),
             ranks: dynamic || by_number(config),
-            looks: pauses || idles,
-            gc_floor: (config.gc.threshold.pages(scope_pages, per_block) * per) as u32,
-            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| (t.pages(scope_pages, per_block) * per) as u32),
+            looks: pauses || idles(config),
+            gc_floor: floor(config, geometry, Some(&config.gc.threshold)),
+            hard_floor: floor(config, geometry, config.gc.hard_threshold.as_ref()),
             handles: config.fdp.exists(),
             slc: config.slc.exists(),
             life: config.life.exists(),
@@ -230,7 +238,7 @@ impl Rules {
             watches: false,
             redirects: config.schemes.route.redirect().is_some(),
             chip_queue: config.chip_queue(),
-            scan_every: (1 << 20).max(8 * physical),
+            scan_every: (1 << 20).max(8 * u64::from(geometry.planes) * u64::from(geometry.pages_per_plane)),
             mixed: false,
         }
     }

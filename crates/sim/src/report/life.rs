@@ -97,16 +97,16 @@ pub struct LifeReport {
 }
 
 /// Blocks at a time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LifeSample {
     /// Blocks that have failed.
     pub retired: u64,
     /// Spare blocks left in all planes.
     pub spare_left: u64,
-    /// Mean P/E cycles of a block.
-    pub wear_mean: f64,
-    /// Most P/E cycles of a block.
-    pub wear_max: f64,
+    /// Mean P/E cycles of a block, in millionths.
+    pub wear_mean: u64,
+    /// Most P/E cycles of a block, in millionths.
+    pub wear_max: u64,
 }
 
 /// Some of many points, evenly: the first and the last are among them.

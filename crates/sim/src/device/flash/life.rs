@@ -51,6 +51,8 @@ struct LifePlane {
     spares: u32,
     /// The block whose program has failed, and whose valid pages are to be moved.
     salvage: BlockId,
+    /// They are being moved.
+    empties: bool,
     /// Programs do not fail until its erased blocks are at the reserve again.
     salvages: bool,
     /// The page whose program is in flight and fails.
@@ -109,7 +111,13 @@ impl Life {
                 }
             }
         }
-        let plane = LifePlane { spares: spec.spares, salvage: BlockId::NONE, salvages: false, failing: Ppn::NONE };
+        let plane = LifePlane {
+            spares: spec.spares,
+            salvage: BlockId::NONE,
+            empties: false,
+            salvages: false,
+            failing: Ppn::NONE,
+        };
         Life {
             limits,
             pages,
@@ -325,7 +333,10 @@ impl Flash {
 
     /// Whether a block of a plane is being emptied, or waits for it.
     pub(crate) fn is_being_salvaged(&self, plane: PlaneId, block: BlockId) -> bool {
-        self.life.as_ref().is_some_and(|life| life.planes[plane.ix()].salvage == block)
+        self.life.as_ref().is_some_and(|life| {
+            let state = life.planes[plane.ix()];
+            state.salvage == block && state.empties
+        })
     }
 
     /// A failing program has ended: its block takes no more pages, a spare block joins the plane, and what the block holds is to be
@@ -366,8 +377,8 @@ impl Flash {
     /// The block of a plane whose valid pages are to be moved because a program has failed, if there is one. One that is empty by now
     /// is not.
     pub(crate) fn to_salvage(&mut self, plane: PlaneId) -> Option<BlockId> {
-        let block = self.life.as_ref()?.planes[plane.ix()].salvage;
-        if block.is_none() {
+        let LifePlane { salvage: block, empties, .. } = self.life.as_ref()?.planes[plane.ix()];
+        if block.is_none() || empties {
             return None;
         }
         if self.valid(block) == 0 {
@@ -381,6 +392,7 @@ impl Flash {
     pub(crate) fn begin_salvage(&mut self, block: BlockId) {
         let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
         plane.debt = u32::from(self.valid[block.ix()] & !NOT_CLOSED);
+        self.life_mut().planes[block.ix() / self.blocks_per_plane as usize].empties = true;
         if self.handles.is_some() {
             self.collects(block);
         }
@@ -391,7 +403,8 @@ impl Flash {
         let plane = block.ix() / self.blocks_per_plane as usize;
         law_eq!(self.valid(block), 0, "law: all valid pages of a failed block are moved");
         self.planes[plane].debt = 0;
-        self.life_mut().planes[plane].salvage = BlockId::NONE;
+        let state = &mut self.life_mut().planes[plane];
+        (state.salvage, state.empties) = (BlockId::NONE, false);
         self.rests(plane, 0);
         if self.handles.is_some() {
             self.disown(block);

@@ -176,7 +176,7 @@ impl Flash {
     /// Whether valid pages of the plane, and a block of the cache more, fit into its other blocks if the cache has so many.
     fn fits_beside(&self, plane: PlaneId, blocks: u32) -> bool {
         let (slc, live) = (self.cache(), self.cache_of(plane).live);
-        let others = self.blocks_per_plane.saturating_sub(blocks + self.reserve + 1);
+        let others = self.blocks_per_plane.saturating_sub(blocks + self.reserve + 1 + self.spares_at_start());
         live + slc.spec.pages < others * self.pages_per_block
     }
 

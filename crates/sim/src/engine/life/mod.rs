@@ -14,6 +14,7 @@ use crate::device::geometry::Geometry;
 use crate::engine::Ssd;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
+use crate::observe::Completed;
 use crate::report::life::{Dwpd, End, LifeReport, LifeSample, Rejected, RetiredBlocks, SpareLeft, thinned};
 use crate::units::{Nanos, PlaneId, Ppm};
 
@@ -102,8 +103,11 @@ pub(in crate::engine) fn rejects(ssd: &mut Ssd, next: &Waiting, index: u64) -> b
     let (arbitration, extras) = ssd.waits_of_trim();
     ssd.host.loop_continues(ssd.now);
     let end = PageEnd::now(ssd.now, (ssd.now - request.arrival).0 - arbitration);
-    let (tenant, errors) = (next.marks.tenant, u32::try_from(pages).unwrap_or(u32::MAX));
-    ssd.watch_completion(|ssd| completed(&request, index, false, errors, &end, (extras, tenant, None), ssd.now));
+    let tenant = next.marks.tenant;
+    ssd.watch_completion(|ssd| {
+        let at_once = completed(&request, index, false, 0, &end, (extras, tenant, None), ssd.now);
+        Completed { rejected: true, ..at_once }
+    });
     true
 }
 
@@ -170,11 +174,10 @@ fn dwpd(bytes: u64, exported: u64, years: u32) -> f64 {
 pub(super) fn sample(ssd: &Ssd) -> Option<LifeSample> {
     let life = ssd.features.life.as_deref()?;
     let (wear, most, blocks, _) = ssd.dev.flash.wear_and_limits();
-    let one = Ppm::ONE as f64;
     Some(LifeSample {
         retired: life.failed(),
         spare_left: ssd.dev.flash.spares_left().1,
-        wear_mean: wear as f64 / (blocks as f64 * one),
-        wear_max: most as f64 / one,
+        wear_mean: (wear / u128::from(blocks)) as u64,
+        wear_max: most,
     })
 }

@@ -63,6 +63,7 @@ pub(in crate::engine) fn completed(
         completion: now,
         plane: end.plane,
         uncorrectable,
+        rejected: false,
         blame: end.blame.all(),
         extras,
         tenant,

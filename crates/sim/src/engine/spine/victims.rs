@@ -11,7 +11,7 @@ impl Ssd {
     pub(in crate::engine) fn pick_victim(&mut self, plane: PlaneId) -> Option<BlockId> {
         if self.config.ftl.wear_levelling == WearLevelling::Static {
             let levelled = std::mem::replace(&mut self.gc.planes[plane.ix()].levelled, false);
-            if let Some(cold) = (!levelled).then(|| self.cold_block(plane)).flatten() {
+            if let Some(cold) = (!levelled).then(|| cold_block(self, plane)).flatten() {
                 self.gc.planes[plane.ix()].levelled = true;
                 return Some(cold);
             }
@@ -31,26 +31,10 @@ impl Ssd {
             victim = self.schemes.victim.policy().pick(&self.dev.view(self.now).under(&load), plane);
             self.dev.flash.count_copies(copies);
         }
-        let victim = self.less_worn(victim?);
+        let victim = less_worn(self, victim?);
         // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.has_garbage(plane)).then_some(victim)
-    }
-
-    /// With dynamic wear levelling, the least erased of the blocks of a victim's plane with as many valid pages.
-    #[inline(always)]
-    fn less_worn(&self, victim: BlockId) -> BlockId {
-        if self.config.ftl.wear_levelling == WearLevelling::Dynamic { self.least_worn_of(victim) } else { victim }
-    }
-
-    #[inline(never)]
-    fn least_worn_of(&self, victim: BlockId) -> BlockId {
-        let (flash, geometry) = (&self.dev.flash, &self.dev.geometry);
-        let blocks = geometry.blocks(geometry.plane_of_block(victim));
-        let valid = &flash.valid_if_closed()[blocks.clone()];
-        let alike = (blocks.start..).zip(valid).filter(|(_, count)| **count == flash.valid(victim));
-        let least = alike.map(|(block, _)| BlockId(block as u32)).min_by_key(|block| flash.erases(*block));
-        least.unwrap_or(victim)
     }
 
     /// Reports page changes to the victim policy.
@@ -74,17 +58,33 @@ impl Ssd {
         self.dev.flash.reuse(changes);
     }
 
-    /// The least erased closed block, if the plane's wear differs by more than is tolerated.
-    #[inline(never)]
-    pub(super) fn cold_block(&self, plane: PlaneId) -> Option<BlockId> {
-        let (flash, geometry) = (&self.dev.flash, &self.dev.geometry);
-        let used = geometry.blocks(plane).map(|b| BlockId(b as u32)).filter(|block| flash.is_used(*block));
-        let most = used.map(|block| flash.erases(block)).max()?;
-        let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
-        (most - flash.erases(cold) > self.config.ftl.wear_spread).then_some(cold)
-    }
-
     pub(in crate::engine) fn has_garbage(&self, plane: PlaneId) -> bool {
         self.dev.flash.has_garbage(plane, &self.dev.geometry)
     }
+}
+
+/// With dynamic wear levelling, the least erased of the blocks of a victim's plane with as many valid pages.
+#[inline(always)]
+fn less_worn(ssd: &Ssd, victim: BlockId) -> BlockId {
+    if ssd.config.ftl.wear_levelling == WearLevelling::Dynamic { least_worn_of(ssd, victim) } else { victim }
+}
+
+#[inline(never)]
+fn least_worn_of(ssd: &Ssd, victim: BlockId) -> BlockId {
+    let (flash, geometry) = (&ssd.dev.flash, &ssd.dev.geometry);
+    let blocks = geometry.blocks(geometry.plane_of_block(victim));
+    let valid = &flash.valid_if_closed()[blocks.clone()];
+    let alike = (blocks.start..).zip(valid).filter(|(_, count)| **count == flash.valid(victim));
+    let least = alike.map(|(block, _)| BlockId(block as u32)).min_by_key(|block| flash.erases(*block));
+    least.unwrap_or(victim)
+}
+
+/// The least erased closed block, if the plane's wear differs by more than is tolerated.
+#[inline(never)]
+fn cold_block(ssd: &Ssd, plane: PlaneId) -> Option<BlockId> {
+    let (flash, geometry) = (&ssd.dev.flash, &ssd.dev.geometry);
+    let used = geometry.blocks(plane).map(|b| BlockId(b as u32)).filter(|block| flash.is_used(*block));
+    let most = used.map(|block| flash.erases(block)).max()?;
+    let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
+    (most - flash.erases(cold) > ssd.config.ftl.wear_spread).then_some(cold)
 }
