@@ -22,8 +22,8 @@ pub enum Until {
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Requests")]
 pub struct UntilArg {
-    /// Repeat the requests until the device accepts no more writes, because its blocks have worn out (life.mode=wear); at most
-    /// --loop times, and then the exit status is 75
+    /// Repeat the requests until the device accepts no more writes, because its blocks have worn out (life.mode=wear); with
+    /// --loop 2 or more at most so often. If they end before, the exit status is 75
     #[arg(long, value_name = "end-of-life", value_enum, hide_possible_values = true)]
     pub until: Option<Until>,
 }

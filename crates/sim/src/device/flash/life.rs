@@ -390,9 +390,9 @@ impl Flash {
 
     /// The valid pages of such a block are moved from now on.
     pub(crate) fn begin_salvage(&mut self, block: BlockId) {
-        let plane = &mut self.planes[block.ix() / self.blocks_per_plane as usize];
-        plane.debt = u32::from(self.valid[block.ix()] & !NOT_CLOSED);
-        self.life_mut().planes[block.ix() / self.blocks_per_plane as usize].empties = true;
+        let plane = block.ix() / self.blocks_per_plane as usize;
+        self.planes[plane].debt = u32::from(self.valid(block));
+        self.life_mut().planes[plane].empties = true;
         if self.handles.is_some() {
             self.collects(block);
         }
