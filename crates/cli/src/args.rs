@@ -5,6 +5,7 @@ pub mod drives;
 pub mod figure;
 pub mod fleet;
 pub mod ladder;
+pub mod life;
 #[cfg(unix)]
 pub mod serve;
 pub mod shared;
@@ -74,6 +75,8 @@ pub enum Command {
     Compare(Box<CompareArgs>),
     /// Run the same requests at several queue depths and print IOPS, MB/s and p99
     Ladder(Box<ladder::LadderArgs>),
+    /// Repeat requests until the drive is worn out and print TBW, DWPD and years
+    Life(Box<life::LifeArgs>),
     /// Run a study of many configurations, on one machine or many; it survives kills
     #[command(subcommand)]
     Sweep(Box<sweep::SweepCommand>),
@@ -304,6 +307,7 @@ impl InputArgs {
             reading: self.reading.reading(),
             limit: self.limit,
             loops: self.loops.unwrap_or(1),
+            until_end: false,
             time_scale: self.time_scale,
             replay: self.replay.map(When::from),
             lba_policy: self.lba_policy.unwrap_or_default(),
@@ -338,6 +342,9 @@ pub struct RunArgs {
     /// Where the requests come from.
     #[command(flatten)]
     pub input: InputArgs,
+    /// Until when they are repeated.
+    #[command(flatten)]
+    pub until: life::UntilArg,
     /// Seed of every random choice
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
     pub seed: u64,
@@ -610,6 +617,9 @@ pub struct CompareArgs {
     /// Where the requests come from.
     #[command(flatten)]
     pub input: InputArgs,
+    /// Until when they are repeated.
+    #[command(flatten)]
+    pub until: life::UntilArg,
     /// Values of a key to compare, such as schemes.victim=greedy,fifo; the first one is the baseline. A value may be an
     /// inline table; KEY may be `preset` or `file` (a configuration file that overrides all others). Several --vary give
     /// every combination

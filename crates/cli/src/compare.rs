@@ -53,7 +53,7 @@ pub fn compare_as(args: &CompareArgs, line: &str, tables: Tables) -> Result<()> 
     requests.as_ref().map_or(Ok(()), can_be_read_again)?;
     let seeds = Seeds { first: args.how.seed, count: args.repeat };
     let planned = Planned::new(&sources, axes, seeds, args.max_points)?;
-    let requests = needed(requests)?;
+    let requests = args.until.of(needed(requests)?);
     let planned = planned.of(&requests);
     let mut files = Files::new();
     planned.read_by(&input::open(&requests)?, &mut files);

@@ -42,6 +42,7 @@ pub fn ladder(args: &LadderArgs, line: &str) -> Result<()> {
     let compared = CompareArgs {
         config: args.config.clone(),
         input,
+        until: Default::default(),
         vary: vec![format!("device.queue_depth={}", depths.join(","))],
         repeat: args.repeat,
         max_points: 1_000_000,

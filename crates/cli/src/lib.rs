@@ -14,6 +14,7 @@ pub mod fault;
 pub mod fleet;
 mod import;
 mod ladder;
+mod life;
 mod output;
 mod progress;
 mod reference;
@@ -235,7 +236,8 @@ fn dispatch(command: Command, options: &[String], line: &str, again: &str) -> Re
         Command::Sweep(command) => return sweep::sweep(&command, line, again),
         Command::Fleet(command) => return fleet::fleet(&command, line, again),
         Command::Merge { inputs, output } => sweep::merge(&inputs, &output),
-        Command::Run(args) => run::run(&args, line),
+        Command::Run(args) => return run::run(&args, line),
+        Command::Life(args) => life::life(&args, line),
         Command::Compare(args) => compare::compare(&args, line),
         Command::Ladder(args) => ladder::ladder(&args, line),
         Command::Reproduce(args) => reproduce::reproduce(&args, line),

@@ -23,7 +23,7 @@ pub fn simulate(args: &RunArgs, line: &str) -> Result<RunOutcome> {
     args.drive.add_to(&mut sources, args.count_only)?;
     let run = Run::new(Settings::load(&sources)?, args.how(), start)?;
     let requests = import::requests(sources.imported.as_ref(), &args.input, args.quiet)?;
-    let ready = run.open(&requests)?;
+    let ready = run.open(&args.until.of(requests))?;
     if to_stdout(args) && args.timeline.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage("--json - and --timeline -: standard output carries one result")
             .help("write one of them into a file"));
@@ -41,7 +41,7 @@ fn to_stdout(args: &RunArgs) -> bool {
 }
 
 /// Simulates and prints.
-pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
+pub(crate) fn run(args: &RunArgs, line: &str) -> Result<u8> {
     let done = simulate(args, line)?;
     if to_stdout(args) {
         output::print(&done.outcome.json())?;
@@ -64,8 +64,16 @@ pub(crate) fn run(args: &RunArgs, line: &str) -> Result<()> {
     if !args.quiet {
         output::remark(cost(&done.perf));
     }
-    Ok(())
+    let ended = done.outcome.summary.life.as_ref().is_some_and(|life| life.end.is_some());
+    if args.until.until.is_some() && !ended {
+        output::remark("the requests ended before the drive did: with a larger --loop, or without it, they go on");
+        return Ok(UNFINISHED);
+    }
+    Ok(0)
 }
+
+/// Exit status of a run that ends before the drive does.
+const UNFINISHED: u8 = 75;
 
 /// The cost of the simulation itself, in a line.
 fn cost(perf: &Perf) -> String {

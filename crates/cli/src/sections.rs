@@ -3,10 +3,12 @@
 use serde_json::Value;
 use ssdlab_lab::text::{count, duration, percent, size};
 use ssdlab_sim::config::MappingUnit;
+use ssdlab_sim::report::life::LifeReport;
 use ssdlab_sim::report::page_types::PageTypes;
 use ssdlab_sim::report::{SCHEME_SECTIONS, Summary};
 use ssdlab_sim::schemes::AnyCollector;
 
+use crate::life::unused;
 use ssdlab_lab::layout::facts;
 
 /// The sections of the schemes in use, each with its fields.
@@ -20,6 +22,7 @@ pub(crate) fn render(summary: &Summary, out: &mut String) {
         let mut lines = Vec::new();
         match &summary.page_types {
             Some(types) if section == "page_types" => page_types(types, &mut lines),
+            _ if section == "life" => summary.life.iter().for_each(|of| life(of, &mut lines)),
             _ => flatten("", fields, &mut lines),
         }
         out.push('\n');
@@ -48,6 +51,49 @@ fn page_types(types: &PageTypes, lines: &mut Vec<String>) {
         let reads = done("reads", of.totals.reads, of.totals.read_mean());
         let programs = done("programs", of.totals.programs, of.totals.program_mean());
         lines.push(format!("{name}: {} pages per block, {reads}, {programs}", of.pages_per_block));
+    }
+}
+
+/// The life of a device, without the curve of its blocks.
+fn life(life: &LifeReport, lines: &mut Vec<String>) {
+    let accelerated = life.accelerated.map_or(String::new(), |times| format!(" (P/E cycles / {times}, x {times})"));
+    lines.push(match (&life.end, life.projected_tbw_bytes) {
+        (Some(end), _) => format!(
+            "read-only after {} of the host{accelerated}: {} of plane {}",
+            size(end.host_bytes),
+            end.reason,
+            end.plane
+        ),
+        (None, Some(bytes)) => format!(
+            "{} written{accelerated}, {} by the end if wear goes on alike (linear)",
+            size(life.tbw_bytes),
+            size(bytes)
+        ),
+        (None, None) => format!("{} written{accelerated}", size(life.tbw_bytes)),
+    });
+    if life.end.is_some() {
+        let years = life.dwpd.0.iter().map(|(years, rate)| format!("{rate:.3} over {years} years"));
+        lines.push(format!("drive writes a day: {}", years.collect::<Vec<_>>().join(", ")));
+        lines.extend(unused(life.used_endurance));
+    }
+    let tenths = life.write_amplification_by_tenth.iter().map(|of| of.map_or("-".into(), |of| format!("{of:.3}")));
+    lines.push(format!("write amplification by tenth: {}", tenths.collect::<Vec<_>>().join(" ")));
+    let (of, left) = (&life.retired, &life.spare_left);
+    lines.push(format!(
+        "failed blocks: {} by an erase, {} by a program, {} from the factory; spare ones left in a plane: {} at least, {:.1} on average",
+        count(of.erase),
+        count(of.program),
+        count(of.initial),
+        left.min,
+        left.mean
+    ));
+    lines.push(format!("endurance used: {}", percent(life.used_endurance)));
+    if life.rejected.requests > 0 {
+        lines.push(format!(
+            "rejected after the end: {} writes of {} pages",
+            count(life.rejected.requests),
+            count(life.rejected.pages)
+        ));
     }
 }
 

@@ -26,15 +26,58 @@ pub struct Device {
     timeless: bool,
     /// Rows by host writes of a run without time.
     writes: Option<Writes>,
+    /// Whether requests end with the device's writing; and whether one was a write.
+    until_end: bool,
+    has_writes: bool,
+    /// Arrival of the last request, as recorded.
+    last_arrival: Nanos,
 }
 
 impl Device {
+    fn of(ssd: Ssd) -> Device {
+        Device { ssd, timeless: false, writes: None, until_end: false, has_writes: false, last_arrival: Nanos::ZERO }
+    }
+
+    /// Requests end when the device accepts no more writes.
+    ///
+    /// # Errors
+    /// It always will.
+    pub fn stop_at_end(&mut self) -> Result<()> {
+        if !self.ssd.config().life.exists() {
+            return Err(Error::usage("--until end-of-life: blocks of this device do not wear out")
+                .help("add --set life.mode=wear, and perhaps --set life.endurance=3000"));
+        }
+        self.until_end = true;
+        Ok(())
+    }
+
+    /// Whether the requests have ended with the device's writing.
+    ///
+    /// # Errors
+    /// So many requests write nothing that they never will.
+    fn has_ended(&self, submitted: u64) -> Result<bool> {
+        if !self.until_end {
+            return Ok(false);
+        }
+        if submitted > WITHOUT_WRITES && !self.has_writes {
+            return Err(
+                Error::usage("--until end-of-life: no request writes").help("give a workload or trace with writes")
+            );
+        }
+        Ok(self.ssd.ended())
+    }
+
+    /// Arrival of the last request, by its trace or workload.
+    pub fn last_arrival(&self) -> Nanos {
+        self.last_arrival
+    }
+
     /// Builds the device and fills it as `precondition` says.
     ///
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn new(config: &Config, seed: u64, check: Check) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::new(config, seed, check)?, timeless: false, writes: None })
+        Ok(Device::of(Ssd::new(config, seed, check)?))
     }
 
     /// The same; none if `go_on` stopped the filling.
@@ -48,7 +91,7 @@ impl Device {
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> std::result::Result<Option<Device>, ConfigError> {
         let ssd = Ssd::new_while(config, seed, check, go_on)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None }))
+        Ok(ssd.map(Device::of))
     }
 
     /// The same device, started from a filling made earlier for a configuration that fills alike.
@@ -56,7 +99,7 @@ impl Device {
     /// # Errors
     /// The rule that the configuration breaks.
     pub fn from_filled(config: &Config, filled: &Filled) -> std::result::Result<Device, ConfigError> {
-        Ok(Device { ssd: Ssd::from_filled(config, filled)?, timeless: false, writes: None })
+        Ok(Device::of(Ssd::from_filled(config, filled)?))
     }
 
     /// The state after filling, for other devices.
@@ -83,7 +126,7 @@ impl Device {
         input: &mut dyn Read,
     ) -> std::result::Result<io::Result<Device>, ConfigError> {
         let ssd = Ssd::read_filling(config, seed, check, input)?;
-        Ok(ssd.map(|ssd| Device { ssd, timeless: false, writes: None }))
+        Ok(ssd.map(Device::of))
     }
 
     /// Bytes that the host may address.
@@ -194,6 +237,8 @@ impl Device {
     /// Submits a request whose bytes lie in these extents (none: contiguous). The device must accept it.
     #[inline]
     fn submit(&mut self, request: Request, marks: Marks, extents: &[ssdlab_trace::Extent]) {
+        self.has_writes |= request.op == RequestOp::Write;
+        self.last_arrival = request.arrival;
         let scattered = extents.len() > 1;
         let extents = extents.iter().map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
         if self.timeless {
@@ -344,6 +389,9 @@ pub const TICK: u64 = 1024;
 const PULSE: u64 = 64;
 const EVENTS: u32 = 1024;
 
+/// Requests after which one must have been a write, if they end with the device's writing.
+const WITHOUT_WRITES: u64 = 10_000_000;
+
 /// Follows a run, in the thread that simulates.
 pub trait Listener {
     /// After each [`TICK`] requests; `Break` stops the run.
@@ -422,6 +470,9 @@ fn submit_all(
         }
         if submitted.is_multiple_of(PULSE) {
             go(listener.go_on())?;
+            if device.has_ended(submitted)? {
+                return Ok(submitted);
+            }
         }
         if submitted.is_multiple_of(TICK) {
             stopped(device, noted)?;

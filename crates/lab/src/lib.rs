@@ -42,6 +42,7 @@ pub mod files;
 pub mod foreign;
 pub mod input;
 pub mod layout;
+pub mod life;
 pub mod live;
 pub mod memory;
 pub mod names;

@@ -163,6 +163,8 @@ pub struct RunOutcome {
     pub perf: Perf,
     /// Ids and places of the device.
     pub geometry: Geometry,
+    /// When the last request arrived by its trace or workload; none in a closed loop.
+    pub last_arrival: Option<Nanos>,
     made: Made,
 }
 
@@ -266,6 +268,7 @@ impl Ready {
             progress.broken(device.now());
             resume_unwind(panic)
         })?;
+        let closed = input.closed();
         let work = Work { start, simulation: (simulated_from, Moment::now()), requests: submitted };
         progress.simulated();
 
@@ -281,7 +284,8 @@ impl Ready {
         let mut made = end.made();
         let remarks = std::mem::take(&mut made.remarks);
         let geometry = device.geometry().clone();
-        Ok(RunOutcome { outcome, remarks, perf, geometry, made })
+        let last_arrival = (!closed).then(|| device.last_arrival());
+        Ok(RunOutcome { outcome, remarks, perf, geometry, last_arrival, made })
     }
 }
 
@@ -352,6 +356,11 @@ fn slowed(device: &Device, showing: &[&str]) -> Option<String> {
 
 /// Fits the requests to a device, and prepares it for them.
 fn fit(opened: Opened, device: &mut Device, (config, how): (&Config, How), ahead: bool) -> Result<Input> {
+    let until_end = opened.requests().until_end;
+    if until_end && opened.tenants().is_some() {
+        return Err(Error::usage("--until end-of-life: requests of several tenants end, each at its own time")
+            .help("give one trace or workload"));
+    }
     let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
     if ahead {
         input.set_ahead();
@@ -360,6 +369,9 @@ fn fit(opened: Opened, device: &mut Device, (config, how): (&Config, How), ahead
         device.set_timeless();
     }
     device.prepare(&input)?;
+    if until_end {
+        device.stop_at_end()?;
+    }
     Ok(input)
 }
 

@@ -1,6 +1,7 @@
 //! Windows of host writes of a run without time: what a device counted in each.
 
 use ssdlab_sim::Sample;
+use ssdlab_sim::report::life::LifeSample;
 
 /// Limit on windows: shorter ones are a mistake.
 const MOST: usize = 1_000_000;
@@ -28,6 +29,8 @@ pub struct Counted {
     pub slc_used_pages: u64,
     /// By placement handle: pages of the host programmed in it, and pages that GC moved out of its blocks. Empty without handles.
     pub handles: Vec<[u64; 2]>,
+    /// Blocks and their wear at its end, where they wear out.
+    pub life: Option<LifeSample>,
 }
 
 impl Counted {
@@ -96,6 +99,7 @@ impl Writes {
             handles: (sample.handles.iter().zip(&before.handles))
                 .map(|(now, then)| [0, 1].map(|which| now[which] - then[which]))
                 .collect(),
+            life: sample.life,
         });
         self.before = Some(sample);
         self.requests = 0;

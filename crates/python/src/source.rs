@@ -202,7 +202,16 @@ impl<'py> Given<'py> {
         };
         let enough = Enough::of(limit, &reading, lba_policy == LbaPolicy::Clip);
         let time_scale = self.get("time_scale")?.map_or(Ok(None), |scale| scale_of(&scale))?;
-        Ok(input::Requests { from: self.origin(enough)?, reading, limit, loops, time_scale, replay, lba_policy })
+        Ok(input::Requests {
+            from: self.origin(enough)?,
+            reading,
+            limit,
+            loops,
+            until_end: false,
+            time_scale,
+            replay,
+            lba_policy,
+        })
     }
 
     /// Where they come from; of a stream, no more than is enough.

@@ -362,7 +362,7 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
         "time" => &["series"],
         "dies" => &["heatmap-die"],
         "timeline" => &["gantt"],
-        "wear" => &["wear", "valid"],
+        "wear" => &["life", "wear", "valid"],
         "gc" => &["gc"],
         "compare" => &["compare"],
         _ => &[],

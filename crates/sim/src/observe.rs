@@ -32,6 +32,8 @@ pub struct Completed {
     pub plane: PlaneId,
     /// Uncorrectable pages: reported as lost, not delivered.
     pub uncorrectable: u32,
+    /// A write after the end of the device's writing, which completes at once with an error. It is in no latency.
+    pub rejected: bool,
     /// Causes of the latency of the page that finished last, including the wait outside the device.
     pub blame: Blame,
     /// Its causes of optional features.
@@ -126,6 +128,8 @@ pub struct Sample {
     pub dies: Vec<Held>,
     /// Programmed pages of the cache of SLC, stale ones included; 0 without one.
     pub slc_used_pages: u64,
+    /// Blocks and their wear, where they wear out.
+    pub life: Option<crate::report::life::LifeSample>,
     /// By placement handle: pages of the host programmed, and pages moved by GC out of its blocks. Empty without handles.
     pub handles: Vec<[u64; 2]>,
 }

@@ -24,7 +24,7 @@ pub(crate) use text_forms;
 text_forms! {
     Nanos: {
         "type": "string",
-        "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|\u00b5s|ms|s|min|h)\s*$",
+        "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(ns|us|\u00b5s|ms|s|min|h|d)\s*$",
         "examples": ["30us", "1.5ms"]
     },
     Bytes: { "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([KMGT](i?B)?|B)\s*$", "examples": ["4KiB", "16K"] },

@@ -328,6 +328,26 @@ impl Stats {
         self.next_checkpoint = self.done.pages + self.distance;
     }
 
+    /// Write amplification in each tenth of the host pages written, between the checkpoints next to its ends.
+    pub(crate) fn tenths(&self) -> [Option<f64>; 10] {
+        let end = self.progress(0);
+        let at = |tenths: u64| match tenths {
+            10 => end,
+            // The last checkpoint at or before it.
+            _ => self
+                .checkpoints
+                .iter()
+                .rev()
+                .find(|at| 10 * at.pages <= tenths * end.pages)
+                .copied()
+                .unwrap_or_default(),
+        };
+        std::array::from_fn(|n| {
+            let (from, to) = (at(n as u64), at(n as u64 + 1));
+            mean(u128::from(to.programs - from.programs), to.pages - from.pages)
+        })
+    }
+
     /// Write amplification in both halves of the host pages written, of which a flash page has `units`. None if there was too little GC to tell.
     pub(crate) fn halves(&self, planes: u32, page_bytes: u64, units: u64) -> Option<Halves> {
         let end = self.progress(0);

@@ -129,7 +129,8 @@ fn exact(digits: u128, decimals: u32, scale: u128) -> Option<u64> {
     (product % divisor == 0).then(|| u64::try_from(product / divisor).ok()).flatten().filter(|v| *v < 1 << 63)
 }
 
-const TIMES: [(&str, u64); 6] = [
+const TIMES: [(&str, u64); 7] = [
+    ("d", 86_400_000_000_000),
     ("h", 3_600_000_000_000),
     ("min", 60_000_000_000),
     ("s", 1_000_000_000),
@@ -143,7 +144,7 @@ impl std::str::FromStr for Nanos {
     fn from_str(text: &str) -> Result<Self, String> {
         let expected = || {
             format!(
-                "`{text}` is not a duration: expected a number and a unit of ns, us, ms, s, min or h, exact to the nanosecond, such as \"30us\" or \"1.5ms\""
+                "`{text}` is not a duration: expected a number and a unit of ns, us, ms, s, min, h or d, exact to the nanosecond, such as \"30us\" or \"1.5ms\""
             )
         };
         let (digits, decimals, unit) = decimal(text).ok_or_else(expected)?;
@@ -156,7 +157,7 @@ impl std::str::FromStr for Nanos {
 impl fmt::Display for Nanos {
     /// Uses the largest unit in which the value is a whole number.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let (name, scale) = TIMES[2..]
+        let (name, scale) = TIMES[3..]
             .iter()
             .find(|(_, scale)| self.0 >= *scale && self.0.is_multiple_of(*scale))
             .unwrap_or(&("ns", 1));

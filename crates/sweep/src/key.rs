@@ -59,7 +59,7 @@ fn plain(value: &str) -> String {
 
 /// Options of requests that differ from their defaults, in order of name.
 fn options(requests: &Requests) -> Vec<(&'static str, String)> {
-    let Requests { from: _, reading, limit, loops, time_scale, replay, lba_policy } = requests;
+    let Requests { from: _, reading, limit, loops, until_end, time_scale, replay, lba_policy } = requests;
     let Reading { format, device, on_bad_line, time_order, op_codes, within_second, max_request } = reading;
     let usual = Reading::default();
     let mut all: Vec<(&str, Option<String>)> = vec![
@@ -78,6 +78,7 @@ fn options(requests: &Requests) -> Vec<(&'static str, String)> {
         ),
         ("op_codes", (*op_codes == OpCodes::ReadIsZero).then(|| "read-is-zero".into())),
         ("replay", replay.map(|when| format!("{when:?}").to_lowercase())),
+        ("until", until_end.then(|| "end-of-life".into())),
         ("time_order", (*time_order != TimeOrder::Error).then(|| format!("{time_order:?}").to_lowercase())),
         ("time_scale", time_scale.filter(|scale| !scale.is_one()).map(|scale| scale.to_string())),
         ("within_second", (*within_second == WithinSecond::Even).then(|| "even".into())),
@@ -124,6 +125,7 @@ pub fn requests(identity: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Resul
             "lba_policy" => requests.lba_policy = value.parse().map_err(|_| wrong())?,
             "limit" => requests.limit = Some(value.parse().map_err(|_| wrong())?),
             "loop" => requests.loops = value.parse().map_err(|_| wrong())?,
+            "until" if value == "end-of-life" => requests.until_end = true,
             "max_request" => reading.max_request = value.parse().map_err(|_| wrong())?,
             "on_bad_line" => reading.on_bad_line = value.parse().map_err(|_| wrong())?,
             "op_codes" => reading.op_codes = value.parse().map_err(|_| wrong())?,
@@ -302,9 +304,10 @@ mod tests {
     #[test]
     fn options_are_in_the_identity_and_read_back() {
         let usual = || Requests::new(Origin::Workload { name: "quickstart".into(), recordings: None });
-        let mut others: Vec<Requests> = (0..12).map(|_| usual()).collect();
+        let mut others: Vec<Requests> = (0..13).map(|_| usual()).collect();
         others[1].limit = Some(7);
         others[2].loops = 3;
+        others[12].until_end = true;
         others[3].time_scale = "1/3".parse().ok();
         others[4].replay = Some(When::Closed);
         others[5].lba_policy = LbaPolicy::Wrap;

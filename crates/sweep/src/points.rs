@@ -213,7 +213,9 @@ fn open(choice: &Choice, hashes: &Hashes, policies: &Policies) -> Result<Input> 
         let packed = file.and_then(|path| path.extension()).is_some_and(|ending| ending != "csv");
         let guess = || bytes.map_or(UNKNOWN, |bytes| (bytes / if packed { 10 } else { 50 }).max(1));
         let once = choice.counted.unwrap_or_else(guess);
-        let all = once.saturating_mul(u64::from(requests.loops));
+        // How often a device takes a trace until its end is known after a run only.
+        let passes = if requests.until_end { 1_000.min(requests.passes()) } else { requests.loops };
+        let all = once.saturating_mul(u64::from(passes));
         requests.limit.map_or(all, |limit| limit.min(all.max(1)))
     });
     let mut identity = identity(&source.0, requests);

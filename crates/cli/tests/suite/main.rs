@@ -14,6 +14,7 @@ mod foreign;
 mod fuzz;
 mod goldens;
 mod import;
+mod life;
 mod limits;
 mod presets;
 mod readme;

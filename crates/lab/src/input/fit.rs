@@ -40,7 +40,7 @@ pub(super) fn recorded(
         page_bytes: target.page_bytes,
         lba_policy: requests.lba_policy,
         limit: requests.limit,
-        loops: u64::from(requests.loops),
+        loops: u64::from(requests.passes()),
         time_scale: requests.time_scale.unwrap_or_default(),
     };
     let options = Options { flushes: target.flushes, ..options };
@@ -91,6 +91,7 @@ pub(super) fn workload(
     if !spec.source.is_empty() {
         about.push(format!("source: {}", clip_line(&spec.source)));
     }
-    let generated = Generated::new(generator, requests.loops, requests.limit, requests.time_scale.unwrap_or_default());
+    let generated =
+        Generated::new(generator, requests.passes(), requests.limit, requests.time_scale.unwrap_or_default());
     Ok((RecordSource::Generated(Box::new(generated)), closed, about))
 }

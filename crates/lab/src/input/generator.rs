@@ -78,7 +78,11 @@ impl Generated {
 
     /// How many were returned, and how many there are, if known.
     pub(crate) fn progress(&self) -> (u64, Option<u64>) {
-        let total = self.first.total().map(|total| total.saturating_mul(u64::from(self.loops)));
+        let total = self
+            .first
+            .total()
+            .filter(|_| self.loops < u32::MAX)
+            .map(|total| total.saturating_mul(u64::from(self.loops)));
         (self.given, total.into_iter().chain(self.limit).min())
     }
 

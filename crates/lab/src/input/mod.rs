@@ -172,7 +172,10 @@ impl Opened {
                 spec.phases.iter().map(phase).sum::<Option<u64>>()?
             }
         };
-        let all = once.saturating_mul(u64::from(self.requests.loops));
+        let all = once.saturating_mul(u64::from(self.requests.passes()));
+        if self.requests.until_end && self.requests.limit.is_none() {
+            return None;
+        }
         Some(self.requests.limit.map_or(all, |limit| all.min(limit)))
     }
 
@@ -208,7 +211,7 @@ impl Opened {
     /// # Errors
     /// The trace can't be read, or the workload does not fit on the device or to its queue depth.
     pub fn fit(self, target: &Target) -> Result<Input> {
-        let (limit, loops) = (self.requests.limit, self.requests.loops);
+        let (limit, loops) = (self.requests.limit, self.requests.passes());
         let fitted = match self.what {
             What::Tenants(all) => return fit_tenants(all, target),
             What::Trace(..) | What::Workload(..) => self.fit_one(target, None)?,
@@ -268,6 +271,9 @@ impl Opened {
         how.extend(closed.map(Closed::text));
         if requests.loops > 1 {
             how.push(format!("{} times in a row", count(requests.loops)));
+        }
+        if requests.until_end {
+            how.push("until the device accepts no more writes".into());
         }
         if let Some(limit) = requests.limit {
             how.push(format!("at most {} requests", count(limit)));
@@ -380,7 +386,8 @@ impl Input {
                 // Queues and handles need names, which the reader has.
                 let ahead = *ahead && size.is_some() && !nvme.arbitrates() && !fdp.exists();
                 let size = size.filter(|_| *loops == 1);
-                let rows = replay.reader().rows().map(|rows| rows.saturating_mul(u64::from(*loops)));
+                let rows = replay.reader().rows().filter(|_| *loops < u32::MAX);
+                let rows = rows.map(|rows| rows.saturating_mul(u64::from(*loops)));
                 let total = rows.into_iter().chain(limit).min();
                 match ahead {
                     true => read_ahead(replay, |ahead| {

@@ -56,6 +56,8 @@ pub struct Requests {
     pub limit: Option<u64>,
     /// The trace or workload this many times, one after the other.
     pub loops: u32,
+    /// Until the device accepts no more writes: with one pass, as often as that takes.
+    pub until_end: bool,
     /// Arrival times are multiplied by this.
     pub time_scale: Option<Scale>,
     /// When they arrive; by default at their times, or in a closed loop if the workload says so.
@@ -68,11 +70,16 @@ impl Requests {
     /// All requests of a trace or workload, once, as they are.
     pub fn new(from: Origin) -> Requests {
         let (reading, lba_policy) = (Reading::default(), LbaPolicy::default());
-        Requests { from, reading, limit: None, loops: 1, time_scale: None, replay: None, lba_policy }
+        Requests { from, reading, limit: None, loops: 1, until_end: false, time_scale: None, replay: None, lba_policy }
     }
 }
 
 impl Requests {
+    /// How often they are given at most.
+    pub fn passes(&self) -> u32 {
+        if self.until_end && self.loops == 1 { u32::MAX } else { self.loops }
+    }
+
     /// The requests that files of other simulators describe; several flows are tenants. None if they describe a device only.
     /// `follow` is a directory in which a trace is looked for by the last part of its path.
     ///
@@ -166,6 +173,9 @@ impl Requests {
         self.limit.iter().for_each(|limit| give("--limit", limit.to_string()));
         if self.loops > 1 {
             give("--loop", self.loops.to_string());
+        }
+        if self.until_end {
+            give("--until", "end-of-life".into());
         }
         self.time_scale.iter().for_each(|scale| give("--time-scale", scale.to_string()));
         self.replay.iter().for_each(|when| give("--replay", lower(when)));

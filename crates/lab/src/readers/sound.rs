@@ -32,7 +32,7 @@ enum Rule {
 }
 
 /// Columns of whole numbers in files of windows, dies and blocks.
-const COUNTS: [&str; 25] = [
+const COUNTS: [&str; 28] = [
     "requests",
     "reads",
     "writes",
@@ -49,6 +49,9 @@ const COUNTS: [&str; 25] = [
     "flash_programs_fold",
     "slc_used_pages",
     "slc_erases",
+    "retired",
+    "spare_left",
+    "limit",
     "flash_copybacks",
     "flash_erases",
     "collections",

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use ssdlab_sim::device::flash::Flash;
+use ssdlab_sim::device::flash::{BlockState, Flash};
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::units::{BlockId, PlaneId};
 
@@ -26,9 +26,13 @@ const HANDLE: (&str, CellKind) = ("handle", CellKind::Maybe);
 /// Erases of a block as one of the cache of SLC, and whether it is one, where there is such a cache (`slc.mode`).
 const SLC: [(&str, CellKind); 2] = [("slc_erases", CellKind::Number), ("mode", CellKind::Word)];
 
-/// The columns of a device with or without handles, and with or without a cache of SLC.
-fn columns(handles: bool, slc: bool) -> Vec<(&'static str, CellKind)> {
-    COLUMNS.into_iter().chain(handles.then_some(HANDLE)).chain(SLC.into_iter().filter(|_| slc)).collect()
+/// P/E cycles at which a block fails, where blocks wear out (`life.mode`).
+const LIMIT: (&str, CellKind) = ("limit", CellKind::Number);
+
+/// The columns of a device with or without handles, a cache of SLC, and blocks that wear out.
+fn columns(handles: bool, slc: bool, wears: bool) -> Vec<(&'static str, CellKind)> {
+    let own = handles.then_some(HANDLE).into_iter().chain(SLC.into_iter().filter(|_| slc));
+    COLUMNS.into_iter().chain(own).chain(wears.then_some(LIMIT)).collect()
 }
 
 /// One row per block at the end of the run, and their [`Spread`].
@@ -53,7 +57,7 @@ impl Product for BlockRows {
         Ok(Box::new(Blocks(Sheet::begin(
             BlockRows::NAME,
             &self.0,
-            &columns(of.config.fdp.exists(), of.config.slc.exists()),
+            &columns(of.config.fdp.exists(), of.config.slc.exists(), of.config.life.exists()),
         )?)))
     }
 }
@@ -71,9 +75,11 @@ impl Recorder for Blocks {
     }
 }
 
-/// The state of a block in a word: `erased`, `open` (being filled) or `closed` (full).
+/// The state of a block in a word: `erased`, `open` (being filled) or `closed` (full); `spare` (it replaces a failed one later) or `bad`.
 fn state(flash: &Flash, block: BlockId) -> &'static str {
     match flash.written(block) {
+        _ if flash.state_of(block) == BlockState::Spare => "spare",
+        _ if flash.state_of(block) == BlockState::Bad => "bad",
         _ if flash.is_closed(block) || flash.is_full_slc(block) => "closed",
         0 => "erased",
         _ => "open",
@@ -97,7 +103,9 @@ fn fill(sheet: &mut Sheet, flash: &Flash, geometry: &Geometry) -> Result<()> {
         let mode = flash.slc_by_block().get(at).map(|slc| Cell::Word(if *slc { "slc" } else { "native" }));
         let erases = flash.slc_erases_by_block().get(at).map(|erases| Cell::Number((*erases).into()));
         let of_slc = erases.into_iter().chain(mode);
-        sheet.row(cells.into_iter().chain([Cell::Word(state(flash, block))]).chain(handle).chain(of_slc))?;
+        let limit = flash.limits_by_block().get(at).map(|limit| Cell::Number((*limit).into()));
+        let own = handle.into_iter().chain(of_slc).chain(limit);
+        sheet.row(cells.into_iter().chain([Cell::Word(state(flash, block))]).chain(own))?;
     }
     Ok(())
 }
@@ -109,7 +117,8 @@ fn fill(sheet: &mut Sheet, flash: &Flash, geometry: &Geometry) -> Result<()> {
 pub fn frame(flash: &Flash, geometry: &Geometry) -> Result<Frame> {
     let handles = flash.handles_by_block().next().is_some();
     let slc = !flash.slc_by_block().is_empty();
-    let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &columns(handles, slc))?;
+    let wears = !flash.limits_by_block().is_empty();
+    let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &columns(handles, slc, wears))?;
     fill(&mut sheet, flash, geometry)?;
     sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
 }

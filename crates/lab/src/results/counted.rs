@@ -13,9 +13,9 @@ use crate::drive::Device;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::handles;
 use crate::results::series::{OF_SLC, WindowRows};
 use crate::results::sheet::{Cell, CellKind, Place, Sheet};
+use crate::results::{handles, life};
 use crate::writes::{Counted, Writes};
 
 const COLUMNS: [(&str, CellKind); 8] = [
@@ -92,7 +92,8 @@ impl Product for CountedRows {
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
         let handles = if of.config.fdp.exists() { of.config.fdp.persistent() } else { Vec::new() };
-        let own: Vec<(String, CellKind)> = handles::columns(handles.len()).collect();
+        let own: Vec<(String, CellKind)> =
+            handles::columns(handles.len()).chain(life::columns(of.config.life.exists())).collect();
         let of_slc = OF_SLC.into_iter().filter(|_| of.config.slc.exists());
         let own_names = own.iter().map(|(name, kind)| (name.as_str(), *kind));
         let columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(of_slc).chain(own_names).collect();
@@ -131,7 +132,7 @@ impl Recorder for CountedRecorder {
             .ok_or_else(|| Error::usage("--series: more than a million windows").help("give a longer --window"))?;
         if let Some(mut sheet) = self.sheet {
             for row in &rows {
-                let own = handles::cells(&self.handles, row.handles.iter().copied());
+                let own = handles::cells(&self.handles, row.handles.iter().copied()).chain(life::cells(row.life));
                 let of_slc = [row.fold_pages, row.slc_used_pages].map(Cell::Number).into_iter().filter(|_| self.folds);
                 sheet.row(cells(row, capacity).into_iter().chain(of_slc).chain(own))?;
             }

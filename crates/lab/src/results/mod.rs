@@ -7,6 +7,7 @@ pub mod counted;
 pub mod dies;
 mod handles;
 pub mod histograms;
+mod life;
 pub mod perfetto;
 pub mod requests;
 pub mod series;

@@ -16,8 +16,8 @@ use crate::drive::Device;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::handles;
 use crate::results::sheet::{Cell, CellKind, Place, Sheet};
+use crate::results::{handles, life};
 use crate::text::count;
 
 /// Columns before the causes.
@@ -78,7 +78,11 @@ impl Product for WindowRows {
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
         let handles = if of.config.fdp.exists() { of.config.fdp.persistent() } else { Vec::new() };
-        Ok(Box::new(Series::create(&self.place, self.window, (&of.extras, of.tenants, handles))?))
+        Ok(Box::new(Series::create(
+            &self.place,
+            self.window,
+            (&of.extras, of.tenants, handles, of.config.life.exists()),
+        )?))
     }
 }
 
@@ -121,15 +125,16 @@ const OF_TENANT: [(&str, CellKind); 5] = [
 pub(super) const OF_SLC: [(&str, CellKind); 2] =
     [("flash_programs_fold", CellKind::Number), ("slc_used_pages", CellKind::Number)];
 
-/// Optional features of a device: their causes, its tenants, and whether GC keeps a handle's pages apart, by handle.
-type Features<'f> = (&'f [Extra], &'f [String], Vec<bool>);
+/// Optional features of a device: their causes, its tenants, whether GC keeps a handle's pages apart, by handle,
+/// and whether blocks wear out.
+type Features<'f> = (&'f [Extra], &'f [String], Vec<bool>, bool);
 
 impl Series {
     /// Begins a table, with columns for each of the tenants and handles.
     ///
     /// # Errors
     /// The window has no length, or as [`Sheet::begin`].
-    fn create(place: &Place, window: Nanos, (extras, tenants, handles): Features<'_>) -> Result<Series> {
+    fn create(place: &Place, window: Nanos, (extras, tenants, handles, wears): Features<'_>) -> Result<Series> {
         if window == Nanos::ZERO {
             return Err(Error::usage("--window 0ns: a window must have a length").help("for example --window 100ms"));
         }
@@ -144,7 +149,8 @@ impl Series {
         let folds = extras.contains(&Extra::Slc);
         let work = work.chain(OF_SLC.into_iter().filter(|_| folds));
         let of = |name: &String| OF_TENANT.map(|(column, kind)| (format!("tenants.{name}.{column}"), kind));
-        let own: Vec<(String, CellKind)> = tenants.iter().flat_map(of).chain(handles::columns(handles.len())).collect();
+        let own: Vec<(String, CellKind)> =
+            tenants.iter().flat_map(of).chain(handles::columns(handles.len())).chain(life::columns(wears)).collect();
         let mut columns: Vec<(&str, CellKind)> = COLUMNS.into_iter().chain(causes).chain(terms).chain(work).collect();
         columns.extend(own.iter().map(|(name, kind)| (name.as_str(), *kind)));
         Ok(Series {
@@ -239,7 +245,8 @@ impl Series {
         };
         let pages = sample.handles.iter().zip(&before.handles).map(|(now, then)| [0, 1].map(|n| now[n] - then[n]));
         let handles = handles::cells(&self.handles, pages);
-        let own: Vec<Cell<'_>> = self.tenants.iter().flat_map(of).chain(handles).collect();
+        let own: Vec<Cell<'_>> =
+            self.tenants.iter().flat_map(of).chain(handles).chain(life::cells(sample.life)).collect();
         self.sheet.row(cells.into_iter().chain(causes).chain(terms).chain(work).chain(own))?;
         self.start = Some(Nanos(start.0.saturating_add(self.window)));
         self.before = Some(sample.clone());
@@ -272,6 +279,9 @@ impl Recorder for Series {
     }
 
     fn completed(&mut self, request: &Completed) -> Result<()> {
+        if request.rejected {
+            return Ok(());
+        }
         let kind = match request.op {
             RequestOp::Read => 0,
             RequestOp::Write => 1,

@@ -17,6 +17,8 @@ pub enum Unit {
     Rate,
     /// Bytes per second of simulated time, shown in millions.
     Megabytes,
+    /// Bytes that a device takes in its life.
+    Bytes,
     /// A ratio.
     Factor,
 }
@@ -74,6 +76,7 @@ pub const METRICS: &[Metric] = metrics! {
     "write_amplification" "write_amplification" "" Factor |s| s.write_amplification;
     "write_amplification_bytes" "write_amplification_bytes" "write amplification" Factor |s| s.write_amplification_bytes;
     "erases" "flash.erases" "erases" Count |s| Some(s.flash.erases as f64);
+    "tbw_bytes" "life.tbw_bytes" "TBW" Bytes |s| s.life.as_ref().filter(|life| life.end.is_some()).map(|life| life.tbw_bytes as f64);
     "moved_pages" "gc.moved_pages" "" Count |s| Some(s.gc.moved_pages as f64);
     "requests_per_s" "" "requests/s" Rate |s| {
         let requests = s.requests.read + s.requests.write + s.requests.trim;
@@ -250,10 +253,10 @@ pub fn of_json(compare: &Value) -> Vec<Vec<Option<Figure>>> {
     all
 }
 
-/// The variants with the best mean of a measure, by their places: the least mean, or the largest of a rate. None where all are
+/// The variants with the best mean of a measure, by their places: the least mean, or the largest of a rate and of bytes. None where all are
 /// equal, or where no difference of the best one from the first is shown.
 pub fn best(unit: Unit, figures: &[Option<(f64, Effect)>]) -> Vec<usize> {
-    let more = matches!(unit, Unit::Rate | Unit::Megabytes);
+    let more = matches!(unit, Unit::Rate | Unit::Megabytes | Unit::Bytes);
     let means = figures.iter().flatten().map(|(mean, _)| *mean);
     let Some(best) = means.reduce(|a, b| if more { a.max(b) } else { a.min(b) }) else { return Vec::new() };
     let found = figures.iter().enumerate().filter_map(|(i, figure)| Some((i, (*figure)?)));

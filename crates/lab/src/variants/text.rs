@@ -1,6 +1,6 @@
 //! Figures of variants as text, for tables and pages.
 
-use crate::text::{count, duration, plural, rate};
+use crate::text::{count, duration, plural, rate, size};
 use crate::variants::figures::{Effect, Figure, Unit};
 use crate::variants::student::half_width;
 
@@ -12,6 +12,7 @@ pub fn cell(unit: Unit, value: f64) -> String {
         Unit::Count => format!("{value:.1}"),
         Unit::Rate => rate(value),
         Unit::Megabytes => rate(value / 1e6),
+        Unit::Bytes => size(value as u64),
         Unit::Factor => format!("{value:.3}"),
     }
 }

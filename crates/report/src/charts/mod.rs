@@ -4,6 +4,7 @@ mod best;
 mod causes;
 mod compare;
 mod latency;
+mod life;
 mod over_time;
 mod parts;
 mod ratios;
@@ -37,7 +38,7 @@ pub struct Kind {
 }
 
 /// All kinds of figures. Those of a paper have one name for each table or figure of the paper: see [`list`].
-pub const KINDS: [Kind; 18] = [
+pub const KINDS: [Kind; 19] = [
     kind("percentiles", "latency by percentile", "--histograms or --requests", has_latency, latency::percentiles),
     kind("cdf", "share of requests by latency", "--histograms or --requests", has_latency, latency::cdf),
     kind("ccdf", "share of slower requests by latency", "--histograms or --requests", has_latency, latency::ccdf),
@@ -82,6 +83,13 @@ pub const KINDS: [Kind; 18] = [
         "--timeline",
         |inputs| inputs.run.timeline.is_some(),
         timeline_text::timeline_text,
+    ),
+    kind(
+        "life",
+        "blocks left and write amplification over what the host wrote",
+        "--json of a life",
+        life::has,
+        life::life,
     ),
     kind("wear", "erases by plane and block", "--blocks", |inputs| inputs.run.blocks.is_some(), wear::wear),
     kind("valid", "blocks by valid pages and by erases", "--blocks", |inputs| inputs.run.blocks.is_some(), wear::valid),

@@ -20,6 +20,7 @@ impl Config {
         self.check_pages()?;
         self.check_fdp()?;
         self.check_slc()?;
+        self.check_life()?;
         self.check_space()?;
         self.check_threshold()?;
         self.check_precondition()?;

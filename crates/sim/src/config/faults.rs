@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::error::refuse;
-use super::{Config, ConfigError, Destination, Exclusion, NocModel, Scope, WriteAck};
+use super::{Config, ConfigError, Destination, Exclusion, FaultyBlock, NocModel, Scope, WriteAck};
 use crate::units::{Bytes, Nanos, Ppm};
 
 section! {
@@ -28,6 +28,10 @@ section! {
         /// bytes, or a share of all. A failed write takes its time, reports an error and leaves the old data.
         [since "0.1.4"]
         write_errors: Vec<IoErrors> = Vec::new(),
+        /// Blocks that fail, such as `[{ plane = 0, block = 3, erases = 2 }]`; needs `life.mode = "wear"`. The erase with this number
+        /// fails. With `page = 5`, the program of page 5 after so many erases fails.
+        [since "0.1.3"]
+        blocks: Vec<FaultyBlock> = Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::refuse;
 use super::{Config, ConfigError};
+use crate::schemes::AnyVictim;
 
 choice! {
     /// Whether host and GC programs share a write point.
@@ -26,13 +27,15 @@ choice! {
 }
 
 choice! {
-    /// Whether cold blocks are moved to level wear.
+    /// How wear is levelled.
     WearLevelling("lowercase") {
         /// They are not moved.
         None,
         /// If erase counts of a plane differ by more than `ftl.wear_spread`, every second collection there selects the least
         /// erased closed block.
         Static,
+        /// They are not moved, but of victims with equally many valid pages the least erased one is collected.
+        Dynamic,
     }
 }
 
@@ -43,7 +46,9 @@ section! {
         write_points: WritePoints = WritePoints::Separate,
         /// Which erased block is opened next.
         free_block: FreeBlock = FreeBlock::RoundRobin,
-        /// Whether cold blocks are moved to level wear.
+        /// How wear is levelled: `"none"`, `"static"` (every second collection of an uneven plane moves its least erased block) or
+        /// `"dynamic"` (of victims with equally many valid pages the least erased one is collected, instead of the one with the lowest
+        /// number, which wears out low blocks first).
         wear_levelling: WearLevelling = WearLevelling::None,
         /// Difference of erase counts within a plane that static wear levelling tolerates.
         wear_spread: u32 = 16,
@@ -55,6 +60,11 @@ impl Config {
     pub(super) fn check_levelling(&self) -> Result<(), ConfigError> {
         if self.ftl.wear_levelling == WearLevelling::Static && self.ftl.wear_spread == 0 {
             return refuse("ftl.wear_spread", "no difference would be tolerated".into(), "use 1 or more");
+        }
+        if self.breaks_ties() && !matches!(self.schemes.victim, AnyVictim::Greedy(_)) {
+            let message =
+                format!("{} has no ties between victims that erase counts could decide", self.schemes.victim.name());
+            return refuse("ftl.wear_levelling", message, "use \"none\" or \"static\", or schemes.victim = \"greedy\"");
         }
         Ok(())
     }

@@ -61,7 +61,8 @@ section! {
         hard_threshold: Option<Threshold> = None,
         /// Where free pages are counted.
         scope: Scope = Scope::Plane,
-        /// Erased blocks per plane that are reserved for GC: host writes never take them. By default one per GC write point.
+        /// Erased blocks per plane that are reserved for GC: host writes never take them. By default one per GC write point, and one
+        /// more where programs fail (`life.program_failures`, `faults.blocks`).
         reserve: Option<u32> = None,
         /// Whether GC takes time.
         time: GcTime = GcTime::Real,
@@ -77,7 +78,7 @@ section! {
 impl Config {
     /// Erased blocks per plane that are reserved for GC.
     pub fn reserve(&self) -> u32 {
-        self.gc.reserve.unwrap_or(self.gc_streams())
+        self.gc.reserve.unwrap_or(self.gc_streams() + u32::from(self.fails_programs()))
     }
 
     /// GC write points per plane: the collector's, and one more if the path keeps copied pages apart.
@@ -111,9 +112,9 @@ impl Config {
         let (exported, metadata) = (self.exported_per_plane(), u64::from(self.metadata_pages()));
         let data = per_block - metadata;
         // Metadata pages of full blocks are never free.
-        // Nor are those of the cache of SLC.
-        let cached = u64::from(self.slc_blocks()) * per_block;
-        let spare = (pages - exported - exported.div_ceil(data) * metadata).saturating_sub(cached);
+        // Nor are those of the cache of SLC, and of spare blocks.
+        let apart = u64::from(self.blocks_apart()) * per_block;
+        let spare = (pages - exported - exported.div_ceil(data) * metadata).saturating_sub(apart);
         let in_scope = self.pages_in_scope();
         let (floor, spare) = (self.free_pages(&self.gc.threshold), in_scope / pages * spare);
         if floor > spare {

@@ -18,6 +18,7 @@ mod fdp;
 mod ftl;
 mod gc;
 mod geometry;
+mod life;
 mod noc;
 mod nvme;
 mod order;
@@ -46,6 +47,7 @@ pub use fdp::{Assign, Fdp, Isolation, Isolations, MOST_HANDLES, NoHandle, Reclai
 pub use ftl::{FreeBlock, Ftl, WearLevelling, WritePoints};
 pub use gc::{Destination, Gc, GcTime, Remainder, Scope};
 pub use geometry::{Geometry, PageOrder};
+pub use life::{ByErrors, Endurance, FEWEST_CYCLES, FaultyBlock, Life, LifeMode};
 pub use noc::{Noc, NocModel, PortRule, Task};
 pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, Names, Nvme, NvmeQueue, OpName, QueuePriority};
 pub use order::{DieQueue, NamedQueue, OrderKnobs, QueueClass};
@@ -104,6 +106,9 @@ section! {
         /// The cache of SLC.
         [since "0.1.3"]
         slc: Slc = Slc::default(),
+        /// Lifetime.
+        [since "0.1.4"]
+        life: Life = Life::default(),
     }
 }
 

@@ -51,7 +51,7 @@ impl Config {
                     format!("use at most {}", (exported * 1_000_000 / pages) as f64 / 1e6),
                 );
             }
-            let room = (blocks - reserve - u64::from(self.slc_blocks())) * data;
+            let room = (blocks - reserve - u64::from(self.blocks_apart())) * data;
             if valid + invalid > room {
                 let message = format!(
                     "{valid} valid and {invalid} invalid pages per plane, but the reserve leaves {room} of {pages}"

@@ -102,6 +102,10 @@ section! {
         /// Array time of an erase of a block of the cache. By default `timing.erase`.
         [since "0.1.3"]
         erase: Option<Nanos> = None,
+        /// With `life.mode = "wear"` and `mode = "dynamic"`: mean P/E cycles of a block that is always one of the cache, so that an erase
+        /// wears it accordingly less. By default ten times `life.endurance`. Blocks of a static cache do not wear out.
+        [since "0.1.3"]
+        endurance: Option<u32> = None,
         /// Which writes the cache takes: `"all"`, `"small"` (requests of at most `small` bytes) or `"hot"` (pages that were written at
         /// most `window` page writes before).
         [since "0.1.3"]
@@ -164,7 +168,7 @@ impl Config {
     }
 
     /// Blocks of each plane that belong to the cache for ever.
-    pub(super) fn slc_blocks(&self) -> u32 {
+    pub(crate) fn slc_blocks(&self) -> u32 {
         if self.slc.mode == SlcMode::Static { self.slc.blocks } else { 0 }
     }
 

@@ -23,7 +23,7 @@ impl Config {
 
     /// Logical pages that a plane can hold and still be collected.
     pub(crate) fn most_per_plane(&self) -> u64 {
-        let taken = u64::from(self.reserve()) + u64::from(self.filled_beside()) + u64::from(self.slc_blocks());
+        let taken = u64::from(self.reserve()) + u64::from(self.filled_beside()) + u64::from(self.blocks_apart());
         let blocks = u64::from(self.geometry.blocks_per_plane).saturating_sub(taken);
         let pages = blocks * (u64::from(self.geometry.pages_per_block) - u64::from(self.metadata_pages()));
         pages.saturating_sub(self.kept_per_plane())
@@ -52,34 +52,34 @@ impl Config {
         }
         let (beside, handles) = (u64::from(self.filled_beside()), u64::from(self.fdp.handles - 1));
         let open = beside - handles;
-        let cached = u64::from(self.slc_blocks());
-        if reserve + beside + cached >= blocks {
-            let (key, others) = match (self.fdp.exists(), cached > 0) {
-                (true, _) => ("fdp.handles", format!(" and {handles} of further handles")),
-                (false, true) => ("slc.blocks", format!(" and {cached} of the cache of SLC")),
-                (false, false) => ("gc.reserve", String::new()),
-            };
+        let apart = [
+            (handles, "of further handles", "fdp.handles", "use fewer handles, or more blocks"),
+            (u64::from(self.slc_blocks()), "of the cache of SLC", "slc.blocks", "use a smaller cache, or more blocks"),
+            (u64::from(self.spare_blocks()), "spare", "life.spare_blocks", "use fewer spare blocks, or more blocks"),
+        ];
+        let named = || apart.iter().filter(|(count, ..)| *count > 0);
+        let others: String = named().map(|(count, what, ..)| format!(" and {count} {what}")).collect();
+        if reserve + beside + u64::from(self.blocks_apart()) >= blocks {
             let message =
                 format!("{reserve} reserved and {open} open GC blocks{others} use up all {blocks} blocks of a plane");
-            let help = match (self.fdp.exists(), cached > 0) {
-                (true, _) => "use fewer handles, or more blocks".to_string(),
-                (false, true) => "use a smaller cache, or more blocks".to_string(),
-                (false, false) => format!("use at most {}, or leave it out", blocks.saturating_sub(beside + 1)),
+            return match named().next() {
+                Some((_, _, key, help)) => refuse(key, message, *help),
+                None => {
+                    let help = format!("use at most {}, or leave it out", blocks.saturating_sub(beside + 1));
+                    refuse("gc.reserve", message, help)
+                }
             };
-            return refuse(key, message, help);
         }
         let metadata = u64::from(self.metadata_pages());
         let data = per_block - metadata;
         let (kept, most) = (self.kept_per_plane(), self.most_per_plane());
         if exported > most {
+            let less: String = match named().map(|(count, ..)| count).sum::<u64>() {
+                0 => String::new(),
+                count => format!(" - {count}"),
+            };
             let message = format!(
-                "{exported} of {pages} pages per plane are exported, but {reserve} reserved and {open} open GC blocks{} leave ({blocks} - {reserve} - {open}{}) x {data}{} = {most}{}",
-                match (handles, cached) {
-                    (0, 0) => String::new(),
-                    (0, cached) => format!(" and {cached} of the cache of SLC"),
-                    (handles, _) => format!(" and {handles} of further handles"),
-                },
-                if handles + cached > 0 { format!(" - {}", handles + cached) } else { String::new() },
+                "{exported} of {pages} pages per plane are exported, but {reserve} reserved and {open} open GC blocks{others} leave ({blocks} - {reserve} - {open}{less}) x {data}{} = {most}{}",
                 if kept > 0 { format!(" - {kept} for a write in flight") } else { String::new() },
                 if metadata > 0 { format!(" without {metadata} metadata pages per block") } else { String::new() }
             );

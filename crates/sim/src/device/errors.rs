@@ -154,6 +154,11 @@ fn curve(points: &[(u32, u32)], x: u32) -> u32 {
     }
 }
 
+/// Errors per MiB that a program leaves in a mean page of a block with so many P/E cycles.
+pub(crate) fn errors_at(ecc: &ErrorSpec, pe_cycles: u32) -> u32 {
+    curve(&ecc.program_errors, pe_cycles)
+}
+
 /// The largest safe thresholds by P/E cycles. After a program and `threshold` copybacks, each into a page of the worst kind,
 /// `ecc.margin` of the correctable errors must still be unused.
 pub(crate) fn derived_thresholds(ecc: &ErrorSpec) -> Vec<(u32, u8)> {

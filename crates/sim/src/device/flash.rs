@@ -6,6 +6,7 @@
 
 mod copies;
 mod handles;
+mod life;
 mod now;
 mod parts;
 mod records;
@@ -26,6 +27,8 @@ use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn, count};
 
 pub use handles::HandleCounts;
 use handles::Handles;
+use life::Life;
+pub use life::{BlockState, FailedBy};
 use slc::Slc;
 pub(crate) use stream::FOR_SLC;
 use stream::STREAMS;
@@ -137,6 +140,12 @@ pub struct Flash {
     handles: Option<Box<Handles>>,
     /// The cache of SLC, if there is one.
     slc: Option<Box<Slc>>,
+    /// Lifetime of blocks, if they wear out.
+    life: Option<Box<Life>>,
+    /// Whether programs may fail; for this or because points are shared, open blocks are looked at; or because of a cache of SLC, pages.
+    fails: bool,
+    slow: bool,
+    beside: bool,
 }
 
 impl Flash {
@@ -191,6 +200,10 @@ impl Flash {
             tight: vec![u64::MAX; (geometry.planes as usize).div_ceil(64)],
             handles: None,
             slc: None,
+            life: None,
+            fails: false,
+            slow: shared,
+            beside: false,
         }
     }
 
@@ -229,8 +242,12 @@ impl Flash {
             counted_copies: _,
             tight,
             handles,
-            // Filling leaves it empty.
+            // Filling leaves it empty, and retires nothing.
             slc: _,
+            life: _,
+            fails: _,
+            slow: _,
+            beside: _,
         } = self;
         tight.fill(u64::MAX);
         if let Some(handles) = handles {
@@ -526,7 +543,7 @@ impl Flash {
         let point = self.point(plane, stream);
         let mut state = &mut self.planes[plane.ix()];
         let mut open = if point < STREAMS { state.open[point] } else { BlockId::NONE };
-        if open.is_none() || self.shared {
+        if open.is_none() || self.slow {
             open = self.find_open(plane, stream, collects)?;
             state = &mut self.planes[plane.ix()];
         }
@@ -556,15 +573,20 @@ impl Flash {
     fn find_open(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<BlockId> {
         let point = self.point(plane, stream);
         let open = self.open(plane, point);
-        if open.is_some() {
-            return self.may_fill(plane, point, collects).then_some(open);
+        let found = if open.is_some() {
+            self.may_fill(plane, point, collects).then_some(open)?
+        } else {
+            if !self.may_open(plane, collects) {
+                return None;
+            }
+            let open = self.open_block(plane, stream);
+            self.set_open(plane, point, open);
+            open
+        };
+        if self.fails {
+            self.may_fail(found);
         }
-        if !self.may_open(plane, collects) {
-            return None;
-        }
-        let open = self.open_block(plane, stream);
-        self.set_open(plane, point, open);
-        Some(open)
+        Some(found)
     }
 
     /// Skips the next pages of a collection's write point: they hold nothing until their block is erased.
@@ -741,7 +763,8 @@ impl Flash {
         law_eq!(u32::from(self.use_of[b].written), self.pages_per_block, "law: a full block is erased");
         self.use_of[b].written = 0;
         self.erases[b] += 1;
-        let (plane, index) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
+        let (plane, own) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
+        let index = if self.life.is_some() { self.outlives_erase(block) } else { own };
         self.free[plane * self.free_words + index / 64] |= 1 << (index % 64);
         let state = &mut self.planes[plane];
         state.collecting = false;

@@ -146,6 +146,46 @@ pub struct SlcSpec {
     pub in_order: bool,
 }
 
+/// When blocks fail, and what takes their place.
+#[derive(Clone, Debug)]
+pub struct LifeSpec {
+    /// Mean P/E cycles of a block.
+    pub endurance: u32,
+    /// Standard deviation of its factor.
+    pub spread: Ppm,
+    /// P/E cycles of every block before the run.
+    pub worn: u32,
+    /// P/E cycles, in millionths, that an erase takes as a block of the cache of SLC.
+    pub slc_wear: u64,
+    /// Blocks of each plane that are bad from the start.
+    pub initial_bad: u32,
+    /// Spare blocks of each plane.
+    pub spares: u32,
+    /// Spare blocks left in a plane with which the device's writing ends.
+    pub least_spares: u32,
+    /// Share of blocks whose end is a failed program.
+    pub program_failures: Ppm,
+    /// Whether any program may fail.
+    pub fails_programs: bool,
+    /// Pages of a block that hold data.
+    pub data_pages: u32,
+    /// Blocks that fail at a time that is given.
+    pub faults: Vec<FaultSpec>,
+}
+
+/// A block that fails at a time that is given.
+#[derive(Clone, Copy, Debug)]
+pub struct FaultSpec {
+    /// Its plane.
+    pub plane: u32,
+    /// Its index in the plane.
+    pub block: u32,
+    /// The erase that fails, or the erases before the program that fails.
+    pub erases: u32,
+    /// The page whose program fails.
+    pub page: Option<u32>,
+}
+
 /// Variation of the array times of reads and programs.
 #[derive(Clone, Copy, Debug)]
 pub struct VariationSpec {

@@ -165,6 +165,7 @@ impl Ssd {
                 noc,
                 handles: rules.handles.then(|| Box::new(super::handles::Handles::new(config, geometry))),
                 slc: super::slc::Slc::new(config, geometry),
+                life: super::life::Life::new(config, geometry),
                 retry: super::retry::Retry::new(config, geometry.units),
                 units: rules.units.then(|| Box::new(super::units::Units::new(geometry))),
                 raid: Raid::new(config, &array),
@@ -202,6 +203,9 @@ impl Ssd {
         }
         if let Some(spec) = self.config.slc_spec() {
             self.dev.flash.start_slc(spec);
+        }
+        if let Some(spec) = self.config.life_spec() {
+            self.dev.flash.start_life(spec, self.seed);
         }
         idle::await_idle_dies(&mut self.features, &mut self.kernel.timers);
     }

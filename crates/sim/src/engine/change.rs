@@ -270,6 +270,10 @@ impl Ssd {
             let message = "reads that have begun are repeated by the levels that they began with";
             return refuse("ecc.levels", message, "set ecc when the device is built");
         }
+        if old.life != config.life || old.faults.blocks != config.faults.blocks {
+            let message = "blocks have worn, and failed, by the limits that they began with";
+            return refuse("life.mode", message, "set life when the device is built");
+        }
         let blocks = |config: &Config| (config.slc.mode, config.slc.blocks, config.slc.share, config.slc.bits);
         if blocks(old) != blocks(config) {
             let message = "blocks belong to the cache of SLC, and pages are in them";

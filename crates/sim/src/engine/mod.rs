@@ -18,6 +18,7 @@ mod idle;
 mod joint;
 mod keep;
 mod kernel;
+mod life;
 mod lifecycle;
 mod metadata;
 mod noc;
@@ -160,6 +161,8 @@ struct Features {
     handles: Option<Box<handles::Handles>>,
     /// The cache of SLC.
     slc: Option<Box<slc::Slc>>,
+    /// Lifetime, if blocks wear out.
+    life: Option<Box<life::Life>>,
     /// Repeated reads, if bit errors have levels.
     retry: Option<Box<retry::Retry>>,
     /// Planes of pages that got theirs in turn.

@@ -1,5 +1,6 @@
 //! The summary at the end of a run.
 
+use super::rules::Rules;
 use super::spine::host::Host;
 use super::{Device, Ssd};
 use crate::blame::{Cause, Extra};
@@ -10,7 +11,7 @@ use crate::report::histogram::Histogram;
 use crate::report::overload::{Overload, Work};
 use crate::report::units::UnitsReport;
 use crate::report::{
-    Breakdown, ByOp, Distribution, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean,
+    Breakdown, ByOp, Distribution, Figures, GcSummary, HostBytes, Latencies, Requests, Summary, Utilisation, Wear, mean,
 };
 use crate::slowest::Slowest;
 use crate::stats::{OpStats, Stats};
@@ -41,6 +42,13 @@ fn breakdowns(stats: &Stats, extras: &[Extra]) -> ByOp<Breakdown> {
     let mut all = read.clone();
     all.merge(&write);
     ByOp { read, write, all }
+}
+
+/// Figures of reads, of writes and of both.
+fn by_op(read: &Distribution, write: &Distribution) -> ByOp<Figures> {
+    let mut all = read.clone();
+    all.merge(write);
+    ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
 }
 
 fn delayed_by_gc(stats: &Stats) -> ByOp<u64> {
@@ -77,7 +85,7 @@ fn collections(stats: &Stats, units: bool) -> GcSummary {
 
 impl Device {
     /// Erases of blocks.
-    fn erases(&self) -> Wear {
+    fn erases(&self, rules: &Rules) -> Wear {
         let (erases_min, erases_max, erases) = self.flash.wear();
         let geometry = &self.geometry;
         let fixed = u64::from(self.flash.fixed_slc_blocks());
@@ -92,7 +100,8 @@ impl Device {
             let blocks = planes * if fixed > 0 { fixed } else { of_plane };
             Box::new(wear(of_slc, blocks, None))
         });
-        wear((erases_min, erases_max, erases), planes * (of_plane - fixed), slc)
+        let waiting = if rules.life { self.flash.spares_left().1 } else { 0 };
+        wear((erases_min, erases_max, erases), planes * (of_plane - fixed) - waiting, slc)
     }
 }
 
@@ -170,17 +179,12 @@ impl Ssd {
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
         let stats = &self.stats;
-        let by_op = |read: &Distribution, write: &Distribution| {
-            let mut all = read.clone();
-            all.merge(write);
-            ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
-        };
         let breakdown_ns = breakdowns(stats, &self.config.extra_causes());
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
         let (geometry, per_page) = (&self.dev.geometry, u64::from(self.dev.geometry.slots.per_page));
         let programmed = programmed(stats, self.rules.units, self.page_bytes(), per_page);
-        let channels = &self.kernel.buses.all[..geometry.channels as usize];
-        let transferring: u128 = channels.iter().map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
+        let channels = self.kernel.buses.all[..geometry.channels as usize].iter();
+        let transferring: u128 = channels.map(|bus| u128::from(bus.busy_at_mark(stats.last_completion))).sum();
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
         let latency = by_op(&stats.read.latency, &stats.write.latency);
         let flushes = self.features.cache.as_ref().map(|cache| cache.flush_latency());
@@ -195,6 +199,7 @@ impl Ssd {
             units: (self.rules.units).then(|| UnitsReport::new(geometry.unit_bytes, geometry.slots, &stats.units)),
             fdp: self.features.handles.as_ref().map(|handles| handles.report(&self.dev, stats)),
             slc: self.features.slc.as_ref().map(|slc| slc.report(&self.dev.flash)),
+            life: super::life::report(self),
             pagc: self.pagc_summary(&breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),
@@ -224,7 +229,7 @@ impl Ssd {
             utilisation: self.utilisation(span, transferring),
             overload: self.overload(transferring),
             noc: self.noc_summary(span),
-            wear: self.dev.erases(),
+            wear: self.dev.erases(&self.rules),
             fastgc: self.rules.separates.then(|| self.report_copies()),
             ecc: self.dev.errors.as_ref().map(|_| EccReport::new(&stats.ecc, &self.config.ecc)),
             dpr: self.features.replicas.as_ref().map(|replicas| replicas.summary()),

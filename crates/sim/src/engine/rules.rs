@@ -4,7 +4,7 @@ use crate::config::{Config, Errors, GcTime, PartialRead, Programming, RaidLayout
 use crate::device::geometry::Geometry;
 use crate::policy::Journey;
 use crate::schemes::Place;
-use crate::units::Nanos;
+use crate::units::{Nanos, Threshold};
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -81,6 +81,14 @@ pub(super) struct Rules {
     pub(super) handles: bool,
     /// There is a cache of SLC.
     pub(super) slc: bool,
+    /// Blocks wear out, and writes end.
+    pub(super) life: bool,
+    /// Programs may fail.
+    pub(super) fails: bool,
+    /// Planes are tested for more than GC's trigger: for folds, or for blocks that are to be emptied.
+    pub(super) tests_beside: bool,
+    /// Writes in no time are served one by one.
+    pub(super) one_by_one: bool,
     /// The host's data have several streams, for one of the two.
     pub(super) streams: bool,
     /// A program has several units of the map.
@@ -89,7 +97,7 @@ pub(super) struct Rules {
     pub(super) pads: bool,
     /// Reads are repeated by levels of bit errors.
     pub(super) retries: bool,
-    /// An operation whose legs have ended may go on: its read is repeated, or it crosses the interconnect.
+    /// An operation whose legs have ended may go on: its read or its failed program is repeated, or it crosses the interconnect.
     pub(super) goes_on: bool,
     /// Pages of the host end otherwise: in parity groups, or with repeated reads.
     pub(super) ends_beside: bool,
@@ -130,6 +138,20 @@ fn planes_in_scope(scope: Scope, geometry: &Geometry) -> u32 {
     }
 }
 
+/// Whether dies are given work of GC when they have been idle.
+fn idles(config: &Config) -> bool {
+    config.schemes.trigger.policy_ref().patience().is_some() || config.slc.folds_in_idle_time()
+}
+
+/// Pages of a scope for a threshold, 0 without one.
+fn floor(config: &Config, geometry: &Geometry, threshold: Option<&Threshold>) -> u32 {
+    // Thresholds count super pages, where units are smaller.
+    let per = u64::from(geometry.slots.per_super_page);
+    let scope_pages = u64::from(planes_in_scope(config.gc.scope, geometry) * geometry.pages_per_plane) / per;
+    let per_block = u64::from(geometry.pages_per_block) / per;
+    threshold.map_or(0, |threshold| (threshold.pages(scope_pages, per_block) * per) as u32)
+}
+
 /// Whether waits for dies are sorted further than by GC.
 fn sorts_waits(config: &Config) -> bool {
     let by_class = config.order.die_queue.classes().is_some();
@@ -141,9 +163,10 @@ fn by_number(config: &Config) -> bool {
     config.gc.time == GcTime::None && (config.schemes.victim.remembers() || config.gc.scope != Scope::Plane)
 }
 
-/// The journey of every moved page, if none differs. Errors move with each page separately, and a cache of SLC notes every page.
+/// The journey of every moved page, if none differs. Errors move with each page separately, a cache of SLC notes every page, and any
+/// program may fail.
 fn plain_moves(config: &Config) -> Option<Journey> {
-    let alike = config.ecc.errors == Errors::None && !config.slc.exists();
+    let alike = config.ecc.errors == Errors::None && !config.slc.exists() && !config.fails_programs();
     let undisturbed = config.schemes.collector.policy_ref().undisturbed();
     config.schemes.path.policy_ref().always().filter(|_| alike && undisturbed)
 }
@@ -153,28 +176,26 @@ impl Rules {
         let (collector, path) = (config.schemes.collector.policy_ref(), config.schemes.path.policy_ref());
         let place = config.schemes.place;
         let (dynamic, numbered) = (place == Place::Dynamic, matches!(place, Place::Static(_)));
-        // Thresholds count super pages, where units are smaller.
-        let per = u64::from(geometry.slots.per_super_page);
-        let scope_pages = u64::from(planes_in_scope(config.gc.scope, geometry) * geometry.pages_per_plane) / per;
-        let per_block = u64::from(geometry.pages_per_block) / per;
         let suspends = config.timing.suspendable != Suspendable::None;
-        let physical = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
         let pauses = collector.preemptible() || collector.writes_back().is_some_and(|plan| !plan.erase_first);
-        let idles = config.schemes.trigger.policy_ref().patience().is_some() || config.slc.folds_in_idle_time();
         Rules {
             collector_holds: collector.holds(),
             preempts: collector.preemptible(),
             pauses,
             yields: !collector.in_order(),
-            heeds: !collector.in_order() || idles,
-            idles,
+            heeds: !collector.in_order() || idles(config),
+            idles: idles(config),
             by_number: by_number(config),
             ranks: dynamic || by_number(config),
-            looks: pauses || idles,
-            gc_floor: (config.gc.threshold.pages(scope_pages, per_block) * per) as u32,
-            hard_floor: config.gc.hard_threshold.as_ref().map_or(0, |t| (t.pages(scope_pages, per_block) * per) as u32),
+            looks: pauses || idles(config),
+            gc_floor: floor(config, geometry, Some(&config.gc.threshold)),
+            hard_floor: floor(config, geometry, config.gc.hard_threshold.as_ref()),
             handles: config.fdp.exists(),
             slc: config.slc.exists(),
+            life: config.life.exists(),
+            fails: config.fails_programs(),
+            tests_beside: config.slc.exists() || config.fails_programs(),
+            one_by_one: geometry.slots.several() || config.life.exists(),
             streams: config.has_streams(),
             units: geometry.slots.several(),
             pads: geometry.slots.several() && config.pads_moves(),
@@ -185,7 +206,10 @@ impl Rules {
             whole_reads: config.device.partial_read == PartialRead::WholePage,
             binds: place == Place::RoundRobin,
             numbered,
-            plain_places: numbered && config.gc.scope == Scope::Plane && !config.has_streams(),
+            plain_places: numbered
+                && config.gc.scope == Scope::Plane
+                && !config.has_streams()
+                && !config.fails_programs(),
             plain_points: !geometry.slots.several() && !config.has_streams(),
             plain_writes: config.raid.layout == RaidLayout::None && !config.has_streams(),
             keeps: config.device.keep_overwritten || config.cache.exists() && !config.device.power_loss_protection,
@@ -195,7 +219,7 @@ impl Rules {
             buffers: config.cache.buffers(),
             idle_lines: config.cache.buffers() && config.cache.writeback == Writeback::Idle,
             retries: config.ecc.retries(),
-            goes_on: config.ecc.retries() || config.noc.exists(),
+            goes_on: config.ecc.retries() || config.noc.exists() || config.fails_programs(),
             ends_beside: config.ecc.retries() || config.raid.layout != RaidLayout::None,
             idle_work: config.ecc.retries() || config.cache.buffers() && config.cache.writeback == Writeback::Idle,
             extras: !config.extra_causes().is_empty(),
@@ -214,7 +238,7 @@ impl Rules {
             watches: false,
             redirects: config.schemes.route.redirect().is_some(),
             chip_queue: config.chip_queue(),
-            scan_every: (1 << 20).max(8 * physical),
+            scan_every: (1 << 20).max(8 * u64::from(geometry.planes) * u64::from(geometry.pages_per_plane)),
             mixed: false,
         }
     }

@@ -76,6 +76,7 @@ impl Ssd {
                 / u64::from(self.dev.geometry.slots.per_super_page),
             dies: Vec::new(),
             slc_used_pages: self.dev.flash.slc_used_of_all(),
+            life: super::life::sample(self),
             handles: (self.features.handles.as_ref()).map_or_else(Vec::new, |handles| handles.sample(&self.dev)),
         }
     }

@@ -14,6 +14,13 @@ pub(crate) struct EccCounters {
     pub refresh: Refresh,
 }
 
+impl EccCounters {
+    /// Reads and moves of pages that could not be corrected.
+    pub(crate) fn lost(&self) -> u64 {
+        self.pages_uncorrectable + self.moves_uncorrectable
+    }
+}
+
 /// Reads by retries, by class.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RetryCounters {

@@ -18,6 +18,7 @@ pub use distribution::Distribution;
 pub(crate) use raid::RaidTotals;
 pub use raid::{RaidSummary, Response, Unprotected};
 pub mod idle_chip;
+pub mod life;
 pub mod noc;
 pub mod overload;
 pub mod pagc;
@@ -459,13 +460,14 @@ pub struct Wear {
 }
 
 /// Sections of a [`Summary`] that belong to one scheme each. They are absent if the scheme is not in use.
-pub const SCHEME_SECTIONS: [&str; 14] = [
+pub const SCHEME_SECTIONS: [&str; 15] = [
     "fairness",
     "page_types",
     "cache",
     "units",
     "fdp",
     "slc",
+    "life",
     "idle_chip",
     "pagc",
     "brr",
@@ -570,6 +572,9 @@ pub struct Summary {
     /// The cache of SLC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc: Option<slc::SlcReport>,
+    /// The lifetime, where blocks wear out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub life: Option<life::LifeReport>,
     /// Second copies of pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dpr: Option<dpr::Dpr>,

@@ -30,6 +30,7 @@ mod idle_time;
 mod instructions;
 mod knobs;
 mod layers;
+mod life;
 mod measuring;
 mod model;
 mod next_free;

@@ -35,6 +35,7 @@ pub(crate) struct InputSection {
     pub limit: Option<u64>,
     #[serde(rename = "loop")]
     pub loops: Option<u32>,
+    pub until: Option<String>,
     pub time_scale: Option<Value>,
     pub replay: Option<String>,
     pub lba_policy: Option<String>,
@@ -145,6 +146,14 @@ impl InputSection {
         }
         requests.limit = self.limit;
         requests.loops = self.loops.unwrap_or(1);
+        requests.until_end = match self.until.as_deref() {
+            None => false,
+            Some("end-of-life") => true,
+            Some(other) => {
+                let message = format!("{}: `{}` is not one of its values", at("until"), clip(other));
+                return Err(text.error(&at("until"), false, message).help("the value is end-of-life"));
+            }
+        };
         let wrong = |error| text.error(&at("time_scale"), false, format!("{}: {error}", at("time_scale")));
         requests.time_scale = self.time_scale.as_ref().map(axis::scale).transpose().map_err(wrong)?;
         requests.replay = match self.replay.as_deref() {

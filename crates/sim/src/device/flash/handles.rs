@@ -69,6 +69,11 @@ impl Handles {
 }
 
 impl Flash {
+    /// Write points of a plane beside those of all devices.
+    pub(super) fn points_beside(&self) -> usize {
+        self.handles.as_ref().map_or(0, |handles| handles.points())
+    }
+
     /// The host's data have so many handles from now on, which GC keeps apart or not. Nothing is written yet.
     pub(crate) fn start_handles(&mut self, persistent: Vec<bool>) {
         let (planes, count) = (self.planes.len(), persistent.len());

@@ -10,10 +10,8 @@ impl Flash {
     /// Programs the next page of one of the host's write points with `lpn`, in no time. None if it may take no page.
     #[inline(always)]
     pub(crate) fn program_now(&mut self, plane: PlaneId, stream: Stream, lpn: Lpn) -> Option<Ppn> {
-        if self.slc.is_some() {
-            let page = self.take_beside(plane, stream)?;
-            self.land(page, BlockId(page.0 / self.pages_per_block), lpn);
-            return Some(page);
+        if self.beside {
+            return self.program_beside(plane, stream, lpn);
         }
         let mut open = self.open(plane, stream.number());
         if open.is_none() || self.shared {

@@ -14,7 +14,10 @@ impl Flash {
     pub(crate) fn split_off(&mut self, plane: PlaneId) -> Flash {
         law_eq!((self.programmed, self.reclaimed), (0, 0), "an erased device is taken apart");
         law!(!self.records && self.closed.is_empty() && self.copies.is_empty(), "nothing is recorded in parts");
-        law!(self.handles.is_none() && self.slc.is_none(), "parts have neither handles nor a cache of SLC");
+        law!(
+            self.handles.is_none() && self.slc.is_none() && self.life.is_none(),
+            "parts have no handles, cache or life"
+        );
         let blocks = plane.ix() * self.blocks_per_plane as usize;
         let pages = blocks * self.pages_per_block as usize;
         let (mine, others) = std::mem::take(&mut self.lpn_of).split(pages);
@@ -37,6 +40,7 @@ impl Flash {
             tight: vec![u64::MAX; self.tight.len()],
             handles: None,
             slc: None,
+            life: None,
             ..*self
         }
     }
@@ -77,6 +81,10 @@ impl Flash {
             tight: _,
             handles: _,
             slc: _,
+            life: _,
+            fails: _,
+            slow: _,
+            beside: _,
         } = part;
         self.tight.fill(u64::MAX);
         self.lpn_of = std::mem::take(&mut self.lpn_of).joined(lpn_of);

@@ -1,7 +1,7 @@
 //! Recovery after a power cut, and what checks count again.
 
 use super::stream::STREAMS;
-use super::{Change, Flash, NOT_CLOSED, Use};
+use super::{BlockState, Change, Flash, NOT_CLOSED, Use};
 use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
 impl Flash {
@@ -90,6 +90,11 @@ impl Flash {
                     "unwritten pages of block {b} are free"
                 );
                 let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
+                if !self.is_used(BlockId(b as u32)) {
+                    let open = plane.open.contains(&BlockId(b as u32)) || self.is_open_beside(p, BlockId(b as u32));
+                    self.recount_apart(BlockId(b as u32), free, open);
+                    continue;
+                }
                 if self.is_slc(BlockId(b as u32)) {
                     law!(!free, "block {b} of the cache of SLC is not free for others");
                     continue;
@@ -115,10 +120,12 @@ impl Flash {
 
     /// Erase counts: fewest, most, total.
     pub(crate) fn wear(&self) -> (u32, u32, u64) {
-        // Blocks that never leave the cache of SLC are never erased as others are.
+        // Blocks that never leave the cache of SLC are never erased as others are, and spare ones wait.
         let fixed = self.fixed_slc_blocks() as usize;
-        let planes = self.erases.chunks(self.blocks_per_plane as usize);
-        let fewest = planes.flat_map(|plane| &plane[fixed..]).min().copied().unwrap_or(0);
+        let in_turn = |b: &usize| {
+            b % self.blocks_per_plane as usize >= fixed && self.state_of(BlockId(*b as u32)) != BlockState::Spare
+        };
+        let fewest = (0..self.erases.len()).filter(in_turn).map(|b| self.erases[b]).min().unwrap_or(0);
         let most = self.erases.iter().max().copied().unwrap_or(0);
         (fewest, most, self.erases.iter().map(|e| u64::from(*e)).sum())
     }

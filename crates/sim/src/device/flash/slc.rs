@@ -91,6 +91,7 @@ impl Flash {
             spec,
         }));
         self.plain = false;
+        self.beside = true;
         // Every change of a page is noted: see `note_beside`.
         self.records = true;
     }
@@ -189,7 +190,7 @@ impl Flash {
     /// Whether valid pages of the plane, and a block of the cache more, fit into its other blocks if the cache has so many.
     fn fits_beside(&self, plane: PlaneId, blocks: u32) -> bool {
         let (slc, live) = (self.cache(), self.cache_of(plane).live);
-        let others = self.blocks_per_plane.saturating_sub(blocks + self.reserve + 1);
+        let others = self.blocks_per_plane.saturating_sub(blocks + self.reserve + 1 + self.spares_at_start());
         live + slc.spec.pages < others * self.pages_per_block
     }
 
@@ -425,7 +426,9 @@ impl Flash {
             return;
         }
         slc.modes[b] = false;
-        let index = b % self.blocks_per_plane as usize;
+        let own = b % self.blocks_per_plane as usize;
+        let index = if self.life.is_some() { self.outlives_erase(block) } else { own };
+        let state = &mut self.planes[plane.ix()];
         self.free[plane.ix() * self.free_words + index / 64] |= 1 << (index % 64);
         state.free_blocks += 1;
         state.free_pages += self.pages_per_block;

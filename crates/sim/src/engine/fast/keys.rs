@@ -5,7 +5,7 @@
 
 use super::{FastPaths, chains};
 use crate::config::{
-    Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Fdp, Ftl, Gc, GcTime, Geometry, Noc,
+    Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Fdp, Ftl, Gc, GcTime, Geometry, Life, Noc,
     NocModel, Nvme, OrderKnobs, PageOrder, PageTimes, PartialRead, Precondition, Programming, QueueClass, Raid,
     RaidLayout, Run, Schemes, Scope, Slc, SlcMode, Staging, Suspendable, Timing, Variation, Wear, WearLevelling,
     WriteAck, WritePoints, Writeback,
@@ -42,6 +42,7 @@ pub(super) struct Keys<'c> {
     /// Dispatches issue no lines to idle dies.
     lines_rest: bool,
     no_slc: bool,
+    no_failed_programs: bool,
 }
 
 struct TimingKeys<'c> {
@@ -264,6 +265,7 @@ fn no_slc(slc: &Slc) -> bool {
         read: _,
         program: _,
         erase: _,
+        endurance: _,
         accepts: _,
         small: _,
         window: _,
@@ -310,13 +312,27 @@ impl<'c> Keys<'c> {
             ecc,
             raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
             staging: Staging { slots: _ },
-            faults: Faults { power_cut: _, chip_fails, rebuild: _, read_errors: _, write_errors: _ },
+            faults: Faults { power_cut: _, chip_fails, rebuild: _, read_errors: _, write_errors: _, blocks: _ },
             nvme: Nvme { arbitration, burst: _, queues: _ },
             cache,
             // Several handles close all but two shortcuts.
             fdp: Fdp { handles: _, isolation: _, assign: _, unknown: _, unit: _, window: _ },
             // A cache closes all.
             slc,
+            // Blocks that wear out close all but two shortcuts, and programs that fail close all.
+            life:
+                Life {
+                    mode: _,
+                    endurance: _,
+                    spread: _,
+                    initial_bad: _,
+                    spare_blocks: _,
+                    spare_threshold: _,
+                    program_failures: _,
+                    retention: _,
+                    accelerate: _,
+                    dwpd_years: _,
+                },
         } = config;
         let (no_decoder, no_errors) = no_ecc(ecc);
         let (no_cache, lines_rest) = cached(cache);
@@ -343,6 +359,7 @@ impl<'c> Keys<'c> {
             no_cache,
             lines_rest,
             no_slc: no_slc(slc),
+            no_failed_programs: !config.fails_programs(),
         }
     }
 
@@ -522,7 +539,7 @@ impl<'c> Keys<'c> {
 
     /// The shortcuts that a configuration allows.
     pub(super) fn shortcuts(&self) -> FastPaths {
-        if !self.no_slc {
+        if !(self.no_slc && self.no_failed_programs) {
             return FastPaths { allowed: true, ..FastPaths::NONE };
         }
         let (legs, of_moves, collector) = (self.legs(), self.moves(), self.schemes.collector);

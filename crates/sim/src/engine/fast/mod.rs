@@ -102,7 +102,7 @@ impl FastPaths {
             // A read may go on when its legs have ended.
             paths = FastPaths { allowed: true, ..FastPaths::NONE };
         }
-        if geometry.slots.several() || config.fdp.exists() {
+        if geometry.slots.several() || config.fdp.exists() || config.life.exists() {
             // Those that depend on neither what a command moves nor how much of it. The others know moves of single pages.
             let FastPaths { transfers, vacant, .. } = paths;
             paths = FastPaths { allowed: true, transfers, vacant, ..FastPaths::NONE };

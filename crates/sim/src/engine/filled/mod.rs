@@ -7,7 +7,7 @@ mod kept;
 mod parts;
 
 use super::noc::Noc;
-use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd, streams};
+use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd, life, streams};
 use crate::config::{Config, ConfigError, Remainder};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -94,6 +94,8 @@ fn noc_after_filling(features: &Features) -> &Option<Box<Noc>> {
         units: _,
         handles: _,
         slc: _,
+        // Nothing fails while a device is filled.
+        life: _,
         retry: _,
         // Recovered from the map.
         raid: _,
@@ -226,6 +228,7 @@ impl Ssd {
     fn starts_filled(&mut self) {
         self.dev.flash.take_programs(self.rules.units);
         streams::are_filled(&mut self.features);
+        life::begins(self);
         self.oracle.restart_flushes(self.config.cache.exists());
         self.prepare_page_types();
         self.settle_groups();

@@ -386,8 +386,9 @@ impl Ssd {
             nvme.queues[queue].inside += 1;
             self.host.give_extents(next.extents);
             let (op, tenant) = (next.waiting.request.op, next.waiting.marks.tenant);
+            let at_once = op == RequestOp::Trim || op == RequestOp::Write && self.ended();
             self.admit_numbered(next.waiting, next.number);
-            if op == RequestOp::Trim {
+            if at_once {
                 // It takes a slot for no time.
                 let nvme = self.features.nvme_mut();
                 nvme.queues[queue].inside -= 1;

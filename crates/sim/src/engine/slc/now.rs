@@ -3,6 +3,7 @@
 use crate::device::flash::Stream;
 use crate::device::transaction::Class;
 use crate::engine::Ssd;
+use crate::engine::life::now::has_failed;
 use crate::engine::spine::jobs::Why;
 use crate::policy::{Hop, Journey};
 use crate::units::{Lpn, PlaneId, Ppn};
@@ -54,7 +55,15 @@ pub(in crate::engine) fn fold_now(ssd: &mut Ssd, plane: PlaneId, why: Why) -> bo
             continue;
         }
         let tag = ssd.oracle.load(from, lpn);
-        let to = destination(ssd, plane, from, why);
+        let mut to = destination(ssd, plane, from, why);
+        while ssd.rules.fails && has_failed(ssd, to) {
+            if inside {
+                ssd.stats.count_copybacks(1)
+            } else {
+                ssd.stats.count_programs(Class::Fold, 1)
+            }
+            to = destination(ssd, plane, from, why);
+        }
         folded[usize::from(land_page(ssd, from, to, tag, !inside))] += 1;
     }
     let moved = folded[0] + folded[1];

@@ -63,6 +63,11 @@ fn fold_of(ssd: &Ssd, id: JobId) -> Why {
     ssd.gc.jobs[id.0].fold.expect("a fold has a reason")
 }
 
+/// The page to which a fold moves one whose program has failed.
+pub(in crate::engine) fn next_page(ssd: &mut Ssd, op: OpId, plane: PlaneId, from: Ppn) -> Ppn {
+    destination(ssd, plane, from, fold_of(ssd, ssd.kernel.ops[op].job))
+}
+
 /// The page to which one of the cache moves: in its open block if it stays, and the block has room, otherwise where GC's pages go.
 pub(super) fn destination(ssd: &mut Ssd, plane: PlaneId, from: Ppn, why: Why) -> Ppn {
     let lpn = ssd.dev.flash.lpn_of(from);

@@ -13,7 +13,7 @@ use crate::units::{Lpn, Moment, Nanos, OpId, PlaneId, RequestId};
 
 /// The end of a page of a request.
 #[derive(Clone, Debug)]
-pub(super) struct PageEnd {
+pub(in crate::engine) struct PageEnd {
     pub(super) completed: Nanos,
     pub(super) lpn: Lpn,
     pub(super) plane: PlaneId,
@@ -36,7 +36,7 @@ impl PageEnd {
     }
 
     /// A page whose only time was the wait outside.
-    pub(super) fn now(at: Nanos, waited: u64) -> Self {
+    pub(in crate::engine) fn now(at: Nanos, waited: u64) -> Self {
         let mut blame = Causes::ZERO;
         blame.begin(waited);
         PageEnd { completed: at, lpn: Lpn::NONE, plane: PlaneId::NONE, start: Some(Moment::at(at)), blame }
@@ -44,7 +44,7 @@ impl PageEnd {
 }
 
 /// The record of a completed request, for an observer.
-pub(super) fn completed(
+pub(in crate::engine) fn completed(
     request: &Request,
     index: u64,
     measured: bool,
@@ -64,6 +64,7 @@ pub(super) fn completed(
         completion: now,
         plane: end.plane,
         uncorrectable,
+        rejected: false,
         blame: end.blame.all(),
         extras,
         tenant,

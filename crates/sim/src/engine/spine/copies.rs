@@ -8,6 +8,7 @@ use crate::device::timing::WORD_LINE;
 use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
+use crate::engine::life;
 use crate::policy::{Hop, Journey, PageSet};
 use crate::report::fastgc::{Facts, FastGc};
 use crate::units::{BlockId, JobId, OpId, PlaneId, Ppn, RequestId, UnitId};
@@ -181,6 +182,9 @@ impl Ssd {
             model.erased(block);
         }
         self.features.drop_copies(&mut self.dev, block);
+        if self.rules.life {
+            life::note(self);
+        }
     }
 
     /// Mean P/E cycles of a block.

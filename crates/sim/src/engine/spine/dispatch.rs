@@ -587,7 +587,7 @@ impl Ssd {
 
     /// Counts a host read or program as measured if its request is.
     #[inline(always)]
-    fn count_host(&mut self, op: OpId, pages: u64) {
+    pub(in crate::engine) fn count_host(&mut self, op: OpId, pages: u64) {
         let (page, class) = (&self.kernel.ops[op], self.host.class_counted(&self.kernel, op));
         if page.class == Class::Host && !self.host.requests[page.request].measured {
             self.stats.count_unmeasured(class, page.need == Need::Write, pages);

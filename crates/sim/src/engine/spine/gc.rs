@@ -7,8 +7,10 @@ use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Op, Verb};
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
+use crate::engine::life::salvage;
 use crate::engine::queues::steps as counted;
 use crate::engine::slc::{folds, steps};
+use crate::engine::spine::beside;
 use crate::engine::spine::jobs::{begin_job, seize_for_job};
 use crate::engine::{Pause, Ssd};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
@@ -24,8 +26,8 @@ impl Ssd {
         if let Some(plane) = self.due_plane(plane) {
             self.claim(plane);
         }
-        if self.rules.slc {
-            folds::test_plane(self, plane);
+        if self.rules.tests_beside {
+            beside::test_beside(self, plane);
         }
     }
 
@@ -214,7 +216,7 @@ impl Ssd {
 
     /// Selects a victim and begins. A plane without one is not tested again until its next program.
     fn start_collection(&mut self, plane: PlaneId, unit: UnitId) {
-        if self.rules.slc && folds::starts(self, plane, unit) {
+        if self.rules.tests_beside && beside::starts_beside(self, plane, unit) {
             return;
         }
         if self.gc.postponed.is_some() && self.gc.puts_off(&self.kernel, plane) {
@@ -767,7 +769,7 @@ impl Ssd {
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         law!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
-        if running.fold.is_none() {
+        if running.fold.is_none() && !(self.rules.fails && salvage::ends(self, victims[0])) {
             self.stats.count_collection(count as u64);
         }
         self.kernel.ops.remove(op);

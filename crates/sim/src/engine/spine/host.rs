@@ -13,7 +13,7 @@ use crate::engine::spine::merge::Runs;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
-use crate::engine::{Device, Nanos, Ssd, streams};
+use crate::engine::{Device, Nanos, Ssd, life, streams};
 use crate::request::{Extent, Request, RequestOp};
 use crate::schemes::Place;
 use crate::stats::Stats;
@@ -176,7 +176,7 @@ impl Host {
 
     /// A request of the closed loop has completed.
     #[inline(always)]
-    pub(super) fn loop_continues(&mut self, now: Nanos) {
+    pub(in crate::engine) fn loop_continues(&mut self, now: Nanos) {
         if let Some(pause) = &mut self.pause {
             pause.completed(self.outstanding + self.queued, now);
         }
@@ -509,6 +509,7 @@ impl Ssd {
             self.start_measures(request.arrival);
         }
         match request.op {
+            RequestOp::Write if self.rules.life && life::rejects(self, &next, index) => return,
             RequestOp::Read | RequestOp::Write => {}
             RequestOp::Trim => return self.admit_trim(next, index, measured),
             RequestOp::Flush => return self.admit_flush(next, index, measured),

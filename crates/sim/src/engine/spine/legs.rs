@@ -10,6 +10,7 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::life::programs;
 use crate::engine::slc::folds;
 use crate::engine::{Nanos, Ssd, retry};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
@@ -18,6 +19,34 @@ use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 /// ends of slices only, so they do not move the others: what has passed is the whole time less what is left.
 fn slice_end(passed: Nanos, now: Nanos, slice: Nanos) -> Nanos {
     now + Nanos((slice.0 - passed.0 % slice.0) % slice.0)
+}
+
+/// A command of the host or of a group has run all its legs: it leaves its die.
+#[inline(always)]
+pub(in crate::engine) fn leave_die(ssd: &mut Ssd, id: OpId) {
+    let op = &ssd.kernel.ops[id];
+    let (unit, plane, bus_gc) = (op.unit, op.plane, op.bus_gc);
+    let state = &mut ssd.kernel.dies[unit];
+    if state.queue.head().is_some() {
+        ssd.dev.map.expect(ssd.kernel.ops[state.queue.head()].lpn);
+    }
+    state.leave(id, ssd.now, bus_gc);
+    ssd.kernel.chip_in_use(&ssd.dev, plane, false);
+    ssd.advance_cache(unit);
+    let state = &ssd.kernel.dies[unit];
+    if state.suspension() == Suspension::Serving {
+        ssd.kernel.resume(&ssd.config, ssd.now, unit);
+    } else if state.array().is_none() && state.cache().is_none() {
+        ssd.kernel.set_holder(ssd.now, unit, Holder::Free);
+    } else if ssd.rules.buffers {
+        let left = if state.array().is_some() { state.array() } else { state.cache() };
+        ssd.kernel.set_holder(ssd.now, unit, ssd.kernel.holder_of(left));
+    }
+    if ssd.rules.tenants {
+        let state = &ssd.kernel.dies[unit];
+        ssd.features.die_serves(&ssd.kernel, ssd.now, unit, state.of_event());
+    }
+    ssd.kernel.dies.mark(unit);
 }
 
 impl Kernel {
@@ -390,7 +419,11 @@ impl Ssd {
 
     /// An operation has run all its legs.
     fn finish(&mut self, id: OpId) {
-        if self.rules.goes_on && (self.rules.retries && retry::legs_end(self, id) || self.crosses_out(id)) {
+        if self.rules.goes_on
+            && (self.rules.retries && retry::legs_end(self, id)
+                || self.rules.fails && programs::legs_end(self, id)
+                || self.crosses_out(id))
+        {
             return;
         }
         self.ends(id);
@@ -399,29 +432,7 @@ impl Ssd {
     /// A command of the host or of a group has run all its legs, and so have its pages.
     #[inline(always)]
     pub(in crate::engine) fn command_ends(&mut self, id: OpId) {
-        let op = &self.kernel.ops[id];
-        let (unit, plane, bus_gc) = (op.unit, op.plane, op.bus_gc);
-        let state = &mut self.kernel.dies[unit];
-        if state.queue.head().is_some() {
-            self.dev.map.expect(self.kernel.ops[state.queue.head()].lpn);
-        }
-        state.leave(id, self.now, bus_gc);
-        self.kernel.chip_in_use(&self.dev, plane, false);
-        self.advance_cache(unit);
-        let state = &self.kernel.dies[unit];
-        if state.suspension() == Suspension::Serving {
-            self.kernel.resume(&self.config, self.now, unit);
-        } else if state.array().is_none() && state.cache().is_none() {
-            self.kernel.set_holder(self.now, unit, Holder::Free);
-        } else if self.rules.buffers {
-            let left = if state.array().is_some() { state.array() } else { state.cache() };
-            self.kernel.set_holder(self.now, unit, self.kernel.holder_of(left));
-        }
-        if self.rules.tenants {
-            let state = &self.kernel.dies[unit];
-            self.features.die_serves(&self.kernel, self.now, unit, state.of_event());
-        }
-        self.kernel.dies.mark(unit);
+        leave_die(self, id);
         let mut at = id;
         while at.is_some() {
             let next = std::mem::replace(&mut self.kernel.ops[at].mate, OpId::NONE);

@@ -1,10 +1,11 @@
 //! The spine: the part that every device uses. Requests are submitted (`submit`) and admitted (`host`; their records are in
 //! `requests`, pauses of closed loops in `pause`, trims in `trim`), wait (`window`), join the queues of dies (`queue`) and are
 //! dispatched (`dispatch`, `mates`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `jobs`, `victims`, `single`,
-//! `copies`). Operations in no time are in `timeless`
+//! `copies`), and what else planes do goes beside (`beside`). Operations in no time are in `timeless`
 //! and `aged`.
 
 pub(super) mod aged;
+mod beside;
 pub(super) mod complete;
 pub(super) mod copies;
 pub(super) mod dispatch;

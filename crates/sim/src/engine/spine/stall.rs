@@ -31,7 +31,7 @@ impl Ssd {
     }
 
     /// A host program begins to wait for space.
-    pub(super) fn begin_stall(&mut self, op: OpId) {
+    pub(in crate::engine) fn begin_stall(&mut self, op: OpId) {
         let page = &self.kernel.ops[op];
         let measured = page.class != Class::Host || self.host.requests[page.request].measured;
         self.stats.pages.space_stalls += u64::from(measured);

@@ -9,6 +9,7 @@ use crate::config::{Config, PreconditionMode};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
+use crate::engine::life::{begins, note, now as life};
 use crate::engine::rules::Rules;
 use crate::engine::slc::now::{fold_now, has_written};
 use crate::engine::spine::jobs::Why;
@@ -106,7 +107,8 @@ impl Device {
     /// How many pages a plane takes in order before one is collected, in tiles.
     pub(in crate::engine) fn tiles(&self, rules: &Rules, config: &Config) -> u32 {
         let geometry = &self.geometry;
-        let kept = config.reserve().max(rules.gc_floor.div_ceil(geometry.pages_per_block) + 1);
+        let kept =
+            config.reserve().max(rules.gc_floor.div_ceil(geometry.pages_per_block) + 1) + self.flash.spares_at_start();
         let rows = geometry.blocks_per_plane.saturating_sub(kept) * geometry.data_pages;
         rows.min(geometry.mapped / geometry.planes) / TILE
     }
@@ -157,6 +159,7 @@ impl Ssd {
         self.settle_groups();
         self.features.settle_homes(&self.dev);
         streams::are_filled(&mut self.features);
+        begins(self);
         streams::restart(&mut self.features, &mut self.dev.flash);
         self.stats.start_measuring();
         self.features.restart_tenants();
@@ -313,7 +316,7 @@ impl Ssd {
             self.dev.expect_write(&self.rules, near);
         }
         let batch = self.host.writes.take_batch();
-        if self.rules.units || !self.host.counts_together(&self.stats, BATCH as u64) {
+        if self.rules.one_by_one || !self.host.counts_together(&self.stats, BATCH as u64) {
             return batch.into_iter().for_each(|(page, bytes)| self.serve_write(page, bytes.into()));
         }
         let mut bytes = 0;
@@ -370,8 +373,11 @@ impl Ssd {
     }
 
     fn serve_now(&mut self, next: Waiting) {
-        if self.rules.units {
+        if self.rules.one_by_one {
             self.dev.flash.take_programs(false);
+            if self.rules.life && life::rejects(self, &next) {
+                return;
+            }
         }
         let request = next.request;
         if request.op == RequestOp::Flush {
@@ -408,8 +414,11 @@ impl Ssd {
     /// Serves a write of one page.
     #[inline]
     fn serve_write(&mut self, page: Lpn, bytes: u64) {
-        if self.rules.units {
+        if self.rules.one_by_one {
             self.dev.flash.take_programs(false);
+            if self.rules.life && life::rejects_page(self) {
+                return;
+            }
         }
         let measured = self.count_admission();
         self.write_now(page);
@@ -510,14 +519,22 @@ impl Ssd {
                 }
             }
         };
-        while !self.dev.flash.takes_page_of(plane, stream) {
-            let collected = make_room(self, plane, stream);
-            law!(collected, "law: spare pages suffice");
-        }
-        let page = self.put(lpn, plane, stream, tag).expect("a page was offered");
+        let page = loop {
+            while !self.dev.flash.takes_page_of(plane, stream) {
+                let collected = make_room(self, plane, stream);
+                law!(collected, "law: spare pages suffice");
+            }
+            // A program that fails may use up the last page that was offered.
+            if let Some(page) = self.put(lpn, plane, stream, tag) {
+                break page;
+            }
+        };
         if self.rules.units {
             self.count_unit_now(page);
             streams::wrote_unit(&mut self.features, stream, plane);
+        }
+        if self.rules.fails {
+            life::has_written(self, plane);
         }
         self.collect_now(plane, stream);
         if self.rules.slc {
@@ -592,6 +609,9 @@ impl Ssd {
 
     /// Runs one collection in no time. Returns false if the plane has no victim.
     pub(in crate::engine) fn collect_once(&mut self, plane: PlaneId) -> bool {
+        if self.rules.fails && life::salvages(self, plane) {
+            return true;
+        }
         let Some(victim) = self.pick_victim(plane) else { return false };
         let mut job = Job::new(victim);
         // Collections in no time buffer nothing.
@@ -614,6 +634,9 @@ impl Ssd {
             self.move_all_now(plane, victim, journey);
             self.dev.flash.erase_now(victim);
             self.features.drop_copies(&mut self.dev, victim);
+            if self.rules.life {
+                note(self);
+            }
             self.stats.count_erases(1);
             self.stats.count_collection(1);
             return true;
@@ -745,7 +768,7 @@ impl Ssd {
     }
 
     /// Moves a page in no time. Returns its new place.
-    fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
+    pub(in crate::engine) fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let pages = PageSet::one(from);
         let journey = self.journey_of(JobId::NONE, &pages, stream);
         // Whether a page is clean matters only if clean pages stay inside.
@@ -759,7 +782,10 @@ impl Ssd {
         self.stats.count_moves(if inside { Journey::COPYBACK } else { Journey::EXTERNAL }, 1);
         let plane = self.dev.geometry.plane_of(from);
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
-        let to = self.gc_page(plane, stream, inside);
+        let to = match self.rules.fails {
+            true => life::sound_page(self, plane, stream, inside),
+            false => self.gc_page(plane, stream, inside),
+        };
         if self.rules.tenants {
             self.features.tenant_moved(&self.dev, self.dev.flash.lpn_of(from));
         }

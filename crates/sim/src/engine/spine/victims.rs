@@ -15,7 +15,8 @@ impl Device {
     #[inline(never)]
     pub(super) fn cold_block(&self, config: &Config, plane: PlaneId) -> Option<BlockId> {
         let (flash, geometry) = (&self.flash, &self.geometry);
-        let most = geometry.blocks(plane).map(|b| flash.erases(BlockId(b as u32))).max()?;
+        let used = geometry.blocks(plane).map(|b| BlockId(b as u32)).filter(|block| flash.is_used(*block));
+        let most = used.map(|block| flash.erases(block)).max()?;
         let cold = flash.closed_blocks(plane, geometry).min_by_key(|block| flash.erases(*block))?;
         (most - flash.erases(cold) > config.ftl.wear_spread).then_some(cold)
     }
@@ -59,7 +60,7 @@ impl Ssd {
             victim = self.schemes.victim.policy().pick(&self.dev.view(self.now).under(&load), plane);
             self.dev.flash.count_copies(copies);
         }
-        let victim = victim?;
+        let victim = less_worn(self, victim?);
         // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.dev.has_garbage(plane)).then_some(victim)
@@ -72,4 +73,20 @@ impl Ssd {
             self.dev.passes_changes_on(&mut self.schemes, self.now);
         }
     }
+}
+
+/// With dynamic wear levelling, the least erased of the blocks of a victim's plane with as many valid pages.
+#[inline(always)]
+fn less_worn(ssd: &Ssd, victim: BlockId) -> BlockId {
+    if ssd.config.ftl.wear_levelling == WearLevelling::Dynamic { least_worn_of(ssd, victim) } else { victim }
+}
+
+#[inline(never)]
+fn least_worn_of(ssd: &Ssd, victim: BlockId) -> BlockId {
+    let (flash, geometry) = (&ssd.dev.flash, &ssd.dev.geometry);
+    let blocks = geometry.blocks(geometry.plane_of_block(victim));
+    let valid = &flash.valid_if_closed()[blocks.clone()];
+    let alike = (blocks.start..).zip(valid).filter(|(_, count)| **count == flash.valid(victim));
+    let least = alike.map(|(block, _)| BlockId(block as u32)).min_by_key(|block| flash.erases(*block));
+    least.unwrap_or(victim)
 }

@@ -1,0 +1,79 @@
+//! What blocks that wear out change where requests are only counted, and where GC takes no time.
+
+use crate::device::flash::Stream;
+use crate::device::transaction::Class;
+use crate::engine::Ssd;
+use crate::engine::spine::ring::Waiting;
+use crate::policy::PageSet;
+use crate::request::RequestOp;
+use crate::units::{PlaneId, Ppn};
+
+use super::{count_rejected, salvage};
+
+/// A request is about to be served in no time. After the end, writes are not: returns whether it is one.
+#[inline(never)]
+pub(in crate::engine) fn rejects(ssd: &mut Ssd, next: &Waiting) -> bool {
+    if next.request.op != RequestOp::Write || !ssd.ended() {
+        return false;
+    }
+    let (_, pages) = ssd.pages_of(next);
+    ssd.each_extent(next, |_, _, _| {});
+    count_rejected(ssd, pages);
+    true
+}
+
+/// The same of a write of one page.
+#[inline(never)]
+pub(in crate::engine) fn rejects_page(ssd: &mut Ssd) -> bool {
+    let ended = ssd.ended();
+    if ended {
+        count_rejected(ssd, 1);
+    }
+    ended
+}
+
+/// A page of the host has been written in no time, where programs may fail. Those that did are counted, and their block is emptied.
+#[inline(never)]
+pub(in crate::engine) fn has_written(ssd: &mut Ssd, plane: PlaneId) {
+    let failed = ssd.dev.flash.take_failed();
+    ssd.stats.count_programs(Class::Host, failed);
+    super::note(ssd);
+    while ssd.dev.flash.to_salvage(plane).is_some() && ssd.collect_once(plane) {}
+}
+
+/// A block of a plane that waits to be emptied is, in no time. Returns whether there was one.
+#[inline(never)]
+pub(in crate::engine) fn salvages(ssd: &mut Ssd, plane: PlaneId) -> bool {
+    let Some(block) = ssd.dev.flash.to_salvage(plane) else { return false };
+    super::note(ssd);
+    ssd.dev.flash.begin_salvage(block);
+    for offset in 0..ssd.dev.flash.written(block) {
+        let from = ssd.dev.geometry.page(block, offset);
+        if ssd.dev.flash.is_valid(from) {
+            let to = ssd.move_now(from, Stream::Gc);
+            ssd.sort_moves(&PageSet::one(from), &PageSet::one(to), plane, false);
+        }
+    }
+    salvage::ends(ssd, block)
+}
+
+/// The next page of a GC point whose program does not fail. Those that do are counted. `copied`: they are copied inside the plane.
+pub(in crate::engine) fn sound_page(ssd: &mut Ssd, plane: PlaneId, stream: Stream, copied: bool) -> Ppn {
+    loop {
+        let page = ssd.gc_page(plane, stream, copied);
+        if !has_failed(ssd, page) {
+            return page;
+        }
+        if copied { ssd.stats.count_copybacks(1) } else { ssd.stats.count_programs(Class::Gc, 1) }
+    }
+}
+
+/// A page is programmed in no time: returns whether its program has failed.
+pub(in crate::engine) fn has_failed(ssd: &mut Ssd, page: Ppn) -> bool {
+    let fails = ssd.dev.flash.fails(page);
+    if fails {
+        ssd.dev.flash.fail(page);
+        super::note(ssd);
+    }
+    fails
+}

@@ -1,0 +1,42 @@
+//! Blocks that are emptied because a program in them has failed: the plane's next collection moves their valid pages and erases nothing.
+
+use crate::config::GcTime;
+use crate::engine::Ssd;
+use crate::engine::spine::jobs::begin_job;
+use crate::policy::Job;
+use crate::units::{BlockId, PlaneId, UnitId};
+
+use super::now;
+
+/// A program or an erase has completed in a plane: a block of it may wait to be emptied.
+pub(in crate::engine) fn test_plane(ssd: &mut Ssd, plane: PlaneId) {
+    if ssd.dev.flash.to_salvage(plane).is_none() {
+        return;
+    }
+    match ssd.config.gc.time {
+        GcTime::None => _ = now::salvages(ssd, plane),
+        GcTime::Real => ssd.claim(plane),
+    }
+}
+
+/// What is due in a plane may be to empty a block, which goes before collections. Returns whether that has begun.
+pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
+    let Some(block) = ssd.dev.flash.to_salvage(plane) else { return false };
+    ssd.dev.flash.begin_salvage(block);
+    // There is nothing to erase.
+    let job = Job { erased: true, ..Job::new(block) };
+    let planes = 1 << ssd.dev.geometry.plane_in_unit(plane);
+    begin_job(ssd, job, planes, plane, unit, None);
+    true
+}
+
+/// A collection has ended. Returns whether it was none, because it has emptied a failed block.
+pub(in crate::engine) fn ends(ssd: &mut Ssd, block: BlockId) -> bool {
+    let plane = ssd.dev.geometry.plane_of_block(block);
+    let salvaged = ssd.dev.flash.is_being_salvaged(plane, block);
+    if salvaged {
+        ssd.dev.flash.is_salvaged(block);
+        ssd.features.life.iter_mut().for_each(|life| life.salvages += 1);
+    }
+    salvaged
+}

@@ -1,0 +1,23 @@
+//! What a plane does beside its collections: blocks are emptied whose program failed, and blocks of the cache of SLC are folded.
+
+use crate::engine::Ssd;
+use crate::engine::life::salvage;
+use crate::engine::slc::folds;
+use crate::units::{PlaneId, UnitId};
+
+/// A program or an erase has completed in a plane: it is tested for what goes before its collections.
+#[inline(never)]
+pub(in crate::engine) fn test_beside(ssd: &mut Ssd, plane: PlaneId) {
+    if ssd.rules.fails {
+        salvage::test_plane(ssd, plane);
+    }
+    if ssd.rules.slc {
+        folds::test_plane(ssd, plane);
+    }
+}
+
+/// What is due in a plane may be no collection. Returns whether it has begun, or cannot begin now.
+#[inline(never)]
+pub(in crate::engine) fn starts_beside(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
+    ssd.rules.fails && salvage::starts(ssd, plane, unit) || ssd.rules.slc && folds::starts(ssd, plane, unit)
+}
