@@ -7,26 +7,6 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Spot};
 
-/// Replaces the names of Rust types by plain words.
-pub fn plain_types(message: &str) -> String {
-    let (said, expected) = message.split_once("expected ").unwrap_or((message, ""));
-    let expected = match expected.trim_end() {
-        "u32" | "u16" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number, not negative",
-        "f64" => "a number",
-        "a boolean" => "true or false",
-        "a sequence" => "a list",
-        other if other.starts_with("struct ") => "a table of keys",
-        other => return if other.is_empty() { message.trim_end().into() } else { format!("{said}expected {other}") },
-    };
-    format!("{said}expected {expected}")
-}
-
-/// The words between backticks.
-pub fn quoted(text: &str) -> Vec<&str> {
-    text.split('`').skip(1).step_by(2).collect()
-}
-
 /// Names between backticks, in a row.
 pub fn names(list: &[&str]) -> String {
     list.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
@@ -40,11 +20,12 @@ pub fn join(parent: &str, leaf: &str) -> String {
 /// A TOML syntax error, shown where it is.
 pub fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Error {
     let span = error.span().map_or(text.len()..text.len(), |span| span.start + shift..span.end + shift);
-    let message = match error.message() {
-        wide if wide.contains(" as i128") || wide.contains(" as u128") => {
-            format!("{} is beyond 64 bits", quoted(wide).first().copied().unwrap_or("the number"))
-        }
-        message => plain_types(message.trim()),
+    let marked = text.get(span.clone()).unwrap_or_default();
+    let digits = marked.strip_prefix(['-', '+']).unwrap_or(marked);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let message = match error.message().trim() {
+        _ if is_number && marked.replace('_', "").parse::<i64>().is_err() => format!("{marked} is beyond 64 bits"),
+        message => message.into(),
     };
     Error::config("", message.replace('\n', ", ")).at(Spot {
         name: name.into(),
