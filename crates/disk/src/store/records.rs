@@ -63,13 +63,11 @@ impl Records {
 
     /// Keeps the records of which `stays` is true, by place.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(usize, &mut Record) -> bool) {
-        let mut place = 0;
         let mut left: Vec<Record> = Vec::new();
-        for record in self.all_mut() {
+        for (place, record) in self.all_mut().iter_mut().enumerate() {
             if stays(place, record) {
                 left.push(std::mem::take(record));
             }
-            place += 1;
         }
         *self = Records::default();
         left.into_iter().for_each(|record| self.push(record));
