@@ -102,6 +102,11 @@ def test_stubs_are_true() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_stubs_are_those_of_the_module() -> None:
+    done = python(str(ROOT / "tools" / "stubs.py"), "--check")
+    assert done.returncode == 0, done.stdout
+
+
 CHECKERS = {
     "mypy": ["mypy", "--strict", "--config-file", str(TESTS / "typing.ini")],
     "pyright": ["pyright", "--pythonpath", sys.executable],

@@ -39,13 +39,14 @@ fn requests(count: u64, blocks: u64) -> impl Iterator<Item = (bool, u64)> {
 
 fn with_data(count: u64, blocks: u64, check: Check) -> Result<u64, Box<dyn std::error::Error>> {
     let mut disk = Disk::builder().config(config()?).seed(Seed(1)).check(check).build()?;
-    let (mut open, mut sum) = (0, 0);
+    let (mut open, mut sum, mut ended) = (0, 0, Vec::new());
     let mut step = |disk: &mut Disk, open: &mut usize| {
         let Some(at) = disk.next_event() else { return };
         disk.advance_to(at);
-        for done in disk.completions() {
+        disk.completions_into(&mut ended);
+        for done in &ended {
             *open -= 1;
-            sum += done.completed.0 - done.submitted.0 + done.data.map_or(0, |data| u64::from(data[0]));
+            sum += done.completed.0 - done.submitted.0 + done.data.as_ref().map_or(0, |data| u64::from(data[0]));
         }
     };
     let data = [7; BLOCK as usize];

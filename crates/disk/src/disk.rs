@@ -301,6 +301,27 @@ impl Disk {
         self.ended.change(std::mem::take)
     }
 
+    /// Like [`Disk::completions`], into a list of the caller's: what it held is dropped, and its room is used again.
+    ///
+    /// ```
+    /// # use ssdlab_disk::{Config, Disk, Seed};
+    /// # let mut disk = Disk::new(Config::default(), Seed(1))?;
+    /// let (read, mut done) = (disk.read(0, 4096)?, Vec::new());
+    /// while let Some(at) = disk.next_event() {
+    ///     disk.advance_to(at);
+    ///     disk.completions_into(&mut done);
+    ///     assert!(done.iter().all(|one| one.ticket == read));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn completions_into(&mut self, into: &mut Vec<Completion>) {
+        into.clear();
+        if self.complete > 0 {
+            self.complete = 0;
+            self.ended.change(|ended| std::mem::swap(ended, into));
+        }
+    }
+
     /// Cuts power now. Requests that have not completed never will; those that have can still be taken ([`Disk::completions`]). The
     /// drive recovers, in no simulated time; its data is what survived.
     ///

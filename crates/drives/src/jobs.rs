@@ -101,9 +101,11 @@ pub fn text(device: &str, quick: bool, capacity: u64, rate: Option<f64>) -> Stri
          ; {} drive writes, {fills} of them fills\n{hours}\
          ; before the first job: nvme sanitize --sanact=2 {device}\n\
          ; run it as: fio drive.fio --output-format=json --output=drive.json\n\
-         ; then: ssdlab calibrate identify drive.json --capacity {capacity}B -o drive.toml\n\
+         ; beside it, if the drive has the OCP log: while sleep 20; do nvme ocp smart-add-log {device} -o json | jq -c '{{time: now}} + .'; \
+         done > counters.json\n\
+         ; then: ssdlab calibrate identify drive.json --capacity {capacity}B -o drive.toml (counters.json after drive.json, if there is one)\n\
          [global]\nfilename={device}\nioengine=libaio\ndirect=1\nthread=1\ngroup_reporting=1\nsize={capacity}\n\
-         log_avg_msec=1000\nrandrepeat=0\nnorandommap=1\nrefill_buffers=1\n",
+         log_avg_msec=1000\nlog_unix_epoch=1\nrandrepeat=0\nnorandommap=1\nrefill_buffers=1\n",
         fills + random
     );
     for (number, (pattern, writes)) in plan.iter().enumerate() {

@@ -7,26 +7,6 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Error, Spot};
 
-/// Replaces the names of Rust types by plain words.
-pub fn plain_types(message: &str) -> String {
-    let (said, expected) = message.split_once("expected ").unwrap_or((message, ""));
-    let expected = match expected.trim_end() {
-        "u32" | "u16" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number, not negative",
-        "f64" => "a number",
-        "a boolean" => "true or false",
-        "a sequence" => "a list",
-        other if other.starts_with("struct ") => "a table of keys",
-        other => return if other.is_empty() { message.trim_end().into() } else { format!("{said}expected {other}") },
-    };
-    format!("{said}expected {expected}")
-}
-
-/// The words between backticks.
-pub fn quoted(text: &str) -> Vec<&str> {
-    text.split('`').skip(1).step_by(2).collect()
-}
-
 /// Names between backticks, in a row.
 pub fn names(list: &[&str]) -> String {
     list.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
@@ -40,11 +20,10 @@ pub fn join(parent: &str, leaf: &str) -> String {
 /// A TOML syntax error, shown where it is.
 pub fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> Error {
     let span = error.span().map_or(text.len()..text.len(), |span| span.start + shift..span.end + shift);
-    let message = match error.message() {
-        wide if wide.contains(" as i128") || wide.contains(" as u128") => {
-            format!("{} is beyond 64 bits", quoted(wide).first().copied().unwrap_or("the number"))
-        }
-        message => plain_types(message.trim()),
+    let marked = text.get(span.clone()).unwrap_or_default();
+    let message = match wide(marked) {
+        Some(number) => format!("{number} is beyond 64 bits"),
+        None => error.message().trim().into(),
     };
     Error::config("", message.replace('\n', ", ")).at(Spot {
         name: name.into(),
@@ -52,6 +31,22 @@ pub fn syntax(name: &str, text: &str, error: &toml::de::Error, shift: usize) -> 
         span,
         label: String::new(),
     })
+}
+
+/// A whole number of TOML in decimal, if it is beyond 64 bits and has at most 128.
+fn wide(text: &str) -> Option<String> {
+    let plain = text.replace('_', "");
+    let (radix, digits) = match plain.get(..2) {
+        Some("0x") => (16, &plain[2..]),
+        Some("0o") => (8, &plain[2..]),
+        Some("0b") => (2, &plain[2..]),
+        _ => (10, plain.as_str()),
+    };
+    match i128::from_str_radix(digits, radix) {
+        Ok(number) if i64::try_from(number).is_ok() || u64::try_from(number).is_ok() => None,
+        Ok(number) => Some(number.to_string()),
+        Err(_) => u128::from_str_radix(digits, radix).ok().map(|number| number.to_string()),
+    }
 }
 
 /// Calls `f(path, span of the key, span of the value)` for every key of a document, tables included, and for every entry of a list
@@ -76,5 +71,30 @@ pub fn walk_below(value: &Spanned<DeValue<'_>>, path: &str, f: &mut impl FnMut(S
             }
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_beyond_64_bits_are_found_in_every_notation() {
+        for (text, number) in [
+            ("9223372036854775807", None),
+            ("-9223372036854775808", None),
+            ("9_223_372_036_854_775_808", None),
+            ("18_446_744_073_709_551_616", Some("18446744073709551616")),
+            ("-9223372036854775809", Some("-9223372036854775809")),
+            ("0xffff_ffff_ffff_ffff", None),
+            ("0x1_0000_0000_0000_0000", Some("18446744073709551616")),
+            ("0b1", None),
+            ("340282366920938463463374607431768211455", Some("340282366920938463463374607431768211455")),
+            ("1e40", None),
+            ("text", None),
+            ("", None),
+        ] {
+            assert_eq!(wide(text).as_deref(), number, "{text}");
+        }
     }
 }

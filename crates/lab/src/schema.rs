@@ -50,6 +50,15 @@ pub fn keys() -> Vec<(String, Vec<(String, Value)>)> {
     entries(&schema["properties"]).map(section).collect()
 }
 
+/// Whether a key of a section has this type.
+pub fn is_of(name: &str, key: &str) -> bool {
+    let schema = root_schema().to_value();
+    let (section, leaf) = key.split_once('.').unwrap_or((key, ""));
+    let inner = resolve(&schema["definitions"], &schema["properties"][section]);
+    let of = &schema["definitions"][name];
+    !of.is_null() && std::ptr::eq(resolve(&schema["definitions"], &inner["properties"][leaf]), of)
+}
+
 /// The entries of an object, in order; none of anything else.
 pub fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()

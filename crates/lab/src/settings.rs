@@ -11,10 +11,11 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value as Json};
 use ssdlab_sim::config::{Config, ConfigError};
+use ssdlab_trace::values::{self, Misfit, Wrong};
 use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
-use crate::document::{join, names, plain_types, quoted, syntax, walk, walk_below};
+use crate::document::{join, names, syntax, walk, walk_below};
 use crate::error::{Error, KeyError, Kind, Result, Spot};
 pub use crate::files::Document;
 use crate::files::{Files, read_text};
@@ -573,8 +574,7 @@ impl Merge {
             let fault = Error::config(&*path, format!("{path}: {value} is not a usable number"));
             return Err(self.at(fault, &path, false).help("expected a finite number that is not negative zero"));
         }
-        serde_path_to_error::deserialize(self.tree.clone())
-            .map_err(|error| self.explain(&error.path().to_string(), error.inner()))
+        values::read(self.tree.clone()).map_err(|misfit| self.explain(&misfit))
     }
 
     fn at(&self, fault: Error, path: &str, at_key: bool) -> Error {
@@ -584,69 +584,52 @@ impl Merge {
         }
     }
 
-    /// Rewrites serde's message.
-    fn explain(&self, path: &str, error: &toml::de::Error) -> Error {
-        let message = error.message();
-        let expected: Vec<&str> = message.split_once(", expected ").map_or_else(Vec::new, |(_, list)| quoted(list));
-        if message.starts_with("unknown field") {
-            let parent = path.rsplit_once('.').map_or("", |(parent, _)| parent);
-            let leaf = path.rsplit_once('.').map_or(path, |(_, leaf)| leaf);
-            let all = known_keys();
-            let here: Vec<String> = expected.iter().map(|name| join(parent, name)).collect();
-            let meant = nearest(path, here.iter().map(String::as_str))
-                .or_else(|| {
-                    all.iter().map(String::as_str).find(|key| key.rsplit_once('.').is_some_and(|(_, l)| l == leaf))
-                })
-                .or_else(|| nearest(path, all.iter().map(String::as_str)));
-            let help = match meant {
-                Some(key) => format!("did you mean `{key}`?"),
-                None if expected.is_empty() => String::new(),
-                None if parent.is_empty() => format!("the sections are {}", names(&expected)),
-                None => format!("the keys of `{parent}` are {}", names(&expected)),
-            };
-            let known = KeyError { key: path.into(), nearest: meant.map(String::from), expected: here };
-            let error = Error::new(Kind::Config(Box::new(known)), format!("{}: unknown key", clip(path)));
-            return self.at(error, path, true).help(help);
-        }
-        if message.starts_with("unknown variant") {
-            let given = quoted(message).first().copied().unwrap_or_default();
-            let meant = nearest(given, expected.iter().copied());
-            let help = match meant {
-                Some(name) => format!("did you mean `{name}`? The values are {}", names(&expected)),
-                None => format!("the values are {}", names(&expected)),
-            };
-            let all = expected.iter().map(ToString::to_string).collect();
-            let known = KeyError { key: path.into(), expected: all, nearest: meant.map(String::from) };
-            let message = format!("{path}: `{}` is not one of its values", clip(given));
-            return self.at(Error::new(Kind::Config(Box::new(known)), message), path, false).help(help);
-        }
-        // What the TOML crate says of a choice that is no name, and of one with a table that does not have exactly one key.
-        let chooses = message.contains("unit variant") || message.contains("exactly 1 element");
-        if let Some(names) = chooses.then(|| self.names_at(path)).flatten() {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let wrong = self.value(path).map_or("no value".into(), |value| format!("`{value}`"));
-            let fault = Error::config(path, format!("{path}: {} is not one of its values", clip(&wrong)));
-            return self.at(fault, path, false).help(format!("the values are {}", crate::document::names(&names)));
-        }
-        let message = if message.starts_with("data did not match any variant of untagged enum PageTimes") {
-            page_times(self.value(path))
-        } else {
-            plain_types(message)
+    /// The message of a value that does not fit its key.
+    fn explain(&self, misfit: &Misfit) -> Error {
+        let path = misfit.path.as_str();
+        let (message, help, meant, expected) = match &misfit.fault {
+            Wrong::UnknownKey { known, .. } => return self.unknown_key(path, known),
+            Wrong::UnknownName { given, known } => {
+                let meant = nearest(given, known.iter().copied());
+                let help = match meant {
+                    Some(name) => format!("did you mean `{name}`? The values are {}", names(known)),
+                    None => format!("the values are {}", names(known)),
+                };
+                (format!("`{}` is not one of its values", clip(given)), help, meant, *known)
+            }
+            Wrong::NoName { known } => {
+                let wrong = self.value(path).map_or("no value".into(), |value| format!("`{value}`"));
+                let message = format!("{} is not one of its values", clip(&wrong));
+                (message, format!("the values are {}", names(known)), None, *known)
+            }
+            Wrong::Said(_) if crate::schema::is_of("PageTimes", path) => {
+                (page_times(self.value(path)), String::new(), None, &[][..])
+            }
+            fault => (fault.to_string(), String::new(), None, &[][..]),
         };
-        self.at(Error::config(path, format!("{path}: {message}")), path, false)
+        let expected = expected.iter().map(ToString::to_string).collect();
+        let known = KeyError { key: path.into(), nearest: meant.map(String::from), expected };
+        let error = Error::new(Kind::Config(Box::new(known)), format!("{path}: {message}"));
+        self.at(error, path, false).help(help)
     }
 
-    /// The names that a key takes, learnt from the error about a name that it does not take; none if it takes no names.
-    fn names_at(&self, path: &str) -> Option<Vec<String>> {
-        let mut tree = Value::Table(self.tree.clone());
-        *segments(path).try_fold(&mut tree, |value, part| match part.parse::<usize>() {
-            Ok(place) => value.get_mut(place),
-            Err(_) => value.get_mut(part),
-        })? = Value::String(String::new());
-        let error = serde_path_to_error::deserialize::<_, Config>(tree).err()?;
-        let (said, names) = error.inner().message().split_once(", expected ")?;
-        let names = quoted(names).into_iter().map(String::from).collect();
-        (said.starts_with("unknown variant") && error.path().to_string() == path).then_some(names)
+    /// A key that its table does not have: the nearest key there, or of its name elsewhere.
+    fn unknown_key(&self, path: &str, known: &[&str]) -> Error {
+        let (parent, leaf) = path.rsplit_once('.').unwrap_or(("", path));
+        let all = known_keys();
+        let here: Vec<String> = known.iter().map(|name| join(parent, name)).collect();
+        let meant = nearest(path, here.iter().map(String::as_str))
+            .or_else(|| all.iter().map(String::as_str).find(|key| key.rsplit_once('.').is_some_and(|(_, l)| l == leaf)))
+            .or_else(|| nearest(path, all.iter().map(String::as_str)));
+        let help = match meant {
+            Some(key) => format!("did you mean `{key}`?"),
+            None if known.is_empty() => String::new(),
+            None if parent.is_empty() => format!("the sections are {}", names(known)),
+            None => format!("the keys of `{parent}` are {}", names(known)),
+        };
+        let known = KeyError { key: path.into(), nearest: meant.map(String::from), expected: here };
+        let error = Error::new(Kind::Config(Box::new(known)), format!("{}: unknown key", clip(path)));
+        self.at(error, path, true).help(help)
     }
 
     fn value(&self, path: &str) -> Option<&Value> {

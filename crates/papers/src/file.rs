@@ -101,6 +101,24 @@ struct AssumptionFile {
     ids: Vec<String>,
     knob: String,
     value: String,
+    #[serde(flatten)]
+    settings: SettingsFile,
+}
+
+/// Values that hold together, as those of an assumption, and what of the paper allows them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReadingFile {
+    name: String,
+    text: String,
+    words: Vec<WordsFile>,
+    #[serde(flatten)]
+    settings: SettingsFile,
+}
+
+/// What an assumption or a reading changes: see [`Assumption`].
+#[derive(Deserialize)]
+struct SettingsFile {
     #[serde(default)]
     sets: Vec<String>,
     #[serde(default)]
@@ -113,34 +131,12 @@ struct AssumptionFile {
     #[serde(default)]
     closed: bool,
     #[serde(default)]
-    workloads: BTreeMap<String, String>,
-    #[serde(default)]
-    quick: Vec<String>,
-    quick_limit: Option<u64>,
-}
-
-/// Values that hold together, as those of an assumption, and what of the paper allows them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadingFile {
-    name: String,
-    text: String,
-    words: Vec<WordsFile>,
-    #[serde(default)]
-    sets: Vec<String>,
-    #[serde(default)]
-    own: Vec<KeysOf>,
-    #[serde(default)]
-    tuned: Vec<KeysOf>,
-    time_scale: Option<String>,
-    #[serde(default)]
-    scaled: BTreeMap<String, String>,
-    #[serde(default)]
     load: bool,
     #[serde(default)]
     workloads: BTreeMap<String, String>,
     #[serde(default)]
     quick: Vec<String>,
+    quick_limit: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -254,12 +250,12 @@ fn unit_of_load(name: &str) -> fn(f64) -> String {
     }
 }
 
-impl AssumptionFile {
-    fn build(self) -> Assumption {
+impl SettingsFile {
+    fn build(self, knob: String, value: String) -> Assumption {
         let own = |all: Vec<KeysOf>| list(all.into_iter().map(|one| (text(one.of), texts(one.sets))).collect());
         Assumption {
-            knob: text(self.knob),
-            value: text(self.value),
+            knob: text(knob),
+            value: text(value),
             sets: texts(self.sets),
             quick: texts(self.quick),
             quick_limit: self.quick_limit,
@@ -268,36 +264,24 @@ impl AssumptionFile {
             time_scale: self.time_scale.map(text),
             scaled: pairs(self.scaled),
             closed: self.closed,
-            load: false,
+            load: self.load,
             workloads: pairs(self.workloads),
         }
     }
 }
 
+impl AssumptionFile {
+    fn build(self) -> Assumption {
+        self.settings.build(self.knob, self.value)
+    }
+}
+
 impl ReadingFile {
     fn build(self) -> Reading {
-        let ReadingFile { name, text: words, sets, own, tuned, time_scale, scaled, workloads, quick, .. } = self;
-        let (ids, knob) = Default::default();
-        let (closed, quick_limit) = (false, None);
-        let value = name;
-        let settings = AssumptionFile {
-            ids,
-            knob,
-            value,
-            sets,
-            own,
-            tuned,
-            time_scale,
-            scaled,
-            closed,
-            workloads,
-            quick,
-            quick_limit,
-        };
         let source = |one: WordsFile| Source { section: text(one.section), sentence: text(one.sentence) };
         Reading {
-            settings: Assumption { load: self.load, ..settings.build() },
-            text: text(words),
+            settings: self.settings.build(String::new(), self.name),
+            text: text(self.text),
             words: list(self.words.into_iter().map(source).collect()),
         }
     }
@@ -426,6 +410,28 @@ pub(crate) fn paper(code: &'static Code) -> Paper {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Keys of both kinds stand beside those of their own, and a key that neither has is refused.
+    #[test]
+    fn a_reading_and_an_assumption_share_what_they_change() {
+        let shared = "sets = [\"a=1\"]\nquick_limit = 7\nclosed = true\nload = true\n";
+        let assumption = format!("knob = \"k\"\nvalue = \"v\"\n{shared}");
+        let reading = format!("name = \"n\"\ntext = \"t\"\nwords = []\n{shared}");
+        let one = toml::from_str::<AssumptionFile>(&assumption).unwrap().build();
+        assert_eq!(
+            (one.name(), one.settings()),
+            ("k: v".into(), "--set a=1 (with --quick: --limit 7) --load --replay closed".into())
+        );
+        let other = toml::from_str::<ReadingFile>(&reading).unwrap().build();
+        assert_eq!((other.name(), other.settings.settings()), ("n", one.settings()));
+        let refused = [
+            toml::from_str::<AssumptionFile>(&format!("{assumption}set = 1\n")).err(),
+            toml::from_str::<ReadingFile>(&format!("{reading}ids = []\n")).err(),
+        ];
+        for (error, key) in refused.iter().zip(["set", "ids"]) {
+            assert!(error.as_ref().unwrap().to_string().contains(&format!("unknown field `{key}`")), "{error:?}");
+        }
+    }
 
     /// A name in the data that no function has is a panic of [`paper`].
     #[test]

@@ -9,10 +9,11 @@ use serde::de::DeserializeOwned;
 use toml::Table;
 use toml::de::DeTable;
 
-use ssdlab_lab::document::{join, plain_types, quoted, syntax, walk};
+use ssdlab_lab::document::{join, syntax, walk};
 use ssdlab_lab::error::{Error, KeyError, Kind, Result, Spot};
 use ssdlab_lab::files::{directory, read_text};
 use ssdlab_lab::names::{clip, nearest};
+use ssdlab_trace::values::{self, Misfit, Wrong};
 
 /// A file as read.
 #[derive(Clone, Debug)]
@@ -94,33 +95,27 @@ impl Text {
     /// # Errors
     /// A key is unknown, or a value has the wrong type.
     pub fn read<T: DeserializeOwned>(&self, table: Table) -> Result<T> {
-        serde_path_to_error::deserialize(table).map_err(|error| {
-            let path = error.path().to_string();
-            self.explain(if path == "." { "" } else { &path }, error.inner())
-        })
+        values::read(table).map_err(|misfit| self.explain(&misfit))
     }
 
-    fn explain(&self, path: &str, error: &toml::de::Error) -> Error {
-        let message = error.message();
-        let expected: Vec<&str> = message.split_once(", expected ").map_or_else(Vec::new, |(_, list)| quoted(list));
-        if message.starts_with("unknown field") {
-            let leaf = path.rsplit_once('.').map_or(path, |(_, leaf)| leaf);
-            let meant = nearest(leaf, expected.iter().copied());
+    fn explain(&self, misfit: &Misfit) -> Error {
+        let path = misfit.path.as_str();
+        if let Wrong::UnknownKey { given, known } = &misfit.fault {
+            let meant = nearest(given, known.iter().copied());
             let help = match meant {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None if expected.is_empty() => String::new(),
-                None => format!("the keys here are {}", ssdlab_lab::document::names(&expected)),
+                None if known.is_empty() => String::new(),
+                None => format!("the keys here are {}", ssdlab_lab::document::names(known)),
             };
-            let known = expected.iter().map(ToString::to_string).collect();
-            let known = KeyError { key: path.into(), nearest: meant.map(String::from), expected: known };
+            let expected = known.iter().map(ToString::to_string).collect();
+            let known = KeyError { key: path.into(), nearest: meant.map(String::from), expected };
             let error = Error::new(Kind::Config(Box::new(known)), format!("{}: unknown key", clip(path))).help(help);
             return match self.spot(path, true) {
                 Some(spot) => error.at(spot),
                 None => error,
             };
         }
-        let colon = if path.is_empty() { "" } else { ": " };
-        self.error(path, false, format!("{path}{colon}{}", plain_types(message.trim())))
+        self.error(path, false, misfit.to_string())
     }
 
     /// A path of the file, relative to it.

@@ -46,6 +46,8 @@ mod replay;
 mod shown;
 mod source;
 mod table;
+#[doc(hidden)]
+pub mod values;
 pub mod workload;
 
 pub use convert::{Losses, Writer, convert};

@@ -63,7 +63,8 @@ pub struct JobsArgs {
 /// What was measured.
 #[derive(Args, Clone, Debug)]
 pub struct Measured {
-    /// Tables of runs over host writes or of steady rates (CSV), or JSON of fio with its bandwidth logs beside it
+    /// Tables of runs over host writes or of steady rates (CSV), JSON of fio with its bandwidth logs beside it, or samples of the OCP
+    /// log with their times (JSON)
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
     /// Bytes of the drive, such as 960GB

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::SECTOR;
+use super::records::Records;
 
 /// Sectors of a chunk, at most.
 pub(super) const MOST: usize = 8;
@@ -67,7 +68,7 @@ pub(super) struct Record {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chunk {
     /// In order of submission; the last one is what reads get.
-    records: Vec<Record>,
+    records: Records,
     /// The newest request of a sector of those that have completed.
     acknowledged: Tickets,
     /// Sectors (bits) for which that is a trim.
@@ -136,12 +137,12 @@ pub(super) fn bits(first: usize, count: usize) -> u8 {
 
 impl Chunk {
     pub(super) fn len(&self) -> usize {
-        self.records.len()
+        self.records.all().len()
     }
 
     /// Bytes of data that it keeps.
     pub(super) fn kept_bytes(&self) -> u64 {
-        self.records.iter().filter_map(|record| record.data.as_ref()).map(|data| data.len() as u64).sum()
+        self.records.all().iter().filter_map(|record| record.data.as_ref()).map(|data| data.len() as u64).sum()
     }
 
     /// Bytes of the newest record's data.
@@ -176,6 +177,10 @@ impl Chunk {
         let whole = count * SECTOR == size;
         let old = before.and_then(|record| record.data.as_ref());
         let part = first * SECTOR..(first + count) * SECTOR;
+        if let Some(old) = old {
+            // Its buffer is used again as soon as the write has completed.
+            ssdlab_memory::prefetch(old, 0);
+        }
         let data = match brings {
             Brings::Bytes(bytes) if whole => Some(spare.holding(bytes)),
             Brings::Zeros if whole || old.is_none() => None,
@@ -203,10 +208,10 @@ impl Chunk {
 
     /// The same where only the newest data is kept: nobody asks for versions and requests then.
     pub(super) fn replace(&mut self, first: usize, count: usize, brings: Brings<'_>, size: usize) {
-        if self.records.is_empty() {
+        if self.len() == 0 {
             self.records.push(Record::default());
         }
-        let record = &mut self.records[0];
+        let record = &mut self.records.all_mut()[0];
         record.bad &= !bits(first, count);
         let whole = count * SECTOR == size;
         let part = first * SECTOR..(first + count) * SECTOR;
@@ -240,7 +245,7 @@ impl Chunk {
     /// A trim of all sectors.
     pub(super) fn trim(&mut self, ticket: u64, keep: bool) {
         if !keep {
-            self.records.clear();
+            self.records = Records::default();
         }
         let by = Tickets::all(ticket);
         self.records.push(Record { version: PENDING, ticket, trim: true, trimmed: u8::MAX, by, ..Record::default() });
@@ -248,7 +253,7 @@ impl Chunk {
 
     /// The oldest request that has not been admitted: a write, or a trim with nothing before it that waits.
     pub(super) fn waiting(&self, trim: bool) -> Option<u64> {
-        let mut waiting = self.records[self.admitted()..].iter();
+        let mut waiting = self.records.all()[self.admitted()..].iter();
         if trim {
             waiting.next().filter(|record| record.trim).map(|record| record.ticket)
         } else {
@@ -258,28 +263,33 @@ impl Chunk {
 
     /// Number of records with a version.
     fn admitted(&self) -> usize {
-        let waiting = self.records.iter().rev().take_while(|record| record.version == PENDING).count();
-        self.records.len() - waiting
+        let waiting = self.records.all().iter().rev().take_while(|record| record.version == PENDING).count();
+        self.len() - waiting
     }
 
     /// A request gets its version, if it is of this chunk. Earlier trims get none: they found no data. Returns how many records that
     /// drops.
     pub(super) fn admit(&mut self, ticket: u64, version: u32) -> Dropped {
         let from = self.admitted();
-        let found = self.records[from..].iter().position(|record| record.ticket == ticket);
+        let found = self.records.all()[from..].iter().position(|record| record.ticket == ticket);
         let Some(skipped) = found else { return Dropped::default() };
-        self.records[from + skipped].version = version;
+        self.records.all_mut()[from + skipped].version = version;
         if skipped == 0 {
             return Dropped::default();
         }
-        let dropped = self.records.drain(from..from + skipped);
-        let bytes = dropped.filter_map(|record| record.data).map(|data| data.len() as u64).sum();
-        Dropped { records: skipped as u64, bytes }
+        let skipped = from..from + skipped;
+        let mut dropped = Dropped { records: skipped.len() as u64, bytes: 0 };
+        self.records.retain(|place, record| {
+            let stays = !skipped.contains(&place);
+            dropped.bytes += record.data.as_ref().filter(|_| !stays).map_or(0, |data| data.len() as u64);
+            stays
+        });
+        dropped
     }
 
     /// The oldest request that waits gets its version: see [`Chunk::waiting`] and [`Chunk::admit`].
     pub(super) fn admit_next(&mut self, trim: bool, version: u32) -> Dropped {
-        if let [.., before, record] = &mut self.records[..]
+        if let [.., before, record] = self.records.all_mut()
             && before.version != PENDING
             && record.version == PENDING
             && record.trim == trim
@@ -308,12 +318,12 @@ impl Chunk {
     /// A request has ended, on a drive that keeps what it has acknowledged. If all before it have ended, no cut returns what they
     /// made: the records of such requests become one.
     pub(super) fn end(&mut self, ticket: u64, spare: &mut Spare) -> Dropped {
-        let Some(record) = self.records.iter_mut().rfind(|record| record.ticket == ticket) else {
+        let Some(record) = self.records.all_mut().iter_mut().rfind(|record| record.ticket == ticket) else {
             return Dropped::default();
         };
         record.ended = true;
         let mut dropped = Dropped::default();
-        while let [first, second, ..] = &mut self.records[..]
+        while let [first, second, ..] = self.records.all_mut()
             && first.ended
             && second.ended
             && second.version != PENDING
@@ -322,19 +332,19 @@ impl Chunk {
             dropped.records += 1;
             dropped.bytes += first.data.as_ref().map_or(0, |data| data.len() as u64);
             spare.put(first.data.take());
-            self.records.remove(0);
+            self.records.remove_first();
         }
         dropped
     }
 
     /// The place of the record of a version: the newest one that is not newer.
     fn place_of(&self, version: u32) -> Option<usize> {
-        self.records[..self.admitted()].iter().rposition(|record| record.version <= version)
+        self.records.all()[..self.admitted()].iter().rposition(|record| record.version <= version)
     }
 
     /// The place of the record that holds where no version is found: what an earlier cut has left, unless that was discarded since.
     fn place_of_none(&self) -> Option<usize> {
-        let admitted = &self.records[..self.admitted()];
+        let admitted = &self.records.all()[..self.admitted()];
         let discarded = admitted.iter().any(|record| record.trim);
         (!discarded && admitted.first().is_some_and(|record| record.nothing)).then_some(0)
     }
@@ -347,31 +357,30 @@ impl Chunk {
             *last = true;
         }
         if let Some(place) = self.place_of_none() {
-            kept[place] |= self.records[place].bad != 0;
+            kept[place] |= self.records.all()[place].bad != 0;
         }
         for place in versions.filter_map(|version| self.place_of(version)) {
             kept[place] = true;
         }
-        let (before, mut place) = (self.records.len(), 0);
-        self.records.retain_mut(|record| {
-            place += 1;
-            let stays = kept.get(place - 1).is_none_or(|kept| *kept);
+        let before = self.len();
+        self.records.retain(|place, record| {
+            let stays = kept.get(place).is_none_or(|kept| *kept);
             if !stays {
                 spare.put(record.data.take());
             }
             stays
         });
-        before - self.records.len()
+        before - self.len()
     }
 
     /// The version of the data that a completed request left in a sector, if it is still kept.
     pub(super) fn version_by(&self, sector: usize, ticket: u64) -> Option<u32> {
-        self.records.iter().find(|record| record.by.of(sector) == ticket).map(|record| record.version)
+        self.records.all().iter().find(|record| record.by.of(sector) == ticket).map(|record| record.version)
     }
 
     /// Whether a request that changed a sector was a trim.
     pub(super) fn was_trimmed(&self, sector: usize, ticket: u64) -> bool {
-        self.records.iter().any(|record| record.by.of(sector) == ticket && record.trimmed >> sector & 1 == 1)
+        self.records.all().iter().any(|record| record.by.of(sector) == ticket && record.trimmed >> sector & 1 == 1)
     }
 
     /// The newest completed request of a sector, and whether it is a trim.
@@ -386,10 +395,10 @@ impl Chunk {
             |version: Option<u32>| version.map_or_else(|| self.place_of_none(), |version| self.place_of(version));
         let places: Vec<Option<usize>> = (0..sectors).map(|i| place(versions(i))).collect();
         let mut record = Record { nothing: versions(0).is_none(), ended: true, ..Record::default() };
-        record.by = Tickets::all(places[0].map_or(0, |place| self.records[place].by.of(0)));
+        record.by = Tickets::all(places[0].map_or(0, |place| self.records.all()[place].by.of(0)));
         for (i, place) in places.iter().enumerate() {
             if let Some(place) = place {
-                let of = &self.records[*place];
+                let of = &self.records.all()[*place];
                 record.by.set(i, of.by.of(i));
                 record.bad |= of.bad & 1 << i;
                 record.trimmed |= of.trimmed & 1 << i;
@@ -398,7 +407,7 @@ impl Chunk {
             }
             record.bad |= u8::from(torn && versions(i).is_none()) << i;
         }
-        let data_of = |place: Option<usize>| place.and_then(|place| self.records[place].data.as_ref());
+        let data_of = |place: Option<usize>| place.and_then(|place| self.records.all()[place].data.as_ref());
         record.data = if places.iter().all(|place| *place == places[0]) {
             data_of(places[0]).cloned()
         } else if places.iter().all(|place| data_of(*place).is_none()) {
@@ -412,6 +421,8 @@ impl Chunk {
             }
             Some(Arc::from(data))
         };
-        Chunk { acknowledged: record.by.clone(), discarded: record.trimmed, records: vec![record] }
+        let mut chunk = Chunk { acknowledged: record.by.clone(), discarded: record.trimmed, ..Chunk::default() };
+        chunk.records.push(record);
+        chunk
     }
 }

@@ -4,6 +4,7 @@
 //! submission; until then its data waits in the chunk's last records.
 
 mod chunk;
+mod records;
 mod table;
 
 use ssdlab_sim::config::RaidLayout;
@@ -133,6 +134,9 @@ impl Store {
 
     /// Appends the newest data. Returns whether all of it can be read.
     pub(crate) fn read(&self, offset: u64, bytes: u64, into: &mut Vec<u8>) -> bool {
+        if let Some(chunk) = self.whole_chunk(offset, bytes).and_then(|chunk| self.chunks.get(chunk)) {
+            return chunk.read(0, self.chunk_bytes as usize / SECTOR, into);
+        }
         let mut sound = true;
         for part in self.parts(offset, bytes) {
             match self.chunks.get(part.chunk) {
@@ -149,6 +153,13 @@ impl Store {
             return;
         }
         let keep = self.versions;
+        if let (true, Data::Bytes(bytes), Some(chunk)) = (keep, data, self.whole_chunk(offset, data.len())) {
+            let chunk = self.chunks.get_mut(chunk);
+            chunk.write(ticket.0, 0, bytes.len() / SECTOR, Brings::Bytes(bytes), bytes.len(), &mut self.spare);
+            self.kept_bytes += self.chunk_bytes;
+            self.records += 1;
+            return;
+        }
         for Part { chunk, first, count, from } in self.parts(offset, data.len()) {
             let chunk = self.chunks.get_mut(chunk);
             let before = if keep { 0 } else { chunk.kept_bytes() };

@@ -52,8 +52,22 @@ fn text(draw: &mut Draw) -> String {
     };
     let page = draw.of(&["4KiB", "4KiB", "8KiB", "2KiB", "16KiB"]);
     let protected = draw.below(3) == 0;
+    // Smaller units than pages need the cache and the capacitor.
+    let unit = match draw.below(3) {
+        0 if !cache.is_empty() && protected && ["8KiB", "16KiB"].contains(&page) => "4KiB",
+        _ => "page",
+    };
     let keep = !raid && draw.below(2) == 0;
     let filling = draw.of(&["none", "sequential", "random"]);
+    // A dynamic cache of SLC is not among them: recovery with a capacitor may find no room for a page that it must bring back.
+    let feature = draw.of(&[
+        "",
+        "",
+        "",
+        "slc = { mode = \"static\", bits = 2, blocks = 1 }\n",
+        "fdp = { handles = 2, assign = \"temperature\", window = 60 }\n",
+        "fdp = { handles = 2, assign = { lba = [\"0B..32KiB\", \"32KiB..\"] }, isolation = \"persistent\", unknown = 0 }\n",
+    ]);
     let more = if raid {
         format!("raid = {{ layout = \"{}\", group = 2 }}\n", draw.of(&["traditional", "lci"]))
     } else if draw.below(2) == 0 {
@@ -64,10 +78,10 @@ fn text(draw: &mut Draw) -> String {
     format!(
         "geometry = {{ channels = 2, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = {planes}, blocks_per_plane = 12, pages_per_block = {}, page_size = \"{page}\" }}
 timing = {{ read = \"30us\", program = \"600us\", erase = \"3ms\", transfer = \"10ns/B\" }}
-device = {{ over_provisioning = {}, memory = \"50ns\", power_loss_protection = {protected}, keep_overwritten = {keep}, write_ack = \"{}\", partial_write = \"{}\", queue_depth = {} }}
+device = {{ over_provisioning = {}, memory = \"50ns\", mapping_unit = \"{unit}\", power_loss_protection = {protected}, keep_overwritten = {keep}, write_ack = \"{}\", partial_write = \"{}\", queue_depth = {} }}
 gc = {{ threshold = \"8 pages\", reserve = 4 }}
 precondition.mode = \"{filling}\"
-{cache}{more}schemes = {{ place = \"{place}\", collector = {collector}, path = \"{}\", victim = \"{}\" }}
+{cache}{more}{feature}schemes = {{ place = \"{place}\", collector = {collector}, path = \"{}\", victim = \"{}\" }}
 ",
         4 + draw.below(5),
         draw.of(&["0.5", "0.55", "0.6"]),

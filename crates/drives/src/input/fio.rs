@@ -5,11 +5,18 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use ssdlab_lab::error::{Error, Result};
 
+use super::counters::Timed;
 use super::{Curve, Input, Point, wrong};
 use crate::pattern::Pattern;
 
 /// Reads the jobs of a file. The description of each holds `pattern,parameter`.
-pub(super) fn read(path: &Path, text: &str, capacity: Option<u64>, input: &mut Input) -> Result<()> {
+pub(super) fn read(
+    path: &Path,
+    text: &str,
+    capacity: Option<u64>,
+    timed: &mut Vec<Timed>,
+    input: &mut Input,
+) -> Result<()> {
     let document: Value =
         serde_json::from_str(text).map_err(|error| wrong(path, error.line(), &format!("no JSON of fio: {error}")))?;
     let jobs = document.get("jobs").and_then(Value::as_array).ok_or_else(|| {
@@ -21,25 +28,32 @@ pub(super) fn read(path: &Path, text: &str, capacity: Option<u64>, input: &mut I
     };
     let mut read = Vec::new();
     for job in jobs {
-        self::job(path, job, capacity, &mut read, input)?;
+        if let Some(bins) = self::job(path, job, &mut read, input)? {
+            timed.extend(bins.1.start.map(|start| Timed {
+                run: input.curves.len(),
+                start,
+                bytes: bins.1.bytes.clone(),
+            }));
+            input.curves.push((bins.0, bins.1.curve(capacity)));
+        }
     }
     Ok(())
 }
 
-/// `read`: the logs that were read so far.
-fn job(path: &Path, job: &Value, capacity: u64, read: &mut Vec<String>, input: &mut Input) -> Result<()> {
+/// What a job wrote; none if it is left out. `read`: the logs that were read so far.
+fn job(path: &Path, job: &Value, read: &mut Vec<String>, input: &mut Input) -> Result<Option<(Pattern, Bins)>> {
     let name = job.get("jobname").and_then(Value::as_str).unwrap_or("without a name");
     let options = job.get("job options");
     let option = |key: &str| options.and_then(|options| options.get(key)).and_then(Value::as_str);
     let Some(description) = job.get("desc").and_then(Value::as_str).or(option("description")) else {
         input.remarks.push(format!("{}: job {name} has no description, and is left out", path.display()));
-        return Ok(());
+        return Ok(None);
     };
     let (kind, parameter) = description.split_once(',').unwrap_or((description, ""));
     let pattern = Pattern::parse(kind, parameter).map_err(|what| wrong(path, 1, &format!("job {name}: {what}")))?;
     let Some(pattern) = pattern else {
         input.remarks.push(format!("{}: job {name} is no pattern of the model, and is left out", path.display()));
-        return Ok(());
+        return Ok(None);
     };
     let Some(prefix) = option("write_bw_log") else {
         let message = format!("job {name} has no bandwidth log");
@@ -47,19 +61,16 @@ fn job(path: &Path, job: &Value, capacity: u64, read: &mut Vec<String>, input: &
     };
     if read.iter().any(|log| log == prefix) {
         // Without group_reporting every thread has an entry of its own, and all of them name the same logs.
-        return Ok(());
+        return Ok(None);
     }
     read.push(prefix.into());
-    let mut bins = Bins::default();
-    for log in logs(path, prefix)? {
-        bins.log(&log)?;
-    }
+    let logs = logs(path, prefix)?.into_iter().map(|log| parts(&log)).collect::<Result<Vec<_>>>()?;
+    let bins = Bins::of(&logs.concat());
     if bins.bytes.is_empty() {
         let message = format!("job {name}: no line of a write in {prefix}_bw.N.log beside this file");
         return Err(wrong(path, 1, &message));
     }
-    input.curves.push((pattern, bins.curve(capacity)));
-    Ok(())
+    Ok(Some((pattern, bins)))
 }
 
 /// The bandwidth logs of a job beside the JSON: one a thread, numbered over all jobs.
@@ -76,34 +87,63 @@ fn logs(path: &Path, prefix: &str) -> Result<Vec<PathBuf>> {
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
+/// Bytes a second over a time, in seconds.
+#[derive(Clone, Copy)]
+struct Mean {
+    from: f64,
+    to: f64,
+    rate: f64,
+}
+
+/// Milliseconds that are a date (log_unix_epoch=1): no run takes three years.
+const DATE: f64 = 1e11;
+
+/// Reads a log: `time in ms, KiB/s, direction, ...`, each line the mean since the one before.
+fn parts(path: &Path) -> Result<Vec<Mean>> {
+    let text = ssdlab_lab::files::read_data("a bandwidth log", path, 1 << 30)?;
+    let (mut parts, mut last): (Vec<Mean>, _) = (Vec::new(), 0.0_f64);
+    for (i, line) in text.lines().enumerate() {
+        let mut cells = line.split(',').map(str::trim);
+        let mut number = || cells.next().and_then(|cell| cell.parse::<f64>().ok());
+        let (Some(ms), Some(rate), Some(direction)) = (number(), number(), number()) else {
+            let what = "no line of a bandwidth log: time in ms, KiB/s, direction, block size";
+            return Err(wrong(path, i + 1, what));
+        };
+        if direction != 1.0 {
+            continue;
+        }
+        if ms < last {
+            return Err(wrong(path, i + 1, "the time goes back"));
+        }
+        parts.push(Mean { from: last / 1000.0, to: ms / 1000.0, rate: rate * 1024.0 });
+        last = ms;
+    }
+    // A date does not say when the first line's mean begins: it is taken to be as long as the second's.
+    let dated = parts.first().is_some_and(|first| first.to * 1000.0 >= DATE);
+    if dated {
+        let length = parts.get(1).map_or(0.0, |second| second.to - second.from);
+        parts[0].from = parts[0].to - length;
+    }
+    Ok(parts)
+}
+
 /// Bytes by second of a job, over all its threads.
 #[derive(Default)]
 struct Bins {
+    /// When the first second begins, in seconds since 1970, if the logs have dates.
+    start: Option<f64>,
     bytes: Vec<f64>,
 }
 
 impl Bins {
-    /// Adds a log: `time in ms, KiB/s, direction, ...`, each line the mean since the one before.
-    fn log(&mut self, path: &Path) -> Result<()> {
-        let text = ssdlab_lab::files::read_data("a bandwidth log", path, 1 << 30)?;
-        let mut last = 0.0_f64;
-        for (i, line) in text.lines().enumerate() {
-            let mut cells = line.split(',').map(str::trim);
-            let mut number = || cells.next().and_then(|cell| cell.parse::<f64>().ok());
-            let (Some(ms), Some(rate), Some(direction)) = (number(), number(), number()) else {
-                let what = "no line of a bandwidth log: time in ms, KiB/s, direction, block size";
-                return Err(wrong(path, i + 1, what));
-            };
-            if direction != 1.0 {
-                continue;
-            }
-            if ms < last {
-                return Err(wrong(path, i + 1, "the time goes back"));
-            }
-            self.add(last / 1000.0, ms / 1000.0, rate * 1024.0);
-            last = ms;
+    fn of(parts: &[Mean]) -> Self {
+        let start = parts.iter().map(|part| part.from).reduce(f64::min).filter(|start| start * 1000.0 >= DATE);
+        let mut bins = Bins { start, bytes: Vec::new() };
+        for part in parts {
+            let zero = start.unwrap_or(0.0);
+            bins.add(part.from - zero, part.to - zero, part.rate);
         }
-        Ok(())
+        bins
     }
 
     /// Bytes at a rate from one second to another, divided at whole seconds.

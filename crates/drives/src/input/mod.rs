@@ -1,5 +1,6 @@
 //! What was measured: runs over host writes, and steady rates.
 
+mod counters;
 mod fio;
 mod tables;
 
@@ -101,14 +102,21 @@ impl Input {
     /// # Errors
     /// A file can't be read, or its content is not a measurement: with file, line and what was expected.
     pub fn read(paths: &[PathBuf], capacity: Option<u64>) -> Result<Input> {
-        let mut input = Input::default();
+        let (mut input, mut timed, mut counted) = (Input::default(), Vec::new(), Vec::new());
         for path in paths {
             let text = ssdlab_lab::files::read_data("measurements", path, 256 << 20)?;
-            if text.trim_start().starts_with('{') {
-                fio::read(path, &text, capacity, &mut input)?;
-            } else {
+            if !text.trim_start().starts_with('{') {
                 tables::read(path, &text, &mut input)?;
+                continue;
             }
+            let mut documents = serde_json::Deserializer::from_str(&text).into_iter::<serde_json::Value>();
+            match documents.next() {
+                Some(Ok(first)) if counters::is_sample(&first) => counted.push((path, counters::read(path, &text)?)),
+                _ => fio::read(path, &text, capacity, &mut timed, &mut input)?,
+            }
+        }
+        for (path, samples) in counted {
+            counters::join(path, &samples, &timed, capacity.unwrap_or_default(), &mut input)?;
         }
         Ok(input)
     }

@@ -79,6 +79,66 @@ fn logs_of_fio_become_a_run() {
     }
 }
 
+/// A drive's counters change every 20 s and are sampled every 5 s. What lies between two changes is a window of its run: three bytes
+/// are written to flash and two are read for each of the host. Nothing is said of what lies before the first change and outside the run.
+#[test]
+fn counters_are_joined_to_their_run_by_time() {
+    let folder = folder();
+    let json =
+        r#"{ "jobs": [ { "jobname": "uniform", "desc": "uniform,", "job options": { "write_bw_log": "u" } } ] }"#;
+    let fio = file(&folder, "drive.json", json);
+    let (start, host) = (1_700_000_000_u64, 2 * 1000 * 1024);
+    let lines: String = (1..=100).map(|s| format!("{}, 1000, 1, 4096, 0\n", (start + s) * 1000)).collect();
+    file(&folder, "u_bw.1.log", &lines);
+    file(&folder, "u_bw.2.log", &lines);
+    let samples = |read: u64| -> String {
+        let sample = |s: u64| {
+            let counted = s / 20 * 20 * host;
+            format!(
+                "{{\"time\":{}.0,\"Physical media units written\":{{\"hi\":1,\"lo\":{}}},\n\"Physical media units read\":{{\"hi\":0,\"lo\":{}}}}}\n",
+                start + s,
+                3 * counted,
+                read * counted
+            )
+        };
+        (0..=40).map(|i| sample(5 * i)).collect()
+    };
+    let counted = file(&folder, "counters.json", &samples(2));
+    let capacity = Some(50 * host);
+    // The order of the files is free.
+    let input = Input::read(&[counted.clone(), fio.clone()], capacity).unwrap();
+    let points = &input.curves[0].1.points;
+    assert!((input.curves[0].1.drive_writes() - 2.0).abs() < 0.03 && points.len() == 100, "{}", points.len());
+    for point in points {
+        assert!((point.rate - 2.048).abs() < 1e-9, "{point:?}");
+        let expected = (point.at >= 0.4).then_some((3.0, 2.0));
+        let near = |a: Option<f64>, b: Option<f64>| a.zip(b).map_or(a == b, |(a, b)| (a - b).abs() < 1e-9);
+        assert!(near(point.written, expected.map(|e| e.0)) && near(point.read, expected.map(|e| e.1)), "{point:?}");
+    }
+    // A counter of reads that never moves counts nothing.
+    let input = Input::read(&[fio.clone(), file(&folder, "writes.json", &samples(0))], capacity).unwrap();
+    assert!(input.curves[0].1.points.iter().all(|point| point.read.is_none()));
+    assert!(
+        input.curves[0].1.points[50].written.is_some() && input.remarks[0].contains("does not count what it reads")
+    );
+    let one = |time: &str, lo: u64| {
+        format!("{{ {time} \"physical_media_units_written\": {lo}, \"physical_media_units_read\": {lo} }}\n")
+    };
+    let wrong = |text: &str, inputs: &[PathBuf]| {
+        let all = [inputs, &[file(&folder, "wrong.json", text)]].concat();
+        Input::read(&all, capacity).unwrap_err().message
+    };
+    let both = [fio];
+    assert!(wrong(&one("", 1), &both).contains("wrong.json:1: a sample has no `time`"));
+    let back = [one("\"time\": 5,", 2), one("\"time\": 6,", 1)].concat();
+    assert!(wrong(&back, &both).contains("wrong.json:2: a time or a counter goes back"));
+    assert!(wrong(&one("\"time\": 5,", 1), &[]).contains("no run has times"));
+    assert!(wrong("{ \"Physical media units written\": 3 }", &both).contains("a sample needs both"));
+    let late = file(&folder, "late.json", &[one("\"time\": 5,", 1), one("\"time\": 6,", 2)].concat());
+    let input = Input::read(&[both[0].clone(), late], capacity).unwrap();
+    assert!(input.remarks[0].contains("no two updates of the counters lie in one run"), "{:?}", input.remarks);
+}
+
 /// Every job that is printed can be read back as a pattern, and the writes are those of the title.
 #[test]
 fn printed_jobs_are_patterns() {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files, but for `input`, whose readers fill its types.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 20] = [
     "parallel",
     "pattern",
     "jobs",
@@ -11,6 +11,7 @@ const LAYERS: [&str; 19] = [
     "candidates",
     "input",
     "input/tables",
+    "input/counters",
     "input/fio",
     "closed",
     "model",

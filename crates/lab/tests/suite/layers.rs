@@ -117,6 +117,9 @@ fn defined(line: &str) -> Option<&str> {
     if matches!(first, "struct" | "enum") { words.next() } else { None }
 }
 
+/// The only exception: a type that a function of `Deserialize` has for itself, so it is seen nowhere else.
+const VISITOR: &str = "V";
+
 #[test]
 fn a_type_has_a_name_of_its_own_in_its_crate() {
     assert_eq!(
@@ -124,11 +127,11 @@ fn a_type_has_a_name_of_its_own_in_its_crate() {
         [Some("A"), Some("B"), None, Some("D")]
     );
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for name in CRATES.into_iter().chain(["disk", "memory", "python"]) {
+    for name in CRATES.into_iter().chain(["disk", "drives", "memory", "python", "serve", "trace"]) {
         let mut known: BTreeMap<String, PathBuf> = BTreeMap::new();
         for file in sources(&crates.join(name).join("src")) {
             let text = std::fs::read_to_string(&file).unwrap();
-            for own in code(&text).filter_map(defined) {
+            for own in code(&text).filter_map(defined).filter(|own| *own != VISITOR) {
                 let before = known.insert(own.to_string(), file.clone()).filter(|other| *other != file);
                 assert_eq!(
                     before,

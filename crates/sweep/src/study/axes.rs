@@ -73,10 +73,9 @@ fn grain(key: &str, from: &Value, to: &Value) -> Option<Grain> {
 fn range(text: &Text, at: &str, key: &str, table: &Table) -> Result<Axis> {
     let wrong =
         |leaf: &str, message: String| text.error(&format!("{at}.{leaf}"), leaf.is_empty(), format!("{key}: {message}"));
-    let read: std::result::Result<RangeFile, _> = serde_path_to_error::deserialize(Value::Table(table.clone()));
-    let file = read.map_err(|error| {
-        let path = error.path().to_string();
-        wrong(if path == "." { "" } else { &path }, ssdlab_lab::document::plain_types(error.inner().message().trim()))
+    let read: std::result::Result<RangeFile, _> = ssdlab_trace::values::read(table.clone());
+    let file = read.map_err(|misfit| {
+        wrong(&misfit.path, misfit.fault.to_string())
             .help("a range is { from = 0.07, to = 0.28, steps = 4 }, or { from = 1, to = 256, scale = \"log2\" }")
     })?;
     let Some(grain) = grain(key, &file.from, &file.to) else {

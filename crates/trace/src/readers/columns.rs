@@ -19,7 +19,7 @@ enum OpPlace {
 }
 
 /// The map with the places of its columns.
-struct Plan {
+struct ColumnPlan {
     time: Option<(usize, Clock)>,
     latency: Option<(usize, u64)>,
     op: OpPlace,
@@ -33,9 +33,9 @@ struct Plan {
     needed: usize,
 }
 
-impl Plan {
+impl ColumnPlan {
     /// Finds the columns of a map; `None` if a name is not in the header.
-    fn of(map: &Columns, header: &[&[u8]]) -> Option<Plan> {
+    fn of(map: &Columns, header: &[&[u8]]) -> Option<ColumnPlan> {
         let place = |column: &Column| match column {
             Column::At(place) => Some(*place),
             Column::Named(name) => {
@@ -61,7 +61,7 @@ impl Plan {
             OpColumn::Values(column, values) => OpPlace::Values(place(column)?, values.clone()),
             OpColumn::Constant(op) => OpPlace::Constant(*op),
         };
-        let mut plan = Plan {
+        let mut plan = ColumnPlan {
             time,
             latency,
             op,
@@ -93,7 +93,7 @@ impl Plan {
 pub(crate) struct Mapped {
     map: Columns,
     /// `None` while the header has not been seen.
-    plan: Option<Plan>,
+    plan: Option<ColumnPlan>,
     /// The header that lacks a name, for the message.
     header: Vec<u8>,
     label: Vec<u8>,
@@ -102,7 +102,7 @@ pub(crate) struct Mapped {
 
 impl Mapped {
     pub fn new(map: Columns) -> Mapped {
-        let plan = Plan::of(&map, &[]);
+        let plan = ColumnPlan::of(&map, &[]);
         Mapped { map, plan, header: Vec::new(), label: Vec::new(), summary: Summary::default() }
     }
 
@@ -141,7 +141,7 @@ pub(crate) fn split_map<const N: usize>(line: &[u8], separator: Separator) -> Re
 
 #[inline]
 fn parse_fields<const N: usize>(
-    plan: &Plan,
+    plan: &ColumnPlan,
     line: &[u8],
     separator: Separator,
     label: &mut Vec<u8>,
@@ -162,7 +162,7 @@ impl Parser for Mapped {
         }
         let line = trim(line.strip_prefix(b"#").unwrap_or(line));
         if let Ok(fields) = split_map::<MAX_COLUMNS>(line, self.map.separator) {
-            self.plan = Plan::of(&self.map, &fields.at[..fields.count.min(MAX_COLUMNS)]);
+            self.plan = ColumnPlan::of(&self.map, &fields.at[..fields.count.min(MAX_COLUMNS)]);
             self.header = line.to_vec();
         }
     }
@@ -230,7 +230,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-impl Plan {
+impl ColumnPlan {
     #[inline]
     fn parse(&self, cells: &Cells<'_>, label: &mut Vec<u8>, cx: &mut Context) -> Outcome {
         // A line that a filter or its operation leaves out need not have the other columns.

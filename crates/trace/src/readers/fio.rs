@@ -11,7 +11,7 @@ use crate::record::Op;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum FileState {
     Added,
     Open,
     Closed,
@@ -20,7 +20,7 @@ enum State {
 #[derive(Default)]
 pub(crate) struct Fio {
     version: u8,
-    files: FxHashMap<Vec<u8>, State>,
+    files: FxHashMap<Vec<u8>, FileState>,
     waited_us: u64,
 }
 
@@ -79,7 +79,7 @@ impl Parser for Fio {
                         .on("file", line, name));
                 }
                 if state.is_none() {
-                    self.files.insert(name.to_vec(), State::Added);
+                    self.files.insert(name.to_vec(), FileState::Added);
                 }
                 return Ok(Parsed::Pass);
             }
@@ -89,10 +89,10 @@ impl Parser for Fio {
                         .on("file", line, name)
                         .expected("'add' before any other action"));
                 };
-                if action == b"open" && state == State::Open {
+                if action == b"open" && state == FileState::Open {
                     cx.note(Note::OpenTwice);
                 }
-                let next = if action == b"open" { State::Open } else { State::Closed };
+                let next = if action == b"open" { FileState::Open } else { FileState::Closed };
                 self.files.insert(name.to_vec(), next);
                 return Ok(Parsed::Pass);
             }
@@ -131,12 +131,12 @@ impl Parser for Fio {
                     .on("file", line, name)
                     .expected("'add' and 'open' before I/O"));
             }
-            Some(State::Closed) => {
+            Some(FileState::Closed) => {
                 return Err(Bad::new(Code::Sequence, "I/O to a file after its close", line)
                     .on("file", line, name)
                     .expected("'open' before I/O"));
             }
-            Some(State::Added | State::Open) => {}
+            Some(FileState::Added | FileState::Open) => {}
         }
         let first = number(line, offset, "offset")?;
         let bytes = number(line, length, "length")?;

@@ -177,7 +177,7 @@ fn role_of(words: &[String]) -> Option<(Role, &'static [&'static str])> {
 }
 
 /// A column with a role.
-struct Named {
+struct RoleColumn {
     place: usize,
     /// As a map writes it.
     column: String,
@@ -189,21 +189,21 @@ struct Named {
 
 /// The header, and lines of data with as many columns.
 struct Sheet<'a> {
-    columns: Vec<Named>,
+    columns: Vec<RoleColumn>,
     rows: Vec<Vec<&'a [u8]>>,
 }
 
 impl Sheet<'_> {
-    fn of(&self, role: Role) -> impl Iterator<Item = &Named> {
+    fn of(&self, role: Role) -> impl Iterator<Item = &RoleColumn> {
         self.columns.iter().filter(move |column| column.role == role)
     }
 
-    fn values(&self, column: &Named) -> impl Iterator<Item = &[u8]> {
+    fn values(&self, column: &RoleColumn) -> impl Iterator<Item = &[u8]> {
         self.rows.iter().map(move |row| row[column.place])
     }
 
     /// The readings of a time.
-    fn clocks(&self, column: &Named) -> Vec<&'static str> {
+    fn clocks(&self, column: &RoleColumn) -> Vec<&'static str> {
         let all = |fits: &dyn Fn(&[u8]) -> bool| self.values(column).all(fits);
         if all(&|value| iso::time(value).is_ok()) {
             return vec!["iso"];
@@ -239,7 +239,7 @@ impl Sheet<'_> {
 
     /// The readings of the time of a request, as a map writes them.
     fn times(&self) -> Vec<String> {
-        let clocks = |column: &Named, key: &str| -> Vec<String> {
+        let clocks = |column: &RoleColumn, key: &str| -> Vec<String> {
             self.clocks(column).iter().map(|unit| format!("{key}={}:{unit}", column.column)).collect()
         };
         let arrivals: Vec<String> = self.of(Role::Arrival).flat_map(|column| clocks(column, "time")).collect();
@@ -247,7 +247,7 @@ impl Sheet<'_> {
             return arrivals;
         }
         let latencies: Vec<String> = self.of(Role::Latency).flat_map(|column| clocks(column, "latency")).collect();
-        let complete = |column: &Named| -> Vec<String> {
+        let complete = |column: &RoleColumn| -> Vec<String> {
             let pair = |end: String| latencies.iter().map(move |latency| format!("{end},{latency}"));
             clocks(column, "completion").into_iter().flat_map(pair).collect()
         };
@@ -322,16 +322,16 @@ fn fields(line: &[u8], separator: Separator) -> Option<Vec<&[u8]>> {
 }
 
 /// The columns with a role, if a line may be a header.
-fn columns(names: &[&[u8]]) -> Option<Vec<Named>> {
+fn columns(names: &[&[u8]]) -> Option<Vec<RoleColumn>> {
     let mut columns = Vec::new();
     for (place, name) in names.iter().enumerate() {
         let Some(name) = std::str::from_utf8(name).ok().filter(|name| name.len() <= 255) else { continue };
         let Some((role, units)) = role(name) else { continue };
         let twice = names.iter().filter(|other| other.eq_ignore_ascii_case(name.as_bytes())).count() > 1;
         let column = if twice || name.contains('\'') { Column::At(place) } else { Column::Named(name.to_owned()) };
-        columns.push(Named { place, column: column.to_string(), name: name.to_owned(), role, units });
+        columns.push(RoleColumn { place, column: column.to_string(), name: name.to_owned(), role, units });
     }
-    let has = |role| columns.iter().any(|column: &Named| column.role == role);
+    let has = |role| columns.iter().any(|column: &RoleColumn| column.role == role);
     (has(Role::Op) && has(Role::Offset) && has(Role::Size)).then_some(columns)
 }
 
@@ -401,7 +401,7 @@ fn of_header<'a>(
 }
 
 /// Whether a map of this header uses a column.
-fn is_used(sheet: &Sheet<'_>, column: &Named) -> bool {
+fn is_used(sheet: &Sheet<'_>, column: &RoleColumn) -> bool {
     match column.role {
         Role::Time => sheet.of(Role::Arrival).next().is_none(),
         Role::Completion | Role::Latency => {

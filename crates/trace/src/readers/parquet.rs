@@ -180,7 +180,7 @@ mod file {
     }
 
     /// One column of the current row group.
-    struct Column<T: DataType> {
+    struct Values<T: DataType> {
         reader: Option<ColumnReaderImpl<T>>,
         index: usize,
         optional: bool,
@@ -192,8 +192,8 @@ mod file {
         levels: Vec<i16>,
     }
 
-    impl<T: DataType> Column<T> {
-        fn find(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Option<Column<T>>> {
+    impl<T: DataType> Values<T> {
+        fn find(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Option<Values<T>>> {
             let schema = file.metadata().file_metadata().schema_descr();
             let Some(index) = schema.columns().iter().position(|column| column.path().string() == name) else {
                 return Ok(None);
@@ -207,11 +207,11 @@ mod file {
                 || column.converted_type() == ConvertedType::UINT_64;
             let unit = unit_of(file, index, name)?;
             let (values, levels) = (Vec::new(), Vec::new());
-            Ok(Some(Column { reader: None, index, optional, signed: !unsigned, unit, values, levels }))
+            Ok(Some(Values { reader: None, index, optional, signed: !unsigned, unit, values, levels }))
         }
 
-        fn need(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Column<T>> {
-            Column::find(file, name, kind)?.ok_or_else(|| {
+        fn need(file: &SerializedFileReader<File>, name: &str, kind: Type) -> io::Result<Values<T>> {
+            Values::find(file, name, kind)?.ok_or_else(|| {
                 broken(format!(
                     "it has no column {name}; needed are time_ns, op, offset and bytes, volume, fua and stream may be there"
                 ))
@@ -236,7 +236,7 @@ mod file {
         fn batch(&mut self) -> io::Result<usize> {
             self.values.clear();
             self.levels.clear();
-            let Column { reader: Some(reader), optional, values, levels, .. } = self else { return Ok(0) };
+            let Values { reader: Some(reader), optional, values, levels, .. } = self else { return Ok(0) };
             let levels = optional.then_some(levels);
             let (rows, found, _) = guarded(|| reader.read_records(BATCH, levels, None, values))?;
             if rows != found {
@@ -286,13 +286,13 @@ mod file {
         file: SerializedFileReader<File>,
         group: usize,
         left: u64,
-        time: Column<Int64Type>,
-        op: Column<ByteArrayType>,
-        offset: Column<Int64Type>,
-        bytes: Column<Int64Type>,
-        volume: Option<Column<Int32Type>>,
-        fua: Option<Column<BoolType>>,
-        stream: Option<Column<Int32Type>>,
+        time: Values<Int64Type>,
+        op: Values<ByteArrayType>,
+        offset: Values<Int64Type>,
+        bytes: Values<Int64Type>,
+        volume: Option<Values<Int32Type>>,
+        fua: Option<Values<BoolType>>,
+        stream: Option<Values<Int32Type>>,
         out: Vec<u8>,
         given: usize,
     }
@@ -319,9 +319,9 @@ mod file {
             }
             let rows = self.time.batch()?;
             let others = [self.op.batch()?, self.offset.batch()?, self.bytes.batch()?];
-            let volumes = self.volume.as_mut().map_or(Ok(rows), Column::batch)?;
-            let forced = self.fua.as_mut().map_or(Ok(rows), Column::batch)?;
-            let streams = self.stream.as_mut().map_or(Ok(rows), Column::batch)?;
+            let volumes = self.volume.as_mut().map_or(Ok(rows), Values::batch)?;
+            let forced = self.fua.as_mut().map_or(Ok(rows), Values::batch)?;
+            let streams = self.stream.as_mut().map_or(Ok(rows), Values::batch)?;
             if rows == 0 || others.iter().chain([&volumes, &forced, &streams]).any(|other| *other != rows) {
                 return Err(broken("its columns end at different rows"));
             }
@@ -363,13 +363,13 @@ mod file {
     /// Opens a file that begins with the mark of Parquet.
     pub(crate) fn open(file: File) -> io::Result<Open> {
         let file = guarded(|| SerializedFileReader::new(file))?;
-        let time = Column::need(&file, "time_ns", Type::INT64)?;
-        let op = Column::need(&file, "op", Type::BYTE_ARRAY)?;
-        let offset = Column::need(&file, "offset", Type::INT64)?;
-        let bytes = Column::need(&file, "bytes", Type::INT64)?;
-        let volume = Column::find(&file, "volume", Type::INT32)?;
-        let fua = Column::find(&file, "fua", Type::BOOLEAN)?;
-        let stream = Column::find(&file, "stream", Type::INT32)?;
+        let time = Values::need(&file, "time_ns", Type::INT64)?;
+        let op = Values::need(&file, "op", Type::BYTE_ARRAY)?;
+        let offset = Values::need(&file, "offset", Type::INT64)?;
+        let bytes = Values::need(&file, "bytes", Type::INT64)?;
+        let volume = Values::find(&file, "volume", Type::INT32)?;
+        let fua = Values::find(&file, "fua", Type::BOOLEAN)?;
+        let stream = Values::find(&file, "stream", Type::INT32)?;
         let pairs = file.metadata().file_metadata().key_value_metadata();
         let names = |key: &str| {
             let text = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == key)?.value.clone());

@@ -1,7 +1,7 @@
 //! From a specification to the plans of its phases.
 
-use crate::workload::draw::{Alias, Stream, Streams};
-use crate::workload::generator::{Clock, Gaps, Generator, Mix, Pick, Plan, SizeTable, Source, State};
+use crate::workload::draw::{Alias, RandomStreams, Stream};
+use crate::workload::generator::{Gaps, Generator, Mix, Pace, PhasePlan, PhaseState, Pick, SizeTable, StreamSource};
 use crate::workload::place::{Place, Scatter};
 use crate::workload::spec::{Arrivals, Bound, ClosedLoop, Pattern, Phase, Sizes, Spec, SpecError, StreamSpec, Weight};
 use crate::workload::units::{Ppm, Size, show_size};
@@ -25,7 +25,7 @@ impl Spec {
         limit: Option<u64>,
     ) -> Result<Generator, SpecError> {
         let device = Device::new(self, capacity_bytes, page_bytes, seed)?;
-        let mut streams = Streams::new(seed);
+        let mut streams = RandomStreams::new(seed);
         let mut plans = Vec::with_capacity(self.phases.len());
         let mut total = Some(0_u64);
         for (p, phase) in self.phases.iter().enumerate() {
@@ -91,8 +91,8 @@ impl Spec {
         phase: &Phase,
         device: &Device,
         limit: Option<u64>,
-        rngs: &mut Streams,
-    ) -> Result<Plan, SpecError> {
+        rngs: &mut RandomStreams,
+    ) -> Result<PhasePlan, SpecError> {
         let last = p + 1 == self.phases.len();
         if phase.requests.is_none() && phase.duration.is_none() && !(last && limit.is_some()) {
             return Err(SpecError::new(
@@ -122,15 +122,15 @@ impl Spec {
                 source(stream, phase.scatter, device, rngs, &path)
             })
             .collect::<Result<_, _>>()?;
-        Ok(Plan {
+        Ok(PhasePlan {
             requests: phase.requests.unwrap_or(u64::MAX),
             duration_ns: phase.duration.map_or(u64::MAX, |d| d.0),
-            start: State { clock, streams, end_ns: u64::MAX },
+            start: PhaseState { clock, streams, end_ns: u64::MAX },
             names: phase.streams.iter().map(|stream| stream.name.clone()).collect(),
         })
     }
 
-    fn clock(&self, p: usize, phase: &Phase, rngs: &mut Streams) -> Result<Clock, SpecError> {
+    fn clock(&self, p: usize, phase: &Phase, rngs: &mut RandomStreams) -> Result<Pace, SpecError> {
         if let Some(arrivals) = &phase.arrivals {
             if let Some(s) = phase.streams.iter().position(|s| s.arrivals.is_some()) {
                 return Err(SpecError::new(
@@ -149,7 +149,7 @@ impl Spec {
                     "give at least one stream a share above 0",
                 )
             })?;
-            return Ok(Clock::Common { gaps, shares: (weights.len() > 1).then_some((alias, rng)) });
+            return Ok(Pace::Common { gaps, shares: (weights.len() > 1).then_some((alias, rng)) });
         }
         let mut next_ns = Vec::with_capacity(phase.streams.len());
         for (s, stream) in phase.streams.iter().enumerate() {
@@ -182,7 +182,7 @@ impl Spec {
                 }
             }
         }
-        Ok(Clock::Each { next_ns })
+        Ok(Pace::Each { next_ns })
     }
 }
 
@@ -252,9 +252,9 @@ fn source(
     spec: &StreamSpec,
     scatter: Option<Size>,
     device: &Device,
-    rngs: &mut Streams,
+    rngs: &mut RandomStreams,
     path: &dyn Fn(&str) -> String,
-) -> Result<Source, SpecError> {
+) -> Result<StreamSource, SpecError> {
     let mix = mix(spec, rngs.take(), path)?;
     let default = Sizes::Fixed(4096);
     let of = |own: &Option<Sizes>| own.clone().or_else(|| spec.size.clone()).unwrap_or(default.clone());
@@ -298,7 +298,20 @@ fn source(
         return Err(SpecError::new(path("size"), "three operations have three sizes", ""));
     };
     let ragged = sizes.iter().any(|table| table.entries.iter().any(|(bytes, _)| bytes % align != 0));
-    Ok(Source { mix, sizes, from, len, align, ragged, sequential, tail: u64::MAX, place, scatter, place_rng, run_rng })
+    Ok(StreamSource {
+        mix,
+        sizes,
+        from,
+        len,
+        align,
+        ragged,
+        sequential,
+        tail: u64::MAX,
+        place,
+        scatter,
+        place_rng,
+        run_rng,
+    })
 }
 
 /// The permutation of the device's slots of this width. Every request must lie within one slot.

@@ -10,11 +10,11 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 pub(super) type Stream = Xoshiro256PlusPlus;
 
 /// Returns one independent stream per purpose: each is 2^128 words further along the same sequence.
-pub(super) struct Streams {
+pub(super) struct RandomStreams {
     next: Stream,
 }
 
-impl Streams {
+impl RandomStreams {
     pub(super) fn new(seed: u64) -> Self {
         Self { next: Stream::seed_from_u64(seed) }
     }
@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     fn stream() -> Stream {
-        Streams::new(7).take()
+        RandomStreams::new(7).take()
     }
 
     #[test]

@@ -13,9 +13,9 @@ use crate::workload::spec::{Arrivals, ClosedLoop, idle_mean};
 /// Arrivals never go back. Nothing is allocated but where a phase begins.
 #[derive(Clone, Debug)]
 pub struct Generator {
-    phases: Arc<[Plan]>,
+    phases: Arc<[PhasePlan]>,
     /// State of the current phase.
-    state: State,
+    state: PhaseState,
     phase: usize,
     /// Requests left over all phases.
     left: u64,
@@ -32,25 +32,25 @@ pub struct Generator {
 
 /// A phase as built: what does not change, and the state it starts from.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct PhasePlan {
     pub(super) requests: u64,
     pub(super) duration_ns: u64,
-    pub(super) start: State,
+    pub(super) start: PhaseState,
     /// Names of its streams.
     pub(super) names: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct State {
-    pub(super) clock: Clock,
-    pub(super) streams: Vec<Source>,
+pub(super) struct PhaseState {
+    pub(super) clock: Pace,
+    pub(super) streams: Vec<StreamSource>,
     /// Arrivals from this time on are beyond the phase.
     pub(super) end_ns: u64,
 }
 
 /// The arrival process and the choice of the stream.
 #[derive(Clone, Debug)]
-pub(super) enum Clock {
+pub(super) enum Pace {
     /// One process; the stream is drawn by share.
     Common { gaps: Gaps, shares: Option<(Alias, Stream)> },
     /// One process per stream; the earliest arrival is next, ties go to the first stream.
@@ -132,7 +132,7 @@ fn round(x: f64) -> u64 {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct StreamSource {
     pub(super) mix: Mix,
     pub(super) sizes: [SizeTable; 3],
     /// Range in bytes.
@@ -207,7 +207,7 @@ impl SizeTable {
     }
 }
 
-impl Source {
+impl StreamSource {
     #[inline]
     fn next(&mut self) -> (Op, u64, u64) {
         let op = self.mix.draw();
@@ -227,7 +227,12 @@ impl Source {
 
 impl Generator {
     /// At the start of the first of at least one plan, with at most `left` records in all.
-    pub(super) fn start(plans: Vec<Plan>, left: u64, closed: Option<ClosedLoop>, total: Option<u64>) -> Option<Self> {
+    pub(super) fn start(
+        plans: Vec<PhasePlan>,
+        left: u64,
+        closed: Option<ClosedLoop>,
+        total: Option<u64>,
+    ) -> Option<Self> {
         let state = plans.first()?.start.clone();
         let mut generator = Self {
             phases: plans.into(),
@@ -279,7 +284,7 @@ impl Generator {
         self.phase_left = plan.requests;
         self.state = plan.start.clone();
         self.state.end_ns = self.now_ns.saturating_add(plan.duration_ns);
-        if let Clock::Each { next_ns } = &mut self.state.clock {
+        if let Pace::Each { next_ns } = &mut self.state.clock {
             for (at, _) in next_ns {
                 *at = at.saturating_add(self.now_ns);
             }
@@ -324,17 +329,17 @@ impl Iterator for Generator {
     }
 }
 
-impl State {
+impl PhaseState {
     /// Arrival and stream of the next request after `now_ns`.
     #[inline]
     fn advance(&mut self, now_ns: u64) -> (u64, usize) {
         match &mut self.clock {
-            Clock::Common { gaps, shares } => {
+            Pace::Common { gaps, shares } => {
                 let at = now_ns.saturating_add(gaps.next());
                 let stream = shares.as_mut().map_or(0, |(alias, rng)| alias.draw(rng));
                 (at, stream)
             }
-            Clock::Each { next_ns } => {
+            Pace::Each { next_ns } => {
                 let mut stream = 0;
                 for (i, (at, _)) in next_ns.iter().enumerate() {
                     if *at < next_ns[stream].0 {

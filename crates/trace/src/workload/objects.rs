@@ -253,7 +253,7 @@ impl Cursor {
 
 /// Objects without relations.
 #[derive(Clone, Debug)]
-pub(super) struct Objects {
+pub(super) struct ObjectPool {
     shape: Shape,
     dies: Dies,
     store: Store,
@@ -261,7 +261,7 @@ pub(super) struct Objects {
     writing: Option<Cursor>,
 }
 
-impl Objects {
+impl ObjectPool {
     pub(super) fn new(shape: Shape, dies: Dies) -> Self {
         Self { shape, dies, store: Store::new(&shape), reading: None, writing: None }
     }

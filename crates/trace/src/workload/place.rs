@@ -1,21 +1,21 @@
 //! Where a request goes that does not continue another.
 
-use crate::workload::draw::{FioZipf, Shuffle, Stream, Streams, Zipf, below, chance};
-use crate::workload::objects::{Access, Objects, Sessions, Shape};
+use crate::workload::draw::{FioZipf, RandomStreams, Shuffle, Stream, Zipf, below, chance};
+use crate::workload::objects::{Access, ObjectPool, Sessions, Shape};
 use crate::workload::spec::{Bound, Pattern, Sizes, SpecError, StreamSpec};
 use crate::workload::units::{Ppm, show_size};
 
 /// The address of a request that does not continue another.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    kind: Kind,
+    kind: PlaceKind,
     /// Bytes of the range.
     len: u64,
     align: u64,
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum PlaceKind {
     /// Continue if possible, else from the start of the range.
     Sequential,
     /// The slots of a pass in a random order, each pass in another.
@@ -42,7 +42,7 @@ enum Kind {
         lane: u64,
     },
     Zones(Zones),
-    Objects(Box<Objects>),
+    Objects(Box<ObjectPool>),
     Sessions(Box<Sessions>),
 }
 
@@ -83,8 +83,8 @@ impl Place {
     #[inline]
     pub(super) fn next(&mut self, rng: &mut Stream, op: usize, bytes: u64, positions: u64) -> Access {
         match &mut self.kind {
-            Kind::Objects(objects) => objects.next(rng, op),
-            Kind::Sessions(sessions) => sessions.next(rng),
+            PlaceKind::Objects(objects) => objects.next(rng, op),
+            PlaceKind::Sessions(sessions) => sessions.next(rng),
             _ => Access { op, at: self.offset(rng, bytes, positions), bytes },
         }
     }
@@ -93,8 +93,8 @@ impl Place {
     #[inline]
     fn offset(&mut self, rng: &mut Stream, bytes: u64, positions: u64) -> u64 {
         let slot = match &mut self.kind {
-            Kind::Sequential => 0,
-            Kind::Shuffled { bytes, at, order } => {
+            PlaceKind::Sequential => 0,
+            PlaceKind::Shuffled { bytes, at, order } => {
                 let slots = self.len / *bytes;
                 if *at == slots {
                     (*at, *order) = (0, Shuffle::new(slots, rng));
@@ -102,17 +102,17 @@ impl Place {
                 *at += 1;
                 return order.apply(*at - 1) * *bytes;
             }
-            Kind::Uniform => return below(rng, positions) * self.align,
-            Kind::Zipf { ranks, shuffle } => {
+            PlaceKind::Uniform => return below(rng, positions) * self.align,
+            PlaceKind::Zipf { ranks, shuffle } => {
                 let rank = ranks.draw(rng);
                 shuffle.as_ref().map_or(rank, |s| s.apply(rank))
             }
-            Kind::FioZipf(ranks) => ranks.draw(rng),
-            Kind::HotCold { hot, slots, traffic, shuffle } => {
+            PlaceKind::FioZipf(ranks) => ranks.draw(rng),
+            PlaceKind::HotCold { hot, slots, traffic, shuffle } => {
                 let rank = if chance(rng, *traffic) { below(rng, *hot) } else { *hot + below(rng, *slots - *hot) };
                 shuffle.as_ref().map_or(rank, |s| s.apply(rank))
             }
-            Kind::Strided { stride, at, lane } => {
+            PlaceKind::Strided { stride, at, lane } => {
                 if *at > self.len - bytes {
                     *lane += self.align;
                     if *lane >= *stride || *lane > self.len - bytes {
@@ -124,8 +124,8 @@ impl Place {
                 *at = here.saturating_add(*stride);
                 return here;
             }
-            Kind::Zones(zones) => return zones.next(rng, bytes),
-            Kind::Objects(_) | Kind::Sessions(_) => 0,
+            PlaceKind::Zones(zones) => return zones.next(rng, bytes),
+            PlaceKind::Objects(_) | PlaceKind::Sessions(_) => 0,
         };
         // A request that would cross the end of the range is moved to end with it.
         slot.min(positions - 1) * self.align
@@ -163,39 +163,39 @@ impl Place {
             {
                 return Err(refused("this pattern decides which requests continue another"));
             }
-            Pattern::Sequential => return Ok((Place { kind: Kind::Sequential, len, align }, 1_000_000)),
+            Pattern::Sequential => return Ok((Place { kind: PlaceKind::Sequential, len, align }, 1_000_000)),
             Pattern::Shuffled => {
                 let bytes = only_size(spec, path)?;
-                Kind::Shuffled { bytes, at: 0, order: Shuffle::new(len / bytes, rng) }
+                PlaceKind::Shuffled { bytes, at: 0, order: Shuffle::new(len / bytes, rng) }
             }
-            Pattern::Uniform => Kind::Uniform,
+            Pattern::Uniform => PlaceKind::Uniform,
             Pattern::Zipf { theta, scrambled, population } => {
                 let ranks = zipf(slots, theta, population, path)?;
-                Kind::Zipf { ranks, shuffle: shuffle(scrambled) }
+                PlaceKind::Zipf { ranks, shuffle: shuffle(scrambled) }
             }
-            Pattern::FioZipf { theta } => Kind::FioZipf(fio_zipf(slots, theta, rng, path)?),
+            Pattern::FioZipf { theta } => PlaceKind::FioZipf(fio_zipf(slots, theta, rng, path)?),
             Pattern::HotCold { hot_space, hot_traffic, scrambled } => {
                 let hot = hot_slots(slots, hot_space, hot_traffic, path)?;
-                Kind::HotCold { hot, slots, traffic: hot_traffic.0, shuffle: shuffle(scrambled) }
+                PlaceKind::HotCold { hot, slots, traffic: hot_traffic.0, shuffle: shuffle(scrambled) }
             }
             Pattern::Strided { stride } => {
                 check_multiple(stride.0, align, "stride", "alignment", &path("pattern.strided.stride"))?;
-                Kind::Strided { stride: stride.0, at: 0, lane: 0 }
+                PlaceKind::Strided { stride: stride.0, at: 0, lane: 0 }
             }
             Pattern::Zones { active, size } => {
                 let (resolved, unit) = (resolve(size), only_size(spec, path)?);
                 // What a fraction or a smaller device leaves of a width is cut to whole requests; a width in bytes must fit.
                 let bytes = if size == Bound::Bytes(resolved) { resolved } else { resolved / unit * unit };
                 check_multiple(bytes, unit, "zone", "size", &path("pattern.zones.size"))?;
-                Kind::Zones(zones(active, bytes, len, rng, path)?)
+                PlaceKind::Zones(zones(active, bytes, len, rng, path)?)
             }
             Pattern::Objects { size, dies, live, trim } => {
                 let shape = Shape::of(spec, ("pattern.objects", "size"), (size, live, trim), len, &shrunk, path)?;
-                Kind::Objects(Box::new(Objects::new(shape, dies)))
+                PlaceKind::Objects(Box::new(ObjectPool::new(shape, dies)))
             }
             Pattern::Sessions { chunk, active, chunks, ends, live, trim } => {
                 let shape = Shape::of(spec, ("pattern.sessions", "chunk"), (chunk, live, trim), len, &shrunk, path)?;
-                Kind::Sessions(Box::new(sessions(shape, (active, chunks, ends), rng, path)?))
+                PlaceKind::Sessions(Box::new(sessions(shape, (active, chunks, ends), rng, path)?))
             }
         };
         Ok((Place { kind, len, align }, sequential))
@@ -214,7 +214,7 @@ impl Scatter {
     /// The same for every phase of a workload that scatters slots of this width.
     pub(super) fn new(seed: u64, capacity: u64, width: u64) -> Self {
         // A stream of its own: the draws of workloads without it must not move.
-        let mut rng = Streams::new(seed ^ 0x5ca7_7e25_ca77_e25c).take();
+        let mut rng = RandomStreams::new(seed ^ 0x5ca7_7e25_ca77_e25c).take();
         let slots = capacity / width;
         Self { order: Shuffle::new(slots, &mut rng), width, slots }
     }

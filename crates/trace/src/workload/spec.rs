@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor, value};
 
+use crate::values::{self, Wrong};
 use crate::workload::units::{Nanos, Ppm, Size, micro, parse_size};
 
 /// An error in a workload, with its place and its fix.
@@ -645,13 +646,14 @@ impl Spec {
             if phase_lifted {
                 path = path.replacen("phase[0].", "", 1);
             }
-            if path == "." { String::new() } else { path }
+            path
         };
-        let keys: Keys = serde_path_to_error::deserialize(table).map_err(|e| {
-            let path = shown(&e.path().to_string());
-            let message = e.inner().message().trim().to_owned();
-            let (message, help) = nearest_of(&message);
-            SpecError::new(path, message, help)
+        let keys: Keys = values::read(table).map_err(|misfit| {
+            let help = match &misfit.fault {
+                Wrong::UnknownKey { given, known } | Wrong::UnknownName { given, known } => nearest(given, known),
+                _ => String::new(),
+            };
+            SpecError::new(shown(&misfit.path), misfit.fault.to_string(), help)
         })?;
         if keys.phase.is_empty() {
             return Err(SpecError::new("phase", "no phase", "a workload needs at least one [[phase]]"));
@@ -717,19 +719,4 @@ fn nearest(key: &str, known: &[&str]) -> String {
         Some((distance, k)) if distance <= 1 + key.len() / 3 => format!("did you mean `{k}`?"),
         _ => format!("known here: {}", known.join(", ")),
     }
-}
-
-/// Turns "unknown field `x`, expected one of `a`, `b`" into a message and a help.
-fn nearest_of(message: &str) -> (String, String) {
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    let kind = match message.split('`').next() {
-        Some("unknown field ") => "key",
-        Some("unknown variant ") => "choice",
-        _ => return (message.to_owned(), String::new()),
-    };
-    let Some(key) = quoted.next() else {
-        return (message.to_owned(), String::new());
-    };
-    let known: Vec<&str> = quoted.collect();
-    (format!("unknown {kind} `{key}`"), nearest(key, &known))
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files.
-const LAYERS: [&str; 51] = [
+const LAYERS: [&str; 52] = [
+    "values",
     "record",
     "table",
     "shown",
