@@ -1122,6 +1122,36 @@ def compare(
     - `progress`: `"auto"` (a line after 2 s, in terminals and notebooks), False, or a function of `(done, total, simulated_ns)`.
     - `victim`, `trigger`: policies written in Python, in place of those of the configuration of every variant. Each run asks a deep copy of its own, so that results are those of `run`.
     """
+def ladder(
+    cfg: Config | None = None,
+    source: Requests | None = None,
+    *,
+    depth: str | Sequence[int] = "1..256",
+    repeat: int = 1,
+    jobs: int | None = None,
+    trace: _Trace | None = None,
+    workload: _Path | dict[str, Any] | None = None,
+    tenants: Mapping[str, str] | Sequence[str] | None = None,
+    format: str = "auto",
+    device: str | int | None = None,
+    limit: int | None = None,
+    loop: int = 1,
+    time_scale: float | str = 1,
+    replay: Literal["closed"] | None = None,
+    lba_policy: _LbaPolicy = "error",
+    on_bad_line: str = "error",
+    time_order: _TimeOrder = "error",
+    op_codes: Literal["read-is-one", "read-is-zero"] | None = None,
+    within_second: Literal["once", "even"] = "once",
+    max_request: int | str | None = None,
+    traces: _Path | None = None,
+    seed: int = 1,
+    check: _Check = "sampled",
+    memory_limit: int | str | None = None,
+    progress: _Progress = "auto",
+    victim: Victim | None = None,
+    trigger: Trigger | None = None,
+) -> Comparison: ...
 def reproduce(
     paper: str,
     ids: Sequence[str] | None = None,
@@ -1202,7 +1232,7 @@ def workloads() -> list[Info]:
     """The workloads that come with the package; `text` is the document."""
 def slots() -> dict[str, list[str]]:
     """The slots, each with the names of the schemes that fill it."""
-def schema() -> dict[str, Any]:
+def schema(kind: Literal["configuration", "study", "fleet", "workload"] = "configuration") -> dict[str, Any]:
     """The JSON Schema of configuration files."""
 def main_from(arguments: Sequence[str]) -> int:
     """Runs the command `ssdlab` with these arguments, the program's name first, and returns its exit status."""

@@ -220,8 +220,12 @@ pub enum ConfigCommand {
     Show(ConfigArgs),
     /// Check a configuration and print its capacity, GC start, expected write amplification and memory
     Check(ConfigArgs),
-    /// Print the JSON Schema of configuration files, for editors
-    Schema,
+    /// Print the JSON Schema of a kind of file, for editors
+    Schema {
+        /// configuration, study, fleet or workload
+        #[arg(value_name = "KIND", default_value = "configuration")]
+        kind: String,
+    },
     /// Print every key with its meaning, values and default, as Markdown
     Reference,
 }

@@ -1,6 +1,7 @@
 //! `ssdlab ladder`: the same requests at several queue depths, with what fio prints first.
 
 use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::input::When;
 use ssdlab_lab::layout;
 use ssdlab_lab::text::rate;
 use ssdlab_lab::variants::comparison::{Comparison, Doubt, Row};
@@ -28,12 +29,7 @@ const COLUMNS: [(&str, &str); 7] = [
 /// Runs all depths and prints.
 pub fn ladder(args: &LadderArgs, line: &str) -> Result<()> {
     let mut input = args.input.clone();
-    if input.replay == Some(WhenArg::Arrival) {
-        return Err(Error::usage(
-            "--replay arrival: a ladder keeps the device at its depth, so arrival times are not used",
-        )
-        .help("leave --replay out, or use `ssdlab compare --vary device.queue_depth=...` for arrivals as recorded"));
-    }
+    closed(input.replay.map(When::from))?;
     if args.how.count_only {
         return Err(Error::usage("--count-only: without time there is no throughput").help("leave it out"));
     }
@@ -53,6 +49,20 @@ pub fn ladder(args: &LadderArgs, line: &str) -> Result<()> {
         summaries: None,
     };
     compare::compare_as(&compared, line, Tables { text, markdown })
+}
+
+/// When requests arrive: always when one completes.
+///
+/// # Errors
+/// Something else is asked for.
+pub fn closed(asked: Option<When>) -> Result<When> {
+    match asked {
+        Some(When::Arrival) => Err(Error::usage(
+            "--replay arrival: a ladder keeps the device at its depth, so arrival times are not used",
+        )
+        .help("leave --replay out, or use `ssdlab compare --vary device.queue_depth=...` for arrivals as recorded")),
+        _ => Ok(When::Closed),
+    }
 }
 
 fn figure<'r>(row: &'r Row, key: &str) -> Option<(&'static Metric, &'r Figure)> {
@@ -143,7 +153,8 @@ fn cautions(done: &Comparison) -> Vec<String> {
         .collect()
 }
 
-fn markdown(done: &Comparison) -> String {
+/// The table as Markdown.
+pub fn markdown(done: &Comparison) -> String {
     let lines = rungs(done);
     let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let mut out = row(&lines[0]) + &format!("|{}\n", " ---: |".repeat(lines[0].len()));

@@ -13,7 +13,7 @@ mod export;
 pub mod fault;
 pub mod fleet;
 mod import;
-mod ladder;
+pub mod ladder;
 mod life;
 mod output;
 mod progress;

@@ -142,7 +142,7 @@ fn exported(figure: &Figure, args: &PlotArgs, to: &Path, form: &str) -> Result<V
 #[cfg(not(feature = "figures"))]
 fn exported(_figure: &Figure, _args: &PlotArgs, to: &Path, form: &str) -> Result<Vec<u8>> {
     Err(Error::usage(format!("-o {}: this build cannot write {}", to.display(), form.to_uppercase()))
-        .help(format!("write {}, or build with `--features figures`", to.with_extension("svg").display())))
+        .help(format!("write {}, or build ssdlab without `--no-default-features`", to.with_extension("svg").display())))
 }
 
 fn look(args: &PlotArgs) -> Result<Look> {

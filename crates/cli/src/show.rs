@@ -8,6 +8,7 @@ use ssdlab_lab::settings::Settings;
 use ssdlab_lab::text::{count, percent, percent_exact, size};
 use ssdlab_lab::theory::Outlook;
 use ssdlab_sim::schemes::{self, SchemeInfo};
+use ssdlab_sweep::schema::File;
 use ssdlab_trace::workload;
 
 use crate::args::ConfigCommand;
@@ -23,7 +24,7 @@ pub fn config(command: &ConfigCommand) -> Result<()> {
             print(&outlook(&settings))
         }
         ConfigCommand::Reference => print(&crate::reference::markdown()),
-        ConfigCommand::Schema => print(&schema()),
+        ConfigCommand::Schema { kind } => print(&schema(kind.parse().map_err(Error::usage)?)),
     }
 }
 
@@ -191,8 +192,8 @@ pub fn workloads(name: Option<&str>) -> Result<()> {
     }
 }
 
-fn schema() -> String {
-    let mut text = serde_json::to_string_pretty(&ssdlab_lab::schema::root_schema()).expect("a schema is plain data");
+fn schema(file: File) -> String {
+    let mut text = serde_json::to_string_pretty(&file.schema()).expect("a schema is plain data");
     text.push('\n');
     text
 }

@@ -1,7 +1,13 @@
-//! The JSON Schema of configuration files, and the keys that it lists.
+//! The JSON Schema of configuration files, and the keys that it lists; that of workloads.
+
+mod workload;
 
 use serde_json::Value;
 use ssdlab_sim::Config;
+
+use workload::PERCENT;
+
+pub use workload::{about, share, table, workload};
 
 /// The JSON Schema of configuration files.
 pub fn root_schema() -> schemars::Schema {
@@ -11,9 +17,6 @@ pub fn root_schema() -> schemars::Schema {
     schema.as_object_mut().into_iter().for_each(|all| all.values_mut().for_each(fractions));
     schema
 }
-
-/// A percentage.
-const PERCENT: &str = r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$";
 
 /// Fractions, which are numbers from 0 to 1, may be written as percentages too. Limits are of numbers, and patterns of texts.
 fn fractions(value: &mut Value) {

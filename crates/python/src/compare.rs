@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use ssdlab_cli::args::ladder::Depths;
+use ssdlab_cli::ladder::closed;
 use ssdlab_lab::error::Error;
+use ssdlab_lab::input::Requests as Wanted;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::settings::argument;
 use ssdlab_lab::variants::axes::Axis;
-use ssdlab_lab::variants::comparison::{Planned, Row, Seeds, can_be_read_again};
+use ssdlab_lab::variants::comparison::{Comparison as Compared, Planned, Row, Seeds, can_be_read_again};
 use ssdlab_lab::variants::points::Plan;
-use ssdlab_papers::{Reproduction as Done, Wanted};
+use ssdlab_papers::{Reproduction as Done, Wanted as Paper};
 use ssdlab_report::charts;
 use ssdlab_report::inputs::Inputs;
 
@@ -214,45 +217,143 @@ fn compare<'py>(
     trigger: Option<Bound<'py, PyAny>>,
     given: Option<Bound<'py, PyDict>>,
 ) -> PyResult<Comparison> {
-    let config = Config::or_default(py, cfg)?;
-    let policies = policies(victim.as_ref(), trigger.as_ref(), Objects::Copied)?;
     let axes = vary.as_ref().map_or(Ok(Vec::new()), axes_of)?;
-    let repeat = counted(py, "repeat", repeat.as_ref())?.unwrap_or(1);
     let source = Requests::taken("compare", source.as_ref(), given, py)?;
     let requests = source.get().requests.clone();
-    let plan = Plan {
-        check: check_of(py, check)?,
-        count_only,
-        jobs: counted(py, "jobs", jobs.as_ref())?,
-        memory_limit: memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
-    };
-    let seeds = Seeds { first: seed.as_ref().map_or(Ok(source.get().seed), |seed| seed_of(py, seed))?, count: repeat };
-    let board = Board::new(py, progress)?;
-    let done = engine(py, || {
-        axes.iter().try_for_each(Axis::check)?;
-        if axes.is_empty() && repeat == 1 {
-            return Err(Error::usage("nothing to compare")
-                .help("give vary={KEY: [V1, V2, ...]}, or repeat=N for the spread over seeds of one configuration"));
+    let seed = seed.as_ref().map_or(Ok(source.get().seed), |seed| seed_of(py, seed))?;
+    let asked = Asked { cfg, repeat, jobs, seed, check, count_only, memory_limit, progress, victim, trigger };
+    asked.compare(py, axes, &requests, ssdlab_cli::compare::markdown)
+}
+
+/// What `compare` and `ladder` take alike.
+struct Asked<'a, 'py> {
+    cfg: Option<&'a Config>,
+    repeat: Option<Bound<'py, PyAny>>,
+    jobs: Option<Bound<'py, PyAny>>,
+    seed: u64,
+    check: &'a str,
+    count_only: bool,
+    memory_limit: Option<Bound<'py, PyAny>>,
+    progress: Option<Bound<'py, PyAny>>,
+    victim: Option<Bound<'py, PyAny>>,
+    trigger: Option<Bound<'py, PyAny>>,
+}
+
+impl Asked<'_, '_> {
+    /// Runs the variants; `markdown` is the form of their table.
+    fn compare(
+        self,
+        py: Python<'_>,
+        axes: Vec<Axis>,
+        requests: &Wanted,
+        markdown: fn(&Compared) -> String,
+    ) -> PyResult<Comparison> {
+        let config = Config::or_default(py, self.cfg)?;
+        let policies = policies(self.victim.as_ref(), self.trigger.as_ref(), Objects::Copied)?;
+        let repeat = counted(py, "repeat", self.repeat.as_ref())?.unwrap_or(1);
+        let plan = Plan {
+            check: check_of(py, self.check)?,
+            count_only: self.count_only,
+            jobs: counted(py, "jobs", self.jobs.as_ref())?,
+            memory_limit: self.memory_limit.as_ref().map(|limit| bytes_of("memory_limit", limit)).transpose()?,
+        };
+        let seeds = Seeds { first: self.seed, count: repeat };
+        let board = Board::new(py, self.progress)?;
+        let done = engine(py, || {
+            axes.iter().try_for_each(Axis::check)?;
+            if axes.is_empty() && repeat == 1 {
+                return Err(Error::usage("nothing to compare").help(
+                    "give vary={KEY: [V1, V2, ...]}, or repeat=N for the spread over seeds of one configuration",
+                ));
+            }
+            can_be_read_again(requests)?;
+            let planned =
+                Planned::new(config.settings.sources(), axes, seeds, MOST_POINTS)?.with(&policies)?.of(requests);
+            let sheet = planned.sheet(&Place::MEMORY)?;
+            let points = planned.points(requests);
+            board.expect(points.len());
+            let done = planned.run(&points, &plan, &Follower(board.clone()))?;
+            let (_, frame) = done.write(sheet)?.parts();
+            Ok((done, frame))
+        });
+        let (done, frame) = board.result(py, done)?;
+        let frame = frame.ok_or_else(|| usage(py, "the rows are not in memory", ""))?;
+        let variants = done.rows.iter().map(|row| variant_of(py, &done.axes, row)).collect::<PyResult<_>>()?;
+        Ok(Comparison {
+            table: Py::new(py, Table::of(frame))?,
+            remarks: done.remarks(),
+            variants,
+            json: done.json(),
+            markdown: markdown(&done),
+        })
+    }
+}
+
+/// Queue depths from a text such as `1..256`, or numbers.
+fn depths_of(py: Python<'_>, depth: Option<&Bound<'_, PyAny>>) -> PyResult<Axis> {
+    let text = match depth {
+        None => "1..256".into(),
+        Some(depth) if depth.is_instance_of::<PyString>() => depth.extract::<String>()?,
+        Some(depth) => {
+            let numbers: Vec<u32> = depth
+                .extract()
+                .map_err(|_| usage(py, "depth: expected a text such as '1..256', or a list of whole numbers", ""))?;
+            numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
         }
-        can_be_read_again(&requests)?;
-        let planned = Planned::new(config.settings.sources(), axes, seeds, MOST_POINTS)?.with(&policies)?.of(&requests);
-        let sheet = planned.sheet(&Place::MEMORY)?;
-        let points = planned.points(&requests);
-        board.expect(points.len());
-        let done = planned.run(&points, &plan, &Follower(board.clone()))?;
-        let (_, frame) = done.write(sheet)?.parts();
-        Ok((done, frame))
-    });
-    let (done, frame) = board.result(py, done)?;
-    let frame = frame.ok_or_else(|| usage(py, "the rows are not in memory", ""))?;
-    let variants = done.rows.iter().map(|row| variant_of(py, &done.axes, row)).collect::<PyResult<_>>()?;
-    Ok(Comparison {
-        table: Py::new(py, Table::of(frame))?,
-        remarks: done.remarks(),
-        variants,
-        json: done.json(),
-        markdown: ssdlab_cli::compare::markdown(&done),
-    })
+    };
+    let depths: Depths = text.parse().map_err(|error: String| usage(py, format!("depth: {error}"), ""))?;
+    let values = depths.0.iter().map(ToString::to_string).collect();
+    Ok(Axis { key: "device.queue_depth".into(), values, policies: BTreeMap::new() })
+}
+
+#[doc = concat!(
+    "Runs the same requests at several queue depths, always in a closed loop: when a request completes, the next one arrives.\n\n",
+    "- `cfg`: the configuration; by default the built-in device.\n",
+    "- `source`: `Requests`, in place of the arguments from `trace` to `traces`, which change them if both are given.\n",
+    "- `depth`: depths as `\"FROM..TO\"`, doubled from FROM on and with TO itself, or a list of numbers.\n",
+    "- `repeat`: seeds of each depth, from `seed` on.\n",
+    "- `jobs`: runs at the same time, by default one a core, as far as memory allows; results do not depend on it.\n",
+    requests_manual!(),
+    "\n",
+    how_manual!(),
+    "\n",
+    progress_manual!(),
+    "\n",
+    policies_manual!(),
+    " of every depth. Each run asks a deep copy of its own, so that results are those of `run`.",
+)]
+#[pyfunction]
+#[pyo3(signature = (cfg = None, source = None, *, depth = None, repeat = None, jobs = None, seed = None, check = "sampled",
+    memory_limit = None, progress = None, victim = None, trigger = None, **given))]
+#[pyo3(
+    text_signature = "(cfg=None, source=None, *, depth='1..256', repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', \
+    device=None, limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
+    op_codes=None, within_second='once', max_request=None, traces=None, seed=1, check='sampled', \
+    memory_limit=None, progress='auto', victim=None, trigger=None)"
+)]
+#[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
+fn ladder<'py>(
+    py: Python<'py>,
+    cfg: Option<&Config>,
+    source: Option<Bound<'py, PyAny>>,
+    depth: Option<Bound<'py, PyAny>>,
+    repeat: Option<Bound<'py, PyAny>>,
+    jobs: Option<Bound<'py, PyAny>>,
+    seed: Option<Bound<'py, PyAny>>,
+    check: &str,
+    memory_limit: Option<Bound<'py, PyAny>>,
+    progress: Option<Bound<'py, PyAny>>,
+    victim: Option<Bound<'py, PyAny>>,
+    trigger: Option<Bound<'py, PyAny>>,
+    given: Option<Bound<'py, PyDict>>,
+) -> PyResult<Comparison> {
+    let axes = vec![depths_of(py, depth.as_ref())?];
+    let source = Requests::taken("ladder", source.as_ref(), given, py)?;
+    let mut requests = source.get().requests.clone();
+    requests.replay = Some(closed(requests.replay).map_err(|error| raised(py, &error))?);
+    let seed = seed.as_ref().map_or(Ok(source.get().seed), |seed| seed_of(py, seed))?;
+    let asked = Asked { cfg, repeat, jobs, seed, check, count_only: false, memory_limit, progress, victim, trigger };
+    asked.compare(py, axes, &requests, ssdlab_cli::ladder::markdown)
 }
 
 /// A paper's tables and figures with our numbers.
@@ -351,7 +452,7 @@ fn reproduce<'py>(
     memory_limit: Option<Bound<'py, PyAny>>,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Reproduction> {
-    let wanted = Wanted {
+    let wanted = Paper {
         paper,
         ids: ids.unwrap_or_default(),
         quick,
@@ -401,5 +502,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Comparison>()?;
     module.add_class::<Reproduction>()?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(ladder, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce, module)?)
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use ssdlab_lab::settings::{Change, Document, Settings, Sources, argument};
-use ssdlab_lab::{needs, presets as named, schema as keys};
+use ssdlab_lab::{needs, presets as named};
 use ssdlab_sim::schemes as slots_of;
+use ssdlab_sweep::schema::File;
 use ssdlab_trace::workload;
 
 use crate::errors::{raised, usage};
@@ -280,10 +281,13 @@ fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(slots)
 }
 
-/// The JSON Schema of configuration files.
+/// The JSON Schema of a kind of file: `"configuration"`, `"study"`, `"fleet"` or `"workload"`.
 #[pyfunction]
-fn schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    python_of(py, keys::root_schema().as_value())
+#[pyo3(signature = (kind = "configuration"))]
+#[pyo3(text_signature = "(kind='configuration')")]
+fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
+    let file: File = kind.parse().map_err(|error: String| usage(py, error, ""))?;
+    python_of(py, &file.schema())
 }
 
 /// Adds the names of this file.

@@ -7,6 +7,9 @@ use crate::analysis::{Analysis, by_cause, stacked};
 use ssdlab_lab::readers::json::{self, number, text};
 use ssdlab_lab::text::{clock, count, duration, percent};
 
+/// How the note of a change begins that no device can have.
+const BOUND: &str = "bound";
+
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map_or(&[], Vec::as_slice)
 }
@@ -61,14 +64,17 @@ pub fn told(value: &Value) -> Analysis {
     if !patterns.rows.is_empty() {
         told.tables.push(("Patterns".into(), patterns));
     }
-    let mut tries = Table::new(&["change", "value", "ratio", "write amplification", "note"]);
+    // What a device can have comes first, then what only bounds it.
+    let columns = ["change", "value", "ratio", "write amplification", "note"];
+    let (mut tries, mut bounds) = (Table::new(&columns), Table::new(&columns));
     for one in list(value, "tries") {
         let ratio = one["ratio"].as_f64().map_or(Cell::Null, |ratio| Cell::Text(format!("{ratio:.3}x")));
         // Explanations before 0.1.3 have it in pages alone.
         let amplification = one["write_amplification_bytes"].as_f64().or(one["write_amplification"].as_f64());
         let amplification = amplification.map_or(Cell::Null, |factor| Cell::Text(format!("{factor:.3}")));
         let change = ssdlab_lab::settings::assignment(text(one, "/set"));
-        tries.rows.push(vec![
+        let table = if text(one, "/note").starts_with(BOUND) { &mut bounds } else { &mut tries };
+        table.rows.push(vec![
             Cell::Text(change),
             time(&one["value_ns"]),
             ratio,
@@ -78,6 +84,9 @@ pub fn told(value: &Value) -> Analysis {
     }
     if !tries.rows.is_empty() {
         told.tables.push(("What would help: whole runs with one change each".into(), tries));
+    }
+    if !bounds.rows.is_empty() {
+        told.tables.push(("Bounds: what no device does".into(), bounds));
     }
     let mut refused = Table::new(&["change", "reason"]);
     for one in list(value, "refused") {
@@ -116,4 +125,25 @@ pub fn told(value: &Value) -> Analysis {
     let bars = [("the tail".to_string(), slow), ("the middle".to_string(), middle)];
     told.figures.push(stacked("tail-excess", &format!("Mean latency by cause, {at}"), caption, &bars));
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn changes_that_a_device_can_have_stand_before_bounds() {
+        let change = |set: &str, ns: u64, note: &str| json!({ "set": set, "value_ns": ns, "ratio": 0.5, "note": note });
+        let tries = [change("gc.time=none", 10, "bound, not a device"), change("schemes.path=copyback", 20, "")];
+        let told = told(&json!({ "at": "read.p99", "verdict": "GC.", "tries": tries }));
+        assert_eq!(told.said[0], "GC.", "the answer is first");
+        let named = |name: &str| told.tables.iter().position(|(heading, _)| heading.starts_with(name)).unwrap();
+        let (helps, bounds) = (named("What would help"), named("Bounds"));
+        assert!(helps < bounds);
+        let first = |place: usize| told.tables[place].1.rows[0][0].text();
+        assert_eq!(first(helps), "schemes.path = \"copyback\"");
+        assert_eq!(first(bounds), "gc.time = \"none\"");
+    }
 }

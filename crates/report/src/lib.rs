@@ -17,4 +17,5 @@ pub mod product;
 pub mod rank;
 mod style;
 pub mod sweep;
+mod terms;
 pub mod whatif;

@@ -15,14 +15,15 @@ use crate::charts::{self, Shown};
 use crate::drive;
 use crate::explain;
 use crate::inputs::Inputs;
-use crate::style::{MOST_COLUMNS, PRINTED_ROWS, VERDICTS, digest, style};
+use crate::style::{LONG_ROWS, MOST_COLUMNS, PRINTED_ROWS, VERDICTS, digest, style};
 use crate::sweep::{State, Sweep};
+use crate::terms;
 use crate::whatif;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::{clip, nearest};
 use ssdlab_lab::readers::json::{flat, number, text};
 use ssdlab_lab::readers::words;
-use ssdlab_lab::text::{count, percent, plural};
+use ssdlab_lab::text::{count, duration, percent, plural};
 use ssdlab_sweep::store::unchecked_note;
 
 const SCRIPT: &str = include_str!("../assets/page.js");
@@ -239,6 +240,10 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
             let _ = write!(head, "<li><span>{heading} (add {})</span></li>", html(needs));
         }
     }
+    let terms = terms::of(&drawn);
+    if !terms.is_empty() {
+        head.push_str("<li><a href=\"#terms\">Terms</a></li>");
+    }
     head.push_str("</ol></nav><main id=\"main\">");
     let mut out = head;
     for section in &sections {
@@ -248,6 +253,15 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
         out.push_str("</section>");
     }
     out.push_str("</main><footer>");
+    if !terms.is_empty() {
+        // A link to what a closed fold has inside opens it.
+        out.push_str("<details class=\"long\"><summary>Terms</summary><dl class=\"note\" id=\"terms\">");
+        for (term, meaning) in &terms {
+            // The ends of both are optional in HTML.
+            let _ = write!(out, "<dt>{}<dd>{}", html(term), html(meaning));
+        }
+        out.push_str("</dl></details>");
+    }
     for remark in remarks {
         let _ = write!(out, "<p>{}</p>", html(remark));
     }
@@ -373,7 +387,13 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
     match id {
         "verdict" => verdict(&mut body, inputs)?,
         "method" => method(&mut body, inputs, page)?,
-        "compare" => comparison(&mut body, inputs.compare.as_ref()?),
+        "compare" => {
+            let compare = inputs.compare.as_ref()?;
+            comparison(&mut body, compare);
+            figures.iter().for_each(|figure| place(&mut body, figure, page));
+            compared(&mut body, compare);
+            repeat(&mut body, page);
+        }
         "sweep" => {
             figures = study(&mut body, inputs, inputs.sweep.as_ref()?, page, &detail.shown);
             repeat(&mut body, page);
@@ -388,7 +408,7 @@ fn section(id: &'static str, heading: &'static str, inputs: &Inputs, page: &Page
         "latency" => views(&mut body, "view", &["Percentiles", "CDF", "CCDF"], &figures, page),
         _ => {}
     }
-    if !matches!(id, "latency" | "paper" | "sweep") {
+    if !matches!(id, "latency" | "paper" | "sweep" | "compare") {
         figures.iter().for_each(|figure| place(&mut body, figure, page));
     }
     if body.is_empty() {
@@ -450,11 +470,16 @@ fn place(out: &mut String, figure: &Figure, page: &Page) {
     if !figure.table.rows.is_empty() {
         // Where nothing is drawn, the table is all there is to see.
         let open = if figure.empty.is_some() { " open" } else { "" };
-        let _ = write!(out, "<details{open}><summary>Table</summary>");
+        let _ = write!(out, "<details{open}{}><summary>Table</summary>", long_class(figure.table.rows.len()));
         table(out, &figure.table, &title, false);
         out.push_str("</details>");
     }
     out.push_str("</figure>");
+}
+
+/// The class of a folded table that is printed only if the reader has opened it.
+fn long_class(rows: usize) -> &'static str {
+    if rows < LONG_ROWS { "" } else { " class=\"long\"" }
 }
 
 /// A table that can be scrolled.
@@ -538,6 +563,8 @@ fn verdict(out: &mut String, inputs: &Inputs) -> Option<()> {
     let of_op =
         |op: &str| value(&format!("/requests_delayed_by_gc/{op}")).zip(value(&format!("/latency_ns/{op}/count")));
     let delayed = of_op("all").filter(|(_, all)| *all > 0.0).map_or("-".into(), |(some, all)| percent(some / all));
+    let tail = |op: &str| value(&format!("/latency_ns/{op}/p99_9")).map(duration);
+    let tails = ["read", "write"].into_iter().filter_map(|op| Some((format!("{op}s, p99.9"), tail(op)?)));
     let facts = [
         ("write amplification", amplification),
         ("delayed by GC", delayed),
@@ -546,20 +573,25 @@ fn verdict(out: &mut String, inputs: &Inputs) -> Option<()> {
         ("erases", value("/flash/erases").map_or("-".into(), |n| count(n as u64))),
     ];
     out.push_str("<dl class=\"facts\">");
-    for (label, text) in facts {
+    for (label, text) in tails.chain(facts.map(|(label, text)| (label.to_string(), text))) {
         let _ = write!(out, "<div><dt>{label}</dt><dd>{}</dd></div>", html(&text));
     }
     out.push_str("</dl>");
     table(out, &charts::key_figures(summary), "Latency", false);
+    described(out, summary, &inputs.run.about);
+    Some(())
+}
+
+/// The device, its filling and its rules, and the requests.
+fn described(out: &mut String, summary: &Value, about: &[String]) {
     out.push_str("<dl class=\"note\">");
     for (label, text) in words::device(summary) {
         let _ = write!(out, "<dt><b>{label}</b></dt><dd>{}</dd>", html(&name(&text)));
     }
-    for text in &inputs.run.about {
+    for text in about {
         let _ = write!(out, "<dt><b>workload</b></dt><dd>{}</dd>", html(&name(text)));
     }
     out.push_str("</dl>");
-    Some(())
 }
 
 /// The sentences and tables of an analysis; its figures follow.
@@ -585,6 +617,15 @@ fn comparison(out: &mut String, compare: &Value) {
     }
     table(out, &charts::comparison_table(compare), "Comparison", false);
     charts::comparison_notes(compare).iter().for_each(|note| _ = write!(out, "<p>{}</p>", html(note)));
+}
+
+/// What the first variant is, and which requests all of them serve. Files of older versions lack the configuration.
+fn compared(out: &mut String, compare: &Value) {
+    if compare.pointer("/base/config").is_some() {
+        out.push_str("<h3>Variant 1, and the requests of all</h3>");
+        let about = compare["workload"].as_array().into_iter().flatten().filter_map(Value::as_str).map(String::from);
+        described(out, &compare["base"], &about.collect::<Vec<_>>());
+    }
 }
 
 /// A study: what became of its points, the best ones, and its figures.
@@ -632,7 +673,7 @@ fn study(out: &mut String, inputs: &Inputs, sweep: &Sweep, page: &Page, shown: &
         }
         figures.extend(own);
     }
-    out.push_str("<details><summary>Points</summary>");
+    let _ = write!(out, "<details{}><summary>Points</summary>", long_class(points.rows.len()));
     table(out, &points, "Points", false);
     if sweep.points.len() > MOST_ROWS {
         let all = count(sweep.points.len() as u64);
@@ -715,7 +756,7 @@ fn method(out: &mut String, inputs: &Inputs, page: &Page) -> Option<()> {
     let mut rows = Table::new(&["key", "value"]);
     rows.rows =
         flat(&summary["config"]).into_iter().map(|(key, value)| vec![Cell::Text(key), Cell::Text(value)]).collect();
-    out.push_str("<details><summary>All keys</summary>");
+    let _ = write!(out, "<details{}><summary>All keys</summary>", long_class(rows.rows.len()));
     table(out, &rows, "All keys", true);
     out.push_str("</details>");
     let mut digests = Table::new(&["what", "digest"]);

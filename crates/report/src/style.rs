@@ -10,6 +10,8 @@ use ssdlab_figures::palette::{self, DARK, LIGHT};
 const STYLE: &str = include_str!("../assets/page.css");
 /// Rows of a table that the page prints.
 pub(crate) const PRINTED_ROWS: usize = 40;
+/// A folded table with this many rows is not printed unless the reader has opened it.
+pub(crate) const LONG_ROWS: usize = 20;
 /// Figures of which one is shown at a time.
 pub(crate) const MOST_VIEWS: usize = 8;
 /// Columns of numbers up to this one are aligned to the right.
@@ -49,7 +51,9 @@ pub(crate) fn style(drawn: &str) -> String {
     }
     out.push_str(STYLE);
     let views = (1..=MOST_VIEWS).map(|i| format!(".views>input:nth-of-type({i}):checked~figure:nth-of-type({i})"));
-    let _ = write!(out, "{}{{display:block}}", views.collect::<Vec<_>>().join(","));
+    let views = views.collect::<Vec<_>>().join(",");
+    // On paper a figure has its caption beside it.
+    let _ = write!(out, "{views}{{display:var(--figure,block)}}");
     for (id, ..) in VERDICTS {
         let _ = write!(out, "@media screen{{#paper:has(#verdict-{id}:checked) .item:not(.has-{id}){{display:none}}}}");
     }

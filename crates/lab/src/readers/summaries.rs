@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::readers::causes::{self, Any};
 use crate::readers::json::flat;
 use crate::readers::table::data;
-use crate::variants::figures::{Figure, METRICS, Metric, column_of, judge_shown};
+use crate::variants::figures::{Figure, METRICS, Metric, base, column_of, judge_shown};
 
 /// The value of a measure in a summary that was read; none if the run had nothing to count.
 ///
@@ -126,6 +126,7 @@ pub fn read(directory: &Path, read: &dyn Fn(&Path) -> Result<Value>) -> Result<V
         "schema": "ssdlab.compare/1",
         "version": first(&variants[0].1)["version"],
         "workload": [],
+        "base": base(&first(&variants[0].1)),
         "seeds": { "first": seeds[0], "count": seeds.len() },
         "cautions": Vec::from_iter(cautions),
         "variants": variants.iter().enumerate().map(entry).collect::<Vec<_>>(),

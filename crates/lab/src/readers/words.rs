@@ -281,7 +281,8 @@ pub fn device(summary: &Value) -> Vec<(&'static str, String)> {
         "sequential" => "every exported page written once".into(),
         mode => mode.to_string(),
     };
-    let caches = summary.get("cache").is_some() && summary.pointer("/config/cache/write").is_none();
+    let cached = summary.get("cache").is_some() || summary.pointer("/config/cache/size").is_some();
+    let caches = cached && summary.pointer("/config/cache/write").is_none();
     let ack = if caches { "by the write cache".into() } else { text(summary, "/write_ack").replace('_', " ") };
     vec![
         (

@@ -17,7 +17,7 @@ use crate::policies::Policies;
 use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 use crate::settings::Sources;
 use crate::variants::axes::{self, Axis, Variant};
-use crate::variants::figures::{Figure, METRICS, Metric, judge, judge_shown};
+use crate::variants::figures::{Figure, METRICS, Metric, base, judge, judge_shown};
 use crate::variants::points::{self, Board, Point, sweep};
 use crate::variants::tenants;
 
@@ -461,10 +461,12 @@ impl Comparison {
             entry
         };
         let varied = self.axes.iter().map(|axis| json!({ "key": axis.key, "values": axis.values }));
+        let first: Json = serde_json::from_str(&self.rows[0].outcomes[0].json()).unwrap_or_default();
         outcome::json(&json!({
             "schema": "ssdlab.compare/1",
             "version": env!("CARGO_PKG_VERSION"),
             "workload": self.rows[0].outcomes[0].about,
+            "base": base(&first),
             "seeds": { "first": self.seeds.first, "count": self.seeds.count },
             "varied": varied.collect::<Vec<_>>(),
             "cautions": self.cautions().iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -1,7 +1,7 @@
 //! The figures that variants are compared by, and how those of a variant differ from the baseline's.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use ssdlab_sim::report::{Breakdown, Figures, Summary};
 
 use crate::variants::student::{chance, deviation, discoveries, half_width, mean, ratio};
@@ -226,6 +226,12 @@ pub fn judge<'f>(figures: impl Iterator<Item = &'f mut Figure>) {
 pub fn judge_shown<'f>(variants: impl Iterator<Item = &'f mut Vec<Option<Figure>>>) {
     let of = |(metric, figure): (&Metric, &'f mut Option<Figure>)| figure.as_mut().filter(|_| !metric.head.is_empty());
     judge(variants.flat_map(|figures| METRICS.iter().zip(figures).filter_map(of)));
+}
+
+/// What a comparison says of the device of its first variant: a part of that one's summary.
+pub fn base(summary: &Value) -> Value {
+    let part = |key: &str| (key.to_string(), summary[key].clone());
+    ["config", "write_ack", "consistency_rule"].map(part).into_iter().collect::<Map<_, _>>().into()
 }
 
 /// The figures of a value of `ssdlab.compare/1`, by variant and by metric in the order of [`METRICS`]. They are computed from the

@@ -77,7 +77,7 @@ pub enum By {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FleetFile {
+pub(crate) struct FleetFile {
     #[serde(rename = "schema")]
     _schema: String,
     name: String,
@@ -103,7 +103,7 @@ struct FleetFile {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-struct DeviceFile {
+pub(crate) struct DeviceFile {
     size: Option<String>,
     headroom: Option<f64>,
     most: Option<Bytes>,
@@ -114,7 +114,7 @@ struct DeviceFile {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct ReduceFile {
+pub(crate) struct ReduceFile {
     by: Vec<By>,
     measures: Vec<String>,
     top: usize,

@@ -20,7 +20,7 @@ use ssdlab_lab::results::sheet::unguarded;
 /// `[volumes]`.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct VolumesFile {
+pub(crate) struct VolumesFile {
     traces: Option<String>,
     list: Option<String>,
     sample: Option<SampleFile>,
@@ -42,7 +42,7 @@ pub(super) struct VolumesFile {
 
 #[derive(Deserialize, Clone, Copy)]
 #[serde(deny_unknown_fields)]
-struct SampleFile {
+pub(crate) struct SampleFile {
     share: f64,
     #[serde(default = "first")]
     seed: u64,

@@ -39,7 +39,7 @@ pub const SCHEMA: &str = "ssdlab.study/1";
 pub const FLEET: &str = "ssdlab.fleet/1";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct StudyFile {
+pub(crate) struct StudyFile {
     #[serde(rename = "schema")]
     _schema: String,
     name: String,
