@@ -1,11 +1,11 @@
 //! Pages without data: trims, and pages that are read before they were written.
 
 use crate::device::mapping::Location;
-use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
 use crate::engine::streams;
+use crate::engine::{Ssd, life};
 use crate::request::Extent;
 use crate::units::{Lpn, Ppn};
 
@@ -99,6 +99,9 @@ impl Ssd {
         self.dev.set_ages(true);
         let page = self.put(lpn, plane, stream, tag);
         self.dev.set_ages(false);
+        if self.rules.fails {
+            life::now::has_brought(self, plane);
+        }
         let Some(page) = page else {
             self.unbind(lpn);
             return None;
