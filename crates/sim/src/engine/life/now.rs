@@ -41,6 +41,14 @@ pub(in crate::engine) fn has_written(ssd: &mut Ssd, plane: PlaneId) {
     while ssd.dev.flash.to_salvage(plane).is_some() && ssd.collect_once(plane) {}
 }
 
+/// A page that a read has found unwritten was put on flash, where programs may fail. Those that did are not counted, as it is not.
+#[inline(never)]
+pub(in crate::engine) fn has_brought(ssd: &mut Ssd, plane: PlaneId) {
+    ssd.dev.flash.take_failed();
+    super::note(ssd);
+    salvage::test_plane(ssd, plane);
+}
+
 /// A block of a plane that waits to be emptied is, in no time. Returns whether there was one.
 #[inline(never)]
 pub(in crate::engine) fn salvages(ssd: &mut Ssd, plane: PlaneId) -> bool {
