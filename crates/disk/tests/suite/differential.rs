@@ -210,7 +210,8 @@ impl World {
         }
         for (number, left) in (0..).zip(&rest) {
             self.model.judge(number, *left);
-            let changed = *left != before[number as usize];
+            // What could not be read was lost in the cut that tore it, and there is nothing more to lose.
+            let changed = *left != before[number as usize] && before[number as usize].is_some();
             assert!(!changed || lost[number as usize], "sector {number} has changed, and is not listed as lost");
             self.model.cut(number, *left);
             self.seen.unreadable += u64::from(left.is_none());
