@@ -281,7 +281,9 @@ fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(slots)
 }
 
-/// The JSON Schema of a kind of file: `"configuration"`, `"study"`, `"fleet"` or `"workload"`.
+/// The JSON Schema of a kind of file.
+///
+/// - `kind`: `"configuration"`, `"study"`, `"fleet"` or `"workload"`.
 #[pyfunction]
 #[pyo3(signature = (kind = "configuration"))]
 #[pyo3(text_signature = "(kind='configuration')")]
