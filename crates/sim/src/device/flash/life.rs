@@ -4,7 +4,7 @@
 //! failed is decided by wear alone, in integers. Filling a device retires nothing.
 
 use super::stream::STREAMS;
-use super::{Flash, NOT_CLOSED, Stream};
+use super::{Flash, NOT_CLOSED, Stream, Use};
 use crate::device::page_types::{BlockFactors, ONE};
 use crate::device::spec::{LifeSpec, VariationSpec};
 use crate::random;
@@ -292,9 +292,10 @@ impl Flash {
     #[inline(never)]
     pub(super) fn may_fail(&mut self, open: BlockId) {
         let plane = open.ix() / self.blocks_per_plane as usize;
-        let written = self.use_of[open.ix()].written;
+        let Use { written, unlanded, .. } = self.use_of[open.ix()];
         let life = self.life();
-        let fails = life.pages[open.ix()] == written && !life.holds && !life.planes[plane].salvages;
+        // Where pages are programmed in no time, one of the block may be in flight: then it fails at its erase.
+        let fails = unlanded == 0 && life.pages[open.ix()] == written && !life.holds && !life.planes[plane].salvages;
         let last = u64::from(life.limits[open.ix()]) * Ppm::ONE;
         if fails && !self.is_slc(open) && self.wear_of(open.ix()) + Ppm::ONE >= last {
             law!(life.planes[plane].failing.is_none(), "law: one program of a plane is in flight");

@@ -96,9 +96,9 @@ fn host_ends(ssd: &mut Ssd, id: OpId) -> bool {
         return false;
     }
     let failed = |ssd: &Ssd, op: OpId| {
-        let page = ssd.kernel.ops[op].pages[0];
+        let pages = &ssd.kernel.ops[op].pages;
         // A page that waits for its turn has none.
-        ssd.kernel.ops[op].pages.is_empty() || ssd.dev.flash.fails(page)
+        pages.is_empty() || ssd.dev.flash.fails(pages[0])
     };
     let (mut good, mut rest) = (Vec::new(), Vec::new());
     let mut at = id;
