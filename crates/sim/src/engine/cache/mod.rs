@@ -261,6 +261,14 @@ fn home_of(geometry: &Geometry, rules: &Rules, line: &Line, handles: u32) -> Hom
     Home { unit: geometry.unit_of(plane).0, plane: plane.0, set }
 }
 
+/// A dirty line is written again, perhaps through another handle. Returns its place from now on.
+#[inline(never)]
+fn change_handle(ssd: &mut Ssd, line: u32, by: OpId) -> Home {
+    let of = &mut ssd.features.cache_mut().lines.all[line as usize];
+    of.handle = ssd.kernel.ops.hand_on(of.op, by);
+    ssd.features.home_of_line(&ssd.dev, &ssd.rules, line)
+}
+
 /// Counters at the start, with so many lines, of which some are dirty.
 fn counts_of(keys: &config::Cache, lines: u64, dirty: u64) -> report::cache::Cache {
     let write_backs = report::cache::WriteBacks { hold: keys.hold.map(|_| 0), ..Default::default() };
@@ -487,11 +495,7 @@ impl Ssd {
         let cache = self.features.cache_mut();
         cache.counts.absorbed += 1;
         let ready = cache.lines.leave_ready(line, home);
-        let of = &mut cache.lines.all[line as usize];
-        let issued = of.state == State::Issued;
-        self.kernel.ops.take_handle(of.op, by);
-        of.handle = self.kernel.ops.host_stream(by).handle();
-        let (before, home) = (home.set, self.features.home_of_line(&self.dev, &self.rules, line));
+        let (before, home) = (home.set, if self.rules.streams { change_handle(self, line, by) } else { home });
         let cache = self.features.cache_mut();
         let of = &mut cache.lines.all[line as usize];
         of.written = now;
@@ -499,7 +503,7 @@ impl Ssd {
         of.oldest = of.oldest.min(place);
         if ready {
             cache.lines.get_ready(line, home);
-        } else if self.rules.units && issued && home.set != before {
+        } else if home.set != before && self.rules.units && of.state == State::Issued {
             change_group(self, line);
         }
     }
@@ -524,8 +528,8 @@ impl Ssd {
         });
         self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.unit_bytes;
         self.kernel.ops.cached[carrier].line = line;
-        self.kernel.ops.take_handle(carrier, by);
-        let (place, handle) = (self.kernel.ops.cached[by].place, self.kernel.ops.host_stream(by).handle());
+        let handle = if self.rules.streams { self.kernel.ops.hand_on(carrier, by) } else { 0 };
+        let place = self.kernel.ops.cached[by].place;
         let cache = self.features.cache_mut();
         cache.lines.dirty += 1;
         cache.counts.dirty_max = cache.counts.dirty_max.max(u64::from(cache.lines.dirty));

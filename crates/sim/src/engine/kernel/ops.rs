@@ -489,6 +489,12 @@ impl Ops {
         }
     }
 
+    /// An operation programs data of another one's handle, which is returned, where there are handles.
+    pub(in crate::engine) fn hand_on(&mut self, op: OpId, from: OpId) -> u8 {
+        self.handle[op] = self.handle[from];
+        self.handle[op]
+    }
+
     /// The handle of an operation, where there are handles.
     pub(in crate::engine) fn handle(&self, op: OpId) -> u8 {
         self.handle[op]

@@ -16,7 +16,7 @@ use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
 use crate::observe::Completed;
 use crate::report::life::{Dwpd, End, LifeReport, LifeSample, Rejected, RetiredBlocks, SpareLeft, thinned};
-use crate::units::{Nanos, PlaneId, Ppm};
+use crate::units::{BlockId, Nanos, PlaneId, Ppm};
 
 /// A block has failed: bytes that the host had written, and usable and spare blocks after that.
 #[derive(Clone, Copy)]
@@ -180,4 +180,15 @@ pub(super) fn sample(ssd: &Ssd) -> Option<LifeSample> {
         wear_mean: (wear / u128::from(blocks)) as u64,
         wear_max: most,
     })
+}
+
+/// A collection has ended. Returns whether it was none, because it has emptied a failed block.
+pub(in crate::engine) fn ends(ssd: &mut Ssd, block: BlockId) -> bool {
+    let plane = ssd.dev.geometry.plane_of_block(block);
+    let salvaged = ssd.dev.flash.is_being_salvaged(plane, block);
+    if salvaged {
+        ssd.dev.flash.is_salvaged(block);
+        ssd.features.life.iter_mut().for_each(|life| life.salvages += 1);
+    }
+    salvaged
 }

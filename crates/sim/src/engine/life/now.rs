@@ -8,7 +8,7 @@ use crate::policy::PageSet;
 use crate::request::RequestOp;
 use crate::units::{PlaneId, Ppn};
 
-use super::{count_rejected, salvage};
+use super::{count_rejected, ends};
 
 /// A request is about to be served in no time. After the end, writes are not: returns whether it is one.
 #[inline(never)]
@@ -41,14 +41,6 @@ pub(in crate::engine) fn has_written(ssd: &mut Ssd, plane: PlaneId) {
     while ssd.dev.flash.to_salvage(plane).is_some() && ssd.collect_once(plane) {}
 }
 
-/// A page that a read has found unwritten was put on flash, where programs may fail. Those that did are not counted, as it is not.
-#[inline(never)]
-pub(in crate::engine) fn has_brought(ssd: &mut Ssd, plane: PlaneId) {
-    ssd.dev.flash.take_failed();
-    super::note(ssd);
-    salvage::test_plane(ssd, plane);
-}
-
 /// A block of a plane that waits to be emptied is, in no time. Returns whether there was one.
 #[inline(never)]
 pub(in crate::engine) fn salvages(ssd: &mut Ssd, plane: PlaneId) -> bool {
@@ -62,7 +54,7 @@ pub(in crate::engine) fn salvages(ssd: &mut Ssd, plane: PlaneId) -> bool {
             ssd.sort_moves(&PageSet::one(from), &PageSet::one(to), plane, false);
         }
     }
-    salvage::ends(ssd, block)
+    ends(ssd, block)
 }
 
 /// The next page of a GC point whose program does not fail. Those that do are counted. `copied`: they are copied inside the plane.

@@ -85,7 +85,7 @@ fn drop_refresh(ssd: &mut Ssd, id: OpId) -> bool {
     ssd.stats.ecc.refresh.dropped += 1;
     ssd.dev.flash.read_ends(ssd.dev.geometry.block_of(from));
     ssd.kernel.ops.remove(id);
-    ssd.stop(unit, plane);
+    ssd.kernel.stop(&ssd.dev, ssd.now, unit, plane);
     ssd.test_trigger(plane);
     true
 }

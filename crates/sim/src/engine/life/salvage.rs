@@ -4,7 +4,7 @@ use crate::config::GcTime;
 use crate::engine::Ssd;
 use crate::engine::spine::jobs::begin_job;
 use crate::policy::Job;
-use crate::units::{BlockId, PlaneId, UnitId};
+use crate::units::{PlaneId, UnitId};
 
 use super::now;
 
@@ -30,13 +30,10 @@ pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> 
     true
 }
 
-/// A collection has ended. Returns whether it was none, because it has emptied a failed block.
-pub(in crate::engine) fn ends(ssd: &mut Ssd, block: BlockId) -> bool {
-    let plane = ssd.dev.geometry.plane_of_block(block);
-    let salvaged = ssd.dev.flash.is_being_salvaged(plane, block);
-    if salvaged {
-        ssd.dev.flash.is_salvaged(block);
-        ssd.features.life.iter_mut().for_each(|life| life.salvages += 1);
-    }
-    salvaged
+/// A page that a read has found unwritten was put on flash, where programs may fail. Those that did are not counted, as it is not.
+#[inline(never)]
+pub(in crate::engine) fn has_brought(ssd: &mut Ssd, plane: PlaneId) {
+    ssd.dev.flash.take_failed();
+    super::note(ssd);
+    test_plane(ssd, plane);
 }

@@ -7,12 +7,11 @@ use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Op, Verb};
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
-use crate::engine::life::salvage;
 use crate::engine::queues::steps as counted;
 use crate::engine::slc::{folds, steps};
 use crate::engine::spine::beside;
 use crate::engine::spine::jobs::{begin_job, seize_for_job};
-use crate::engine::{Pause, Ssd};
+use crate::engine::{Pause, Ssd, life};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
@@ -769,7 +768,7 @@ impl Ssd {
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         law!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
-        if running.fold.is_none() && !(self.rules.fails && salvage::ends(self, victims[0])) {
+        if running.fold.is_none() && !(self.rules.fails && life::ends(self, victims[0])) {
             self.stats.count_collection(count as u64);
         }
         self.kernel.ops.remove(op);

@@ -4,12 +4,7 @@ use crate::device::mapping::Location;
 use crate::engine::kernel::ops::Page;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
-<<<<<<< HEAD
-use crate::engine::{Ssd, streams};
-=======
-use crate::engine::streams;
-use crate::engine::{Ssd, life};
->>>>>>> refs/rewritten/Merge-the-end-of-lifetime-s-engine
+use crate::engine::{Ssd, life, streams};
 use crate::request::Extent;
 use crate::units::{Lpn, Ppn};
 
@@ -104,7 +99,7 @@ impl Ssd {
         let page = self.put(lpn, plane, stream, tag);
         self.dev.set_ages(false);
         if self.rules.fails {
-            life::now::has_brought(self, plane);
+            life::salvage::has_brought(self, plane);
         }
         let Some(page) = page else {
             self.features.unbind(&mut self.dev, &self.rules, lpn);
