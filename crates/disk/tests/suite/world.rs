@@ -59,12 +59,12 @@ fn text(draw: &mut Draw) -> String {
     };
     let keep = !raid && draw.below(2) == 0;
     let filling = draw.of(&["none", "sequential", "random"]);
-    // A dynamic cache of SLC is not among them: recovery with a capacitor may find no room for a page that it must bring back.
     let feature = draw.of(&[
         "",
         "",
         "",
         "slc = { mode = \"static\", bits = 2, blocks = 1 }\n",
+        "slc = { mode = \"dynamic\", bits = 2, share = 0.4, accepts = \"hot\", window = 40 }\n",
         "fdp = { handles = 2, assign = \"temperature\", window = 60 }\n",
         "fdp = { handles = 2, assign = { lba = [\"0B..32KiB\", \"32KiB..\"] }, isolation = \"persistent\", unknown = 0 }\n",
     ]);

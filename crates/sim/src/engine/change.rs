@@ -3,42 +3,13 @@
 //! What has begun ends as it began: a collection keeps its collector and its path ([`Former`]), and operations keep the legs that
 //! were set up for them. Whatever begins later, or is decided later, follows the new configuration.
 
+use super::former::Former;
 use super::slc::change::follow;
-use super::{Device, Gc, Host, Policies, Running, Ssd};
+use super::{Device, Gc, Host, Ssd};
 use crate::config::{Config, ConfigError, GcTime};
-use crate::device::transaction::Slab;
 use crate::engine::kernel::Kernel;
-use crate::policy::{Collector, MovePath};
-use crate::schemes::{AnyCollector, AnyPath};
+use crate::policy::Collector;
 use crate::units::{JobId, UnitId};
-
-/// The policies that a collection began with.
-#[derive(Clone)]
-pub(super) struct Former {
-    collector: AnyCollector,
-    path: AnyPath,
-}
-
-impl Policies {
-    /// The collector of a collection.
-    #[inline(always)]
-    pub(super) fn collector_of<'a>(&'a mut self, former: &'a mut Option<Box<Former>>) -> &'a mut dyn Collector {
-        match former {
-            Some(former) => former.collector.policy(),
-            None => self.collector.policy(),
-        }
-    }
-
-    /// The path of a collection's pages. Collections in no time have no `job`.
-    #[inline(always)]
-    pub(super) fn path_of<'a>(&'a mut self, jobs: &'a mut Slab<Running>, job: JobId) -> &'a mut dyn MovePath {
-        let former = if job.is_some() { jobs[job.0].former.as_mut() } else { None };
-        match former {
-            Some(former) => former.path.policy(),
-            None => self.path.policy(),
-        }
-    }
-}
 
 /// Whether two parts of configurations are the same.
 fn same(one: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug) -> bool {

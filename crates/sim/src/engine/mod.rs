@@ -12,6 +12,7 @@ mod extras;
 mod fast;
 mod filled;
 mod footprint;
+mod former;
 mod handles;
 mod homes;
 mod idle;

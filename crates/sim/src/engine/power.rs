@@ -426,7 +426,10 @@ impl Ssd {
             let flash = &self.dev.flash;
             let closed =
                 self.dev.homes(&self.rules, plane).flat_map(|plane| flash.closed_blocks(plane, &self.dev.geometry));
-            let victim = closed.min_by_key(|block| flash.valid(*block)).filter(|block| flash.valid(*block) < data)?;
+            let victim = closed.min_by_key(|block| flash.valid(*block)).filter(|block| flash.valid(*block) < data);
+            let mut homes = self.dev.homes(&self.rules, plane);
+            // Blocks of the cache of SLC are the plane's again when they are folded.
+            let victim = victim.or_else(|| homes.find_map(|plane| self.dev.flash.slc_to_fold(plane)))?;
             *held += self.finish_collection(victim);
         }
     }
@@ -477,11 +480,15 @@ impl Ssd {
         held
     }
 
-    /// Finishes an interrupted collection: moves the valid pages of its victim, and erases it. Pages that the cut made valid
+    /// Finishes an interrupted collection, or folds a block: moves the valid pages of its victim, and erases it. Pages that the cut made valid
     /// again were not counted when it began; without room they wait in the memory for the erase. Returns their number.
     fn finish_collection(&mut self, victim: BlockId) -> u64 {
         let plane = self.dev.geometry.plane_of_block(victim);
-        self.dev.flash.begin_collection(victim);
+        if self.dev.flash.is_slc(victim) {
+            self.dev.flash.begin_fold(victim);
+        } else {
+            self.dev.flash.begin_collection(victim);
+        }
         for offset in 0..self.dev.geometry.pages_per_block {
             let from = self.dev.geometry.page(victim, offset);
             let lpn = self.dev.flash.lpn_of(from);

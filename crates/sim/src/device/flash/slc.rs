@@ -361,6 +361,17 @@ impl Flash {
         full.iter().copied().min_by_key(|block| (self.valid(*block), block.0))
     }
 
+    /// The block of the cache whose fold gives a plane a block for other data, if there is one: what is open is full from now on.
+    pub(crate) fn slc_to_fold(&mut self, plane: PlaneId) -> Option<BlockId> {
+        if self.slc.as_ref()?.spec.fixed > 0 {
+            return None;
+        }
+        if self.full_slc(plane).is_empty() {
+            self.close_slc(plane);
+        }
+        self.slc_victim(plane)
+    }
+
     /// Whether the valid pages of a block of the cache have room beside it without GC's reserve.
     pub(crate) fn has_room_to_fold(&self, plane: PlaneId, block: BlockId) -> bool {
         let erased = self.planes[plane.ix()].free_blocks.saturating_sub(self.reserve);

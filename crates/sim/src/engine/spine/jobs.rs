@@ -3,7 +3,7 @@
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Fifo, Op};
 use crate::engine::Ssd;
-use crate::engine::change::Former;
+use crate::engine::former::Former;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::NO_SEGMENT;
 use crate::engine::metadata::Due;

@@ -53,13 +53,6 @@ impl Ssd {
         }
     }
 
-    /// The open program of a write point is padded, in no time. Returns the number of slots without a unit.
-    pub(in crate::engine) fn pads(&mut self, plane: PlaneId, stream: Stream) -> u64 {
-        let (first, count) = self.dev.flash.pad_program(plane, stream);
-        (0..count).for_each(|slot| self.oracle.store(Ppn(first.0 + slot), Tag::NONE));
-        count.into()
-    }
-
     /// Collects a block in no time: its valid units fill the open program of GC.
     pub(in crate::engine) fn collect_units_now(&mut self, plane: PlaneId, victim: BlockId) -> bool {
         let slots = self.dev.geometry.slots;
@@ -82,7 +75,7 @@ impl Ssd {
             self.stats.count_program_unit(Class::Gc, slots.pages_per_program().into(), slots.planes.into());
         }
         if self.rules.pads {
-            self.stats.units.padding.gc += self.pads(plane, Stream::Gc);
+            self.stats.units.padding.gc += pad_of_gc(self, plane);
         }
         self.dev.flash.erase_now(victim);
         // An erase takes all planes of a group.
@@ -105,4 +98,11 @@ impl Ssd {
             left = rest;
         }
     }
+}
+
+/// GC's open program of a plane is padded, in no time. Returns the number of slots without a unit.
+fn pad_of_gc(ssd: &mut Ssd, plane: PlaneId) -> u64 {
+    let (first, count) = ssd.dev.flash.pad_program(plane, Stream::Gc);
+    (0..count).for_each(|slot| ssd.oracle.store(Ppn(first.0 + slot), Tag::NONE));
+    count.into()
 }
