@@ -10,8 +10,6 @@ use crate::generate::write;
 
 /// Pages without a line that leads on: commands print two of them, and one is a result. The site has its arrows there.
 const PRINTED: [&str; 3] = ["configuration.md", "combinations.md", "reproduction.md"];
-/// Pages that have no such line yet.
-const LATER: [&str; 2] = ["fdp.md", "slc.md"];
 
 /// The version of mdbook that the site is built with.
 const MDBOOK: &str = "0.5.4";
@@ -56,9 +54,7 @@ fn leading(page: &str, from: &Page, to: &Page) -> String {
 
 /// Pages of docs/ that lead to the next one, and that one.
 fn pairs(all: &[Page]) -> impl Iterator<Item = (&Page, &Page)> {
-    let own = |page: &Page| {
-        !page.file.starts_with("../") && !PRINTED.contains(&page.file.as_str()) && !LATER.contains(&page.file.as_str())
-    };
+    let own = |page: &Page| !page.file.starts_with("../") && !PRINTED.contains(&page.file.as_str());
     all.windows(2).map(|two| (&two[0], &two[1])).filter(move |(from, _)| own(from))
 }
 

@@ -8,7 +8,7 @@ use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::Ssd;
 use crate::engine::slc::steps;
-use crate::engine::spine::legs::leave_die;
+use crate::engine::spine::release::leave_die;
 use crate::engine::streams::count_program;
 use crate::engine::{Nanos, life};
 use crate::policy::PageSet;

@@ -7,11 +7,12 @@ use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::fast::FUSED;
 use crate::engine::kernel::Kernel;
-use crate::engine::kernel::dies::{Holder, Suspension};
+use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::life::programs;
 use crate::engine::slc::folds;
+use crate::engine::spine::release::leave_die;
 use crate::engine::{Nanos, Ssd, retry};
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 
@@ -19,34 +20,6 @@ use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 /// ends of slices only, so they do not move the others: what has passed is the whole time less what is left.
 fn slice_end(passed: Nanos, now: Nanos, slice: Nanos) -> Nanos {
     now + Nanos((slice.0 - passed.0 % slice.0) % slice.0)
-}
-
-/// A command of the host or of a group has run all its legs: it leaves its die.
-#[inline(always)]
-pub(in crate::engine) fn leave_die(ssd: &mut Ssd, id: OpId) {
-    let op = &ssd.kernel.ops[id];
-    let (unit, plane, bus_gc) = (op.unit, op.plane, op.bus_gc);
-    let state = &mut ssd.kernel.dies[unit];
-    if state.queue.head().is_some() {
-        ssd.dev.map.expect(ssd.kernel.ops[state.queue.head()].lpn);
-    }
-    state.leave(id, ssd.now, bus_gc);
-    ssd.kernel.chip_in_use(&ssd.dev, plane, false);
-    ssd.advance_cache(unit);
-    let state = &ssd.kernel.dies[unit];
-    if state.suspension() == Suspension::Serving {
-        ssd.kernel.resume(&ssd.config, ssd.now, unit);
-    } else if state.array().is_none() && state.cache().is_none() {
-        ssd.kernel.set_holder(ssd.now, unit, Holder::Free);
-    } else if ssd.rules.buffers {
-        let left = if state.array().is_some() { state.array() } else { state.cache() };
-        ssd.kernel.set_holder(ssd.now, unit, ssd.kernel.holder_of(left));
-    }
-    if ssd.rules.tenants {
-        let state = &ssd.kernel.dies[unit];
-        ssd.features.die_serves(&ssd.kernel, ssd.now, unit, state.of_event());
-    }
-    ssd.kernel.dies.mark(unit);
 }
 
 impl Kernel {
@@ -58,7 +31,7 @@ impl Kernel {
     }
 
     /// The read has ended: the resumption begins.
-    fn resume(&mut self, config: &Config, now: Nanos, unit: UnitId) {
+    pub(in crate::engine) fn resume(&mut self, config: &Config, now: Nanos, unit: UnitId) {
         let suspended = self.dies[unit].begin_resumption();
         self.set_holder(now, unit, self.holder_of(suspended));
         self.timers.set(Timer::Array(unit), now + config.timing.resume);
@@ -443,7 +416,7 @@ impl Ssd {
 
     /// The cache register or the array has become free: moves the operation that waits for it (R8).
     #[inline(never)]
-    fn advance_cache(&mut self, unit: UnitId) {
+    pub(in crate::engine) fn advance_cache(&mut self, unit: UnitId) {
         let state = &mut self.kernel.dies[unit];
         if let Some(id) = state.unpark_read() {
             if self.rules.retries && retry::unparks(self, id, unit) {

@@ -1,6 +1,6 @@
 //! The spine: the part that every device uses. Requests are submitted (`submit`) and admitted (`host`; their records are in
 //! `requests`, pauses of closed loops in `pause`, trims in `trim`), wait (`window`), join the queues of dies (`queue`) and are
-//! dispatched (`dispatch`, `mates`), run their legs (`legs`) and end (`complete`); planes are collected (`gc`, `jobs`, `victims`, `single`,
+//! dispatched (`dispatch`, `mates`), run their legs (`legs`), leave their dies (`release`) and end (`complete`); planes are collected (`gc`, `jobs`, `victims`, `single`,
 //! `copies`), and what else planes do goes beside (`beside`). Operations in no time are in `timeless`
 //! and `aged`.
 
@@ -18,6 +18,7 @@ pub(super) mod memory;
 pub(super) mod merge;
 pub(super) mod pause;
 mod queue;
+pub(super) mod release;
 pub(super) mod requests;
 pub(super) mod ring;
 mod single;
