@@ -119,7 +119,7 @@ fn results(settings: &Settings, drive: &Drive) -> Vec<(&'static str, String)> {
 pub(crate) fn unused(used: f64) -> Option<String> {
     (used < 1.0 - UNUSED).then(|| {
         format!(
-            "{} is left in blocks that were erased less often: ftl.wear_levelling = \"dynamic\" or \"static\" spreads erases",
+            "{} is left in blocks that are stronger (life.spread) or were erased less often: ftl.wear_levelling = \"dynamic\" or \"static\" spreads erases",
             percent(1.0 - used)
         )
     })

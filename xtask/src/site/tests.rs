@@ -115,8 +115,8 @@ fn every_page_ends_with_the_next_one() {
         assert!(page == leading(&page, from, to), "{} does not lead to {}: cargo xtask pages", from.file, to.file);
         checked += 1;
     }
-    assert!(checked + PRINTED.len() + LATER.len() > 35, "{checked} pages");
-    for file in PRINTED.iter().chain(&LATER) {
+    assert!(checked + PRINTED.len() > 35, "{checked} pages");
+    for file in PRINTED.iter() {
         assert!(all.iter().any(|page| page.file == *file), "{file} is a page");
     }
 }
