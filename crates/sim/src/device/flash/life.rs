@@ -377,7 +377,7 @@ impl Flash {
 
     /// The block of a plane whose valid pages are to be moved because a program has failed, if there is one. One that is empty by now
     /// is not.
-    pub(crate) fn to_salvage(&mut self, plane: PlaneId) -> Option<BlockId> {
+    pub(crate) fn next_salvage(&mut self, plane: PlaneId) -> Option<BlockId> {
         let LifePlane { salvage: block, empties, .. } = self.life.as_ref()?.planes[plane.ix()];
         if block.is_none() || empties {
             return None;

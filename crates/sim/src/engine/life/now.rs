@@ -38,13 +38,13 @@ pub(in crate::engine) fn has_written(ssd: &mut Ssd, plane: PlaneId) {
     let failed = ssd.dev.flash.take_failed();
     ssd.stats.count_programs(Class::Host, failed);
     super::note(ssd);
-    while ssd.dev.flash.to_salvage(plane).is_some() && ssd.collect_once(plane) {}
+    while ssd.dev.flash.next_salvage(plane).is_some() && ssd.collect_once(plane) {}
 }
 
 /// A block of a plane that waits to be emptied is, in no time. Returns whether there was one.
 #[inline(never)]
 pub(in crate::engine) fn salvages(ssd: &mut Ssd, plane: PlaneId) -> bool {
-    let Some(block) = ssd.dev.flash.to_salvage(plane) else { return false };
+    let Some(block) = ssd.dev.flash.next_salvage(plane) else { return false };
     super::note(ssd);
     ssd.dev.flash.begin_salvage(block);
     for offset in 0..ssd.dev.flash.written(block) {

@@ -10,7 +10,7 @@ use super::now;
 
 /// A program or an erase has completed in a plane: a block of it may wait to be emptied.
 pub(in crate::engine) fn test_plane(ssd: &mut Ssd, plane: PlaneId) {
-    if ssd.dev.flash.to_salvage(plane).is_none() {
+    if ssd.dev.flash.next_salvage(plane).is_none() {
         return;
     }
     match ssd.config.gc.time {
@@ -21,7 +21,7 @@ pub(in crate::engine) fn test_plane(ssd: &mut Ssd, plane: PlaneId) {
 
 /// What is due in a plane may be to empty a block, which goes before collections. Returns whether that has begun.
 pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
-    let Some(block) = ssd.dev.flash.to_salvage(plane) else { return false };
+    let Some(block) = ssd.dev.flash.next_salvage(plane) else { return false };
     ssd.dev.flash.begin_salvage(block);
     // There is nothing to erase.
     let job = Job { erased: true, ..Job::new(block) };
