@@ -110,7 +110,7 @@ proptest! {
             let op = if below(&mut rng, 12) == 0 { RequestOp::Trim } else { RequestOp::Write };
             let request = |unit: u32| Request { arrival: Nanos(0), op, offset: u64::from(unit) * UNIT, bytes: UNIT };
             let marks = Marks { handle: below(&mut rng, pair.handles.into()) as u8, ..Marks::default() };
-            units.apply_marked(request(unit), marks.clone(), std::iter::empty());
+            units.apply_marked(request(unit), marks, std::iter::empty());
             pages.apply_marked(request(pair.page_of(unit)), marks, std::iter::empty());
         }
         units.apply_rest();

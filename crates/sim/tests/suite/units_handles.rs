@@ -126,7 +126,7 @@ proptest! {
             let mut ssd = Ssd::new(&config, 7, check).unwrap();
             ssd.set_fusing(fusing);
             ssd.collect_slowest(requests.len());
-            let marks = |i: usize| Marks { handle: named[i % named.len()] % handles as u8, fua: i % 11 == 0, ..Marks::default() };
+            let marks = |i: usize| Marks { handle: named[i % named.len()] % handles as u8, fua: i.is_multiple_of(11), ..Marks::default() };
             crate::worlds::submit_all_marked(&mut ssd, &requests, marks);
             ssd.run();
             let mut causes: Vec<_> = ssd.slowest().unwrap().into_iter().flat_map(|slowest| slowest.requests().cloned()).collect();
