@@ -99,8 +99,12 @@ pub fn read(directory: &Path, read: &dyn Fn(&Path) -> Result<Value>) -> Result<V
     };
     let mut by_variant: Vec<Vec<Option<Figure>>> = variants.iter().enumerate().map(by_metric).collect();
     judge_shown(by_variant.iter_mut());
+    let any = |m: usize| by_variant.iter().any(|figures| figures[m].is_some());
+    let wears: Vec<bool> = (0..METRICS.len()).map(any).collect();
     let entry = |(number, (digest, runs)): (usize, &(String, Runs))| {
-        let figures = METRICS.iter().zip(&by_variant[number]).map(|(metric, figure)| {
+        let told = METRICS.iter().zip(&by_variant[number]).zip(&wears);
+        let told = told.filter(|((metric, _), wears)| metric.is_told(**wears)).map(|(told, _)| told);
+        let figures = told.map(|(metric, figure)| {
             let figure = figure.as_ref().map_or(Value::Null, |figure| figure.json(seeds.len() > 1));
             (metric.key.to_string(), figure)
         });

@@ -202,9 +202,14 @@ impl Planned {
     /// # Errors
     /// As [`Sheet::begin`].
     pub fn sheet(&self, place: &Place) -> Result<Sheet> {
-        let columns = columns(&self.axes, self.seeds, &self.tenants);
+        let columns = columns(&self.axes, self.seeds, &self.tenants, self.wears());
         let columns: Vec<(&str, CellKind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
         Sheet::begin("--rows", place, &columns)
+    }
+
+    /// Whether blocks of a variant wear out.
+    fn wears(&self) -> bool {
+        self.variants.iter().any(|variant| variant.settings.config.life.exists())
     }
 
     /// Variants that no rule refuses, by their places.
@@ -297,11 +302,12 @@ const SEVERAL: [&str; 7] =
 
 /// Columns of CSV and Parquet: the variant, then each figure with its ratio, and its spread where there is one. The figures of
 /// tenants follow.
-fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String]) -> Vec<(String, CellKind)> {
+fn columns(axes: &[Axis], seeds: Seeds, tenants: &[String], wears: bool) -> Vec<(String, CellKind)> {
     let mut columns = vec![("variant".to_string(), CellKind::Number)];
     columns.extend(axes.iter().map(|axis| (plain(&axis.key), CellKind::Text)));
     columns.extend(["config_digest", "refused"].map(|name| (name.to_string(), CellKind::Text)));
-    let mut keys: Vec<String> = METRICS.iter().map(|metric| metric.key.to_string()).collect();
+    let told = METRICS.iter().filter(|metric| metric.is_told(wears));
+    let mut keys: Vec<String> = told.map(|metric| metric.key.to_string()).collect();
     for name in tenants {
         keys.extend(tenants::METRICS.iter().map(|metric| format!("tenants.{name}.{}", metric.key)));
     }
@@ -347,9 +353,14 @@ impl TableCell {
 }
 
 impl Comparison {
+    /// Whether blocks of a variant wear out.
+    fn wears(&self) -> bool {
+        self.rows.iter().any(|row| row.variant.settings.config.life.exists())
+    }
+
     /// Names of the columns of [`Comparison::entries`].
     pub fn columns(&self) -> Vec<String> {
-        columns(&self.axes, self.seeds, &self.tenants).into_iter().map(|(name, _)| name).collect()
+        columns(&self.axes, self.seeds, &self.tenants, self.wears()).into_iter().map(|(name, _)| name).collect()
     }
 
     /// A row's figures, one per column. `number` counts rows from 0.
@@ -363,7 +374,10 @@ impl Comparison {
             let tenant = row.tenants.iter().find(|tenant| tenant.name == *name);
             (0..tenants::METRICS.len()).map(move |m| tenant.and_then(|tenant| tenant.figures[m].as_ref()))
         };
-        for figure in row.figures.iter().map(Option::as_ref).chain(self.tenants.iter().flat_map(of_tenant)) {
+        let wears = self.wears();
+        let told = METRICS.iter().zip(&row.figures).filter(|(metric, _)| metric.is_told(wears));
+        let own = told.map(|(_, figure)| figure.as_ref());
+        for figure in own.chain(self.tenants.iter().flat_map(of_tenant)) {
             entries.push(TableCell::Real(figure.map(|f| f.mean)));
             entries.push(TableCell::Real(figure.and_then(|f| f.ratio)));
             if self.seeds.count > 1 {
@@ -436,7 +450,7 @@ impl Comparison {
 
     /// Everything, for programs: the contract `ssdlab.compare/1`, as the bytes of its file.
     pub fn json(&self) -> String {
-        let several = self.seeds.count > 1;
+        let (several, wears) = (self.seeds.count > 1, self.wears());
         let variant = |(number, row): (usize, &Row)| {
             let values = self.axes.iter().zip(&row.variant.values);
             let set: Map<String, Json> = values.map(|(axis, value)| (axis.key.clone(), json!(value))).collect();
@@ -450,6 +464,7 @@ impl Comparison {
             let figures: Map<String, Json> = METRICS
                 .iter()
                 .zip(&row.figures)
+                .filter(|(metric, _)| metric.is_told(wears))
                 .map(|(metric, value)| {
                     (metric.key.to_string(), value.as_ref().map_or(Json::Null, |figure| figure.json(several)))
                 })

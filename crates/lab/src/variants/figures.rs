@@ -53,6 +53,13 @@ macro_rules! metrics {
     };
 }
 
+impl Metric {
+    /// Whether results have it: what a device takes in its life, only where its blocks wear out (`wears`).
+    pub(crate) fn is_told(&self, wears: bool) -> bool {
+        wears || self.unit != Unit::Bytes
+    }
+}
+
 /// All of them, in the order of tables and columns.
 #[rustfmt::skip]
 pub const METRICS: &[Metric] = metrics! {
