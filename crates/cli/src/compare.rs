@@ -212,10 +212,16 @@ pub fn refusals(rows: &[Row]) -> Vec<String> {
     rules.into_iter().map(|(rule, numbers)| format!("{}: {rule}", numbers.join(", "))).collect()
 }
 
+/// Places of the measures that tables show.
+fn shown(rows: &[Row]) -> Vec<usize> {
+    let wears = rows.iter().any(|row| row.variant.settings.config.life.exists());
+    (0..METRICS.len()).filter(|m| !METRICS[*m].head.is_empty() && METRICS[*m].is_told(wears)).collect()
+}
+
 /// Figures side by side, in as many groups as the width of a line requires.
 fn packed(rows: &[Row]) -> Vec<String> {
     let labels: Vec<String> = rows.iter().enumerate().map(|(i, row)| label(i, row)).collect();
-    let shown: Vec<usize> = (0..METRICS.len()).filter(|m| !METRICS[*m].head.is_empty()).collect();
+    let shown = shown(rows);
     let column = |m: usize| -> Vec<[String; 2]> {
         let base = rows[0].figures[m].as_ref();
         let best = best(rows, m);
@@ -349,7 +355,7 @@ fn deviations(rows: &[Row]) -> Vec<Vec<String>> {
 pub fn markdown(done: &Comparison) -> String {
     let rows = &done.rows;
     let escape = |text: &str| text.replace('|', "\\|");
-    let shown: Vec<usize> = (0..METRICS.len()).filter(|m| !METRICS[*m].head.is_empty()).collect();
+    let shown = shown(rows);
     let heads: Vec<&str> = shown.iter().map(|m| METRICS[*m].head).collect();
     let mut out = format!("| variant | {} |\n| --- |{}\n", heads.join(" | "), " ---: |".repeat(heads.len()));
     for (i, row) in rows.iter().enumerate() {

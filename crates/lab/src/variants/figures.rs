@@ -55,7 +55,7 @@ macro_rules! metrics {
 
 impl Metric {
     /// Whether results have it: what a device takes in its life, only where its blocks wear out (`wears`).
-    pub(crate) fn is_told(&self, wears: bool) -> bool {
+    pub fn is_told(&self, wears: bool) -> bool {
         wears || self.unit != Unit::Bytes
     }
 }

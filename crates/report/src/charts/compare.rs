@@ -203,9 +203,12 @@ fn set_scale(panels: &mut [Panel], compared: &[&Measured]) -> bool {
 /// and marks as there.
 pub fn comparison_table(compare: &Value) -> Table {
     let (mut table, figures) = (Table { columns: vec!["variant".into()], rows: Vec::new() }, of_json(compare));
-    table.columns.extend(printed().iter().map(|place| METRICS[*place].head.to_string()));
     let variants = compare["variants"].as_array().map_or(&[][..], Vec::as_slice);
-    let columns: Vec<Vec<String>> = printed().iter().map(|place| column(*place, &figures)).collect();
+    let ends = |variant: &Value| !variant["figures"]["tbw_bytes"].is_null();
+    let wears = variants.iter().any(ends);
+    let told: Vec<usize> = printed().into_iter().filter(|place| METRICS[*place].is_told(wears)).collect();
+    table.columns.extend(told.iter().map(|place| METRICS[*place].head.to_string()));
+    let columns: Vec<Vec<String>> = told.iter().map(|place| column(*place, &figures)).collect();
     for (i, variant) in variants.iter().enumerate() {
         let mut row = vec![Cell::Text(name(variant))];
         match variant.pointer("/refused/rule").and_then(Value::as_str) {
