@@ -1151,7 +1151,36 @@ def ladder(
     progress: _Progress = "auto",
     victim: Victim | None = None,
     trigger: Trigger | None = None,
-) -> Comparison: ...
+) -> Comparison:
+    """Runs the same requests at several queue depths, always in a closed loop: when a request completes, the next one arrives.
+
+    - `cfg`: the configuration; by default the built-in device.
+    - `source`: `Requests`, in place of the arguments from `trace` to `traces`, which change them if both are given.
+    - `depth`: depths as `"FROM..TO"`, doubled from FROM on and with TO itself, or a list of numbers.
+    - `repeat`: seeds of each depth, from `seed` on.
+    - `jobs`: runs at the same time, by default one a core, as far as memory allows; results do not depend on it.
+    - `trace`: recorded requests: a path, a binary file, an object with `__arrow_c_stream__`, or a dict of buffers.
+    - `workload`: requests to generate, in place of a trace: a name of `workloads()`, the path of a TOML file, or a dict.
+    - `tenants`: several of them on one device: a dict of names and texts such as `"workload:random-read,depth=4"`.
+    - `format`: the format of the trace, or `"auto"` to detect it.
+    - `device`: only requests of this volume of the trace.
+    - `limit`: at most this many requests, over all loops.
+    - `loop`: the trace or workload this many times, one after the other.
+    - `time_scale`: arrival times are multiplied by this: a number, or a text such as `"1/3"`.
+    - `replay`: `"arrival"` (at the times of the trace) or `"closed"` (a new request when one of `device.queue_depth` completes).
+    - `lba_policy`: requests beyond the end of the device: `"error"`, `"wrap"`, `"clip"` or `"dense"`.
+    - `on_bad_line`: `"error"`, or `"skip=N"` to leave out at most so many lines that can't be read.
+    - `time_order`: times that go back: `"error"`, `"sort"`, `"clamp"` or `"keep"`.
+    - `op_codes`: which number is a read where a format leaves it open: `"read-is-one"` or `"read-is-zero"`.
+    - `within_second`: times of whole seconds: `"once"` (all at its start) or `"even"` (spread over it).
+    - `max_request`: the largest request of a trace: bytes, or a text such as `"64MiB"`.
+    - `traces`: a directory of recordings that replace the workloads that model them.
+    - `seed`: seed of every random choice.
+    - `check`: how much the oracle checks: `"off"`, `"sampled"` or `"full"`; results do not depend on it.
+    - `memory_limit`: of all devices together: bytes, or a text such as `"2GiB"`; by default 80 % of the free memory.
+    - `progress`: `"auto"` (a line after 2 s, in terminals and notebooks), False, or a function of `(done, total, simulated_ns)`.
+    - `victim`, `trigger`: policies written in Python, in place of those of the configuration of every depth. Each run asks a deep copy of its own, so that results are those of `run`.
+    """
 def reproduce(
     paper: str,
     ids: Sequence[str] | None = None,
@@ -1233,6 +1262,9 @@ def workloads() -> list[Info]:
 def slots() -> dict[str, list[str]]:
     """The slots, each with the names of the schemes that fill it."""
 def schema(kind: Literal["configuration", "study", "fleet", "workload"] = "configuration") -> dict[str, Any]:
-    """The JSON Schema of configuration files."""
+    """The JSON Schema of a kind of file.
+
+    - `kind`: `"configuration"`, `"study"`, `"fleet"` or `"workload"`.
+    """
 def main_from(arguments: Sequence[str]) -> int:
     """Runs the command `ssdlab` with these arguments, the program's name first, and returns its exit status."""
