@@ -2,7 +2,7 @@
 
 use ssdlab_lab::error::Result;
 use ssdlab_lab::layout;
-use ssdlab_lab::life::{Drive, Lives, Plan, lives, spread_of_end};
+use ssdlab_lab::life::{Drive, LifePlan, Lives, lives, spread_of_end};
 use ssdlab_lab::settings::Settings;
 use ssdlab_lab::text::{count, percent, plural, size};
 use ssdlab_lab::variants::student::mean;
@@ -21,7 +21,7 @@ pub fn life(args: &LifeArgs, line: &str) -> Result<()> {
     sources.sets.insert(0, "life.mode=wear".into());
     let settings = Settings::load(&sources)?;
     let requests = import::requests(sources.imported.as_ref(), &args.input, args.how.quiet)?;
-    let plan = Plan { scale: args.scale.map(|scale| scale.0), accelerate: args.accelerate, seeds: args.repeat };
+    let plan = LifePlan { scale: args.scale.map(|scale| scale.0), accelerate: args.accelerate, seeds: args.repeat };
     let progress = &mut Progress::new(args.how.quiet);
     let mut drive = lives(&settings, &requests, args.how.how(), plan, &args.outputs(line)?, progress)?;
     if !args.how.quiet {

@@ -156,7 +156,7 @@ fn accelerations(config: &Config, given: Option<u32>) -> Vec<u32> {
 
 /// How lives are simulated.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct LifePlan {
     /// The device is that of the drive divided by this; by default one plane of it.
     pub scale: Option<u64>,
     /// P/E cycles are divided by this; by default as much as leaves 100.
@@ -173,7 +173,7 @@ pub fn lives(
     settings: &Settings,
     requests: &Requests,
     how: How,
-    plan: Plan,
+    plan: LifePlan,
     outputs: &Outputs,
     progress: &mut dyn Progress,
 ) -> Result<Drive> {

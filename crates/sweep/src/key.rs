@@ -318,7 +318,7 @@ mod tests {
         others[10].reading.within_second = WithinSecond::Even;
         others[11].reading.max_request = 4096;
         let texts: Vec<String> = others.iter().map(|one| identity("workload:quickstart", one)).collect();
-        assert_eq!(texts.iter().collect::<std::collections::BTreeSet<_>>().len(), 12, "{texts:?}");
+        assert_eq!(texts.iter().collect::<std::collections::BTreeSet<_>>().len(), 13, "{texts:?}");
         for text in &texts {
             assert_eq!(identity("workload:quickstart", &requests(text, &|_| None).unwrap()), *text);
         }

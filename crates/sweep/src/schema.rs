@@ -147,6 +147,7 @@ fn input() -> Value {
         ("trace", text(), "a recorded trace"),
         ("traces", traces, "several of them, or a pattern: the first axis"),
         ("device", text(), "the device of the trace whose requests are taken"),
+        ("until", json!({ "const": "end-of-life" }), "repeat the requests until blocks have worn out"),
     ]);
     all.extend(reading());
     table(all.into(), &[])

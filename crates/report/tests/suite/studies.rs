@@ -470,7 +470,8 @@ fn the_manual_has_the_names_of_all_measures() {
     let named = |path: &str| METRICS.iter().find(|metric| metric.column() == path).map_or("", |metric| metric.key);
     let mut all: Vec<[String; 2]> =
         measures().iter().map(|measure| [measure.path.clone(), named(&measure.path).to_string()]).collect();
-    for metric in METRICS {
+    // What a device takes in its life has its path in studies where blocks wear out.
+    for metric in METRICS.iter().filter(|metric| metric.is_told(false)) {
         assert!(
             measures().iter().any(|measure| measure.path == metric.column()),
             "{} is no measure of studies",
