@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::Result;
 use crate::commands::{cargo, see, told};
-use crate::generate::write;
+use crate::files::write;
 use crate::history::{Entry, counts, entries, picture};
 
 /// What may be left out.

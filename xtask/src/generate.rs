@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::commands::{cargo, see, told};
+use crate::files::write;
 use crate::{Result, notebook, site};
 
 /// What `ssdlab config` prints, and the file that has it.
@@ -43,15 +44,6 @@ pub fn all(root: &Path) -> Result<()> {
 pub fn pages(root: &Path) -> Result<()> {
     notebook::write_all(root)?;
     site::write_next(root)
-}
-
-/// Writes a file if its content is another one.
-pub fn write(path: &Path, content: &str) -> Result<()> {
-    if std::fs::read_to_string(path).is_ok_and(|old| old == content) {
-        return Ok(());
-    }
-    println!("{} is new", path.display());
-    std::fs::write(path, content).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 mod bench;
 mod campaigns;
 mod commands;
+mod files;
 mod generate;
 mod history;
 mod notebook;

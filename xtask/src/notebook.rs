@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::Result;
-use crate::generate::write;
+use crate::files::write;
 
 /// A piece of a page.
 enum Piece {

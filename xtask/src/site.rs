@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::Result;
 use crate::commands::{see, there_is};
-use crate::generate::write;
+use crate::files::write;
 
 /// Pages without a line that leads on: commands print two of them, and one is a result. The site has its arrows there.
 const PRINTED: [&str; 3] = ["configuration.md", "combinations.md", "reproduction.md"];

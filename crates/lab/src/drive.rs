@@ -42,7 +42,7 @@ impl Device {
     ///
     /// # Errors
     /// It always will.
-    pub fn stop_at_end(&mut self) -> Result<()> {
+    fn stop_at_end(&mut self) -> Result<()> {
         if !self.ssd.config().life.exists() {
             return Err(Error::usage("--until end-of-life: blocks of this device do not wear out")
                 .help("add --set life.mode=wear, and perhaps --set life.endurance=3000"));
@@ -155,6 +155,9 @@ impl Device {
     pub fn prepare(&mut self, input: &Input) -> Result<()> {
         self.ssd.set_closed(input.closed());
         input.think().into_iter().for_each(|think| self.ssd.set_think(None, think));
+        if input.until_end() {
+            self.stop_at_end()?;
+        }
         if !self.timeless {
             return name_tenants(&mut self.ssd, input);
         }

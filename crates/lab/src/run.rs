@@ -356,11 +356,6 @@ fn slowed(device: &Device, showing: &[&str]) -> Option<String> {
 
 /// Fits the requests to a device, and prepares it for them.
 fn fit(opened: Opened, device: &mut Device, (config, how): (&Config, How), ahead: bool) -> Result<Input> {
-    let until_end = opened.requests().until_end;
-    if until_end && opened.tenants().is_some() {
-        return Err(Error::usage("--until end-of-life: requests of several tenants end, each at its own time")
-            .help("give one trace or workload"));
-    }
     let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
     if ahead {
         input.set_ahead();
@@ -369,9 +364,6 @@ fn fit(opened: Opened, device: &mut Device, (config, how): (&Config, How), ahead
         device.set_timeless();
     }
     device.prepare(&input)?;
-    if until_end {
-        device.stop_at_end()?;
-    }
     Ok(input)
 }
 

@@ -253,15 +253,7 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
         out.push_str("</section>");
     }
     out.push_str("</main><footer>");
-    if !terms.is_empty() {
-        // A link to what a closed fold has inside opens it.
-        out.push_str("<details class=\"long\"><summary>Terms</summary><dl class=\"note\" id=\"terms\">");
-        for (term, meaning) in &terms {
-            // The ends of both are optional in HTML.
-            let _ = write!(out, "<dt>{}<dd>{}", html(term), html(meaning));
-        }
-        out.push_str("</dl></details>");
-    }
+    out.push_str(&explained(&terms));
     for remark in remarks {
         let _ = write!(out, "<p>{}</p>", html(remark));
     }
@@ -278,6 +270,17 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
     }
     out.push_str("</body></html>\n");
     out
+}
+
+/// What terms on the page mean, in a fold; nothing without any.
+fn explained(terms: &[(String, String)]) -> String {
+    if terms.is_empty() {
+        return String::new();
+    }
+    // A link to what a closed fold has inside opens it. The ends of both elements are optional in HTML.
+    let one = |(term, meaning): &(String, String)| format!("<dt>{}<dd>{}", html(term), html(meaning));
+    let all: String = terms.iter().map(one).collect();
+    format!("<details class=\"long\"><summary>Terms</summary><dl class=\"note\" id=\"terms\">{all}</dl></details>")
 }
 
 /// What the page is about.

@@ -3,66 +3,7 @@
 use std::sync::Arc;
 
 use super::SECTOR;
-use super::records::Records;
-
-/// Sectors of a chunk, at most.
-pub(super) const MOST: usize = 8;
-
-/// Version of a write that has not been admitted.
-const PENDING: u32 = u32::MAX;
-
-/// A request by sector; nearly always one for all.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Tickets {
-    one: u64,
-    each: Option<Box<[u64; MOST]>>,
-}
-
-impl Tickets {
-    fn all(ticket: u64) -> Self {
-        Tickets { one: ticket, each: None }
-    }
-
-    #[inline]
-    pub(super) fn of(&self, sector: usize) -> u64 {
-        self.each.as_ref().map_or(self.one, |each| each[sector])
-    }
-
-    #[inline]
-    fn newest(&self) -> u64 {
-        self.each.as_ref().map_or(self.one, |each| each.iter().copied().max().unwrap_or_default())
-    }
-
-    fn set(&mut self, sector: usize, ticket: u64) {
-        if self.of(sector) == ticket {
-            return;
-        }
-        self.each.get_or_insert_with(|| Box::new([self.one; MOST]))[sector] = ticket;
-    }
-}
-
-/// A chunk as it is after a request.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Record {
-    /// The first of the page's versions that it stands for, or [`PENDING`].
-    version: u32,
-    /// The request.
-    ticket: u64,
-    /// Whether it is a trim, which may get no version.
-    trim: bool,
-    /// Whether a power cut that found no version of the page has left it.
-    nothing: bool,
-    /// Whether the request has ended.
-    ended: bool,
-    /// Sectors (bits) that were last changed by a trim.
-    trimmed: u8,
-    /// Sectors (bits) that cannot be read.
-    pub(super) bad: u8,
-    /// The request that last changed a sector; 0 for none.
-    pub(super) by: Tickets,
-    /// The data; none for zeros.
-    data: Option<Arc<[u8]>>,
-}
+use super::records::{PENDING, Record, Records, Tickets};
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]

@@ -78,7 +78,7 @@ pub(crate) struct Store {
 impl Store {
     pub(crate) fn new(ssd: &Ssd, keeps_data: bool) -> Self {
         let page = ssd.mapped_bytes();
-        let chunk_bytes = (1 << page.trailing_zeros()).min((chunk::MOST * SECTOR) as u64);
+        let chunk_bytes = (1 << page.trailing_zeros()).min((records::MOST * SECTOR) as u64);
         Store {
             chunks: Table::new(ssd.capacity_bytes() / chunk_bytes),
             chunk_bytes,

@@ -1,6 +1,65 @@
 //! The records of a chunk, in order. Nearly all chunks have one, and two while a write is in flight; these lie in the chunk itself.
 
-use super::chunk::Record;
+use std::sync::Arc;
+
+/// Sectors of a chunk, at most.
+pub(super) const MOST: usize = 8;
+
+/// Version of a write that has not been admitted.
+pub(super) const PENDING: u32 = u32::MAX;
+
+/// A request by sector; nearly always one for all.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tickets {
+    one: u64,
+    each: Option<Box<[u64; MOST]>>,
+}
+
+impl Tickets {
+    pub(super) fn all(ticket: u64) -> Self {
+        Tickets { one: ticket, each: None }
+    }
+
+    #[inline]
+    pub(super) fn of(&self, sector: usize) -> u64 {
+        self.each.as_ref().map_or(self.one, |each| each[sector])
+    }
+
+    #[inline]
+    pub(super) fn newest(&self) -> u64 {
+        self.each.as_ref().map_or(self.one, |each| each.iter().copied().max().unwrap_or_default())
+    }
+
+    pub(super) fn set(&mut self, sector: usize, ticket: u64) {
+        if self.of(sector) == ticket {
+            return;
+        }
+        self.each.get_or_insert_with(|| Box::new([self.one; MOST]))[sector] = ticket;
+    }
+}
+
+/// A chunk as it is after a request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Record {
+    /// The first of the page's versions that it stands for, or [`PENDING`].
+    pub(super) version: u32,
+    /// The request.
+    pub(super) ticket: u64,
+    /// Whether it is a trim, which may get no version.
+    pub(super) trim: bool,
+    /// Whether a power cut that found no version of the page has left it.
+    pub(super) nothing: bool,
+    /// Whether the request has ended.
+    pub(super) ended: bool,
+    /// Sectors (bits) that were last changed by a trim.
+    pub(super) trimmed: u8,
+    /// Sectors (bits) that cannot be read.
+    pub(super) bad: u8,
+    /// The request that last changed a sector; 0 for none.
+    pub(super) by: Tickets,
+    /// The data; none for zeros.
+    pub(super) data: Option<Arc<[u8]>>,
+}
 
 /// Records that lie in the chunk.
 const FEW: usize = 2;

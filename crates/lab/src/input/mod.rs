@@ -146,6 +146,8 @@ pub struct Input {
     source: RecordSource,
     limit: Option<u64>,
     loops: u32,
+    /// Whether the requests end with the device's writing.
+    until_end: bool,
     /// How it is a closed loop of the whole device, if it is one.
     closed: Option<Closed>,
     ahead: bool,
@@ -211,8 +213,12 @@ impl Opened {
     /// # Errors
     /// The trace can't be read, or the workload does not fit on the device or to its queue depth.
     pub fn fit(self, target: &Target) -> Result<Input> {
-        let (limit, loops) = (self.requests.limit, self.requests.passes());
+        let (limit, loops, until_end) = (self.requests.limit, self.requests.passes(), self.requests.until_end);
         let fitted = match self.what {
+            What::Tenants(_) if until_end => {
+                return Err(Error::usage("--until end-of-life: requests of several tenants end, each at its own time")
+                    .help("give one trace or workload"));
+            }
             What::Tenants(all) => return fit_tenants(all, target),
             What::Trace(..) | What::Workload(..) => self.fit_one(target, None)?,
         };
@@ -229,6 +235,7 @@ impl Opened {
             source: fitted.source,
             limit,
             loops,
+            until_end,
             closed: fitted.closed,
             ahead: false,
             writes: None,
@@ -324,6 +331,7 @@ fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
         source: RecordSource::Tenants(Box::new(Merged::new(parts, target.flushes))),
         limit: None,
         loops: 1,
+        until_end: false,
         closed: None,
         ahead: false,
         writes: None,
@@ -337,6 +345,11 @@ fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
 }
 
 impl Input {
+    /// Whether the requests end with the device's writing.
+    pub fn until_end(&self) -> bool {
+        self.until_end
+    }
+
     /// Reads the trace on a thread of its own while it is fed, if it is a file or a table. A pipe or a stream is read in the
     /// calling thread: a read that waits can't be stopped, and a stream may belong to that thread. Generated requests stay there
     /// too: making one takes half of the time of reading one at most.

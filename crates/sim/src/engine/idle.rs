@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use super::kernel::dies::Holder;
 use super::kernel::timers::{Timer, Timers};
 use super::report::load;
-use super::slc::folds::fold_in_idle_time;
 use super::{Device, Features, Gc, Ssd};
 use crate::engine::kernel::Kernel;
 use crate::units::{Nanos, PlaneId, UnitId};
@@ -125,7 +124,7 @@ pub(super) fn await_idle_dies(features: &mut Features, timers: &mut Timers) {
 }
 
 /// A plane of a die at rest becomes due if the trigger says so.
-fn collect_if_triggered(ssd: &mut Ssd, unit: UnitId) {
+pub(super) fn collect_if_triggered(ssd: &mut Ssd, unit: UnitId) {
     if ssd.features.idle.is_none() || !ssd.gc.is_at_rest(&ssd.kernel, &ssd.dev, unit) {
         return;
     }
@@ -185,16 +184,6 @@ impl Ssd {
     pub(super) fn joins_idle(&mut self, unit: UnitId, host: bool) {
         let now = self.now;
         idles(&mut self.features).for_each(|idle| idle.joins(unit, host, now));
-    }
-
-    /// Collector decision: a plane of an idle die becomes due if the trigger says so, or a block of its cache is folded. Called when the
-    /// die has been idle long enough, and after each collection that this started.
-    #[inline(never)]
-    pub(super) fn collect_in_idle_time(&mut self, unit: UnitId) {
-        collect_if_triggered(self, unit);
-        if self.rules.slc {
-            fold_in_idle_time(self, unit);
-        }
     }
 
     /// The dispatch has considered a die. If it is at rest now, its idle time begins.

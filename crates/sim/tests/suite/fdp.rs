@@ -1,7 +1,7 @@
 //! Placement handles: the worked examples, and what must hold in every world.
 
 use proptest::prelude::*;
-use ssdlab_sim::config::{Assign, Config, Isolation, Isolations, ReclaimUnit, Schemes, Scope};
+use ssdlab_sim::config::{Assign, Config, Isolation, Isolations, ReclaimUnit, Scope};
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::report::fdp::Handle;
 use ssdlab_sim::units::{Bytes, Nanos};
@@ -317,13 +317,7 @@ proptest! {
         let mut config = crate::worlds::plain(&toml);
         config.geometry.blocks_per_plane += 2 * handles + 2;
         config.staging.slots = 0;
-        let schemes: Config = format!("schemes = {{ collector = \"{collector}\", path = \"{path}\" }}").parse().unwrap();
-        config.schemes = Schemes {
-            collector: schemes.schemes.collector,
-            path: schemes.schemes.path,
-            route: schemes.schemes.route,
-            ..config.schemes
-        };
+        crate::worlds::with_schemes(&mut config, collector, path);
         config.fdp.handles = handles;
         let kind = |handle: u32| if bits >> handle & 1 == 1 { Isolation::Persistent } else { Isolation::Initial };
         config.fdp.isolation = Isolations::Each((0..handles).map(kind).collect());
@@ -342,15 +336,10 @@ proptest! {
             return Ok(());
         }
         let run = |check: Check, fusing: bool| {
-            let mut ssd = Ssd::new(&config, 7, check).unwrap();
-            ssd.set_fusing(fusing);
-            ssd.collect_slowest(requests.len());
-            let marks = |i: usize| Marks { handle: named[i % named.len()] % handles as u8, ..Marks::default() };
-            crate::worlds::submit_all_marked(&mut ssd, &requests, marks);
-            ssd.run();
-            let mut causes: Vec<_> = ssd.slowest().unwrap().into_iter().flat_map(|slowest| slowest.requests().cloned()).collect();
-            causes.sort_by_key(|request| request.request);
-            (ssd.summary(7, String::new(), String::new()), format!("{causes:?}"))
+            crate::worlds::outcome(&config, (check, fusing), requests.len(), |ssd| {
+                let marks = |i: usize| Marks { handle: named[i % named.len()] % handles as u8, ..Marks::default() };
+                crate::worlds::submit_all_marked(ssd, &requests, marks);
+            })
         };
         let one = run(Check::Full, true);
         let (summary, fdp) = (&one.0, one.0.fdp.as_ref().unwrap());

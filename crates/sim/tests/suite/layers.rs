@@ -140,7 +140,7 @@ fn files_and_functions_are_short() {
 }
 
 /// Most methods and fields of `Ssd`. They are to fall: a feature's methods belong to its own type.
-const METHODS: usize = 789;
+const METHODS: usize = 788;
 const FIELDS: usize = 15;
 
 #[test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use ssdlab_sim::config::{
-    CacheWrite, Config, EccLevel, Endurance, Errors, GcTime, LifeMode, MappingUnit, PreconditionMode, Schemes, Scope,
+    CacheWrite, Config, EccLevel, Endurance, Errors, GcTime, LifeMode, MappingUnit, PreconditionMode, Scope,
     WearLevelling, WriteAck,
 };
 use ssdlab_sim::device::flash::BlockState;
@@ -414,13 +414,7 @@ proptest! {
         config.geometry.blocks_per_plane += spares + 2;
         config.staging.slots = 0;
         config.geometry.pages_per_program = 1;
-        let schemes: Config = format!("schemes = {{ collector = \"{collector}\", path = \"{path}\" }}").parse().unwrap();
-        config.schemes = Schemes {
-            collector: schemes.schemes.collector,
-            path: schemes.schemes.path,
-            route: schemes.schemes.route,
-            ..config.schemes
-        };
+        crate::worlds::with_schemes(&mut config, collector, path);
         config.device.mapping_unit = MappingUnit::Page;
         config.gc.scope = [Scope::Plane, Scope::Chip, Scope::Device][scope];
         config.gc.reserve = None;

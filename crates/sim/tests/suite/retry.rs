@@ -184,7 +184,7 @@ fn a_page_that_moves_between_attempts_starts_anew() {
     let spent = causes(&done[1]);
     assert_eq!((spent[1], spent[2], spent[3]), (expected[1], expected[2], expected[3]));
     assert_eq!(spent.iter().map(|(_, ns)| ns).sum::<u64>(), (done[1].completion - done[1].arrival).0);
-    assert_eq!(spent[4], ("retry", 55_120 + 10_000 + 130_240), "the attempt at the former place was in vain");
+    assert_eq!(spent[4], ("retry", 55_120 + 10_000 + 130_240), "the attempt at the former place is a repetition");
     assert_eq!(done[2].completion, Nanos(READ_AT + 56_000 + 605_120));
 }
 
@@ -461,14 +461,9 @@ proptest! {
             return Ok(());
         }
         let run = |check: Check, fusing: bool| {
-            let mut ssd = Ssd::new(&config, 7, check).unwrap();
-            ssd.set_fusing(fusing);
-            ssd.collect_slowest(requests.len());
-            crate::worlds::submit_all(&mut ssd, &requests);
-            ssd.run();
-            let mut causes: Vec<_> = ssd.slowest().unwrap().into_iter().flat_map(|slowest| slowest.requests().cloned()).collect();
-            causes.sort_by_key(|request| request.request);
-            (ssd.summary(7, String::new(), String::new()), format!("{causes:?}"))
+            crate::worlds::outcome(&config, (check, fusing), requests.len(), |ssd| {
+                crate::worlds::submit_all(ssd, &requests);
+            })
         };
         let one = run(Check::Full, true);
         let ecc = one.0.ecc.as_ref().unwrap();

@@ -328,13 +328,7 @@ proptest! {
         config.slc.bits = bits;
         config.geometry.blocks_per_plane += 5;
         config.staging.slots = 0;
-        let schemes: Config = format!("schemes = {{ collector = \"{collector}\", path = \"{path}\" }}").parse().unwrap();
-        config.schemes = Schemes {
-            collector: schemes.schemes.collector,
-            path: schemes.schemes.path,
-            route: schemes.schemes.route,
-            ..config.schemes
-        };
+        crate::worlds::with_schemes(&mut config, collector, path);
         config.gc.scope = [Scope::Plane, Scope::Chip, Scope::Device][scope];
         if no_time == 0 {
             config.gc.time = GcTime::None;
@@ -359,14 +353,9 @@ proptest! {
             return Ok(());
         }
         let run = |check: Check, fusing: bool| {
-            let mut ssd = Ssd::new(&config, 7, check).unwrap();
-            ssd.set_fusing(fusing);
-            ssd.collect_slowest(requests.len());
-            crate::worlds::submit_all(&mut ssd, &requests);
-            ssd.run();
-            let mut causes: Vec<_> = ssd.slowest().unwrap().into_iter().flat_map(|slowest| slowest.requests().cloned()).collect();
-            causes.sort_by_key(|request| request.request);
-            (ssd.summary(7, String::new(), String::new()), format!("{causes:?}"))
+            crate::worlds::outcome(&config, (check, fusing), requests.len(), |ssd| {
+                crate::worlds::submit_all(ssd, &requests);
+            })
         };
         let one = run(Check::Full, true);
         let (summary, slc) = (&one.0, one.0.slc.unwrap());

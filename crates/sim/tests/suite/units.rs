@@ -423,14 +423,9 @@ proptest! {
     fn worlds_of_units_lose_nothing(toml in small_device(), requests in crate::worlds::requests()) {
         let Some(config) = parsed(&toml) else { return Ok(()) };
         let run = |check: Check, fusing: bool| {
-            let mut ssd = Ssd::new(&config, 7, check).unwrap();
-            ssd.set_fusing(fusing);
-            ssd.collect_slowest(requests.len());
-            submit_all(&mut ssd, &requests);
-            ssd.run();
-            let mut causes: Vec<_> = ssd.slowest().unwrap().into_iter().flat_map(|slowest| slowest.requests().cloned()).collect();
-            causes.sort_by_key(|request| request.request);
-            (summary(&ssd), format!("{causes:?}"))
+            crate::worlds::outcome(&config, (check, fusing), requests.len(), |ssd| {
+                submit_all(ssd, &requests);
+            })
         };
         let one = run(Check::Full, true);
         check_counts(&config, &one.0);

@@ -6,7 +6,7 @@ use crate::units_counted::isolation;
 use proptest::prelude::*;
 use ssdlab_sim::report::fdp::Handle;
 use ssdlab_sim::units::{Bytes, Nanos};
-use ssdlab_sim::{Check, Config, Marks, Request, RequestOp, Ssd};
+use ssdlab_sim::{Check, Config, Marks, Request, RequestOp};
 
 const UNIT: u64 = 4096;
 
@@ -123,15 +123,10 @@ proptest! {
             return Ok(());
         }
         let run = |check: Check, fusing: bool| {
-            let mut ssd = Ssd::new(&config, 7, check).unwrap();
-            ssd.set_fusing(fusing);
-            ssd.collect_slowest(requests.len());
-            let marks = |i: usize| Marks { handle: named[i % named.len()] % handles as u8, fua: i.is_multiple_of(11), ..Marks::default() };
-            crate::worlds::submit_all_marked(&mut ssd, &requests, marks);
-            ssd.run();
-            let mut causes: Vec<_> = ssd.slowest().unwrap().into_iter().flat_map(|slowest| slowest.requests().cloned()).collect();
-            causes.sort_by_key(|request| request.request);
-            (summary(&ssd), format!("{causes:?}"))
+            crate::worlds::outcome(&config, (check, fusing), requests.len(), |ssd| {
+                let marks = |i: usize| Marks { handle: named[i % named.len()] % handles as u8, fua: i.is_multiple_of(11), ..Marks::default() };
+                crate::worlds::submit_all_marked(ssd, &requests, marks);
+            })
         };
         let one = run(Check::Full, true);
         crate::units::check_counts(&config, &one.0);

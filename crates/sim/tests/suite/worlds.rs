@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use ssdlab_sim::config::{GcTime, NocModel, RaidLayout, Scope};
+use ssdlab_sim::report::Summary;
 use ssdlab_sim::schemes::AnyTrigger;
 use ssdlab_sim::schemes::trigger::Idle;
 use ssdlab_sim::units::{Nanos, Threshold};
@@ -39,6 +40,32 @@ pub fn plain(toml: &str) -> Config {
     config.noc.priority = None;
     config.gc.hard_threshold = None;
     config
+}
+
+/// A device with another collector and path, and reads that go where their pages are.
+pub fn with_schemes(config: &mut Config, collector: &str, path: &str) {
+    let text = format!("schemes = {{ collector = \"{collector}\", path = \"{path}\" }}");
+    let schemes = text.parse::<Config>().unwrap().schemes;
+    (config.schemes.collector, config.schemes.path) = (schemes.collector, schemes.path);
+    config.schemes.route = schemes.route;
+}
+
+/// How a run ends: its summary, and what each of its requests, at most so many, waited for.
+pub fn outcome(
+    config: &Config,
+    (check, fusing): (Check, bool),
+    most: usize,
+    submit: impl FnOnce(&mut Ssd),
+) -> (Summary, String) {
+    let mut ssd = Ssd::new(config, 7, check).unwrap_or_else(|error| panic!("{error}"));
+    ssd.set_fusing(fusing);
+    ssd.collect_slowest(most);
+    submit(&mut ssd);
+    ssd.run();
+    let slowest = ssd.slowest().unwrap();
+    let mut causes: Vec<_> = slowest.into_iter().flat_map(|slowest| slowest.requests().cloned()).collect();
+    causes.sort_by_key(|request| request.request);
+    (ssd.summary(7, String::new(), String::new()), format!("{causes:?}"))
 }
 
 /// A small device as TOML text, so that a failure prints the text to paste. The seeds in `worlds.txt` reproduce these worlds as

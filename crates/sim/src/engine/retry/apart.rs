@@ -51,7 +51,7 @@ pub(in crate::engine) fn begin_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: Uni
         ssd.begin(id, unit);
         return true;
     }
-    // The attempts at its former place were in vain.
+    // The page has moved: attempts at its former place are repetitions.
     let [array, bus] = again.first;
     let blame = &mut ssd.kernel.ops[Page(id)].blame;
     blame.take_back(Cause::Array, array);

@@ -7,7 +7,7 @@ use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
 use crate::units::OpId;
 
-/// A page has left its die: it is decoded. `again`: in vain.
+/// A page has left its die: it is decoded. `again`: decoding fails, and another attempt follows.
 pub(super) fn decode(ssd: &mut Ssd, op: OpId, time: Nanos, again: bool) {
     match again {
         true => ssd.kernel.charge_extra(op, Extra::Retry, time.0),
@@ -36,7 +36,7 @@ pub(in crate::engine) fn is_decoded(ssd: &mut Ssd, op: OpId) {
     ssd.decoded(op);
 }
 
-/// An attempt has been decoded in vain: the next one arrives at the die.
+/// Decoding an attempt has failed: the next one joins the queue of the die.
 fn arrive(ssd: &mut Ssd, id: OpId) {
     let plane = ssd.kernel.ops[id].plane;
     ssd.kernel.ops[id].waits_since = ssd.now;

@@ -1,6 +1,8 @@
-//! What a plane does beside its collections: blocks are emptied whose program failed, and blocks of the cache of SLC are folded.
+//! What a plane does beside its collections: blocks are emptied whose program failed, blocks of the cache of SLC are folded, and a die
+//! that is idle collects or folds.
 
 use crate::engine::Ssd;
+use crate::engine::idle::collect_if_triggered;
 use crate::engine::life::salvage;
 use crate::engine::slc::folds;
 use crate::units::{PlaneId, UnitId};
@@ -20,4 +22,14 @@ pub(in crate::engine) fn test_beside(ssd: &mut Ssd, plane: PlaneId) {
 #[inline(never)]
 pub(in crate::engine) fn starts_beside(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
     ssd.rules.fails && salvage::starts(ssd, plane, unit) || ssd.rules.slc && folds::starts(ssd, plane, unit)
+}
+
+/// Collector decision: a plane of an idle die becomes due if the trigger says so, or a block of its cache is folded. Called when the die
+/// has been idle long enough, and after each collection that this started.
+#[inline(never)]
+pub(in crate::engine) fn work_in_idle_time(ssd: &mut Ssd, unit: UnitId) {
+    collect_if_triggered(ssd, unit);
+    if ssd.rules.slc {
+        folds::fold_in_idle_time(ssd, unit);
+    }
 }

@@ -155,7 +155,7 @@ impl Ssd {
             self.try_resume(unit);
         }
         if self.rules.idles {
-            self.collect_in_idle_time(unit);
+            beside::work_in_idle_time(self, unit);
         }
     }
 
