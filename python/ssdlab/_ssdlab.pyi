@@ -266,6 +266,7 @@ class Requests:
     - `device`: only requests of this volume of the trace.
     - `limit`: at most this many requests, over all loops.
     - `loop`: the trace or workload this many times, one after the other.
+    - `until`: `"end-of-life"` repeats them until the device accepts no more writes (`life.mode`).
     - `time_scale`: arrival times are multiplied by this: a number, or a text such as `"1/3"`.
     - `replay`: `"arrival"` (at the times of the trace) or `"closed"` (a new request when one of `device.queue_depth` completes).
     - `lba_policy`: requests beyond the end of the device: `"error"`, `"wrap"`, `"clip"` or `"dense"`.
@@ -288,6 +289,7 @@ class Requests:
         device: str | int | None = None,
         limit: int | None = None,
         loop: int = 1,
+        until: Literal["end-of-life"] | None = None,
         time_scale: float | str = 1,
         replay: Literal["arrival", "closed"] | None = None,
         lba_policy: _LbaPolicy = "error",
@@ -957,6 +959,7 @@ def run(
     device: str | int | None = None,
     limit: int | None = None,
     loop: int = 1,
+    until: Literal["end-of-life"] | None = None,
     time_scale: float | str = 1,
     replay: Literal["arrival", "closed"] | None = None,
     lba_policy: _LbaPolicy = "error",
@@ -992,6 +995,7 @@ def run(
     - `device`: only requests of this volume of the trace.
     - `limit`: at most this many requests, over all loops.
     - `loop`: the trace or workload this many times, one after the other.
+    - `until`: `"end-of-life"` repeats them until the device accepts no more writes (`life.mode`).
     - `time_scale`: arrival times are multiplied by this: a number, or a text such as `"1/3"`.
     - `replay`: `"arrival"` (at the times of the trace) or `"closed"` (a new request when one of `device.queue_depth` completes).
     - `lba_policy`: requests beyond the end of the device: `"error"`, `"wrap"`, `"clip"` or `"dense"`.
@@ -1074,6 +1078,7 @@ def compare(
     device: str | int | None = None,
     limit: int | None = None,
     loop: int = 1,
+    until: Literal["end-of-life"] | None = None,
     time_scale: float | str = 1,
     replay: Literal["arrival", "closed"] | None = None,
     lba_policy: _LbaPolicy = "error",
@@ -1106,6 +1111,7 @@ def compare(
     - `device`: only requests of this volume of the trace.
     - `limit`: at most this many requests, over all loops.
     - `loop`: the trace or workload this many times, one after the other.
+    - `until`: `"end-of-life"` repeats them until the device accepts no more writes (`life.mode`).
     - `time_scale`: arrival times are multiplied by this: a number, or a text such as `"1/3"`.
     - `replay`: `"arrival"` (at the times of the trace) or `"closed"` (a new request when one of `device.queue_depth` completes).
     - `lba_policy`: requests beyond the end of the device: `"error"`, `"wrap"`, `"clip"` or `"dense"`.
@@ -1136,6 +1142,7 @@ def ladder(
     device: str | int | None = None,
     limit: int | None = None,
     loop: int = 1,
+    until: Literal["end-of-life"] | None = None,
     time_scale: float | str = 1,
     replay: Literal["closed"] | None = None,
     lba_policy: _LbaPolicy = "error",
@@ -1166,6 +1173,7 @@ def ladder(
     - `device`: only requests of this volume of the trace.
     - `limit`: at most this many requests, over all loops.
     - `loop`: the trace or workload this many times, one after the other.
+    - `until`: `"end-of-life"` repeats them until the device accepts no more writes (`life.mode`).
     - `time_scale`: arrival times are multiplied by this: a number, or a text such as `"1/3"`.
     - `replay`: `"arrival"` (at the times of the trace) or `"closed"` (a new request when one of `device.queue_depth` completes).
     - `lba_policy`: requests beyond the end of the device: `"error"`, `"wrap"`, `"clip"` or `"dense"`.

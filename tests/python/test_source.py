@@ -87,6 +87,7 @@ def test_mistakes_are_told_when_it_is_made() -> None:
         ({"workload": "quickstart", "trace": "a.csv"}, "both trace and workload"),
         ({"workload": "quickstart", "lba_policy": "wrapp"}, "lba_policy"),
         ({"workload": "quickstart", "loop": 1 << 33}, "loop"),
+        ({"workload": "quickstart", "until": "tomorrow"}, "until: `tomorrow`"),
     ]:
         with pytest.raises(sl.UsageError, match=said):
             sl.Requests(**wrong)  # type: ignore[arg-type]
@@ -97,3 +98,17 @@ def test_mistakes_are_told_when_it_is_made() -> None:
         sl.Requests(workload="quickstart", format=3)  # type: ignore[arg-type]
     with pytest.raises(sl.UsageError, match="is no Requests"):
         sl.run(SMALL, "quickstart")  # type: ignore[arg-type]
+
+
+def test_requests_are_repeated_to_the_end_of_a_drive() -> None:
+    geometry = {"channels": 2, "chips_per_channel": 1, "dies_per_chip": 1, "planes_per_die": 1}
+    geometry |= {"blocks_per_plane": 256, "pages_per_block": 16}
+    life = {"life.mode": "wear", "life.endurance": 100}
+    drive = sl.Config().set({"geometry": geometry, "device.over_provisioning": 0.2, **life})
+    requests = sl.Requests(workload="random-write", until="end-of-life")
+    summary = sl.run(drive, requests, count_only=True).summary
+    assert summary["life"]["end"]["host_bytes"] == summary["life"]["tbw_bytes"] > 0
+    table = sl.compare(drive, requests, vary={"ftl.wear_levelling": ["none", "dynamic"]}, count_only=True)
+    assert table.to_json().count('"tbw_bytes"') >= 2
+    with pytest.raises(sl.UsageError, match="do not wear out"):
+        sl.run(SMALL, requests, count_only=True)

@@ -196,7 +196,7 @@ fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>>
     count_only = false, memory_limit = None, progress = None, victim = None, trigger = None, **given))]
 #[pyo3(
     text_signature = "(cfg=None, source=None, *, vary=None, repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', \
-    device=None, limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
+    device=None, limit=None, loop=1, until=None, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
     op_codes=None, within_second='once', max_request=None, traces=None, seed=1, check='sampled', count_only=False, \
     memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
@@ -329,7 +329,7 @@ fn depths_of(py: Python<'_>, depth: Option<&Bound<'_, PyAny>>) -> PyResult<Axis>
     memory_limit = None, progress = None, victim = None, trigger = None, **given))]
 #[pyo3(
     text_signature = "(cfg=None, source=None, *, depth='1..256', repeat=1, jobs=None, trace=None, workload=None, tenants=None, format='auto', \
-    device=None, limit=None, loop=1, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
+    device=None, limit=None, loop=1, until=None, time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', \
     op_codes=None, within_second='once', max_request=None, traces=None, seed=1, check='sampled', \
     memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]

@@ -11,6 +11,7 @@ macro_rules! requests_manual {
 - `device`: only requests of this volume of the trace.
 - `limit`: at most this many requests, over all loops.
 - `loop`: the trace or workload this many times, one after the other.
+- `until`: `\"end-of-life\"` repeats them until the device accepts no more writes (`life.mode`).
 - `time_scale`: arrival times are multiplied by this: a number, or a text such as `\"1/3\"`.
 - `replay`: `\"arrival\"` (at the times of the trace) or `\"closed\"` (a new request when one of `device.queue_depth` completes).
 - `lba_policy`: requests beyond the end of the device: `\"error\"`, `\"wrap\"`, `\"clip\"` or `\"dense\"`.

@@ -259,7 +259,7 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
     requests = None, series = None, blocks = false, histograms = None, timeline = None, timeline_window = None, memory_limit = None,
     progress = None, victim = None, trigger = None, **given))]
 #[pyo3(
-    text_signature = "(cfg=None, source=None, *, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, \
+    text_signature = "(cfg=None, source=None, *, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, until=None, \
     time_scale=1, replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
     max_request=None, traces=None, seed=1, check='sampled', count_only=False, alone=False, requests=False, series=None, blocks=False, \
     histograms=False, timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"

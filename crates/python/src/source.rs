@@ -15,7 +15,7 @@ use crate::requests::{Enough, bounded};
 use crate::values::toml_of;
 
 /// The arguments.
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "trace",
     "workload",
     "tenants",
@@ -23,6 +23,7 @@ const NAMES: [&str; 17] = [
     "device",
     "limit",
     "loop",
+    "until",
     "time_scale",
     "replay",
     "lba_policy",
@@ -56,7 +57,7 @@ impl Requests {
     #[new]
     #[pyo3(signature = (**given))]
     #[pyo3(
-        text_signature = "(*, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, time_scale=1, \
+        text_signature = "(*, trace=None, workload=None, tenants=None, format='auto', device=None, limit=None, loop=1, until=None, time_scale=1, \
         replay=None, lba_policy='error', on_bad_line='error', time_order='error', op_codes=None, within_second='once', \
         max_request=None, traces=None, seed=1)"
     )]
@@ -191,6 +192,14 @@ impl<'py> Given<'py> {
         let loops = u32::try_from(loops).map_err(|_| {
             usage(py, format!("loop: {loops} is out of range"), "a run repeats its requests at most 4294967295 times")
         })?;
+        let until_end = match self.text("until", "")?.as_str() {
+            "" => false,
+            "end-of-life" => true,
+            other => {
+                let refusal = format!("until: `{other}` is not one of its values");
+                return Err(usage(py, refusal, "the value is end-of-life"));
+            }
+        };
         let replay = match self.text("replay", "")?.as_str() {
             "" => None,
             "arrival" => Some(When::Arrival),
@@ -207,7 +216,7 @@ impl<'py> Given<'py> {
             reading,
             limit,
             loops,
-            until_end: false,
+            until_end,
             time_scale,
             replay,
             lba_policy,

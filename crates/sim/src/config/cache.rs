@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::{LONGEST, refuse};
-use super::{Config, ConfigError, Errors, MappingUnit, Programming, RaidLayout};
+use super::{Config, ConfigError, MappingUnit, Programming, RaidLayout};
 use crate::schemes::Place;
 use crate::units::{Bytes, Nanos, Ppm};
 
@@ -248,7 +248,6 @@ impl Config {
             (self.schemes.route.replicate().is_some(), "schemes.route", "\"direct\""),
             (self.device.mapping_unit == MappingUnit::SuperPage, "device.mapping_unit", "\"page\""),
             (self.wear.programming == Programming::OneShot, "wear.programming", "\"page\""),
-            (self.ecc.errors == Errors::Model, "ecc.errors", "\"none\""),
         ];
         for (used, other, value) in others {
             if used {

@@ -270,6 +270,10 @@ impl Config {
         if !self.ecc.retries() {
             return Ok(());
         }
+        if self.units().exist() && self.ecc.refresh.is_some() {
+            let message = "a unit is not programmed alone, so pages of mapping units are not rewritten".to_string();
+            return refuse("ecc.refresh", message, "leave it out");
+        }
         let others = [
             (self.raid.layout != RaidLayout::None, "raid.layout", "\"none\""),
             (self.noc.exists(), "noc.model", "\"none\""),

@@ -357,12 +357,17 @@ impl Config {
             (self.raid.layout != RaidLayout::None, "raid.layout", "parity groups", "\"none\""),
             (self.collects_jointly(), "schemes.collector", "joint collections of planes", "another collector"),
             (
-                self.device.mapping_unit != MappingUnit::Page,
+                self.device.mapping_unit == MappingUnit::SuperPage,
                 "device.mapping_unit",
-                "entries other than a page",
+                "blocks of several planes that are one",
                 "\"page\"",
             ),
-            (self.units().exist(), "geometry.pages_per_program", "programs of several pages", "1"),
+            (
+                self.geometry.planes_per_program > 1,
+                "geometry.planes_per_program",
+                "blocks of several planes that are one",
+                "1",
+            ),
             (path.separates(), "schemes.path", "write points of copied pages", "another path"),
             (self.fdp.unit != ReclaimUnit::Block, "fdp.unit", "blocks of all planes", "\"block\""),
             (
@@ -397,6 +402,7 @@ impl Config {
             (path.keeps_counts(), "schemes.path", "metadata of blocks", "another path"),
             (self.gc.destination != Destination::Plane, "gc.destination", "pages that leave their plane", "\"plane\""),
             (self.wear.programming == Programming::OneShot, "wear.programming", "programs of word lines", "\"page\""),
+            (self.units().exist(), "geometry.pages_per_program", "programs of several units", "1, and pages as units"),
             (self.timing.cache_register, "timing.cache_register", "data that follow in the register", "false"),
             (
                 self.device.write_ack == WriteAck::AfterTransfer,

@@ -358,13 +358,14 @@ impl Config {
         let open = if self.fdp.exists() { self.filled_beside() } else { 1 };
         let kept = u64::from(open) + u64::from(self.reserve()) + threshold;
         let useful = per_block * per_super_page - u64::from(units.per_program());
-        let most = u64::from(g.blocks_per_plane).saturating_sub(kept) * useful;
+        let blocks = g.blocks_per_plane - self.blocks_apart();
+        let most = u64::from(blocks).saturating_sub(kept) * useful;
         let exported = self.exported_per_plane() * per_super_page;
         if exported > most {
             let message = format!(
                 "{exported} units of a plane group are exported, but every collection must free a program of {}: ({} - {open} - {} - {threshold}) x {useful} = {most}",
                 units.per_program(),
-                g.blocks_per_plane,
+                blocks,
                 self.reserve()
             );
             return refuse("gc.remainder", message, "use \"keep\", or more device.over_provisioning");

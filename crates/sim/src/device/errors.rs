@@ -27,12 +27,16 @@ pub struct ErrorModel {
     seed: u64,
     /// Errors per MiB that ECC corrects.
     limit: u32,
-    /// By page: errors when it was programmed, and the time of that.
+    /// Places of a flash page: one, or those of its units.
+    per_page: u32,
+    /// By flash page: errors when it was programmed, and the time of that.
     programmed: Vec<(u32, Nanos)>,
     /// By block: reads since its erase.
     reads: Vec<u32>,
-    /// By page: whether its data had the initial age when it was programmed; empty if that is none.
+    /// By flash page: whether its data had the initial age when it was programmed; empty if that is none.
     aged: Vec<bool>,
+    /// By unit, of those in the controller too: whether its data is [`LOST`]; empty where a unit is a page, whose errors say that.
+    lost: Vec<bool>,
     /// Whether what is programmed now has the initial age.
     ages: bool,
 }
@@ -40,8 +44,12 @@ pub struct ErrorModel {
 impl ErrorModel {
     pub(crate) fn new(spec: ErrorSpec, geometry: &Geometry, seed: u64) -> Self {
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
-        let pages = blocks * geometry.pages_per_block as usize;
+        let slots = blocks * geometry.pages_per_block as usize;
+        let per_page = geometry.slots.per_page;
+        let pages = slots / per_page as usize;
         ErrorModel {
+            lost: vec![false; if geometry.slots.several() { geometry.places() as usize } else { 0 }],
+            per_page,
             aged: vec![false; if spec.initial_age > Nanos::ZERO { pages } else { 0 }],
             ages: false,
             seed,
@@ -54,10 +62,13 @@ impl ErrorModel {
 
     /// Carries the errors of all pages.
     pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
-        let ErrorModel { spec: _, seed: _, limit: _, programmed, reads, aged, ages: _ } = self;
+        let ErrorModel { spec: _, seed: _, limit: _, per_page: _, programmed, reads, aged, ages: _, lost } = self;
         carrier.table(programmed)?;
         carrier.table(reads)?;
-        if aged.is_empty() { Ok(()) } else { carrier.table(aged) }
+        if !aged.is_empty() {
+            carrier.table(aged)?;
+        }
+        if lost.is_empty() { Ok(()) } else { carrier.table(lost) }
     }
 
     /// Sets whether what is programmed from now on has the initial age (`ecc.initial_age`).
@@ -65,18 +76,36 @@ impl ErrorModel {
         self.ages = ages;
     }
 
+    /// The flash page of a place.
+    fn flash_page(&self, page: Ppn) -> usize {
+        (page.0 / self.per_page) as usize
+    }
+
+    /// Whether data was uncorrectable when it was moved or merged.
+    pub(crate) fn is_lost(&self, page: Ppn) -> bool {
+        match self.lost.get(page.ix()) {
+            Some(lost) => *lost,
+            None => self.programmed[page.ix()].0 == LOST,
+        }
+    }
+
+    /// A unit waits in the controller at this place, with its data or without.
+    pub(crate) fn hold(&mut self, place: Ppn, lost: bool) {
+        self.lost[place.ix()] = lost;
+    }
+
     /// Errors that a program leaves in a page, for a block with this many P/E cycles.
     fn left(&self, page: Ppn, pe_cycles: u32) -> u32 {
         let spread = u64::from(self.spec.spread.0);
-        let own = random::mix(self.seed ^ u64::from(page.0)) % (2 * spread + 1);
+        let own = random::mix(self.seed ^ self.flash_page(page) as u64) % (2 * spread + 1);
         let factor = Ppm::ONE - spread + own;
         (u64::from(curve(&self.spec.program_errors, pe_cycles)) * factor / Ppm::ONE).min(u64::from(LOST - 1)) as u32
     }
 
     /// Errors of a page if it is read now.
     pub fn errors(&self, page: Ppn, block: BlockId, now: Nanos) -> u32 {
-        let (programmed, since) = self.programmed[page.ix()];
-        if programmed == LOST {
+        let (programmed, since) = self.programmed[self.flash_page(page)];
+        if self.is_lost(page) {
             return LOST;
         }
         let disturbed = u64::from(self.reads[block.ix()]) * u64::from(self.spec.read_disturb) / 1000;
@@ -87,7 +116,8 @@ impl ErrorModel {
     /// Errors that retention has added to those of a page's program, so long after it.
     fn kept(&self, page: Ppn, programmed: u32, since: Nanos) -> u128 {
         let daily = u128::from(programmed) * u128::from(self.spec.retention.0) / u128::from(Ppm::ONE);
-        let before = if self.aged.get(page.ix()) == Some(&true) { self.spec.initial_age } else { Nanos::ZERO };
+        let before =
+            if self.aged.get(self.flash_page(page)) == Some(&true) { self.spec.initial_age } else { Nanos::ZERO };
         let age = u128::from(since.0) * u128::from(self.spec.age_factor) + u128::from(before.0);
         daily.saturating_mul(age) / u128::from(DAY)
     }
@@ -105,7 +135,7 @@ impl ErrorModel {
 
     /// When a page was programmed, and with which errors: others have another content.
     pub(crate) fn born(&self, page: Ppn) -> (u32, Nanos) {
-        self.programmed[page.ix()]
+        self.programmed[self.flash_page(page)]
     }
 
     /// Counts a read of a page of `block`.
@@ -115,10 +145,18 @@ impl ErrorModel {
 
     /// Sets a page's errors at its program; its data already has `carried` errors.
     pub(crate) fn program(&mut self, page: Ppn, pe_cycles: u32, carried: u32, now: Nanos) {
-        let errors =
-            if carried == LOST { LOST } else { carried.saturating_add(self.left(page, pe_cycles)).min(LOST - 1) };
-        self.programmed[page.ix()] = (errors, now);
-        if let Some(aged) = self.aged.get_mut(page.ix()) {
+        let (at, own) = (self.flash_page(page), self.left(page, pe_cycles));
+        let errors = match self.lost.get_mut(page.ix()) {
+            // The other units of the page have their data.
+            Some(lost) => {
+                *lost = carried == LOST;
+                own
+            }
+            None if carried == LOST => LOST,
+            None => carried.saturating_add(own).min(LOST - 1),
+        };
+        self.programmed[at] = (errors, now);
+        if let Some(aged) = self.aged.get_mut(at) {
             *aged = self.ages;
         }
     }

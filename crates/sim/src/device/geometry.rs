@@ -210,6 +210,11 @@ impl Geometry {
         self.planes * self.pages_per_plane
     }
 
+    /// Numbers of all slots, and of the places in the controller.
+    pub fn places(&self) -> u32 {
+        self.all_slots() + self.planes * self.blocks_in_hand() * self.pages_per_block
+    }
+
     /// Whether a number is that of a place in the controller.
     #[inline(always)]
     pub fn is_in_hand(&self, slot: Ppn) -> bool {

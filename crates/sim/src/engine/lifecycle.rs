@@ -88,8 +88,9 @@ impl Ssd {
             _ if record.failed => {}
             (_, Verb::Read) => {}
             (Class::Gc | Class::Cache, Verb::Program) if self.rules.units => {
-                let own = Brings::Own { lost: false };
-                torn.programs.extend(self.torn_units(op).into_iter().map(|(slot, tag)| (slot, tag, own)));
+                let brings = |lost: bool| Brings::Own { lost };
+                let units = self.torn_units(op).into_iter();
+                torn.programs.extend(units.map(|(slot, tag, lost)| (slot, tag, brings(lost))));
                 let command = &self.kernel.ops[lead];
                 let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
                 // A command counts once.

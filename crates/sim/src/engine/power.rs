@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo};
+use crate::engine::cache::line_is_lost;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
@@ -301,7 +302,8 @@ impl Ssd {
             };
             let op = &self.kernel.ops[id];
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
-            let (tag, lost) = (self.kernel.ops[Page(id)].tags[0], self.kernel.ops[id].lost);
+            let tag = self.kernel.ops[Page(id)].tags[0];
+            let lost = if op.class == Class::Cache { line_is_lost(self, id) } else { op.lost };
             (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
         });
         let mut in_memory: Vec<InMemory> = in_memory.collect();
@@ -310,11 +312,11 @@ impl Ssd {
             let lines = in_memory.iter().map(|page| page.tag);
             lines.chain(torn.programs.iter().map(|(_, tag, _)| *tag)).any(|other| other.lpn == tag.lpn)
         };
-        let hands: Vec<(PlaneId, Tag)> = self.units_in_hands().into_iter().filter(|(_, tag)| !newer(tag)).collect();
-        in_memory.extend(hands.into_iter().map(|(plane, tag)| InMemory {
+        let hands: Vec<_> = self.units_in_hands().into_iter().filter(|(_, tag, _)| !newer(tag)).collect();
+        in_memory.extend(hands.into_iter().map(|(plane, tag, lost)| InMemory {
             plane,
             tag,
-            lost: false,
+            lost,
             always: false,
             part: None,
         }));

@@ -2,7 +2,7 @@
 
 use crate::common::{Dut, array, causes, config, summary};
 use proptest::prelude::*;
-use ssdlab_sim::config::{CacheFlush, CacheRead, CacheWrite, Errors, Writeback};
+use ssdlab_sim::config::{CacheFlush, CacheRead, CacheWrite, Writeback};
 use ssdlab_sim::units::{Bytes, Nanos, Ppm};
 use ssdlab_sim::{Check, Completed, Config, Marks, Request, RequestOp, Ssd};
 
@@ -469,7 +469,6 @@ pub(crate) fn with_cache(toml: &str, (lines, write, read, writeback, evict, orde
     let mut config = crate::worlds::plain(toml);
     config.staging.slots = 0;
     config.schemes.route = Default::default();
-    config.ecc.errors = Errors::None;
     config.device.mapping_unit = ssdlab_sim::config::MappingUnit::Page;
     config.wear.programming = ssdlab_sim::config::Programming::Page;
     let cache = &mut config.cache;

@@ -27,7 +27,7 @@ enum Does {
 use Does::{No, Runs};
 
 /// Features outside the slots of schemes, with keys and whether they run.
-const FEATURES: [(&str, &str, Does); 59] = [
+const FEATURES: [(&str, &str, Does); 60] = [
     ("one plane a program", "geometry.planes_per_program = 1", Runs),
     ("one page a program", "geometry.pages_per_program = 1", Runs),
     (
@@ -90,7 +90,12 @@ const FEATURES: [(&str, &str, Does); 59] = [
     ("second copies", "schemes.route = \"dpr\"", No("schemes.route")),
     ("an interconnect", "noc = { model = \"formula\", flit_bits = 2048 }", No("noc.model")),
     ("controller's buffer", "staging.slots = 5", No("staging.slots")),
-    ("error model", "ecc.errors = \"model\"", No("ecc.errors")),
+    ("error model", "ecc.errors = \"model\"", Runs),
+    (
+        "read retry",
+        "ecc = { errors = \"model\", levels = [{ errors = 5 }, { errors = 200, retries = 2, decode = \"5us\" }] }",
+        Runs,
+    ),
     ("error correction takes time", "ecc.decode = \"4us\"", Runs),
     ("chip queues", "order.chip_queue = 2", Runs),
     ("reads first", "order = { die_queue = \"read-first\", read_burst = 2 }", Runs),

@@ -484,4 +484,47 @@ proptest! {
             prop_assert_eq!(format!("{summary:?}"), format!("{:?}", run(Check::Off, fusing).0));
         }
     }
+
+    /// Devices whose programs have several units wear out, too.
+    #[test]
+    fn worlds_of_units_wear_out(
+        toml in crate::units::small_device(),
+        (endurance, spread, spares, threshold) in (1u32..6, 0.0f64..0.6, 1u32..4, 0.0f64..0.9),
+        (errors, no_time) in (any::<bool>(), 0u8..4),
+        requests in crate::worlds::requests(),
+        cuts in prop::collection::vec(0u64..60_000_000, 0..3),
+    ) {
+        let config = crate::units::parsed_with(&toml, |config| {
+            config.life.mode = LifeMode::Wear;
+            config.life.endurance = Some(Endurance::Cycles(endurance));
+            config.life.spread = millionths(spread);
+            config.life.spare_blocks = Some(spares);
+            config.life.spare_threshold = millionths(threshold);
+            config.geometry.blocks_per_plane += spares + 1;
+            config.geometry.planes_per_program = 1;
+            config.run.warmup = None;
+            if errors {
+                config.ecc.errors = Errors::Model;
+            }
+            if no_time == 0 {
+                config.gc.time = GcTime::None;
+            }
+            config.faults.power_cut = cuts.iter().copied().map(Nanos).collect();
+        });
+        let Some(config) = config else { return Ok(()) };
+        let run = |check: Check, fusing: bool| {
+            crate::worlds::outcome(&config, (check, fusing), requests.len(), |ssd| {
+                crate::cache::submit_all(ssd, &requests);
+            })
+        };
+        let one = run(Check::Full, true);
+        let report = life(&one.0);
+        prop_assert!(report.end.is_some() || report.rejected.requests == 0);
+        if config.faults.power_cut.is_empty() {
+            prop_assert_eq!(one.0.flash.erases, one.0.gc.collections);
+        }
+        for (check, fusing) in [(Check::Off, true), (Check::Off, false)] {
+            prop_assert_eq!(format!("{one:?}"), format!("{:?}", run(check, fusing)));
+        }
+    }
 }

@@ -18,6 +18,7 @@ mod data_sheet;
 mod determinism;
 mod die_queue;
 mod dpr;
+mod errors_cached;
 mod failures;
 mod fastgc;
 mod fdp;

@@ -7,7 +7,7 @@ use ssdlab_sim::{Check, Config, Ssd};
 
 use crate::common::{Dut, causes, config, summary};
 
-const LEVELS: &str = "levels = [
+pub(crate) const LEVELS: &str = "levels = [
     { errors = 60, retries = 0, decode = \"2us\" },
     { errors = 120, retries = 0, decode = \"10us\" },
     { errors = 200, retries = 2, decode = \"10us\" },
@@ -291,7 +291,6 @@ fn what_does_not_work_is_refused() {
         ("ecc.refresh", format!("{model}\necc.refresh = 100")),
         ("ecc.initial_age", format!("{levels}\necc.initial_age = \"1s\"")),
         ("ecc.age_factor", "ecc.age_factor = 2\necc.retention = 0.1".to_string()),
-        ("ecc.errors", format!("{levels}\ncache.size = \"1MiB\"")),
         ("raid.layout", format!("{levels}\nraid = {{ layout = \"lci\", group = 4 }}")),
         ("noc.model", format!("{levels}\nnoc.model = \"formula\"")),
         ("schemes.route", format!("{levels}\nschemes.route = {{ dpr = {{ k = 1, replica_pages = 0.02 }} }}")),
@@ -372,7 +371,7 @@ fn moves_are_read_again() {
 
 /// A random way to repeat reads.
 #[derive(Clone, Debug)]
-struct Way {
+pub(crate) struct Way {
     levels: Vec<(u32, u32, u64)>,
     times: (Option<u64>, Option<u64>),
     kind: u8,
@@ -383,7 +382,7 @@ struct Way {
     aging: (u32, u64, u32),
 }
 
-fn ways() -> impl Strategy<Value = Way> {
+pub(crate) fn ways() -> impl Strategy<Value = Way> {
     let levels = prop::collection::vec((1u32..60, 0u32..3, 0u64..30_000), 1..5);
     let times = (prop::option::of(0u64..3_000), prop::option::of(0u64..90_000));
     let aging = (0u32..1_000_000, 0u64..10 * 86_400, prop::sample::select(vec![1u32, 86_400, 1_000_000]));
@@ -411,7 +410,7 @@ fn ways() -> impl Strategy<Value = Way> {
 }
 
 impl Way {
-    fn set(&self, config: &mut Config) {
+    pub(crate) fn set(&self, config: &mut Config) {
         let ecc = &mut config.ecc;
         let (mut errors, mut retries) = (0, 0);
         ecc.levels.clear();

@@ -252,7 +252,6 @@ fn rules_name_what_units_lack() {
         (cached("schemes.collector = \"pagc\""), "schemes.collector"),
         (cached("schemes.place = \"dynamic\"\ngc.destination = \"any\""), "gc.destination"),
         (cached("wear.programming = \"one-shot\""), "wear.programming"),
-        (cached("ecc.errors = \"model\""), "ecc.errors"),
         (cached("raid = { layout = \"lci\", group = 4 }"), "raid.layout"),
         (
             cached(

@@ -47,10 +47,16 @@ fn pairs() -> impl Strategy<Value = Pair> {
     );
     let space = (prop::sample::select(vec!["1 blocks", "2 blocks", "3 pages", "0.2"]), 250_000u32..600_000);
     let handles = (prop::sample::select(vec![1u32, 1, 2, 3]), 0u8..8);
-    (array, program, schemes, space, handles).prop_filter_map("devices that work", |(array, program, schemes, space, handles)| {
+    let wear = prop::option::of((2u32..12, 1u32..4));
+    (array, program, schemes, space, handles, wear).prop_filter_map("devices that work", |(array, program, schemes, space, handles, wear)| {
         let ((channels, chips, (planes, together)), (k, lines, words, blocks)) = (array, program);
         let (handles, bits) = handles;
         let blocks = blocks + 4 * (handles - 1);
+        let wear = wear.filter(|_| together == 1);
+        let blocks = blocks + wear.map_or(0, |(_, spares)| spares + 1);
+        let life = wear.map_or(String::new(), |(endurance, spares)| {
+            format!("life = {{ mode = \"wear\", endurance = {endurance}, spread = 0.2, spare_blocks = {spares}, initial_bad = 0 }}\n")
+        });
         let per_super_page = k * together;
         if per_super_page * lines == 1 {
             return None;
@@ -63,7 +69,7 @@ fn pairs() -> impl Strategy<Value = Pair> {
                 ftl = {{ write_points = \"{}\", wear_levelling = \"{}\", wear_spread = 2, free_block = \"{}\" }}
                 schemes = {{ place = \"{}\", victim = {victim} }}
                 gc.scope = \"{}\"
-                fdp = {{ handles = {handles}, isolation = [{}] }}\n",
+                {life}fdp = {{ handles = {handles}, isolation = [{}] }}\n",
                 schemes.3, schemes.4, schemes.5, schemes.0, schemes.2, isolation(handles, bits)
             )
         };
@@ -131,6 +137,13 @@ proptest! {
             Some((counts.collect::<Vec<_>>(), fdp.mixed.moved_pages, fdp.mixed.erased_units, fdp.mbe_bytes, fdp.hbmw_bytes))
         };
         prop_assert_eq!(by_handle(&one), by_handle(&other));
+        // Blocks wear out alike, down to the end.
+        let life = |one: &ssdlab_sim::report::Summary| {
+            let life = one.life.as_ref()?;
+            let end = life.end.as_ref().map(|end| (end.plane, end.host_pages, end.host_bytes));
+            Some((end, life.tbw_bytes, life.rejected.pages, life.retired.erase, life.spare_left.min, format!("{:?}", life.survival)))
+        };
+        prop_assert_eq!(life(&one), life(&other));
         if one.gc.collections > 0 {
             let counts = one.units.unwrap();
             prop_assert_eq!(counts.padding.gc + counts.padding.cache, 0);

@@ -4,16 +4,16 @@
 //! without units; they wait in no queue. Its slots follow the order of its lines. What lines lack is read before, a super page at a
 //! time, by operations that are in no map either ([`Fill`]).
 
-use super::lines::State;
+use super::lines::{Reason, State};
 use super::order::{NONE, Turn};
-use super::writeback::Reason;
-use crate::blame::CAUSES;
+use crate::blame::{CAUSES, Extra};
 use crate::config::{CachePack, Writeback};
 use crate::device::command::Command;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
+use crate::engine::retry::super_pages;
 use crate::engine::streams::count_program;
 use crate::engine::{Features, Ssd};
 use crate::policy::PageSet;
@@ -97,11 +97,18 @@ impl Features {
         self.cache().lines.ready.sets.as_ref().expect("programs of several units")
     }
 
-    /// What a group's program would write, in the order of its slots.
-    pub(in crate::engine) fn tags_of_group(&self, kernel: &Kernel, op: OpId) -> Vec<Tag> {
+    /// The operations of the lines for which slots of a super page are read.
+    pub(in crate::engine) fn carriers(&self, kernel: &Kernel, fill: OpId) -> Vec<OpId> {
+        let cache = self.cache();
+        let lines = &cache.groups.fills[kernel.ops.cached[fill].line as usize].lines;
+        lines.iter().map(|line| cache.lines.all[*line as usize].op).collect()
+    }
+
+    /// What a group's program would write, in the order of its slots, and whether that is lost.
+    pub(in crate::engine) fn units_of_group(&self, kernel: &Kernel, op: OpId) -> Vec<(Tag, bool)> {
         let group = &self.cache().groups.all[kernel.ops.cached[op].line as usize];
-        let tag = |line: &u32| kernel.ops[Page(self.cache().lines.all[*line as usize].op)].tags[0];
-        group.lines.iter().map(tag).collect()
+        let carriers = group.lines.iter().map(|line| self.cache().lines.all[*line as usize].op);
+        carriers.map(|op| (kernel.ops[Page(op)].tags[0], kernel.ops[op].lost)).collect()
     }
 }
 
@@ -269,7 +276,7 @@ impl Ssd {
             let old = if lacks { self.kernel.kept_page(&self.dev, lpn) } else { Ppn::NONE };
             if self.is_in_hand(old) {
                 let found = self.oracle.load(old, lpn);
-                self.fills_line(*line, found);
+                self.fills_line(*line, found, self.dev.is_lost(old));
             } else if old.is_some() {
                 lacking.push((old, *line));
             }
@@ -277,13 +284,18 @@ impl Ssd {
         lacking
     }
 
-    /// What a line lacked has been found.
-    fn fills_line(&mut self, line: u32, found: Tag) {
-        let lpn = self.features.cache().lines.all[line as usize].lpn;
+    /// What a line lacked has been found. `lost`: it could not be corrected; the line still lacks it, and its program says so.
+    pub(super) fn fills_line(&mut self, line: u32, found: Tag, lost: bool) {
+        let of = &self.features.cache().lines.all[line as usize];
+        let (lpn, carrier) = (of.lpn, of.op);
         self.kernel
             .memories_of(&self.dev, &self.oracle, lpn, line)
             .into_iter()
             .for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
+        self.kernel.ops[carrier].lost = lost;
+        if lost {
+            return;
+        }
         self.features.cache_mut().lines.complete(line);
         if self.features.cache().protected {
             self.discard_kept(lpn);
@@ -350,9 +362,14 @@ impl Ssd {
                 self.features.cache().lines.all[*line as usize].lpn,
             );
             self.kernel.ops[Page(carrier)].tags[1] = self.oracle.load(*slot, lpn);
+            // Until its program lands, a line's operation has the slot that is read for it.
+            self.kernel.ops[carrier].pages = PageSet::one(*slot);
         }
         let bytes = self.dev.geometry.unit_bytes;
         let mut slots: Vec<(Ppn, u32)> = own.iter().map(|(slot, _)| (*slot, bytes)).collect();
+        if self.rules.retries && super_pages::begin_fill_again(self, op, &mut slots, unit) {
+            return;
+        }
         let pages = self.read_slots(op, &mut slots);
         self.array_reads(self.dev.geometry.block_of(first));
         self.stats.count_reads(Class::Cache, pages);
@@ -368,8 +385,8 @@ impl Ssd {
         for line in lines {
             let of = &self.features.cache().lines.all[line as usize];
             if of.lacking > 0 {
-                let found = self.kernel.ops[Page(of.op)].tags[1];
-                self.fills_line(line, found);
+                let (found, lost) = (self.kernel.ops[Page(of.op)].tags[1], self.kernel.ops[of.op].lost);
+                self.fills_line(line, found, lost);
             }
         }
         self.fill_is_over(op);
@@ -383,11 +400,13 @@ impl Ssd {
         let of = &self.features.cache().groups.all[group as usize];
         let (lead, last) = (of.op, of.fills.is_empty());
         let blame = self.kernel.ops[Page(op)].blame.all();
+        let retry = self.kernel.ops.extras[op].blame.0[Extra::Retry as usize];
         let log = self.kernel.remove_line_op(op);
         if last {
             for (cause, _) in CAUSES.iter().copied() {
                 self.kernel.ops[Page(lead)].blame.add(cause, blame.0[cause as usize]);
             }
+            self.kernel.charge_extra(lead, Extra::Retry, retry);
             self.kernel.ops.cached[lead].log = log;
         } else {
             self.features.cache_mut().logs.forget(log);
@@ -533,4 +552,12 @@ pub(super) fn change_group(ssd: &mut Ssd, line: u32) {
     cache.urgent |= cache.lines.all[line as usize].is_urgent();
     cache.fresh = true;
     cache.hold_all(&mut ssd.kernel.timers, now);
+}
+
+/// Slots that are read for lines have left the die: those that could not be corrected are lost.
+pub(super) fn units_filled(ssd: &mut Ssd, fill: OpId) {
+    for carrier in ssd.features.carriers(&ssd.kernel, fill) {
+        let slot = ssd.kernel.ops[carrier].pages[0];
+        ssd.kernel.ops[carrier].lost = !ssd.decodes(slot);
+    }
 }

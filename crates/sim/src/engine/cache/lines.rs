@@ -21,6 +21,18 @@ pub(super) enum State {
     Programming,
 }
 
+/// Why a line is written back.
+#[derive(Clone, Copy)]
+pub(super) enum Reason {
+    Eager,
+    Watermark,
+    Idle,
+    Flush,
+    Fua,
+    Hold,
+    Drain,
+}
+
 /// A line.
 #[derive(Clone, Debug)]
 pub(super) struct Line {

@@ -38,6 +38,7 @@ use order::{Home, NONE, Order, Sets, Stripes};
 pub(super) use reads::Served;
 pub(super) use waits::For;
 use waits::Logs;
+pub(super) use writeback::line_is_lost;
 
 /// Bytes per line: the line, and its entries in a free list and in two orders.
 pub(super) const BYTES_OF_LINE: u64 = size_of::<lines::Line>() as u64 + 4 + 2 * 24;

@@ -88,6 +88,11 @@ impl Ssd {
         {
             return self.hits_hand(op, self.kernel.ops[Page(newest)].old);
         }
+        if let Location::Flash(page) = self.dev.map.get(lpn)
+            && self.is_in_hand(page)
+        {
+            note_lost(self, op, page);
+        }
         let (tag, memory) = match self.dev.map.get(lpn) {
             Location::Staged(newest) => (self.kernel.ops[Page(newest)].tags[0], self.kernel.memory_of(newest)),
             Location::Flash(page) => (self.oracle.load(page, lpn), u32::MAX),
@@ -109,6 +114,7 @@ impl Ssd {
     #[inline(never)]
     fn hits_hand(&mut self, op: OpId, old: Ppn) {
         let lpn = self.kernel.ops[op].lpn;
+        note_lost(self, op, old);
         let found = self.oracle.load(old, lpn);
         let tag = self.delivers(op, found);
         self.oracle.delivered(lpn, tag, self.kernel.ops[Page(op)].expected);
@@ -249,5 +255,14 @@ impl Ssd {
             lines.all[line as usize].state = State::Clean;
             lines.rest(line);
         }
+    }
+}
+
+/// A read is served from a place in the controller, whose unit may be lost; not what a line has.
+fn note_lost(ssd: &mut Ssd, op: OpId, place: Ppn) {
+    let lines = &ssd.features.cache().lines;
+    let line = lines.of(ssd.kernel.ops[op].lpn);
+    if ssd.dev.is_lost(place) && !(line != NONE && lines.has(line, ssd.kernel.sectors(op))) {
+        ssd.host.report_uncorrectable(&ssd.kernel, op);
     }
 }

@@ -1,7 +1,8 @@
 //! Write-backs: when dirty lines are issued, and how they reach flash.
 
 use super::LINES;
-use super::lines::State;
+use super::groups::units_filled;
+use super::lines::{Reason, State};
 use super::order::{Command, NONE};
 use crate::blame::{Blame, CAUSES, Cause, Extra};
 use crate::config::Writeback;
@@ -14,18 +15,6 @@ use crate::engine::rules::Rules;
 use crate::engine::{Features, Host, Ssd};
 use crate::oracle::Oracle;
 use crate::units::{Nanos, OpId, Ppn, UnitId};
-
-/// Why a line is written back.
-#[derive(Clone, Copy)]
-pub(super) enum Reason {
-    Eager,
-    Watermark,
-    Idle,
-    Flush,
-    Fua,
-    Hold,
-    Drain,
-}
 
 /// Causes of a program in service, the latest first.
 const LATEST: [Cause; 6] = [Cause::Array, Cause::DieHost, Cause::Bus, Cause::BusHost, Cause::BusGc, Cause::Decode];
@@ -61,6 +50,9 @@ impl Kernel {
         CAUSES.iter().for_each(|(cause, _)| charge(&mut service, *cause));
         let mut before = before;
         CAUSES.iter().for_each(|(cause, _)| charge(&mut before, *cause));
+        let retry = self.ops.extras[op].blame.0[Extra::Retry as usize].min(left);
+        left -= retry;
+        self.charge_extra(write, Extra::Retry, retry);
         if rules.tenants {
             self.share_like(features, write, op, host);
         }
@@ -84,6 +76,17 @@ impl Features {
     /// memory may complete after the write-backs of its nanosecond were decided.
     pub(super) fn drains(&self, host: &Host) -> bool {
         self.cache().ending && host.is_empty() && !self.cache().lines.ready.is_empty()
+    }
+
+    /// The read of what a line lacks is to be repeated. Returns whether it still is: a trim may have freed the line meanwhile.
+    pub(in crate::engine) fn fill_waits(&mut self, kernel: &mut Kernel, op: OpId) -> bool {
+        let cached = &mut kernel.ops.cached[op];
+        cached.serving = false;
+        let trimmed = cached.trimmed;
+        if trimmed {
+            self.drop_line_op(kernel, op);
+        }
+        !trimmed
     }
 
     /// A line is on flash.
@@ -116,7 +119,11 @@ impl Ssd {
         }
         self.kernel.ops.cached[op].before = self.kernel.ops[Page(op)].blame.all();
         self.kernel.ops.cached[op].serving = true;
-        self.features.cache_mut().lines.all[line as usize].state = State::Programming;
+        let of = &mut self.features.cache_mut().lines.all[line as usize];
+        of.state = State::Programming;
+        // Later writes may have brought what was lost.
+        let lacks = of.lacking > 0;
+        self.kernel.ops[op].lost &= lacks;
     }
 
     /// Collector decisions: issues write-backs, after the arrivals and grants of the nanosecond.
@@ -311,8 +318,13 @@ impl Ssd {
             return self.group_ends(op);
         }
         if page.need == Need::Merge {
-            let block = self.dev.geometry.block_of(page.pages[0]);
-            self.dev.flash.read_ends(block);
+            let at = page.pages[0];
+            self.dev.flash.read_ends(self.dev.geometry.block_of(at));
+            if self.rules.units {
+                units_filled(self, op);
+            } else {
+                self.kernel.ops[op].lost = !self.decodes(at);
+            }
             return self.decode(op);
         }
         let (lpn, plane, at) = (page.lpn, page.plane, page.pages[0]);
@@ -349,20 +361,12 @@ impl Ssd {
             return self.fill_read_ends(op);
         }
         let cached = &self.kernel.ops.cached[op];
-        let (line, trimmed, lpn) = (cached.line, cached.trimmed, self.kernel.ops[op].lpn);
+        let (line, trimmed) = (cached.line, cached.trimmed);
         if trimmed {
             return self.features.drop_line_op(&mut self.kernel, op);
         }
         self.kernel.ops.cached[op].serving = false;
-        let found = self.kernel.ops[Page(op)].tags[1];
-        self.kernel
-            .memories_of(&self.dev, &self.oracle, lpn, line)
-            .into_iter()
-            .for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
-        self.features.cache_mut().lines.complete(line);
-        if self.features.cache().protected {
-            self.discard_kept(lpn);
-        }
+        self.fills_line(line, self.kernel.ops[Page(op)].tags[1], self.kernel.ops[op].lost);
         self.place_program(op);
     }
 
@@ -381,4 +385,12 @@ impl Ssd {
         }
         self.features.cache_mut().lines.all[line as usize].waiting = waiting;
     }
+}
+
+/// Whether a line that is written now would have no correct data for some sectors: it lacks them, and its page on flash has more bit
+/// errors than can be corrected.
+pub(in crate::engine) fn line_is_lost(ssd: &Ssd, op: OpId) -> bool {
+    let (line, old) = (ssd.kernel.ops.cached[op].line, ssd.kernel.ops[Page(op)].old);
+    let lacks = ssd.features.cache().lines.all[line as usize].lacking > 0;
+    lacks && (ssd.kernel.ops[op].lost || old.is_some() && !ssd.dev.is_correctable(old, ssd.now))
 }

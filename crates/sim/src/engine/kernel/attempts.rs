@@ -26,6 +26,8 @@ pub(in crate::engine) struct Again {
     pub(in crate::engine) first: [u64; 2],
     /// Whether the attempt that queues for the die or is in service is not the first.
     pub(in crate::engine) repeated: bool,
+    /// The operation of its command, if another unit leads that: both are one read.
+    pub(in crate::engine) leader: OpId,
 }
 
 /// A page of a command that is read again.
@@ -175,6 +177,7 @@ impl Blank for Attempts {
             bus: 0,
             first: [0; 2],
             repeated: false,
+            leader: OpId::NONE,
         };
         Attempts { page, command: Sequence::NONE }
     }

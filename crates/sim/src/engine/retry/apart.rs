@@ -1,11 +1,9 @@
 //! Attempts that queue for the die one by one (`ecc.retry_holds = false`): each holds the die only for itself, and looks the map up
 //! again when its turn comes.
 
-use super::{charge_retry, decoder, forget, spec};
-use crate::blame::{Cause, Extra};
+use super::{charge_retry, decoder, spec, start_anew, super_pages};
 use crate::device::command::Command;
 use crate::device::transaction::Verb;
-use crate::engine::kernel::ops::Page;
 use crate::engine::{Nanos, Ssd};
 use crate::policy::PageSet;
 use crate::units::{OpId, Ppn, UnitId};
@@ -29,8 +27,13 @@ pub(super) fn is_read_again(ssd: &mut Ssd, id: OpId) -> bool {
     if left == 0 {
         return false;
     }
+    let leader = again.leader;
     ssd.dev.flash.read_ends(ssd.dev.geometry.block_of(ssd.kernel.ops[id].pages[0]));
-    decoder::decode(ssd, id, decode, true);
+    if leader.is_some() {
+        super_pages::waits_with(ssd, id, leader, decode);
+    } else {
+        decoder::decode(ssd, id, decode, true);
+    }
     true
 }
 
@@ -51,12 +54,6 @@ pub(in crate::engine) fn begin_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: Uni
         ssd.begin(id, unit);
         return true;
     }
-    // The page has moved: attempts at its former place are repetitions.
-    let [array, bus] = again.first;
-    let blame = &mut ssd.kernel.ops[Page(id)].blame;
-    blame.take_back(Cause::Array, array);
-    blame.take_back(Cause::Bus, bus);
-    ssd.kernel.charge_extra(id, Extra::Retry, array + bus);
-    forget(ssd, id);
+    start_anew(ssd, id);
     false
 }

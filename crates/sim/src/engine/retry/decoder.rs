@@ -2,6 +2,7 @@
 
 use super::{forget, refresh, spec};
 use crate::blame::{Cause, Extra};
+use crate::device::transaction::Class;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Nanos, Ssd};
@@ -38,6 +39,9 @@ pub(in crate::engine) fn is_decoded(ssd: &mut Ssd, op: OpId) {
 
 /// Decoding an attempt has failed: the next one joins the queue of the die.
 fn arrive(ssd: &mut Ssd, id: OpId) {
+    if ssd.kernel.ops[id].class == Class::Cache && !ssd.features.fill_waits(&mut ssd.kernel, id) {
+        return;
+    }
     let plane = ssd.kernel.ops[id].plane;
     ssd.kernel.ops[id].waits_since = ssd.now;
     ssd.enqueue(id, plane, true);

@@ -11,6 +11,7 @@
 //! | attempts that queue for the die one by one | [`apart`] |
 //! | the decoder, whose pages take different times | [`decoder`] |
 //! | rewriting of pages with many errors | [`refresh`] |
+//! | commands that read several units | [`super_pages`] |
 //!
 //! All functions are called only on devices with levels (`Rules::retries`).
 
@@ -18,6 +19,7 @@ pub(in crate::engine) mod apart;
 pub(in crate::engine) mod decoder;
 pub(in crate::engine) mod pipeline;
 pub(in crate::engine) mod refresh;
+pub(in crate::engine) mod super_pages;
 
 use crate::blame::{Cause, Extra};
 use crate::config::Config;
@@ -110,12 +112,16 @@ fn look(ssd: &mut Ssd, op: OpId, first: &Legs) {
         bus: blame.get(Cause::Bus),
         first: [first.time_of(LegKind::Array).0, first.time_of(LegKind::Bus).0],
         repeated: false,
+        leader: OpId::NONE,
     };
     ssd.kernel.ops.retry[op].page = again;
 }
 
 /// Looks up the errors of all pages of a command, and lists those that are read again, by plane.
 fn look_all(ssd: &mut Ssd, id: OpId) {
+    if ssd.rules.units {
+        return super_pages::look_all(ssd, id);
+    }
     let (legs, now) = (ssd.kernel.ops[id].legs, ssd.now);
     let mut sequence = Sequence::NONE;
     (sequence.seen, sequence.since) = (true, now);
@@ -173,7 +179,10 @@ pub(in crate::engine) fn legs_end(ssd: &mut Ssd, id: OpId) -> bool {
 fn first_ends(ssd: &mut Ssd, id: OpId) -> bool {
     let host = ssd.kernel.ops[id].class.like_host();
     if host && !spec(ssd).holds {
-        // Each page decides by itself.
+        // Each page, or super page of units, decides by itself.
+        if ssd.rules.units && !ssd.kernel.ops.retry[id].page.seen {
+            super_pages::look_all(ssd, id);
+        }
         ssd.kernel.ops.retry[id].command = Sequence::NONE;
         return false;
     }
@@ -189,7 +198,7 @@ fn first_ends(ssd: &mut Ssd, id: OpId) -> bool {
         decode_in_die(ssd, id, decode);
         return true;
     }
-    let lead = if host { release_others(ssd, id) } else { id };
+    let lead = if host && !ssd.rules.units { release_others(ssd, id) } else { id };
     let sequence = &mut ssd.kernel.ops.retry[lead].command;
     sequence.phase = Phase::Steps;
     if !host {
@@ -262,8 +271,10 @@ fn step_ends(ssd: &mut Ssd, id: OpId) -> bool {
     let (legs, now) = (ssd.kernel.ops[id].legs, ssd.now);
     let host = ssd.kernel.ops[id].class.like_host();
     if host {
-        for (op, _) in pages_of(ssd, id) {
-            charge_retry(ssd, op, &legs);
+        let mut at = id;
+        while at.is_some() {
+            charge_retry(ssd, at, &legs);
+            at = ssd.kernel.ops[at].mate;
         }
     }
     let sequence = &mut ssd.kernel.ops.retry[id].command;
@@ -436,15 +447,21 @@ pub(in crate::engine) fn page_ends(ssd: &mut Ssd, id: OpId) -> bool {
     if !spec(ssd).holds && apart::is_read_again(ssd, id) {
         return true;
     }
-    let Again { errors, decode, steps, .. } = ssd.kernel.ops.retry[id].page;
+    let Again { errors, decode, steps, leader, .. } = ssd.kernel.ops.retry[id].page;
     let good = ssd.dev.errors.as_ref().is_none_or(|model| model.corrects(errors));
-    ssd.stats.ecc.decoded(errors, good);
+    if ssd.rules.units && need == Need::Merge {
+        super_pages::fill_ends(ssd, id);
+    } else {
+        ssd.stats.ecc.decoded(errors, good);
+    }
     let spent = ssd.kernel.ops.extras[id].blame.0[Extra::Retry as usize];
-    let counters = &mut ssd.stats.ecc.retries.host;
-    counters.read(steps.into());
-    counters.took(spent);
+    if leader.is_none() {
+        let counters = &mut ssd.stats.ecc.retries.host;
+        counters.read(steps.into());
+        counters.took(spent);
+    }
     if need == Need::Read {
-        if ssd.rules.caches {
+        if ssd.rules.caches && good {
             ssd.read_brings(id);
         }
         ssd.end_read(id, good);
@@ -454,6 +471,16 @@ pub(in crate::engine) fn page_ends(ssd: &mut Ssd, id: OpId) -> bool {
     }
     decoder::decode(ssd, id, decode, false);
     true
+}
+
+/// A page has moved: attempts at its former place are repetitions.
+fn start_anew(ssd: &mut Ssd, id: OpId) {
+    let [array, bus] = ssd.kernel.ops.retry[id].page.first;
+    let blame = &mut ssd.kernel.ops[Page(id)].blame;
+    blame.take_back(Cause::Array, array);
+    blame.take_back(Cause::Bus, bus);
+    ssd.kernel.charge_extra(id, Extra::Retry, array + bus);
+    forget(ssd, id);
 }
 
 /// Forgets what a read has seen: it is over.

@@ -89,7 +89,7 @@ pub(super) fn transfer_ends(ssd: &mut Ssd, id: OpId) -> bool {
     sequence.pipe.sending = false;
     let mut lead = id;
     if std::mem::replace(&mut sequence.pipe.first, false) {
-        if host {
+        if host && !ssd.rules.units {
             lead = release_others(ssd, id);
         }
     } else {
@@ -100,7 +100,7 @@ pub(super) fn transfer_ends(ssd: &mut Ssd, id: OpId) -> bool {
             sequence.at += 1;
             let (last, since) = (sequence.is_over(), sequence.since);
             if host {
-                settle(ssd, page);
+                settle_all(ssd, page);
                 if last {
                     return false;
                 }
@@ -138,6 +138,16 @@ fn send_next(ssd: &mut Ssd, id: OpId) {
     }
     ssd.kernel.buses[bus].queue.insert_before(&mut ssd.kernel.ops, id, |_| true);
     ssd.kernel.buses.mark(bus);
+}
+
+/// A page, or a super page, whose units are one command, has been read for the last time.
+fn settle_all(ssd: &mut Ssd, op: OpId) {
+    settle(ssd, op);
+    let mut at = if ssd.rules.units { ssd.kernel.ops[op].mate } else { OpId::NONE };
+    while at.is_some() {
+        settle(ssd, at);
+        at = ssd.kernel.ops[at].mate;
+    }
 }
 
 /// A page has been read for the last time. Its bus time is that of its first attempt, and what has not been a wait since its first

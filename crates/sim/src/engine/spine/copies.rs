@@ -6,12 +6,35 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::timing::WORD_LINE;
 use crate::device::transaction::{Class, Need, Verb};
-use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::life;
+use crate::engine::{Device, Ssd};
 use crate::policy::{Hop, Journey, PageSet};
 use crate::report::fastgc::{Facts, FastGc};
-use crate::units::{BlockId, JobId, OpId, PlaneId, Ppn, RequestId, UnitId};
+use crate::units::{BlockId, JobId, Nanos, OpId, PlaneId, Ppn, RequestId, UnitId};
+
+impl Device {
+    /// Whether a page of the flash, or a unit in the controller, could be corrected if it were read now.
+    pub(in crate::engine) fn is_correctable(&self, page: Ppn, now: Nanos) -> bool {
+        let Some(model) = &self.errors else { return true };
+        if self.geometry.is_in_hand(page) {
+            return !model.is_lost(page);
+        }
+        model.corrects(model.errors(page, self.geometry.block_of(page), now))
+    }
+
+    /// Whether data was uncorrectable when it was moved or merged.
+    pub(in crate::engine) fn is_lost(&self, page: Ppn) -> bool {
+        self.errors.as_ref().is_some_and(|model| model.is_lost(page))
+    }
+
+    /// A moved unit waits in the controller.
+    pub(in crate::engine) fn hold(&mut self, place: Ppn, lost: bool) {
+        if let Some(model) = &mut self.errors {
+            model.hold(place, lost);
+        }
+    }
+}
 
 impl Ssd {
     /// The journey of pages of one command: if one must leave the die, all do. Collections in no time have no `job`.

@@ -459,13 +459,13 @@ impl Ssd {
         let block = self.dev.geometry.block_of(page);
         match op.need {
             Need::Read => {
-                if self.rules.caches {
+                let good = self.decodes(page);
+                if self.rules.caches && good {
                     self.read_brings(id);
                 }
                 if self.rules.slc {
                     folds::is_read(self, lpn, page);
                 }
-                let good = self.decodes(page);
                 self.end_read(id, good);
                 self.decode(id);
             }

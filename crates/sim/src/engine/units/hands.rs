@@ -144,6 +144,7 @@ impl Ssd {
                 continue;
             }
             let tag = self.oracle.load(slot, lpn);
+            let lost = !self.survives_move(slot);
             let hand = self.hand_mut(plane);
             let place = hand.free.pop().expect("law: a hand has places for a program and a super page");
             hand.held.push(Held { place, lpn, tag });
@@ -151,6 +152,7 @@ impl Ssd {
             self.republish(lpn, slot, place);
             self.dev.flash.invalidate(slot, block, lpn);
             self.oracle.store(place, tag);
+            self.dev.hold(place, lost);
             self.stats.count_sorted(1);
             if self.rules.handles {
                 self.dev.flash.count_moved(block, 1);
@@ -194,13 +196,14 @@ impl Ssd {
         let placing = std::mem::take(&mut self.hand_mut(plane).placing);
         for (slot, held) in (first.0..).map(Ppn).zip(0..placing) {
             let Held { place, tag, .. } = self.hand(plane).held[held];
-            let lpn = self.dev.flash.lpn_of(place);
+            let (lpn, lost) = (self.dev.flash.lpn_of(place), self.dev.is_lost(place));
             if lpn.is_some() {
                 self.republish(lpn, place, slot);
                 self.dev.flash.invalidate(place, self.dev.geometry.block_of(place), lpn);
             }
             self.dev.flash.land(slot, block, lpn);
             self.oracle.land(slot, tag, lpn.is_some());
+            self.host_programmed(slot, lost);
             self.stats.moved_stale += u64::from(lpn.is_none());
         }
         let Hand { held, free, .. } = self.hand_mut(plane);
@@ -217,21 +220,22 @@ impl Ssd {
         }
     }
 
-    /// The slots of a program that a power cut tears, with what they would hold.
-    pub(in crate::engine) fn torn_units(&self, op: OpId) -> Vec<(Ppn, Tag)> {
+    /// The slots of a program that a power cut tears, with what they would hold, and whether that is lost.
+    pub(in crate::engine) fn torn_units(&self, op: OpId) -> Vec<(Ppn, Tag, bool)> {
         let (first, per_program) = (self.kernel.ops[op].pages[0], self.dev.geometry.slots.per_program);
-        let tags: Vec<Tag> = if self.kernel.ops[op].class == Class::Gc {
+        let units: Vec<(Tag, bool)> = if self.kernel.ops[op].class == Class::Gc {
             let hand = self.hand(self.gc.jobs[self.kernel.ops[op].job.0].plane);
-            hand.held[..hand.placing].iter().map(|held| held.tag).collect()
+            hand.held[..hand.placing].iter().map(|held| (held.tag, self.dev.is_lost(held.place))).collect()
         } else {
-            self.features.tags_of_group(&self.kernel, op)
+            self.features.units_of_group(&self.kernel, op)
         };
-        let padding = std::iter::repeat(Tag::NONE);
-        (first.0..first.0 + per_program).map(Ppn).zip(tags.into_iter().chain(padding)).collect()
+        let padding = std::iter::repeat((Tag::NONE, false));
+        let slots = (first.0..first.0 + per_program).map(Ppn);
+        slots.zip(units.into_iter().chain(padding)).map(|(slot, (tag, lost))| (slot, tag, lost)).collect()
     }
 
-    /// Units in the controller, with their plane groups.
-    pub(in crate::engine) fn units_in_hands(&self) -> Vec<(PlaneId, Tag)> {
+    /// Units in the controller, with their plane groups, and whether they are lost.
+    pub(in crate::engine) fn units_in_hands(&self) -> Vec<(PlaneId, Tag, bool)> {
         let Some(units) = &self.features.units else { return Vec::new() };
         let hands = units.hands.chunks(self.dev.geometry.slots.hands as usize);
         let held = (0..).map(PlaneId).zip(hands).flat_map(|(plane, hands)| {
@@ -239,7 +243,7 @@ impl Ssd {
             held.map(move |held| (plane, *held))
         });
         let stays = held.filter(|(_, held)| self.dev.flash.is_valid(held.place));
-        stays.map(|(plane, held)| (plane, held.tag)).collect()
+        stays.map(|(plane, held)| (plane, held.tag, self.dev.is_lost(held.place))).collect()
     }
 
     /// Power is cut: nothing is left in the controller.

@@ -5,6 +5,7 @@ use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::cache::Served;
 use crate::engine::kernel::ops::{NO_CHIP, Page};
+use crate::engine::retry::super_pages;
 use crate::engine::{Features, Ssd, streams};
 use crate::policy::PageSet;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, RequestId, Tag, UnitId};
@@ -186,6 +187,9 @@ impl Ssd {
         }
         slots.clear();
         slots.extend(read.iter().map(|(op, slot)| (*slot, self.kernel.bytes_read(&self.dev, &self.rules, *op))));
+        if self.rules.retries && super_pages::begin_again(self, read, slots, unit) {
+            return;
+        }
         let pages = self.read_slots(first, slots);
         for (op, slot) in read {
             let record = &mut self.kernel.ops[*op];

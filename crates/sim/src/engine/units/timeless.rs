@@ -78,6 +78,7 @@ impl Ssd {
             self.stats.units.padding.gc += pad_of_gc(self, plane);
         }
         self.dev.flash.erase_now(victim);
+        self.forget_block(victim);
         // An erase takes all planes of a group.
         self.stats.count_erases(self.dev.geometry.slots.planes.into());
         self.stats.count_collection(1);
