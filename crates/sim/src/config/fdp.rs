@@ -248,7 +248,7 @@ impl Config {
     }
 
     /// Whether the collector, or one that it wraps, collects planes of a die together.
-    pub(super) fn collects_jointly(&self) -> bool {
+    pub(crate) fn collects_jointly(&self) -> bool {
         let collectors =
             std::iter::successors(Some(self.schemes.collector.policy_ref()), |collector| collector.inner());
         let pairs = |need: &Need| matches!(need.what, Requirement::PlanesPerDie(_));

@@ -493,3 +493,58 @@ fn a_single_page_goes_to_the_hosts_block_while_that_has_room() {
     assert_eq!(single_page_and_next_write(3), [(8, 3), (10, 0)]);
     assert_eq!(single_page_and_next_write(4), [(10, 0), (11, 0)]);
 }
+
+/// A collection of two planes that takes no time gives both of them pages at that moment. A write that any die may serve had found its
+/// die without a page, and waited for the next event though the partner of the plane that was asked had one by then.
+#[test]
+fn joint_collections_in_no_time_free_pages_of_both_planes() {
+    let toml = r#"
+        geometry = { channels = 1, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 5, pages_per_block = 4 }
+        timing = { read = ["20us", "30us"], program = ["80us", "120us"], erase = "900us", transfer = "800MB/s", cache_register = true, suspendable = "program+erase", suspend = "3us", resume = "2us" }
+        device = { exclusion = "die", write_ack = "after_program", multi_plane = false, mapping_unit = "page", over_provisioning = 0.45, queue_depth = 6, power_loss_protection = true, keep_overwritten = false }
+        gc = { threshold = "1 pages", scope = "plane", destination = "plane", time = "none" }
+        ftl = { write_points = "separate", free_block = "round-robin", wear_levelling = "none", wear_spread = 2 }
+        precondition = { mode = "random", valid = 0.3, invalid = 0.1 }
+        schemes = { victim = "fifo", collector = { pagc = { when = "always", points = "invalidate", waste = 0.5 } }, path = "external", place = "dynamic", order = "async-fifo", route = "direct" }
+    "#;
+    let mut config = crate::worlds::plain(toml);
+    config.schemes.route = Config::default().schemes.route;
+    let requests = [
+        (0, 8, 772728, 0),
+        (337844, 3, 636364, 507937),
+        (45061, 15, 551137, 476191),
+        (0, 8, 727273, 0),
+        (346525, 15, 258523, 968254),
+        (210305, 6, 0, 0),
+        (0, 12, 90910, 0),
+        (102175, 6, 363637, 0),
+        (272361, 13, 0, 0),
+        (63237, 11, 451705, 904762),
+        (219089, 1, 0, 0),
+        (228513, 15, 866478, 326087),
+        (132773, 8, 409091, 0),
+        (82241, 15, 727273, 0),
+        (0, 8, 272728, 0),
+        (206605, 15, 889205, 394737),
+        (14736, 9, 954546, 0),
+        (0, 15, 159091, 0),
+        (0, 7, 0, 0),
+        (321089, 5, 31250, 206350),
+        (79469, 0, 863637, 0),
+        (150868, 9, 460228, 730159),
+        (114715, 15, 957387, 500000),
+        (158841, 2, 386364, 0),
+        (253653, 14, 772728, 0),
+        (0, 11, 48296, 746032),
+        (0, 15, 73864, 95239),
+        (0, 9, 636364, 126985),
+        (99386, 0, 386364, 0),
+    ];
+    for fusing in [true, false] {
+        let (summary, causes) = crate::worlds::outcome(&config, (Check::Full, fusing), requests.len(), |ssd| {
+            crate::worlds::submit_all(ssd, &requests);
+        });
+        assert_eq!(summary.simulated_ns, 3_725_480, "shortcuts: {fusing}");
+        assert!(causes.contains("completion: Nanos(3690600)"), "shortcuts: {fusing}");
+    }
+}

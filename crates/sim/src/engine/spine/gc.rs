@@ -11,9 +11,35 @@ use crate::engine::queues::steps as counted;
 use crate::engine::slc::{folds, steps};
 use crate::engine::spine::beside;
 use crate::engine::spine::jobs::{begin_job, seize_for_job};
-use crate::engine::{Pause, Ssd, life};
+use crate::engine::{Device, Pause, Ssd, life};
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::units::{JobId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
+
+impl Device {
+    /// How many planes have a page for data of the host.
+    fn planes_with_room(&self, stream: Stream) -> usize {
+        (0..self.geometry.planes).filter(|plane| self.flash.takes_page_of(PlaneId(*plane), stream)).count()
+    }
+}
+
+/// A plane has been collected in no time, and others with it: together with it, or because they were due in its scope. Writes that wait
+/// for their pages go on.
+fn has_collected(ssd: &mut Ssd, plane: PlaneId, stream: Stream) {
+    // Its invalid pages may be in blocks with programs in flight. The next program that lands repeats the test.
+    if ssd.dev.flash.next_offset(plane, stream).is_some() {
+        ssd.unstall(plane);
+    }
+    if ssd.config.gc.scope == Scope::Plane && !ssd.config.collects_jointly() {
+        return;
+    }
+    for other in (0..ssd.dev.geometry.planes).map(PlaneId).filter(|other| *other != plane) {
+        let stalled = ssd.gc.planes[other.ix()].stalled;
+        if !stalled.is_empty() && ssd.dev.flash.next_offset(other, ssd.kernel.ops.host_stream(stalled.head())).is_some()
+        {
+            ssd.unstall(other);
+        }
+    }
+}
 
 impl Ssd {
     /// A program or an erase has completed in a plane. Tests whether a collection is due.
@@ -77,11 +103,7 @@ impl Ssd {
             let first = waiting.into_iter().find(|waiting| !waiting.is_empty());
             let stream = first.map_or(Stream::Host, |waiting| self.kernel.ops.host_stream(waiting.head()));
             self.collect_now(plane, stream);
-            // Its invalid pages may be in blocks with programs in flight. The next program that lands repeats the test.
-            if self.dev.flash.next_offset(plane, stream).is_some() {
-                self.unstall(plane);
-            }
-            return;
+            return has_collected(self, plane, stream);
         }
         let unit = self.dev.geometry.unit_of(plane);
         self.kernel.dies.push_due(unit, plane);
@@ -107,8 +129,10 @@ impl Ssd {
                 self.gc.forces(&mut self.kernel, &self.dev, plane);
             }
             if full && !self.gc.planes[plane.ix()].claimed && self.dev.has_garbage(plane) {
+                // In no time, a collection may free pages of other planes, too.
+                let before = self.dev.planes_with_room(stream);
                 self.claim(plane);
-                collected |= self.dev.flash.takes_page_of(plane, stream);
+                collected |= self.dev.flash.takes_page_of(plane, stream) || self.dev.planes_with_room(stream) > before;
             }
             if !full {
                 self.dev.flash.has_room(plane);
