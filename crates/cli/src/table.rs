@@ -312,8 +312,43 @@ fn causes(breakdown: &ByOp<Breakdown>, latency: &Latencies) -> Vec<Vec<String>> 
     rows
 }
 
+/// What collections moved and freed, and what they took.
+fn collections(summary: &Summary) -> Vec<(&'static str, String)> {
+    let gc = &summary.gc;
+    if gc.collections == 0 {
+        return vec![("GC", "no collections".into())];
+    }
+    let time = &gc.time_ns;
+    let total: u128 = [time.read, time.transfer, time.program, time.erase].into_iter().map(u128::from).sum();
+    let or_dash = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+    let share = |ns: u64| percent(ns as f64 / total.max(1) as f64);
+    vec![
+        (
+            "GC",
+            format!(
+                "{}; each moved {} {} and freed {} for host data",
+                plural(gc.collections, "collection"),
+                or_dash(gc.moved_per_collection),
+                counted(summary),
+                or_dash(gc.host_pages_per_collection)
+            ),
+        ),
+        (
+            "",
+            format!(
+                "{} each: read {}, transfer {}, program {}, erase {}",
+                duration(total as f64 / gc.collections as f64),
+                share(time.read),
+                share(time.transfer),
+                share(time.program),
+                share(time.erase)
+            ),
+        ),
+    ]
+}
+
 fn device(summary: &Summary) -> Vec<(&'static str, String)> {
-    let (flash, gc, wear) = (&summary.flash, &summary.gc, &summary.wear);
+    let (flash, wear) = (&summary.flash, &summary.wear);
     let value =
         serde_json::to_string(summary).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
     let mut lines = Vec::new();
@@ -335,34 +370,7 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     ));
     let factors = words::factors(&value).filter(|_| summary.units.is_some());
     lines.extend(factors.map(|factors| ("", factors)));
-    let time = &gc.time_ns;
-    let total: u128 = [time.read, time.transfer, time.program, time.erase].into_iter().map(u128::from).sum();
-    if gc.collections == 0 {
-        lines.push(("GC", "no collections".into()));
-    } else {
-        lines.push((
-            "GC",
-            format!(
-                "{}; each moved {} {} and freed {} for host data",
-                plural(gc.collections, "collection"),
-                or_dash(gc.moved_per_collection, &two),
-                counted(summary),
-                or_dash(gc.host_pages_per_collection, &two)
-            ),
-        ));
-        let share = |ns: u64| percent(ns as f64 / total.max(1) as f64);
-        lines.push((
-            "",
-            format!(
-                "{} each: read {}, transfer {}, program {}, erase {}",
-                duration(total as f64 / gc.collections as f64),
-                share(time.read),
-                share(time.transfer),
-                share(time.program),
-                share(time.erase)
-            ),
-        ));
-    }
+    lines.extend(collections(summary));
     let u = &summary.utilisation;
     lines.push((
         "utilisation",

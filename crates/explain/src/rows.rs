@@ -17,6 +17,35 @@ use crate::records::{Record, Records, Spool};
 const COLUMNS: [&str; 8] =
     ["request", "arrival_ns", "op", "offset", "bytes", "start_ns", "completion_ns", "latency_ns"];
 
+/// What cannot be in a row, by itself or after another one: `last` is the number and the arrival of that.
+fn contradiction(record: &Record, completion: u64, last: Option<(u64, u64)>) -> Option<String> {
+    let (arrival, latency) = (record.arrival, record.latency);
+    if arrival > CLOCK_MAX_NS {
+        return Some(format!("`arrival_ns` is {arrival}: expected at most {CLOCK_MAX_NS}"));
+    }
+    if completion > CLOCK_MAX_NS {
+        return Some(format!("`completion_ns` is {completion}: expected at most {CLOCK_MAX_NS}"));
+    }
+    if record.offset.checked_add(record.bytes).is_none() {
+        return Some("`offset` and `bytes` end beyond 2^64".into());
+    }
+    if completion.checked_sub(arrival) != Some(latency) {
+        let wanted = "expected `completion_ns` less `arrival_ns`";
+        return Some(format!("`latency_ns` is {latency}: {wanted}, {completion} - {arrival}"));
+    }
+    if record.start.is_some_and(|start| start < arrival || start > completion) {
+        return Some("`start_ns` is outside the request".into());
+    }
+    if !sums_to(latency, record.blame.0.iter().chain(&record.extras.0).copied()) {
+        return Some("the causes do not sum to `latency_ns`".into());
+    }
+    if last.is_some_and(|(last, _)| last >= record.request) {
+        return Some("requests are not in the order of their numbers".into());
+    }
+    let (_, before) = last.filter(|(_, before)| *before > arrival)?;
+    Some(format!("`arrival_ns` is {arrival}: expected at least {before}, as in the row above"))
+}
+
 /// Reads a file, CSV or Parquet by its content.
 ///
 /// # Errors
@@ -81,36 +110,7 @@ pub fn read(path: &Path) -> Result<Records> {
             aggressor: None,
             read_first: false,
         };
-        if record.arrival > CLOCK_MAX_NS {
-            return Err(bad(format!("`arrival_ns` is {}: expected at most {CLOCK_MAX_NS}", record.arrival)));
-        }
-        let completion = need(6, COLUMNS[6])?;
-        if completion > CLOCK_MAX_NS {
-            return Err(bad(format!("`completion_ns` is {completion}: expected at most {CLOCK_MAX_NS}")));
-        }
-        if record.offset.checked_add(record.bytes).is_none() {
-            return Err(bad("`offset` and `bytes` end beyond 2^64".into()));
-        }
-        if completion.checked_sub(record.arrival) != Some(record.latency) {
-            let wanted = "expected `completion_ns` less `arrival_ns`";
-            return Err(bad(format!(
-                "`latency_ns` is {}: {wanted}, {completion} - {}",
-                record.latency, record.arrival
-            )));
-        }
-        if record.start.is_some_and(|start| start < record.arrival || start > completion) {
-            return Err(bad("`start_ns` is outside the request".into()));
-        }
-        if !sums_to(record.latency, blame.0.iter().chain(&extras.0).copied()) {
-            return Err(bad("the causes do not sum to `latency_ns`".into()));
-        }
-        if last.is_some_and(|(last, _)| last >= record.request) {
-            return Err(bad("requests are not in the order of their numbers".into()));
-        }
-        if let Some((_, before)) = last.filter(|(_, before)| *before > record.arrival) {
-            let wanted = format!("expected at least {before}, as in the row above");
-            return Err(bad(format!("`arrival_ns` is {}: {wanted}", record.arrival)));
-        }
+        contradiction(&record, need(6, COLUMNS[6])?, last).map_or(Ok(()), |what| Err(bad(what)))?;
         last = Some((record.request, record.arrival));
         spool.put(&record)?;
         Ok(true)

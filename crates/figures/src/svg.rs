@@ -253,6 +253,19 @@ impl Drawing<'_> {
         self.look.width * if panels > 1 { 0.2 } else { 0.44 }
     }
 
+    /// Text that reads upwards, around a point.
+    fn text_upwards(&mut self, (x, y): (f64, f64), size: f64, text: &str) {
+        let _ = write!(
+            self.body,
+            "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\" font-size=\"{}\" fill=\"{}\">{}</text>",
+            n(x),
+            n(y),
+            n(size),
+            self.ground.ink,
+            svg(text)
+        );
+    }
+
     fn axes(&mut self, panel: &Panel, frame: &Frame, upright: bool, shared: bool, margin: f64, most_label: f64) {
         let size = self.size();
         let small = self.small();
@@ -260,12 +273,7 @@ impl Drawing<'_> {
         let (grid, axis, muted) = (self.ground.grid, self.ground.axis, self.ground.muted);
         // What the panel shows, or the title of the upright axis, above it.
         let label = title(&panel.y, y);
-        let heading = match (panel.title.is_empty(), upright || label.is_empty()) {
-            (false, true) => panel.title.clone(),
-            (false, false) => format!("{}: {label}", panel.title),
-            (true, false) => label.clone(),
-            (true, true) => String::new(),
-        };
+        let heading = heading(&panel.title, if upright { "" } else { &label });
         let mut room = right - margin;
         if let Some(series) = cells(panel) {
             room -= self.colour_bar(series, *right, top - size * 0.75);
@@ -275,17 +283,8 @@ impl Drawing<'_> {
             self.text(margin, top - size * 0.75, &text, Anchor::Start, muted, size);
         }
         if upright && !label.is_empty() {
-            let (cx, cy) = (margin + size * 0.8, (top + bottom) / 2.0);
             let text = fitted(&label, size, bottom - top + size * 2.0);
-            let _ = write!(
-                self.body,
-                "<text transform=\"translate({} {}) rotate(-90)\" text-anchor=\"middle\" font-size=\"{}\" fill=\"{}\">{}</text>",
-                n(cx),
-                n(cy),
-                n(size),
-                self.ground.ink,
-                svg(&text)
-            );
+            self.text_upwards((margin + size * 0.8, (top + bottom) / 2.0), size, &text);
         }
         let most = (bottom - top) / (size * 1.2);
         let width_of_line = self.stroke(0.8);
@@ -795,4 +794,13 @@ struct Entry {
     style: Style,
     mark: Mark,
     hollow: bool,
+}
+
+/// A title and a label in one line.
+fn heading(title: &str, label: &str) -> String {
+    match (title, label) {
+        (title, "") => title.to_string(),
+        ("", label) => label.to_string(),
+        (title, label) => format!("{title}: {label}"),
+    }
 }

@@ -101,6 +101,18 @@ pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
+/// The name in `errno` of what is wrong with a file.
+fn number_of(cause: ErrorKind) -> &'static str {
+    match cause {
+        ErrorKind::NotFound => "ENOENT",
+        ErrorKind::PermissionDenied => "EACCES",
+        ErrorKind::IsADirectory => "EISDIR",
+        ErrorKind::StorageFull => "ENOSPC",
+        ErrorKind::FileTooLarge => "EFBIG",
+        _ => "EIO",
+    }
+}
+
 fn of(py: Python<'_>, classes: &Classes, error: &Error) -> PyErr {
     let text = render(error, &Renderer::plain());
     let about = |value: &Bound<'_, PyAny>, key: &str, nearest: Option<&str>| -> PyResult<()> {
@@ -154,18 +166,9 @@ fn of(py: Python<'_>, classes: &Classes, error: &Error) -> PyErr {
         Kind::Device => exception(classes.trace.bind(py), &text, |_| Ok(())),
         Kind::File { path, cause, code } => exception(classes.file.bind(py), &text, |value| {
             value.setattr("filename", path.to_string_lossy())?;
-
-            let known = match cause {
-                ErrorKind::NotFound => "ENOENT",
-                ErrorKind::PermissionDenied => "EACCES",
-                ErrorKind::IsADirectory => "EISDIR",
-                ErrorKind::StorageFull => "ENOSPC",
-                ErrorKind::FileTooLarge => "EFBIG",
-                _ => "EIO",
-            };
             match code {
                 Some(code) => value.setattr("errno", *code),
-                None => value.setattr("errno", py.import("errno")?.getattr(known)?),
+                None => value.setattr("errno", py.import("errno")?.getattr(number_of(*cause))?),
             }
         }),
         Kind::Policy(fault) => policy(py, classes, &text, fault),

@@ -34,6 +34,72 @@ pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
     ]
 }
 
+/// What the tail spent by cause.
+fn causes(value: &Value) -> Table {
+    let mut causes = Table::new(&["cause", "tail", "excess over the middle", "share"]);
+    for one in list(value, "causes") {
+        let share = one["share"].as_f64().map_or(Cell::Null, |share| Cell::Text(percent(share)));
+        causes.rows.push(vec![text(one, "/cause").into(), time(&one["total_ns"]), time(&one["excess_ns"]), share]);
+    }
+    causes
+}
+
+/// Requests of the tail by pattern.
+fn patterns(value: &Value) -> Table {
+    let mut patterns = Table::new(&["pattern", "requests"]);
+    for one in list(value, "patterns") {
+        let shown = one["count"].as_u64();
+        if shown != Some(0) {
+            let cell = shown.map_or(Cell::Text("not known from rows".into()), Cell::from);
+            patterns.rows.push(vec![text(one, "/name").into(), cell]);
+        }
+    }
+    patterns
+}
+
+/// Whole runs with one change each: those that a device can have, and those that only bound it.
+fn tries(value: &Value) -> [Table; 2] {
+    let columns = ["change", "value", "ratio", "write amplification", "note"];
+    let (mut tries, mut bounds) = (Table::new(&columns), Table::new(&columns));
+    for one in list(value, "tries") {
+        let ratio = one["ratio"].as_f64().map_or(Cell::Null, |ratio| Cell::Text(format!("{ratio:.3}x")));
+        // Explanations before 0.1.3 have it in pages alone.
+        let amplification = one["write_amplification_bytes"].as_f64().or(one["write_amplification"].as_f64());
+        let amplification = amplification.map_or(Cell::Null, |factor| Cell::Text(format!("{factor:.3}")));
+        let change = Cell::Text(ssdlab_lab::settings::assignment(text(one, "/set")));
+        let table = if text(one, "/note").starts_with(BOUND) { &mut bounds } else { &mut tries };
+        table.rows.push(vec![change, time(&one["value_ns"]), ratio, amplification, text(one, "/note").into()]);
+    }
+    [tries, bounds]
+}
+
+/// Changes that a rule refuses.
+fn refused(value: &Value) -> Table {
+    let mut refused = Table::new(&["change", "reason"]);
+    for one in list(value, "refused") {
+        let change = ssdlab_lab::settings::assignment(text(one, "/set"));
+        refused.rows.push(vec![change.as_str().into(), text(one, "/rule").into()]);
+    }
+    refused
+}
+
+/// The slowest requests, with the largest cause of each.
+fn slowest(value: &Value) -> Table {
+    let mut slowest = Table::new(&["request", "kind", "arrival", "latency", "largest cause"]);
+    for one in list(value, "slowest") {
+        let causes = one["causes"].as_object().into_iter().flatten();
+        let largest = causes.max_by_key(|(_, ns)| ns.as_u64()).map_or("", |(name, _)| name);
+        slowest.rows.push(vec![
+            one["request"].as_u64().map_or(Cell::Null, Cell::from),
+            text(one, "/op").into(),
+            one["arrival_ns"].as_u64().map_or(Cell::Null, |ns| Cell::Text(clock(ns))),
+            time(&one["latency_ns"]),
+            largest.into(),
+        ]);
+    }
+    slowest
+}
+
 /// What the page says of it.
 pub fn told(value: &Value) -> Analysis {
     let of = |place: &str| number(value, place).unwrap_or(0.0);
@@ -47,69 +113,17 @@ pub fn told(value: &Value) -> Analysis {
         count(of("/requests") as u64),
         duration(of("/middle_mean_ns"))
     ));
-    let mut causes = Table::new(&["cause", "tail", "excess over the middle", "share"]);
-    for one in list(value, "causes") {
-        let share = one["share"].as_f64().map_or(Cell::Null, |share| Cell::Text(percent(share)));
-        causes.rows.push(vec![text(one, "/cause").into(), time(&one["total_ns"]), time(&one["excess_ns"]), share]);
-    }
-    told.tables.push(("Excess by cause".into(), causes));
-    let mut patterns = Table::new(&["pattern", "requests"]);
-    for one in list(value, "patterns") {
-        let shown = one["count"].as_u64();
-        if shown != Some(0) {
-            let cell = shown.map_or(Cell::Text("not known from rows".into()), Cell::from);
-            patterns.rows.push(vec![text(one, "/name").into(), cell]);
-        }
-    }
-    if !patterns.rows.is_empty() {
-        told.tables.push(("Patterns".into(), patterns));
-    }
-    // What a device can have comes first, then what only bounds it.
-    let columns = ["change", "value", "ratio", "write amplification", "note"];
-    let (mut tries, mut bounds) = (Table::new(&columns), Table::new(&columns));
-    for one in list(value, "tries") {
-        let ratio = one["ratio"].as_f64().map_or(Cell::Null, |ratio| Cell::Text(format!("{ratio:.3}x")));
-        // Explanations before 0.1.3 have it in pages alone.
-        let amplification = one["write_amplification_bytes"].as_f64().or(one["write_amplification"].as_f64());
-        let amplification = amplification.map_or(Cell::Null, |factor| Cell::Text(format!("{factor:.3}")));
-        let change = ssdlab_lab::settings::assignment(text(one, "/set"));
-        let table = if text(one, "/note").starts_with(BOUND) { &mut bounds } else { &mut tries };
-        table.rows.push(vec![
-            Cell::Text(change),
-            time(&one["value_ns"]),
-            ratio,
-            amplification,
-            text(one, "/note").into(),
-        ]);
-    }
-    if !tries.rows.is_empty() {
-        told.tables.push(("What would help: whole runs with one change each".into(), tries));
-    }
-    if !bounds.rows.is_empty() {
-        told.tables.push(("Bounds: what no device does".into(), bounds));
-    }
-    let mut refused = Table::new(&["change", "reason"]);
-    for one in list(value, "refused") {
-        refused
-            .rows
-            .push(vec![ssdlab_lab::settings::assignment(text(one, "/set")).as_str().into(), text(one, "/rule").into()]);
-    }
-    if !refused.rows.is_empty() {
-        told.tables.push(("Refused changes".into(), refused));
-    }
-    let mut slowest = Table::new(&["request", "kind", "arrival", "latency", "largest cause"]);
-    for one in list(value, "slowest") {
-        let causes = one["causes"].as_object().into_iter().flatten();
-        let largest = causes.max_by_key(|(_, ns)| ns.as_u64()).map_or("", |(name, _)| name);
-        slowest.rows.push(vec![
-            one["request"].as_u64().map_or(Cell::Null, Cell::from),
-            text(one, "/op").into(),
-            one["arrival_ns"].as_u64().map_or(Cell::Null, |ns| Cell::Text(clock(ns))),
-            time(&one["latency_ns"]),
-            largest.into(),
-        ]);
-    }
-    told.tables.push(("Slowest requests".into(), slowest));
+    told.tables.push(("Excess by cause".into(), causes(value)));
+    let [tries, bounds] = tries(value);
+    let others = [
+        ("Patterns", patterns(value)),
+        ("What would help: whole runs with one change each", tries),
+        ("Bounds: what no device does", bounds),
+        ("Refused changes", refused(value)),
+    ];
+    let some = others.into_iter().filter(|(_, table)| !table.rows.is_empty());
+    told.tables.extend(some.map(|(title, table)| (title.into(), table)));
+    told.tables.push(("Slowest requests".into(), slowest(value)));
     let means = |field: &str, requests: f64| {
         by_cause(|cause| {
             let one = list(value, "causes").iter().find(|one| text(one, "/cause") == cause)?;

@@ -246,12 +246,7 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
     }
     head.push_str("</ol></nav><main id=\"main\">");
     let mut out = head;
-    for section in &sections {
-        let (id, heading) = (section.id, section.heading);
-        let _ = write!(out, "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{heading}</h2>");
-        out.push_str(&section.body);
-        out.push_str("</section>");
-    }
+    sections.iter().for_each(|section| out.push_str(&whole(section)));
     out.push_str("</main><footer>");
     out.push_str(&explained(&terms));
     for remark in remarks {
@@ -270,6 +265,12 @@ fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -
     }
     out.push_str("</body></html>\n");
     out
+}
+
+/// A section with its heading.
+fn whole(section: &Section) -> String {
+    let (id, heading, body) = (section.id, section.heading, &section.body);
+    format!("<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{heading}</h2>{body}</section>")
 }
 
 /// What terms on the page mean, in a fold; nothing without any.

@@ -377,19 +377,7 @@ impl<W: Write> Writer<W> {
                     _ => writeln!(line, "{kind:>3} {sector} + {sectors} [ssdlab]"),
                 }
             }
-            Format::Fio => {
-                let us = r.time_ns / 1_000;
-                if fresh {
-                    let _ = writeln!(line, "{us} {volume} add\n{us} {volume} open");
-                }
-                let action = match r.op {
-                    Op::Read => "read",
-                    Op::Write => "write",
-                    Op::Flush => "sync",
-                    Op::Trim | Op::Other => "trim",
-                };
-                writeln!(line, "{us} {volume} {action} {} {}", r.offset, r.bytes)
-            }
+            Format::Fio => line_of_fio(line, r, volume, fresh),
             Format::Alibaba => {
                 let us = UNIX_BASE_S * 1_000_000 + r.time_ns / 1_000;
                 writeln!(line, "{volume},{letter},{},{},{us}", r.offset, r.bytes)
@@ -545,4 +533,20 @@ pub fn convert<W: Write>(reader: &mut Reader, out: W, name: &str, format: Format
         writer.write(&record, reader.names(&record))?;
     }
     Ok((writer.count(), writer.finish()?))
+}
+
+/// A line of fio's log; before the first of a volume, those that add and open it.
+fn line_of_fio(line: &mut String, r: &Record, volume: &str, fresh: bool) -> std::fmt::Result {
+    use std::fmt::Write as _;
+    let us = r.time_ns / 1_000;
+    if fresh {
+        writeln!(line, "{us} {volume} add\n{us} {volume} open")?;
+    }
+    let action = match r.op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Flush => "sync",
+        Op::Trim | Op::Other => "trim",
+    };
+    writeln!(line, "{us} {volume} {action} {} {}", r.offset, r.bytes)
 }

@@ -189,26 +189,31 @@ fn whole_lines(sample: &[u8], ended: bool) -> &[u8] {
     &sample[..memchr::memrchr(b'\n', sample).map_or(sample.len(), |at| at + 1)]
 }
 
+/// Chooses the format by the first bytes of a binary file.
+fn detect_binary(name: &str, sample: &[u8]) -> Result<Detection, TraceError> {
+    if readers::vscsi::fits(sample) {
+        return Ok(Detection::of(Format::Vscsi));
+    }
+    if readers::lcs::fits(sample) {
+        return Err(TraceError::new(
+            Code::Ambiguous,
+            name,
+            "This is a trace of libCacheSim, and nothing in it says the unit of the object's number",
+        )
+        .expected("a format that names the unit")
+        .fix("name it: --format lcs:id=sectors, lcs:id=bytes or lcs:id=pages"));
+    }
+    Err(TraceError::new(Code::UnknownFormat, name, "This is a binary file of no known format")
+        .at_line(1 + sample.iter().take_while(|b| **b != 0).filter(|b| **b == b'\n').count() as u64)
+        .expected(format!("one of {}", Format::NAMES.join(", ")))
+        .fix("convert it to text and use --format columns:<map>"))
+}
+
 /// Chooses the format by the first bytes.
 pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) -> Result<Detection, TraceError> {
     // No text has NUL bytes next to letters or digits.
     if sample.iter().take(80).any(|&b| b == 0) {
-        if readers::vscsi::fits(sample) {
-            return Ok(Detection::of(Format::Vscsi));
-        }
-        if readers::lcs::fits(sample) {
-            return Err(TraceError::new(
-                Code::Ambiguous,
-                name,
-                "This is a trace of libCacheSim, and nothing in it says the unit of the object's number",
-            )
-            .expected("a format that names the unit")
-            .fix("name it: --format lcs:id=sectors, lcs:id=bytes or lcs:id=pages"));
-        }
-        return Err(TraceError::new(Code::UnknownFormat, name, "This is a binary file of no known format")
-            .at_line(1 + sample.iter().take_while(|b| **b != 0).filter(|b| **b == b'\n').count() as u64)
-            .expected(format!("one of {}", Format::NAMES.join(", ")))
-            .fix("convert it to text and use --format columns:<map>"));
+        return detect_binary(name, sample);
     }
     let sample = whole_lines(sample, ended);
     let data = sample.split(|&b| b == b'\n').any(|line| !is_blank(line) && !line.starts_with(b"#"));

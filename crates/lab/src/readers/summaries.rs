@@ -56,11 +56,8 @@ fn files(directory: &Path) -> Result<Vec<PathBuf>> {
 /// Runs of one configuration, by seed.
 type Runs = BTreeMap<u64, Value>;
 
-/// Reads a directory as the value of `ssdlab.compare/1`. `read` reads one summary.
-///
-/// # Errors
-/// The directory has no summary, a file in it is none, two are of one run, or variants were run with different seeds.
-pub fn read(directory: &Path, read: &dyn Fn(&Path) -> Result<Value>) -> Result<Value> {
+/// The runs of each configuration in a directory, by seed, in the order of its files.
+fn variants(directory: &Path, read: &dyn Fn(&Path) -> Result<Value>) -> Result<Vec<(String, Runs)>> {
     let mut variants: Vec<(String, Runs)> = Vec::new();
     for path in files(directory)? {
         let summary = read(&path)?;
@@ -75,6 +72,15 @@ pub fn read(directory: &Path, read: &dyn Fn(&Path) -> Result<Value>) -> Result<V
             return Err(data(&path, message).help("a directory holds each run once"));
         }
     }
+    Ok(variants)
+}
+
+/// Reads a directory as the value of `ssdlab.compare/1`. `read` reads one summary.
+///
+/// # Errors
+/// The directory has no summary, a file in it is none, two are of one run, or variants were run with different seeds.
+pub fn read(directory: &Path, read: &dyn Fn(&Path) -> Result<Value>) -> Result<Value> {
+    let variants = variants(directory, read)?;
     let seeds: Vec<u64> = variants[0].1.keys().copied().collect();
     if let Some((digest, runs)) = variants.iter().find(|(_, runs)| !runs.keys().eq(&seeds)) {
         let list = |seeds: Vec<&u64>| seeds.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");

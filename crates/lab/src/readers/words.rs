@@ -254,16 +254,29 @@ pub fn differences(summary: &Value) -> Vec<[String; 3]> {
     out
 }
 
+/// The flash of a device.
+fn array(summary: &Value) -> String {
+    let g = |name: &str| number(summary, &format!("/config/geometry/{name}")).unwrap_or(0.0);
+    let planes = g("channels") * g("chips_per_channel") * g("dies_per_chip") * g("planes_per_die");
+    let pages = planes * g("blocks_per_plane") * g("pages_per_block");
+    let page = summary.pointer("/config/geometry/page_size").map_or(String::new(), shown);
+    let bytes = page.parse::<ssdlab_sim::units::Bytes>().map_or(0, |bytes| bytes.0);
+    format!(
+        "{} channels x {} chips x {} dies x {} planes; a plane: {} blocks x {} pages of {page}; {} raw",
+        g("channels"),
+        g("chips_per_channel"),
+        g("dies_per_chip"),
+        g("planes_per_die"),
+        count(g("blocks_per_plane") as u64),
+        g("pages_per_block"),
+        size((pages as u64).saturating_mul(bytes))
+    )
+}
+
 /// The device, the schemes and the requests, in a line each: label and text.
 pub fn device(summary: &Value) -> Vec<(&'static str, String)> {
     let n = |place: &str| number(summary, &format!("/config/{place}")).unwrap_or(0.0);
-    let g = |name: &str| n(&format!("geometry/{name}"));
-    let planes = g("channels") * g("chips_per_channel") * g("dies_per_chip") * g("planes_per_die");
-    let pages = planes * g("blocks_per_plane") * g("pages_per_block");
     let field = |place: &str| summary.pointer(&format!("/config/{place}")).map_or(String::new(), shown);
-    let page = summary.pointer("/config/geometry/page_size").map_or(String::new(), shown);
-    let bytes = page.parse::<ssdlab_sim::units::Bytes>().map_or(0, |bytes| bytes.0);
-    let raw = (pages as u64).saturating_mul(bytes);
     let scheme = |slot: &str| {
         let value = summary.pointer(&format!("/config/schemes/{slot}"));
         match value {
@@ -285,20 +298,7 @@ pub fn device(summary: &Value) -> Vec<(&'static str, String)> {
     let caches = cached && summary.pointer("/config/cache/write").is_none();
     let ack = if caches { "by the write cache".into() } else { text(summary, "/write_ack").replace('_', " ") };
     vec![
-        (
-            "device",
-            format!(
-                "{} channels x {} chips x {} dies x {} planes; a plane: {} blocks x {} pages of {page}; {} raw, over-provisioning {}",
-                g("channels"),
-                g("chips_per_channel"),
-                g("dies_per_chip"),
-                g("planes_per_die"),
-                count(g("blocks_per_plane") as u64),
-                g("pages_per_block"),
-                size(raw),
-                percent_exact(n("device/over_provisioning"))
-            ),
-        ),
+        ("device", format!("{}, over-provisioning {}", array(summary), percent_exact(n("device/over_provisioning")))),
         (
             "timing",
             format!(

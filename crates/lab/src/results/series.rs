@@ -248,6 +248,12 @@ impl Series {
         let own: Vec<Cell<'_>> =
             self.tenants.iter().flat_map(of).chain(handles).chain(life::cells(sample.life)).collect();
         self.sheet.row(cells.into_iter().chain(causes).chain(terms).chain(work).chain(own))?;
+        self.begin_next(start, sample);
+        Ok(())
+    }
+
+    /// The next window begins, with nothing in it.
+    fn begin_next(&mut self, start: Nanos, sample: &Sample) {
         self.start = Some(Nanos(start.0.saturating_add(self.window)));
         self.before = Some(sample.clone());
         self.latencies.iter_mut().for_each(Distribution::clear);
@@ -260,7 +266,6 @@ impl Series {
             own.latency.clear();
             (own.sum, own.bytes) = (0, 0);
         }
-        Ok(())
     }
 }
 

@@ -74,14 +74,8 @@ fn merged(table: &Table, every: usize) -> Table {
     Table { columns: table.columns.clone(), rows: table.rows.chunks(every).map(merge).collect() }
 }
 
-/// `series`
-pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
-    let title = "Rates, latencies and GC by window";
-    let Some(whole) = inputs.run.series.as_ref().filter(|table| !table.rows.is_empty()) else {
-        return Figure { source: inputs.run.source(), ..Figure::empty("series", title, "No request arrived.") };
-    };
-    let every = whole.rows.len().div_ceil(wanted.shown().windows);
-    let table = &merged(whole, every);
+/// A panel of each of what a window has, or of one measure.
+fn panels_of(table: &Table, measure: Option<&str>) -> Vec<Panel> {
     let columns = Columns(table);
     let starts = columns.numbers("start_ns");
     let x = || Axis::new("simulated time", Unit::Nanoseconds, Scale::Time);
@@ -96,7 +90,7 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let ratio = |a: Vec<f64>, b: Vec<f64>| -> Vec<f64> {
         a.iter().zip(&b).map(|(a, b)| if *b > 0.0 { a / b } else { f64::NAN }).collect()
     };
-    let panels = if let Some(measure) = &wanted.measure {
+    if let Some(measure) = measure {
         let unit = if measure.ends_with("_ns") { Unit::Nanoseconds } else { Unit::One };
         let y = Axis::new(measure, unit, Scale::Linear);
         vec![panel("", y, vec![line(measure, "mean", get(measure))])]
@@ -143,7 +137,18 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
             vec![line("", "mean", get("pending"))],
         ));
         panels
+    }
+}
+
+/// `series`
+pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
+    let title = "Rates, latencies and GC by window";
+    let Some(whole) = inputs.run.series.as_ref().filter(|table| !table.rows.is_empty()) else {
+        return Figure { source: inputs.run.source(), ..Figure::empty("series", title, "No request arrived.") };
     };
+    let every = whole.rows.len().div_ceil(wanted.shown().windows);
+    let table = &merged(whole, every);
+    let panels = panels_of(table, wanted.measure.as_deref());
     let shown = [
         "start_ns",
         "requests",
@@ -166,7 +171,7 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let mut figure = figure("series", title, inputs, panels, numbers);
     let (windows, step) = (whole.rows.len(), window(&Columns(whole).numbers("start_ns")));
     // The run ends somewhere in the last window.
-    let rates = get("iops");
+    let rates = Columns(table).numbers("iops");
     let before = if rates.len() > 1 { &rates[..rates.len() - 1] } else { &rates[..] };
     let least = before.iter().copied().fold(f64::INFINITY, f64::min).max(0.0);
     let most = before.iter().copied().fold(0.0, f64::max);
@@ -184,6 +189,15 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
         ));
     }
     figure
+}
+
+/// How many windows a cell has, so that there are no more cells than can be shown.
+fn together(windows: usize, dies: usize, most: usize) -> usize {
+    let mut every = 1;
+    while windows.div_ceil(every) * dies > most && every < windows {
+        every *= 2;
+    }
+    every
 }
 
 /// `heatmap-die`
@@ -204,10 +218,7 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let step = window(&starts).unwrap_or_else(|| simulated.unwrap_or(0.0).max(most_busy));
     let first = starts.iter().copied().fold(f64::INFINITY, f64::min);
     let windows = starts.iter().map(|at| ((at - first) / step).round() as usize).max().unwrap_or(0) + 1;
-    let mut every = 1;
-    while windows.div_ceil(every) * all > wanted.most_cells() && every < windows {
-        every *= 2;
-    }
+    let every = together(windows, all, wanted.most_cells());
     let (width, wide) = (step * every as f64, windows.div_ceil(every));
     // The last cell may have fewer windows than the others.
     let length = |i: usize| step * every.min(windows - i * every) as f64;
@@ -242,15 +253,10 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
         shares.push(own);
     }
     let mut numbers = Table::new(&["start_ns", "die", "host_share", "gc_share"]);
-    for (i, (host, gc)) in shares[0].iter().zip(&shares[1]).enumerate() {
+    numbers.rows.extend(shares[0].iter().zip(&shares[1]).enumerate().map(|(i, (host, gc))| {
         let at = first + width * (i % wide) as f64;
-        numbers.rows.push(vec![
-            Cell::Whole(at as u128),
-            ((i / wide) as u64).into(),
-            Cell::Real(*host),
-            Cell::Real(*gc),
-        ]);
-    }
+        vec![Cell::Whole(at as u128), ((i / wide) as u64).into(), Cell::Real(*host), Cell::Real(*gc)]
+    }));
     let mut figure = figure("heatmap-die", title, inputs, panels, numbers);
     figure.caption = format!(
         "{} dies: busy with host operations for {} of the time, with GC and write-backs for {}.",

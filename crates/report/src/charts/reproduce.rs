@@ -51,17 +51,27 @@ fn leading(text: &str) -> Option<(f64, &str)> {
     Some((value, unit.trim()))
 }
 
+/// No item of the inputs has this name.
+fn unknown(id: &str, all: &[String]) -> Error {
+    let meant = nearest(id, all.iter().map(String::as_str));
+    let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+    let have = if all.is_empty() { "none: give the JSON of `ssdlab reproduce`".into() } else { all.join(", ") };
+    Error::usage(format!("the inputs have no figure `reproduce:{}`", clip(id))).help(format!("{meant}They have {have}"))
+}
+
+/// The axis of ratios: logarithmic where one is far from 1.
+fn axis_of(own: &[Vec<f64>]) -> Axis {
+    let most = own.iter().map(|point| point[0]).fold(1.0, f64::max);
+    let least = own.iter().map(|point| point[0]).fold(1.0, f64::min);
+    let far = most > 4.0 || least < 0.25;
+    let x = Axis::new("ours over the paper's", Unit::One, if far { Scale::Log } else { Scale::Linear });
+    if far { x.within(least * 0.7, most * 2.5) } else { x.within(0.0, (most * 1.25).max(1.25)) }
+}
+
 /// `reproduce:ID`
 pub(super) fn figure(inputs: &Inputs, id: &str) -> Result<Figure> {
     let all = ids(inputs);
-    let Some(at) = all.iter().position(|known| *known == folded(id)) else {
-        let meant = nearest(id, all.iter().map(String::as_str));
-        let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-        return Err(Error::usage(format!("the inputs have no figure `reproduce:{}`", clip(id))).help(format!(
-            "{meant}They have {}",
-            if all.is_empty() { "none: give the JSON of `ssdlab reproduce`".into() } else { all.join(", ") }
-        )));
-    };
+    let Some(at) = all.iter().position(|known| *known == folded(id)) else { return Err(unknown(id, &all)) };
     let (paper, item) = items(inputs)[at];
     let rows = item["rows"].as_array().map_or(&[][..], Vec::as_slice);
     let mut table = Table::new(&["what", "paper", "ours", "kind", "verdict", "note"]);
@@ -110,11 +120,7 @@ pub(super) fn figure(inputs: &Inputs, id: &str) -> Result<Figure> {
             Some("No row has a number of the paper and one of ours in one unit; the table has all rows.".into());
         return Ok(figure);
     }
-    let most = own.iter().map(|point| point[0]).fold(1.0, f64::max);
-    let least = own.iter().map(|point| point[0]).fold(1.0, f64::min);
-    let far = most > 4.0 || least < 0.25;
-    let x = Axis::new("ours over the paper's", Unit::One, if far { Scale::Log } else { Scale::Linear });
-    let x = if far { x.within(least * 0.7, most * 2.5) } else { x.within(0.0, (most * 1.25).max(1.25)) };
+    let x = axis_of(&own);
     let series = vec![
         Series {
             style: "paper".into(),

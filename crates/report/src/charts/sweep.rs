@@ -519,13 +519,11 @@ fn front_table(sweep: &Sweep, columns: [&Column; 2], [best, others]: [&[usize]; 
     table
 }
 
-/// `pareto`
-pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
-    let (id, title) = ("pareto", "Trade-off of two measures");
-    let Some(sweep) = &inputs.sweep else { return none(id, title, None, "There is no study.") };
+/// The two measures of a trade-off: as wanted, or a latency and write amplification.
+fn both<'s>(sweep: &'s Sweep, wanted: &Wanted) -> (Option<&'s Column>, Option<&'s Column>) {
     let mut first = latencies(wanted, &["p99_9", "p99", "mean"]);
     first.push("simulated_ns".into());
-    let (x, y) = match (wanted.x.as_deref(), wanted.measure.as_deref()) {
+    match (wanted.x.as_deref(), wanted.measure.as_deref()) {
         (None, Some(y)) if first.first().is_some_and(|path| path == y) => {
             (measure(sweep, None, &AMPLIFICATION.map(String::from)), measure(sweep, Some(y), &[]))
         }
@@ -533,8 +531,29 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
             measure(sweep, x, &first),
             measure(sweep, y, &[AMPLIFICATION[0].into(), AMPLIFICATION[1].into(), "latency_ns.all.mean".into()]),
         ),
+    }
+}
+
+/// The first and the last point of a front, in a sentence.
+fn ends_of_front(sweep: &Sweep, [x, y]: [&Column; 2], best: &[usize], points: usize) -> String {
+    let end = |place: Option<&usize>| {
+        place.map_or(String::new(), |place| {
+            let (at_x, at_y) = (said(&x.measure, x.means[*place]), said(&y.measure, y.means[*place]));
+            format!("{at_x}, {at_y} ({})", sweep.words(&sweep.points[*place]))
+        })
     };
-    let (Some(x), Some(y)) = (x, y) else { return none(id, title, Some(sweep), NOTHING) };
+    let points = count(points as u64);
+    match best.len() {
+        1 => format!("One of {points} points is best in both measures: {}.", end(best.first())),
+        n => format!("{n} of {points} points are on the front: from {} to {}.", end(best.first()), end(best.last())),
+    }
+}
+
+/// `pareto`
+pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
+    let (id, title) = ("pareto", "Trade-off of two measures");
+    let Some(sweep) = &inputs.sweep else { return none(id, title, None, "There is no study.") };
+    let (Some(x), Some(y)) = both(sweep, wanted) else { return none(id, title, Some(sweep), NOTHING) };
     let signed =
         |column: &Column, place: usize| if column.measure.more { -column.means[place] } else { column.means[place] };
     let same = of_one_workload(sweep);
@@ -584,25 +603,7 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
         source: source(sweep),
         ..Figure::default()
     };
-    let end = |place: Option<&usize>| {
-        place.map_or(String::new(), |place| {
-            format!(
-                "{}, {} ({})",
-                said(&x.measure, x.means[*place]),
-                said(&y.measure, y.means[*place]),
-                sweep.words(&sweep.points[*place])
-            )
-        })
-    };
-    figure.caption = match best.len() {
-        1 => format!("One of {} points is best in both measures: {}.", count(places.len() as u64), end(best.first())),
-        n => format!(
-            "{n} of {} points are on the front: from {} to {}.",
-            count(places.len() as u64),
-            end(best.first()),
-            end(best.last())
-        ),
-    };
+    figure.caption = ends_of_front(sweep, [x, y], &best, places.len());
     if !same.fixed.is_empty() {
         figure.notes.push(format!("Points that serve other requests are left out: {}.", same.fixed));
     }
@@ -615,6 +616,19 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
         figure.notes.push(format!("Of the other points, one in {every} is shown; the front is whole."));
     }
     figure
+}
+
+/// The first and the last value of each axis, and of the measure behind them, as texts.
+fn ends(sweep: &Sweep, keys: &[usize], measure: [String; 2]) -> Series {
+    let mut ends = Series { mark: Mark::Text, width: Some(0.0), ..Series::default() };
+    for (i, key) in keys.iter().enumerate() {
+        let values = &sweep.axes[*key].values;
+        ends.points.extend([vec![i as f64, -0.06], vec![i as f64, 1.06]]);
+        ends.labels.extend([values[0].clone(), values[values.len() - 1].clone()]);
+    }
+    ends.points.extend([vec![keys.len() as f64, -0.06], vec![keys.len() as f64, 1.06]]);
+    ends.labels.extend(measure);
+    ends
 }
 
 /// `sweep-parallel`
@@ -663,14 +677,7 @@ pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
         row.push(Cell::Real(column.means[*place]));
         table.rows.push(row);
     }
-    let mut ends = Series { mark: Mark::Text, width: Some(0.0), ..Series::default() };
-    for (i, key) in keys.iter().enumerate() {
-        let values = &sweep.axes[*key].values;
-        ends.points.extend([vec![i as f64, -0.06], vec![i as f64, 1.06]]);
-        ends.labels.extend([values[0].clone(), values[values.len() - 1].clone()]);
-    }
-    ends.points.extend([vec![keys.len() as f64, -0.06], vec![keys.len() as f64, 1.06]]);
-    ends.labels.extend([said(&column.measure, low), said(&column.measure, high)]);
+    let ends = ends(sweep, &keys, [said(&column.measure, low), said(&column.measure, high)]);
     let named = |name: &str, style: &str, points: Vec<Vec<f64>>| Series::new(name, Mark::Line, points).like(style);
     let mut series = vec![named("other points", "rest", rest), named("the best fifth", "front", best), ends];
     series.retain(|series| !series.points.is_empty());

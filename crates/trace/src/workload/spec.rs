@@ -603,23 +603,7 @@ impl Spec {
                 return Err(SpecError::new(key, message, format!("write [[{key}]]")));
             }
         }
-        let phase_lifted = !table.contains_key("phase");
-        let mut stream_lifted = false;
-        if phase_lifted {
-            stream_lifted = !table.contains_key("stream");
-            check_keys(&table, &[HEADER, PHASE, if stream_lifted { STREAM } else { &[] }], "")?;
-            let phase = if stream_lifted {
-                let stream = take(&mut table, |key| STREAM.contains(&key) && !PHASE.contains(&key));
-                let mut phase = take(&mut table, |key| PHASE.contains(&key) && key != "name");
-                phase.insert("stream".to_owned(), vec![stream].into());
-                phase
-            } else {
-                take(&mut table, |key| PHASE.contains(&key) && key != "name")
-            };
-            table.insert("phase".to_owned(), vec![phase].into());
-        } else {
-            check_keys(&table, &[HEADER], "")?;
-        }
+        let (phase_lifted, stream_lifted) = lift_phase(&mut table)?;
         let mut lifted_streams = Vec::new();
         if let Some(toml::Value::Array(phases)) = table.get_mut("phase") {
             for (i, phase) in phases.iter_mut().enumerate() {
@@ -719,4 +703,22 @@ fn nearest(key: &str, known: &[&str]) -> String {
         Some((distance, k)) if distance <= 1 + key.len() / 3 => format!("did you mean `{k}`?"),
         _ => format!("known here: {}", known.join(", ")),
     }
+}
+
+/// Puts the keys of a phase, and those of a stream, that stand at the top of a table where they belong. Returns whether there were any of
+/// each.
+fn lift_phase(table: &mut toml::Table) -> Result<(bool, bool), SpecError> {
+    if table.contains_key("phase") {
+        check_keys(table, &[HEADER], "")?;
+        return Ok((false, false));
+    }
+    let stream_lifted = !table.contains_key("stream");
+    check_keys(table, &[HEADER, PHASE, if stream_lifted { STREAM } else { &[] }], "")?;
+    let stream = stream_lifted.then(|| take(table, |key| STREAM.contains(&key) && !PHASE.contains(&key)));
+    let mut phase = take(table, |key| PHASE.contains(&key) && key != "name");
+    if let Some(stream) = stream {
+        phase.insert("stream".to_owned(), vec![stream].into());
+    }
+    table.insert("phase".to_owned(), vec![phase].into());
+    Ok((true, stream_lifted))
 }

@@ -1,11 +1,12 @@
 //! The spine: the part that every device uses. Requests are submitted (`submit`) and admitted (`host`; their records are in
 //! `requests`, pauses of closed loops in `pause`, trims in `trim`), wait (`window`), join the queues of dies (`queue`) and are
-//! dispatched (`dispatch`, `mates`), run their legs (`legs`), leave their dies (`release`) and end (`complete`); planes are collected (`gc`, `jobs`, `victims`, `single`,
-//! `copies`), and what else planes do goes beside (`beside`). Operations in no time are in `timeless`
-//! and `aged`.
+//! dispatched (`dispatch`, `mates`), run their legs (`legs`), leave their dies (`release`) and end (`complete`); planes are due (`claims`) and
+//! collected (`gc`, `jobs`, `victims`, `single`, `copies`), and what else planes do goes beside (`beside`). Operations in no time are in
+//! `timeless` and `aged`.
 
 pub(super) mod aged;
 mod beside;
+mod claims;
 pub(super) mod complete;
 pub(super) mod copies;
 pub(super) mod dispatch;

@@ -1,0 +1,136 @@
+//! When collections are due.
+
+use crate::config::{GcTime, Scope};
+use crate::device::flash::Stream;
+use crate::engine::queues::steps as counted;
+use crate::engine::slc::folds;
+use crate::engine::spine::beside;
+use crate::engine::{Device, Ssd};
+use crate::units::PlaneId;
+
+impl Device {
+    /// How many planes have a page for data of the host.
+    fn planes_with_room(&self, stream: Stream) -> usize {
+        (0..self.geometry.planes).filter(|plane| self.flash.takes_page_of(PlaneId(*plane), stream)).count()
+    }
+}
+
+/// A plane has been collected in no time, and others with it: together with it, or because they were due in its scope. Writes that wait
+/// for their pages go on.
+fn has_collected(ssd: &mut Ssd, plane: PlaneId, stream: Stream) {
+    // Its invalid pages may be in blocks with programs in flight. The next program that lands repeats the test.
+    if ssd.dev.flash.next_offset(plane, stream).is_some() {
+        ssd.unstall(plane);
+    }
+    if ssd.config.gc.scope == Scope::Plane && !ssd.config.collects_jointly() {
+        return;
+    }
+    for other in (0..ssd.dev.geometry.planes).map(PlaneId).filter(|other| *other != plane) {
+        let stalled = ssd.gc.planes[other.ix()].stalled;
+        if !stalled.is_empty() && ssd.dev.flash.next_offset(other, ssd.kernel.ops.host_stream(stalled.head())).is_some()
+        {
+            ssd.unstall(other);
+        }
+    }
+}
+
+impl Ssd {
+    /// A program or an erase has completed in a plane. Tests whether a collection is due.
+    #[inline(always)]
+    pub(in crate::engine) fn test_trigger(&mut self, plane: PlaneId) {
+        if !self.gc.planes[plane.ix()].stalled.is_empty() {
+            self.claim(plane);
+        }
+        if let Some(plane) = self.due_plane(plane) {
+            self.claim(plane);
+        }
+        if self.rules.tests_beside {
+            beside::test_beside(self, plane);
+        }
+    }
+
+    /// The plane to collect if the trigger holds in the scope of `plane`.
+    #[inline(always)]
+    pub(in crate::engine) fn due_plane(&self, plane: PlaneId) -> Option<PlaneId> {
+        if self.config.gc.scope != Scope::Plane {
+            return self.due_plane_of_scope(plane);
+        }
+        // The threshold was converted to pages when the device was built.
+        (self.dev.flash.free_pages(plane) < self.rules.gc_floor && !self.gc.planes[plane.ix()].claimed).then_some(plane)
+    }
+
+    /// Chip or device scope: the plane of the scope with the fewest free pages that has a victim.
+    #[inline(never)]
+    fn due_plane_of_scope(&self, plane: PlaneId) -> Option<PlaneId> {
+        let geometry = &self.dev.geometry;
+        let (device, flash) = (self.config.gc.scope == Scope::Device, &self.dev.flash);
+        let free = match device {
+            true => flash.free_pages_of_all(),
+            false => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
+        };
+        if free >= u64::from(self.rules.gc_floor) {
+            return None;
+        }
+        (0..geometry.planes)
+            .map(PlaneId)
+            .filter(|p| device || geometry.chip_of(*p) == geometry.chip_of(plane))
+            .filter(|p| !self.gc.planes[p.ix()].claimed && self.dev.has_garbage(*p))
+            .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
+    }
+
+    /// A plane becomes due for collection.
+    #[inline(never)]
+    pub(in crate::engine) fn claim(&mut self, plane: PlaneId) {
+        if self.rules.slc {
+            folds::collects(self, plane);
+        }
+        if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
+            if self.gc.postponed.is_some() {
+                self.gc.forces(&mut self.kernel, &self.dev, plane);
+            }
+            return;
+        }
+        if self.config.gc.time == GcTime::None {
+            self.gc.planes[plane.ix()].claimed = false;
+            let waiting = [self.gc.planes[plane.ix()].stalled, self.host.without_page, self.host.anywhere];
+            let first = waiting.into_iter().find(|waiting| !waiting.is_empty());
+            let stream = first.map_or(Stream::Host, |waiting| self.kernel.ops.host_stream(waiting.head()));
+            self.collect_now(plane, stream);
+            return has_collected(self, plane, stream);
+        }
+        let unit = self.dev.geometry.unit_of(plane);
+        self.kernel.dies.push_due(unit, plane);
+        self.kernel.dies.mark(unit);
+    }
+
+    /// No die has a page for a host write: every full plane is due. Returns whether one was collected in no time.
+    #[inline(never)]
+    pub(in crate::engine) fn claim_full_planes(&mut self, stream: Stream) -> bool {
+        let mut collected = false;
+        let mut from = PlaneId(0);
+        while let Some(plane) = self.dev.flash.next_tight(from) {
+            from = PlaneId(plane.0 + 1);
+            counted::count();
+            if self.gc.planes[plane.ix()].claimed && self.gc.postponed.is_none() {
+                continue;
+            }
+            let full = self.dev.flash.lacks_page(plane, stream);
+            if self.rules.slc {
+                folds::claim_for_any(self, plane, stream);
+            }
+            if full && self.gc.postponed.is_some() {
+                self.gc.forces(&mut self.kernel, &self.dev, plane);
+            }
+            if full && !self.gc.planes[plane.ix()].claimed && self.dev.has_garbage(plane) {
+                // In no time, a collection may free pages of other planes, too.
+                let before = self.dev.planes_with_room(stream);
+                self.claim(plane);
+                collected |= self.dev.flash.takes_page_of(plane, stream) || self.dev.planes_with_room(stream) > before;
+            }
+            if !full {
+                self.dev.flash.has_room(plane);
+            }
+        }
+        collected
+    }
+}
