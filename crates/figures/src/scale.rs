@@ -143,6 +143,15 @@ pub fn title(axis: &Axis, placed: &Placed) -> String {
     }
 }
 
+/// A title and a label in one line.
+pub fn heading(title: &str, label: &str) -> String {
+    match (title, label) {
+        (title, "") => title.to_string(),
+        ("", label) => label.to_string(),
+        (title, label) => format!("{title}: {label}"),
+    }
+}
+
 /// Ticks: values and texts. At most about `most` of them.
 pub fn ticks(axis: &Axis, placed: &Placed, most: f64) -> Vec<(f64, String)> {
     let most = most.max(2.0);

@@ -10,7 +10,7 @@ use crate::escape::{attribute, name, svg};
 use crate::figure::{Axis, Figure, Mark, Panel, Scale, Series, Table};
 use crate::font::{fitted, width, wrapped};
 use crate::palette::{self, DARK, Ground, LIGHT, Pattern, STEPS, Style};
-use crate::scale::{Placed, ticks, title};
+use crate::scale::{Placed, heading, ticks, title};
 use crate::shape::{Frame, cell_range, cell_step, cells, corner, dense, finite, n, path, rectangle, scales, whisker};
 
 /// Colours, and what belongs to a place.
@@ -270,9 +270,9 @@ impl Drawing<'_> {
         let size = self.size();
         let small = self.small();
         let Frame { left, right, top, bottom, x, y } = frame;
-        let (grid, axis, muted) = (self.ground.grid, self.ground.axis, self.ground.muted);
+        let ([grid, axis, muted], label) =
+            ([self.ground.grid, self.ground.axis, self.ground.muted], title(&panel.y, y));
         // What the panel shows, or the title of the upright axis, above it.
-        let label = title(&panel.y, y);
         let heading = heading(&panel.title, if upright { "" } else { &label });
         let mut room = right - margin;
         if let Some(series) = cells(panel) {
@@ -297,9 +297,8 @@ impl Drawing<'_> {
             let text = fitted(&name(&text), small, most_label);
             self.text(left - size * 0.45, at + small * 0.35, &text, Anchor::End, muted, small);
         }
-        let level = panel.y.scale == Scale::Band;
         let wide = if panel.x.scale == Scale::Band { 1.0 } else { size * 5.0 };
-        let mut last = f64::NEG_INFINITY;
+        let (level, mut last) = (panel.y.scale == Scale::Band, f64::NEG_INFINITY);
         self.open("ticks", String::new);
         for (value, text) in ticks(&panel.x, x, (right - left) / wide) {
             let at = x.at(value);
@@ -332,8 +331,8 @@ impl Drawing<'_> {
             self.stroke(1.0)
         );
         if !shared && !panel.x.label.is_empty() {
-            let colour = if upright { self.ground.ink } else { muted };
             let text = fitted(&title(&panel.x, x), size, right - left);
+            let colour = if upright { self.ground.ink } else { muted };
             self.text((left + right) / 2.0, bottom + size * 2.6, &text, Anchor::Middle, colour, size);
         }
     }
@@ -794,13 +793,4 @@ struct Entry {
     style: Style,
     mark: Mark,
     hollow: bool,
-}
-
-/// A title and a label in one line.
-fn heading(title: &str, label: &str) -> String {
-    match (title, label) {
-        (title, "") => title.to_string(),
-        ("", label) => label.to_string(),
-        (title, label) => format!("{title}: {label}"),
-    }
 }

@@ -14,7 +14,7 @@ use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::timeline::{Activity, Span, To};
-use ssdlab_lab::run::{How, Outputs, arguments};
+use ssdlab_lab::run::{How, Outputs, RunOutcome, arguments};
 use ssdlab_report::charts;
 use ssdlab_report::inputs::Inputs;
 use ssdlab_sim::blame::CAUSES;
@@ -328,19 +328,40 @@ fn run<'py>(
     };
     drop(taken());
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let mut done = match done {
-        Ok(Ok(done)) => done,
+    let done = done_or_raised(py, done, &mut watch, || arguments(&config.settings, &wanted, how))?;
+    finished(py, done, &mut watch, (config, latencies, timeline), made)
+}
+
+/// What a simulation returned; or the exception that it raised, or that says which law it broke.
+fn done_or_raised<T>(
+    py: Python<'_>,
+    done: std::thread::Result<ssdlab_lab::error::Result<T>>,
+    watch: &mut Watch,
+    arguments: impl FnOnce() -> Vec<String>,
+) -> PyResult<T> {
+    match done {
+        Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => {
             watch.hide(py);
-            return Err(watch.raised().or_else(taken).unwrap_or_else(|| raised(py, &error)));
+            Err(watch.raised().or_else(taken).unwrap_or_else(|| raised(py, &error)))
         }
         Err(panic) => {
             watch.hide(py);
-            let command = arguments(&config.settings, &wanted, how).into_iter().map(Into::into);
-            let command = ssdlab_cli::quoted(&std::iter::once("ssdlab".into()).chain(command).collect::<Vec<_>>());
-            return Err(broken(py, &*panic, watch.broken_at(), Some(&command)));
+            let command = std::iter::once("ssdlab".into()).chain(arguments().into_iter().map(Into::into));
+            let command = ssdlab_cli::quoted(&command.collect::<Vec<_>>());
+            Err(broken(py, &*panic, watch.broken_at(), Some(&command)))
         }
-    };
+    }
+}
+
+/// The results of a run that has ended, published.
+fn finished(
+    py: Python<'_>,
+    mut done: RunOutcome,
+    watch: &mut Watch,
+    (config, latencies, timeline): (Config, Option<PathBuf>, Option<PathBuf>),
+    made: Made,
+) -> PyResult<Run> {
     let summary = Summary::of(py, done.outcome.json())?;
     let simulated = done.outcome.summary.simulated_ns;
     watch.set(

@@ -347,6 +347,68 @@ fn coarse_clock(info: &Info) -> Option<String> {
     ))
 }
 
+/// Times that go back.
+fn times_back(info: &Info, notes: &Notes, add: &mut dyn FnMut(&'static str, Severity, String)) {
+    if info.steps_back == 0 {
+        return;
+    }
+    let largest = [Note::TimeKept, Note::TimeClamped, Note::TimeSorted]
+        .iter()
+        .filter_map(|note| notes.get(*note))
+        .map(|tally| tally.largest_ns)
+        .max()
+        .unwrap_or(0);
+    let text = format!(
+        "{} arrivals earlier than the one before, largest step {}.{:09} s",
+        info.steps_back,
+        largest / 1_000_000_000,
+        largest % 1_000_000_000
+    );
+    add("time_back", Severity::Warning, text);
+    // A 32-bit counter of ns, 100 ns, us or ms that wraps around goes back by nearly its whole range.
+    for (unit, ns) in [("1 ns", 1u64), ("100 ns", 100), ("1 us", 1_000), ("1 ms", 1_000_000)] {
+        let range = ns << 32;
+        if largest > range - range / 100 && largest <= range {
+            add(
+                "time_wrap",
+                Severity::Warning,
+                format!("time goes back by nearly 2^32 times {unit}: a counter may have wrapped around"),
+            );
+        }
+    }
+}
+
+/// Addresses that end where a counter does, or that are too high.
+fn addresses(info: &Info, add: &mut dyn FnMut(&'static str, Severity, String)) {
+    for bits in [31u32, 32] {
+        for (unit, bytes) in [("bytes", 1u64), ("sectors", 512)] {
+            let range = bytes << bits;
+            if info.max_end_bytes <= range && info.max_end_bytes > range - range / 1024 {
+                add(
+                    "address_wrap",
+                    Severity::Warning,
+                    format!("addresses end just below 2^{bits} {unit}: they may have been truncated to {bits} bits"),
+                );
+            }
+        }
+    }
+    if info.max_end_bytes > 1 << 50 {
+        add(
+            "address_unit",
+            Severity::Warning,
+            format!("the highest address is {} TiB: the unit of the offset may be wrong", info.max_end_bytes >> 40),
+        );
+    }
+    // Benchmarks may use 256 KiB throughout, but then their addresses are usually low.
+    if info.requests >= 100 && info.aligned_256k_share > 0.99 && info.max_end_bytes > 1 << 40 {
+        add(
+            "address_unit",
+            Severity::Warning,
+            "all offsets and sizes are multiples of 256 KiB: byte addresses may have been read as sectors".into(),
+        );
+    }
+}
+
 /// Judges a trace by its figures and notes. The reader must have been read to its end; with `--time-order keep` it
 /// also sees steps back that would otherwise be refused.
 pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
@@ -366,50 +428,12 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
             "all requests arrive at one time: use --replay closed, or name the time column".into(),
         );
     }
-    if let Some(text) = coarse_clock(info) {
-        add("coarse_clock", Severity::Warning, text);
-    }
+    coarse_clock(info).into_iter().for_each(|text| add("coarse_clock", Severity::Warning, text));
     if count(Note::LongGap) > 0 {
         add("long_gap", Severity::Note, format!("{} gaps of more than 30 days", count(Note::LongGap)));
     }
-    if info.steps_back > 0 {
-        let largest = [Note::TimeKept, Note::TimeClamped, Note::TimeSorted]
-            .iter()
-            .filter_map(|note| notes.get(*note))
-            .map(|tally| tally.largest_ns)
-            .max()
-            .unwrap_or(0);
-        let text = format!(
-            "{} arrivals earlier than the one before, largest step {}.{:09} s",
-            info.steps_back,
-            largest / 1_000_000_000,
-            largest % 1_000_000_000
-        );
-        add("time_back", Severity::Warning, text);
-        // A 32-bit counter of ns, 100 ns, us or ms that wraps around goes back by nearly its whole range.
-        for (unit, ns) in [("1 ns", 1u64), ("100 ns", 100), ("1 us", 1_000), ("1 ms", 1_000_000)] {
-            let range = ns << 32;
-            if largest > range - range / 100 && largest <= range {
-                add(
-                    "time_wrap",
-                    Severity::Warning,
-                    format!("time goes back by nearly 2^32 times {unit}: a counter may have wrapped around"),
-                );
-            }
-        }
-    }
-    for bits in [31u32, 32] {
-        for (unit, bytes) in [("bytes", 1u64), ("sectors", 512)] {
-            let range = bytes << bits;
-            if info.max_end_bytes <= range && info.max_end_bytes > range - range / 1024 {
-                add(
-                    "address_wrap",
-                    Severity::Warning,
-                    format!("addresses end just below 2^{bits} {unit}: they may have been truncated to {bits} bits"),
-                );
-            }
-        }
-    }
+    times_back(info, notes, &mut add);
+    addresses(info, &mut add);
     if info.twins * 10 > info.requests * 3 {
         let text = format!(
             "{} of {} requests repeat one just before them: two events per request may have been logged, and overwrites count double",
@@ -425,21 +449,6 @@ pub fn check(info: &Info, notes: &Notes) -> Vec<Lint> {
             "alignment",
             Severity::Note,
             format!("{share:.2} % of requests are not whole sectors and will be rounded outward"),
-        );
-    }
-    if info.max_end_bytes > 1 << 50 {
-        add(
-            "address_unit",
-            Severity::Warning,
-            format!("the highest address is {} TiB: the unit of the offset may be wrong", info.max_end_bytes >> 40),
-        );
-    }
-    // Benchmarks may use 256 KiB throughout, but then their addresses are usually low.
-    if info.requests >= 100 && info.aligned_256k_share > 0.99 && info.max_end_bytes > 1 << 40 {
-        add(
-            "address_unit",
-            Severity::Warning,
-            "all offsets and sizes are multiples of 256 KiB: byte addresses may have been read as sectors".into(),
         );
     }
     if let Some(tally) = notes.get(Note::OpCodes) {

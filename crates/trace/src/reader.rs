@@ -117,19 +117,8 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`].
     pub fn new(mut source: Source, options: &Options) -> Result<Reader, TraceError> {
-        // A column map is the last resort and accepts any bytes; an archive's headers are then lines to skip.
-        if source.is_archive() && !matches!(options.format, Some(Format::Columns(_))) {
-            return Err(source.refuse_archive());
-        }
-        let head = source.head().to_vec();
-        let name = source.name().to_owned();
-        if let Some(encoding) = wide_encoding(&head) {
-            return Err(TraceError::new(Code::NotText, &name, format!("The text is {encoding}"))
-                .expected("UTF-8 or ASCII")
-                .fix(format!("iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -")));
-        }
-        let labels = source.parquet().cloned();
-        let source_rows = source.table_rows();
+        let (head, name) = begin(&mut source, options)?;
+        let (labels, source_rows) = (source.parquet().cloned(), source.table_rows());
         let mut lines = Lines::new(source);
         let mut detection = None;
         let format = match (&options.format, &labels) {
@@ -147,47 +136,13 @@ impl Reader {
             }
             (Some(format), _) => format.clone(),
             (None, None) => {
-                lines.skip_blank()?;
-                let sample = lines.peek();
-                let ended = sample.len() < crate::lines::LINE_BYTES;
-                if sample.is_empty() {
-                    // A damaged stream is a better explanation than "no requests".
-                    let step = lines.advance()?;
-                    debug_assert_eq!(step, Step::End);
-                    return Err(detect::no_requests(&name));
-                }
-                let mut found = detect::detect(&name, sample, ended, options).map_err(|mut error| {
-                    if let Some(line) = &mut error.report_mut().line {
-                        *line += lines.number();
-                    }
-                    error
-                })?;
-                // Blank lines before the sample are lines of the file.
-                if let Format::Columns(map) = &mut found.format {
-                    map.skip += lines.number();
-                }
+                let found = detected(&name, &mut lines, options)?;
                 let format = found.format.clone();
                 detection = Some(found);
                 format
             }
         };
-        let parser: Box<dyn Parser> = match format {
-            Format::Vscsi => Box::new(readers::vscsi::Vscsi::of(&head)),
-            Format::Lcs(objects) if readers::lcs::fits(&head) => Box::new(readers::lcs::Lcs::of(objects, true, &head)),
-            Format::Lcs(_) => {
-                return Err(TraceError::new(
-                    Code::WrongFormat,
-                    &name,
-                    "The trace does not begin with libCacheSim's header",
-                )
-                .expected("an .lcs file")
-                .fix(
-                    "a file of records without a header is oracleGeneral: --format oraclegeneral:id=sectors,op=read",
-                ));
-            }
-            Format::Parquet => Box::new(readers::parquet::Rows::new(labels.unwrap_or_default())),
-            _ => readers::parser(&format, options),
-        };
+        let parser = parser_of(&name, &format, labels, &head, options)?;
         // blkparse merges the lines of several processors only roughly; all other formats should be in order.
         if !lines.skip_bytes(parser.header_bytes())? {
             return Err(TraceError::new(Code::Truncated, &name, "The header is cut off")
@@ -764,4 +719,65 @@ fn wide_encoding(head: &[u8]) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// The first bytes of a source that may be read, and its name.
+fn begin(source: &mut Source, options: &Options) -> Result<(Vec<u8>, String), TraceError> {
+    // A column map is the last resort and accepts any bytes; an archive's headers are then lines to skip.
+    if source.is_archive() && !matches!(options.format, Some(Format::Columns(_))) {
+        return Err(source.refuse_archive());
+    }
+    let (head, name) = (source.head().to_vec(), source.name().to_owned());
+    match wide_encoding(&head) {
+        None => Ok((head, name)),
+        Some(encoding) => Err(TraceError::new(Code::NotText, &name, format!("The text is {encoding}"))
+            .expected("UTF-8 or ASCII")
+            .fix(format!("iconv -f {encoding} -t UTF-8 FILE | ssdlab ... --trace -"))),
+    }
+}
+
+/// The format of a text or a binary stream, by its first lines.
+fn detected(name: &str, lines: &mut Lines, options: &Options) -> Result<Detection, TraceError> {
+    lines.skip_blank()?;
+    let sample = lines.peek();
+    let ended = sample.len() < crate::lines::LINE_BYTES;
+    if sample.is_empty() {
+        // A damaged stream is a better explanation than "no requests".
+        let step = lines.advance()?;
+        debug_assert_eq!(step, Step::End);
+        return Err(detect::no_requests(name));
+    }
+    let mut found = detect::detect(name, sample, ended, options).map_err(|mut error| {
+        if let Some(line) = &mut error.report_mut().line {
+            *line += lines.number();
+        }
+        error
+    })?;
+    // Blank lines before the sample are lines of the file.
+    if let Format::Columns(map) = &mut found.format {
+        map.skip += lines.number();
+    }
+    Ok(found)
+}
+
+/// What reads the records of a format. `head`: the first bytes.
+fn parser_of(
+    name: &str,
+    format: &Format,
+    labels: Option<readers::parquet::Labels>,
+    head: &[u8],
+    options: &Options,
+) -> Result<Box<dyn Parser>, TraceError> {
+    Ok(match format {
+        Format::Vscsi => Box::new(readers::vscsi::Vscsi::of(head)),
+        Format::Lcs(objects) if readers::lcs::fits(head) => Box::new(readers::lcs::Lcs::of(*objects, true, head)),
+        Format::Lcs(_) => {
+            let what = "The trace does not begin with libCacheSim's header";
+            return Err(TraceError::new(Code::WrongFormat, name, what).expected("an .lcs file").fix(
+                "a file of records without a header is oracleGeneral: --format oraclegeneral:id=sectors,op=read",
+            ));
+        }
+        Format::Parquet => Box::new(readers::parquet::Rows::new(labels.unwrap_or_default())),
+        _ => readers::parser(format, options),
+    })
 }

@@ -145,13 +145,49 @@ fn a_type_has_a_name_of_its_own_in_its_crate() {
     }
 }
 
+/// Most lines of a file, and of a function.
+const FILE: usize = 800;
+const FUNCTION: usize = 70;
+
+/// The name in the first line of a function.
+fn name_of(line: &str) -> &str {
+    line.split("fn ").nth(1).unwrap_or_default().split(['(', '<']).next().unwrap_or_default()
+}
+
+/// Names and lines of the functions of a source.
+fn functions(text: &str) -> Vec<(&str, usize)> {
+    let lines: Vec<&str> = text.split("#[cfg(test)]\nmod tests").next().unwrap().lines().collect();
+    let function = |(at, line): (usize, &&'_ str)| -> Option<(usize, usize)> {
+        let begins = line.trim_start().split_once("fn ").is_some_and(|(before, _)| {
+            before.split(' ').all(|word| matches!(word, "" | "const" | "unsafe" | "async") || word.starts_with("pub"))
+        });
+        let end = format!("{}}}", &line[..line.len() - line.trim_start().len()]);
+        let length = lines[at..].iter().position(|line| *line == end)? + 1;
+        (begins && !line.ends_with(['}', ';'])).then_some((at, length))
+    };
+    lines.iter().enumerate().filter_map(function).map(|(at, length)| (name_of(lines[at]), length)).collect()
+}
+
+/// Those of the simulator have a test of their own.
 #[test]
-fn no_file_is_longer_than_800_lines() {
+fn files_and_functions_of_every_crate_are_short() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    for name in CRATES {
-        for file in sources(&crates.join(name).join("src")) {
-            let lines = std::fs::read_to_string(&file).unwrap().lines().count();
-            assert!(lines <= 800, "{}: {lines} lines", file.display());
+    let all = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path());
+    let (mut seen, mut long) = (0, Vec::new());
+    for root in all.filter(|root| !root.ends_with("sim") && root.join("src").is_dir()) {
+        for file in sources(&root.join("src")) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            if text.lines().count() > FILE {
+                long.push(format!("{} has {} lines", file.display(), text.lines().count()));
+            }
+            for (name, lines) in functions(&text) {
+                seen += 1;
+                if lines > FUNCTION {
+                    long.push(format!("{}: `{name}` has {lines} lines", file.display()));
+                }
+            }
         }
     }
+    assert!(seen > 3_000, "{seen} functions were looked at");
+    assert!(long.is_empty(), "more than {FILE} lines of a file or {FUNCTION} of a function: split it: {long:#?}");
 }

@@ -264,12 +264,9 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
         percent(means[0]),
         percent(means[1])
     );
-    if every > 1 {
-        figure.notes.push(format!(
-            "Each cell is {every} windows of {}, since there are more than can be shown.",
-            duration(step)
-        ));
-    }
+    let note =
+        || format!("Each cell is {every} windows of {}, since there are more than can be shown.", duration(step));
+    figure.notes.extend((every > 1).then(note));
     figure
 }
 

@@ -30,19 +30,8 @@ const MAX_FILES: usize = 65_536;
 impl Parser for Fio {
     fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
         if self.version == 0 {
-            return match trim(line) {
-                b"fio version 2 iolog" => {
-                    self.version = 2;
-                    Ok(Parsed::Pass)
-                }
-                b"fio version 3 iolog" => {
-                    self.version = 3;
-                    Ok(Parsed::Pass)
-                }
-                _ => Err(Bad::new(Code::Version, "The version line is missing or unknown", line)
-                    .expected("'fio version 2 iolog' or 'fio version 3 iolog' on line 1")
-                    .fix("write the log again with a newer fio, or add the line if it was cut off")),
-            };
+            self.version = version(line)?;
+            return Ok(Parsed::Pass);
         }
         if trim(line).starts_with(b"fio version ") {
             cx.first = false;
@@ -73,29 +62,7 @@ impl Parser for Fio {
         }
         let state = self.files.get(name).copied();
         match action {
-            b"add" => {
-                if state.is_none() && self.files.len() >= MAX_FILES {
-                    return Err(Bad::new(Code::Volumes, format!("More than {MAX_FILES} files in one iolog"), line)
-                        .on("file", line, name));
-                }
-                if state.is_none() {
-                    self.files.insert(name.to_vec(), FileState::Added);
-                }
-                return Ok(Parsed::Pass);
-            }
-            b"open" | b"close" => {
-                let Some(state) = state else {
-                    return Err(Bad::new(Code::Sequence, "A file is used that was never added", line)
-                        .on("file", line, name)
-                        .expected("'add' before any other action"));
-                };
-                if action == b"open" && state == FileState::Open {
-                    cx.note(Note::OpenTwice);
-                }
-                let next = if action == b"open" { FileState::Open } else { FileState::Closed };
-                self.files.insert(name.to_vec(), next);
-                return Ok(Parsed::Pass);
-            }
+            b"add" | b"open" | b"close" => return self.changes_file(line, action, name, cx),
             b"wait" => {
                 let us = number(line, offset, "wait")?;
                 if timed {
@@ -111,33 +78,8 @@ impl Parser for Fio {
             }
             _ => {}
         }
-        let op = match action {
-            b"read" => Op::Read,
-            b"write" => Op::Write,
-            b"trim" => Op::Trim,
-            b"sync" | b"datasync" => Op::Flush,
-            _ => {
-                return Err(bad_op(
-                    line,
-                    action,
-                    "action",
-                    &["read", "write", "trim", "sync", "datasync", "wait", "add", "open", "close"],
-                ));
-            }
-        };
-        match state {
-            None => {
-                return Err(Bad::new(Code::Sequence, "I/O to a file that was never added", line)
-                    .on("file", line, name)
-                    .expected("'add' and 'open' before I/O"));
-            }
-            Some(FileState::Closed) => {
-                return Err(Bad::new(Code::Sequence, "I/O to a file after its close", line)
-                    .on("file", line, name)
-                    .expected("'open' before I/O"));
-            }
-            Some(FileState::Added | FileState::Open) => {}
-        }
+        let op = op_of(line, action)?;
+        is_open(line, name, state)?;
         let first = number(line, offset, "offset")?;
         let bytes = number(line, length, "length")?;
         check_end(line, first, bytes, length)?;
@@ -154,4 +96,67 @@ impl Parser for Fio {
         };
         Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
     }
+}
+
+impl Fio {
+    /// A file is added, opened or closed.
+    fn changes_file(&mut self, line: &[u8], action: &[u8], name: &[u8], cx: &mut Context) -> Outcome {
+        let state = self.files.get(name).copied();
+        if action == b"add" {
+            if state.is_none() && self.files.len() >= MAX_FILES {
+                return Err(Bad::new(Code::Volumes, format!("More than {MAX_FILES} files in one iolog"), line)
+                    .on("file", line, name));
+            }
+            if state.is_none() {
+                self.files.insert(name.to_vec(), FileState::Added);
+            }
+            return Ok(Parsed::Pass);
+        }
+        let Some(state) = state else {
+            return Err(Bad::new(Code::Sequence, "A file is used that was never added", line)
+                .on("file", line, name)
+                .expected("'add' before any other action"));
+        };
+        if action == b"open" && state == FileState::Open {
+            cx.note(Note::OpenTwice);
+        }
+        let next = if action == b"open" { FileState::Open } else { FileState::Closed };
+        self.files.insert(name.to_vec(), next);
+        Ok(Parsed::Pass)
+    }
+}
+
+/// The version that the first line states.
+fn version(line: &[u8]) -> Result<u8, Box<Bad>> {
+    match trim(line) {
+        b"fio version 2 iolog" => Ok(2),
+        b"fio version 3 iolog" => Ok(3),
+        _ => Err(Bad::new(Code::Version, "The version line is missing or unknown", line)
+            .expected("'fio version 2 iolog' or 'fio version 3 iolog' on line 1")
+            .fix("write the log again with a newer fio, or add the line if it was cut off")),
+    }
+}
+
+/// What a line does to a file that is open.
+fn op_of(line: &[u8], action: &[u8]) -> Result<Op, Box<Bad>> {
+    match action {
+        b"read" => Ok(Op::Read),
+        b"write" => Ok(Op::Write),
+        b"trim" => Ok(Op::Trim),
+        b"sync" | b"datasync" => Ok(Op::Flush),
+        _ => {
+            let known = ["read", "write", "trim", "sync", "datasync", "wait", "add", "open", "close"];
+            Err(bad_op(line, action, "action", &known))
+        }
+    }
+}
+
+/// Checks that a file may be used.
+fn is_open(line: &[u8], name: &[u8], state: Option<FileState>) -> Result<(), Box<Bad>> {
+    let (what, expected) = match state {
+        None => ("I/O to a file that was never added", "'add' and 'open' before I/O"),
+        Some(FileState::Closed) => ("I/O to a file after its close", "'open' before I/O"),
+        Some(FileState::Added | FileState::Open) => return Ok(()),
+    };
+    Err(Bad::new(Code::Sequence, what, line).on("file", line, name).expected(expected))
 }
