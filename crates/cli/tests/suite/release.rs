@@ -188,6 +188,52 @@ fn packages_are_made_of_what_exists() {
     }
 }
 
+/// The instructions of a Dockerfile, each on one line.
+fn instructions(dockerfile: &str) -> Vec<(String, String)> {
+    let lines: Vec<&str> = dockerfile.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+    let joined = lines.join("\n").replace("\\\n", " ");
+    let parts = joined.lines().filter(|line| !line.trim().is_empty());
+    parts
+        .map(|line| line.split_once(' ').unwrap_or_else(|| panic!("{line}: an instruction has an argument")))
+        .map(|(name, rest)| (name.to_string(), rest.split_whitespace().collect::<Vec<_>>().join(" ")))
+        .collect()
+}
+
+/// No machine of the tests has a container engine: so that the image is what `packaging/check static` fills and enters, the Dockerfile has
+/// the same steps, copies nothing that is not there, and starts the file that `packaging/stage` installs.
+#[test]
+fn the_image_is_what_the_check_fills() {
+    let dockerfile = instructions(&text("packaging/Dockerfile"));
+    let known = ["FROM", "RUN", "WORKDIR", "COPY", "ENTRYPOINT"];
+    let all = |name: &str| -> Vec<&str> {
+        dockerfile.iter().filter(|(instruction, _)| instruction == name).map(|(_, rest)| rest.as_str()).collect()
+    };
+    assert!(dockerfile.iter().all(|(name, _)| known.contains(&name.as_str())), "{dockerfile:?}");
+    assert_eq!(all("FROM"), ["rust:1-slim-bookworm AS build", "scratch"]);
+    assert_eq!(all("COPY"), [". .", "--from=build /image /"]);
+    assert_eq!(all("WORKDIR"), ["/ssdlab", "/data"]);
+    let steps: Vec<&str> = all("RUN").into_iter().flat_map(|run| run.split(" && ")).collect();
+    assert_eq!(
+        steps[3..],
+        [
+            "target=$(uname -m)-unknown-linux-musl",
+            "rustup target add \"$target\"",
+            "cargo build --locked --profile dist -p ssdlab --target \"$target\"",
+            "packaging/stage \"target/$target/dist/ssdlab\" /image/usr",
+            "mkdir -m 1777 /image/tmp",
+        ]
+    );
+    let check = text("packaging/check");
+    for part in ["packaging/stage \"$1\" \"$root/usr\"", "mkdir -m 1777 \"$root/tmp\"", "\"$root\" /usr/bin/ssdlab --version"] {
+        assert!(check.contains(part), "packaging/check fills the same image: {part}");
+    }
+    assert_eq!(all("ENTRYPOINT"), ["[\"/usr/bin/ssdlab\"]"]);
+    assert!(text("packaging/stage").contains("\"$to/bin/ssdlab\""));
+    // The context has what is compiled, and not what was.
+    let left_out = text(".dockerignore");
+    assert!(left_out.lines().any(|line| line == "/target") && !left_out.lines().any(|line| line == "/crates"));
+}
+
 /// The folder of a package's sources.
 fn folder(package: &Value) -> PathBuf {
     Path::new(package["manifest_path"].as_str().expect("a path")).parent().expect("a folder").to_path_buf()
