@@ -188,6 +188,40 @@ fn packages_are_made_of_what_exists() {
     }
 }
 
+/// What is published is small, and the simulator as fast as it can be: code is compiled for size unless its crate is listed. Cargo does not
+/// join lists of packages, so profiles that inherit the list have none of their own, and it leaves symbols in a program whose package is
+/// listed.
+#[test]
+fn published_programs_are_small_and_simulate_at_full_speed() {
+    let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
+    let profiles = manifest["profile"].as_table().unwrap();
+    let lock: toml::Table = text("Cargo.lock").parse().expect("Cargo.lock is TOML");
+    let there: BTreeSet<&str> =
+        lock["package"].as_array().unwrap().iter().map(|package| package["name"].as_str().unwrap()).collect();
+    let release = profiles["release"].as_table().unwrap();
+    let listed = release["package"].as_table().expect("crates that are not the smallest");
+    for (name, profile) in listed {
+        assert!(there.contains(name.as_str()), "{name} is no package");
+        assert!(profile["opt-level"].as_integer() == Some(3) || profile["opt-level"].as_str() == Some("s"), "{name}");
+    }
+    // The C compiler of zstd and xz takes the level of these crates.
+    for name in ["sim", "memory", "trace", "disk", "lab", "python"].map(|name| format!("ssdlab-{name}")).iter() {
+        assert_eq!(listed[name]["opt-level"].as_integer(), Some(3), "{name} is optimised for speed");
+    }
+    for name in ["zstd-sys", "liblzma-sys", "zlib-rs", "libm", "rand_xoshiro", "blake3"] {
+        assert_eq!(listed[name]["opt-level"].as_integer(), Some(3), "{name} is optimised for speed");
+    }
+    assert!(!listed.contains_key("ssdlab"));
+    for (profile, from) in [("dist", "release"), ("wheel", "dist")] {
+        let profile = &profiles[profile];
+        assert_eq!(profile["inherits"].as_str(), Some(from));
+        assert!(profile.get("package").is_none() && profile.get("opt-level").is_none());
+    }
+    assert_eq!(release["opt-level"].as_str(), Some("z"));
+    assert_eq!(release["overflow-checks"].as_bool(), Some(true));
+    assert_eq!(profiles["dist"]["strip"].as_bool(), Some(true));
+}
+
 /// The instructions of a Dockerfile, each on one line.
 fn instructions(dockerfile: &str) -> Vec<(String, String)> {
     let lines: Vec<&str> = dockerfile.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
@@ -224,7 +258,9 @@ fn the_image_is_what_the_check_fills() {
         ]
     );
     let check = text("packaging/check");
-    for part in ["packaging/stage \"$1\" \"$root/usr\"", "mkdir -m 1777 \"$root/tmp\"", "\"$root\" /usr/bin/ssdlab --version"] {
+    for part in
+        ["packaging/stage \"$1\" \"$root/usr\"", "mkdir -m 1777 \"$root/tmp\"", "\"$root\" /usr/bin/ssdlab --version"]
+    {
         assert!(check.contains(part), "packaging/check fills the same image: {part}");
     }
     assert_eq!(all("ENTRYPOINT"), ["[\"/usr/bin/ssdlab\"]"]);
