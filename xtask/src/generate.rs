@@ -27,7 +27,8 @@ const WRITTEN: [(&str, &str, &str, &str); 4] = [
 /// `cargo xtask generate-all`. Pages that take hours of simulation are not written: docs/reproduction.md and those of docs/examples
 /// name their commands.
 pub fn all(root: &Path) -> Result<()> {
-    see(cargo().args(["build", "--locked", "-p", "ssdlab"]))?;
+    // Tests have other features than the program alone, so what they build is taken: nothing is compiled twice.
+    see(cargo().args(["test", "--locked", "-p", "ssdlab", "--test", "suite", "--no-run"]))?;
     let program = root.join("target/debug/ssdlab");
     for (arguments, file) in PRINTED {
         let (out, _) = told(Command::new(&program).args(arguments).current_dir(root))?;

@@ -44,7 +44,7 @@ pub(crate) enum Verdict {
     Opposite,
     /// A claim without a number that does not hold.
     NotMet,
-    /// The interval over seeds holds no effect, or holds the paper's figure though the mean does not agree.
+    /// The interval over seeds includes zero, or includes the paper's figure though the mean does not agree.
     NotShown,
     /// The paper contradicts itself: nothing could have this figure.
     NotAttainable,

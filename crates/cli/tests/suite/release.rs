@@ -188,6 +188,88 @@ fn packages_are_made_of_what_exists() {
     }
 }
 
+/// What is published is small, and the simulator as fast as it can be: code is compiled for size unless its crate is listed. Cargo does not
+/// join lists of packages, so profiles that inherit the list have none of their own, and it leaves symbols in a program whose package is
+/// listed.
+#[test]
+fn published_programs_are_small_and_simulate_at_full_speed() {
+    let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
+    let profiles = manifest["profile"].as_table().unwrap();
+    let lock: toml::Table = text("Cargo.lock").parse().expect("Cargo.lock is TOML");
+    let there: BTreeSet<&str> =
+        lock["package"].as_array().unwrap().iter().map(|package| package["name"].as_str().unwrap()).collect();
+    let release = profiles["release"].as_table().unwrap();
+    let listed = release["package"].as_table().expect("crates that are not the smallest");
+    for (name, profile) in listed {
+        assert!(there.contains(name.as_str()), "{name} is no package");
+        assert!(profile["opt-level"].as_integer() == Some(3) || profile["opt-level"].as_str() == Some("s"), "{name}");
+    }
+    // The C compiler of zstd and xz takes the level of these crates.
+    for name in ["sim", "memory", "trace", "disk", "lab", "python"].map(|name| format!("ssdlab-{name}")).iter() {
+        assert_eq!(listed[name]["opt-level"].as_integer(), Some(3), "{name} is optimised for speed");
+    }
+    for name in ["zstd-sys", "liblzma-sys", "zlib-rs", "libm", "rand_xoshiro", "blake3"] {
+        assert_eq!(listed[name]["opt-level"].as_integer(), Some(3), "{name} is optimised for speed");
+    }
+    assert!(!listed.contains_key("ssdlab"));
+    for (profile, from) in [("dist", "release"), ("wheel", "dist")] {
+        let profile = &profiles[profile];
+        assert_eq!(profile["inherits"].as_str(), Some(from));
+        assert!(profile.get("package").is_none() && profile.get("opt-level").is_none());
+    }
+    assert_eq!(release["opt-level"].as_str(), Some("z"));
+    assert_eq!(release["overflow-checks"].as_bool(), Some(true));
+    assert_eq!(profiles["dist"]["strip"].as_bool(), Some(true));
+}
+
+/// The instructions of a Dockerfile, each on one line.
+fn instructions(dockerfile: &str) -> Vec<(String, String)> {
+    let lines: Vec<&str> = dockerfile.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
+    let joined = lines.join("\n").replace("\\\n", " ");
+    let parts = joined.lines().filter(|line| !line.trim().is_empty());
+    parts
+        .map(|line| line.split_once(' ').unwrap_or_else(|| panic!("{line}: an instruction has an argument")))
+        .map(|(name, rest)| (name.to_string(), rest.split_whitespace().collect::<Vec<_>>().join(" ")))
+        .collect()
+}
+
+/// No machine of the tests has a container engine: so that the image is what `packaging/check static` fills and enters, the Dockerfile has
+/// the same steps, copies nothing that is not there, and starts the file that `packaging/stage` installs.
+#[test]
+fn the_image_is_what_the_check_fills() {
+    let dockerfile = instructions(&text("packaging/Dockerfile"));
+    let known = ["FROM", "RUN", "WORKDIR", "COPY", "ENTRYPOINT"];
+    let all = |name: &str| -> Vec<&str> {
+        dockerfile.iter().filter(|(instruction, _)| instruction == name).map(|(_, rest)| rest.as_str()).collect()
+    };
+    assert!(dockerfile.iter().all(|(name, _)| known.contains(&name.as_str())), "{dockerfile:?}");
+    assert_eq!(all("FROM"), ["rust:1-slim-bookworm AS build", "scratch"]);
+    assert_eq!(all("COPY"), [". .", "--from=build /image /"]);
+    assert_eq!(all("WORKDIR"), ["/ssdlab", "/data"]);
+    let steps: Vec<&str> = all("RUN").into_iter().flat_map(|run| run.split(" && ")).collect();
+    assert_eq!(
+        steps[3..],
+        [
+            "target=$(uname -m)-unknown-linux-musl",
+            "rustup target add \"$target\"",
+            "cargo build --locked --profile dist -p ssdlab --target \"$target\"",
+            "packaging/stage \"target/$target/dist/ssdlab\" /image/usr",
+            "mkdir -m 1777 /image/tmp",
+        ]
+    );
+    let check = text("packaging/check");
+    for part in
+        ["packaging/stage \"$1\" \"$root/usr\"", "mkdir -m 1777 \"$root/tmp\"", "\"$root\" /usr/bin/ssdlab --version"]
+    {
+        assert!(check.contains(part), "packaging/check fills the same image: {part}");
+    }
+    assert_eq!(all("ENTRYPOINT"), ["[\"/usr/bin/ssdlab\"]"]);
+    assert!(text("packaging/stage").contains("\"$to/bin/ssdlab\""));
+    // The context has what is compiled, and not what was.
+    let left_out = text(".dockerignore");
+    assert!(left_out.lines().any(|line| line == "/target") && !left_out.lines().any(|line| line == "/crates"));
+}
+
 /// The folder of a package's sources.
 fn folder(package: &Value) -> PathBuf {
     Path::new(package["manifest_path"].as_str().expect("a path")).parent().expect("a folder").to_path_buf()

@@ -7,9 +7,9 @@ use crate::schemes::scheme;
 scheme! {
     /// Blending collection: `serial`, but the last pages of a victim go to the host's write point.
     ///
-    /// Collections usually fill blocks of their own, so that cold pages stay among cold ones. What is left when a victim has
-    /// lost nearly all of its pages was hot a moment ago and may be hot again: with up to `few` pages still to move, they go
-    /// where new host data goes. Made for the tutorial (docs/tutorial.md).
+    /// Collections usually fill blocks of their own, so that cold pages stay among cold ones. Pages that are left when a victim
+    /// has lost nearly all of them were hot a moment ago and may be hot again: the last `few` pages of a victim go where new
+    /// host data goes. Made for the tutorial (docs/tutorial.md).
     Blend {
         /// So many pages a victim, the last ones, go to the host's write point.
         few: u32 = 4,

@@ -445,9 +445,9 @@ combinations run on some device, {} runs in all. `SSDLAB_COMBINATIONS=all` with 
 minutes on two cores); the usual test command runs a sample in which every three choices meet that ever do.
 
 `a (b)` is `a` with `inner = \"b\"`; `a, b` is `a` with its switch `b` on. Other knobs have their defaults; random ones are tried in
-`crates/sim/tests/suite/worlds.rs`. What one scheme needs, and how to meet it, is in `ssdlab schemes NAME`.
+`crates/sim/tests/suite/worlds.rs`. `ssdlab schemes NAME` says what one scheme needs, and how to meet it.
 
-The devices have 2 channels, 4 chips a channel, a die of 2 planes, and as little spare as the schemes allow. What they have beside:
+The devices have 2 channels, 4 chips a channel, a die of 2 planes, and as little spare as the schemes allow. They also have:
 
 ",
         table.choices[0].len(),

@@ -142,7 +142,7 @@ fn told(refusal: Option<&ConfigError>) -> String {
 /// The part of docs/combinations.md.
 pub fn section() -> String {
     let mut out = String::from(
-        "\n## Mapping units\n\nUnits of 4 KiB on pages of 16 KiB, programs of two pages of two planes (`device.mapping_unit`, `geometry.pages_per_program`,\n`geometry.planes_per_program`), a write cache of 512 KiB, and one more choice or feature. What is refused says what to use instead.\n\n| choice | with units |\n| --- | --- |\n",
+        "\n## Mapping units\n\nUnits of 4 KiB on pages of 16 KiB, programs of two pages of two planes (`device.mapping_unit`, `geometry.pages_per_program`,\n`geometry.planes_per_program`), a write cache of 512 KiB, and one more choice or feature. A refusal names what to use instead.\n\n| choice | with units |\n| --- | --- |\n",
     );
     for (slot, label, config) in schemes() {
         writeln!(out, "| {slot} `{label}` | {} |", told(config.check().err().as_ref())).unwrap();
