@@ -446,6 +446,7 @@ impl Game {
             }
         }
         input::open(&requests)?;
+        requests.place_on(&mut config);
         crate::live::fits(&config, Check::Sampled)?;
         let device = Device::new(&config, seed, Check::Sampled).map_err(crate::live::refused)?;
         let filled = Arc::new(device.filled());

@@ -184,8 +184,10 @@ impl Run {
     ///
     /// # Errors
     /// As [`input::open`].
-    pub fn open(self, requests: &Requests) -> Result<Ready> {
-        Ok(Ready { run: self, opened: input::open(requests)? })
+    pub fn open(mut self, requests: &Requests) -> Result<Ready> {
+        let opened = input::open(requests)?;
+        requests.place_on(&mut self.settings.config);
+        Ok(Ready { run: self, opened })
     }
 }
 

@@ -276,6 +276,9 @@ impl Job<'_> {
         fill_cpu: &mut Duration,
         filled: &mut u64,
     ) -> Result<ssdlab_lab::outcome::Outcome> {
+        let mut config = self.config.clone();
+        self.requests.place_on(&mut config);
+        let config = &config;
         let how = How {
             seed: self.seed,
             check: terms.check,
@@ -297,25 +300,25 @@ impl Job<'_> {
         let refuse = |error: ConfigError| Error::config(&*error.key, format!("{}: {}", error.key, error.message));
         let mut build = |go_on: &mut dyn FnMut() -> ControlFlow<()>| {
             let mut new = |go_on: &mut dyn FnMut() -> ControlFlow<()>| {
-                *filled = filled_pages(self.config);
-                Device::new_while(self.config, self.seed, terms.check, go_on).map_err(refuse)?.ok_or_else(interrupted)
+                *filled = filled_pages(config);
+                Device::new_while(config, self.seed, terms.check, go_on).map_err(refuse)?.ok_or_else(interrupted)
             };
             let fill = || {
                 let before = thread_cpu();
                 // A device that is not filled needs no file.
-                let device = match terms.fillings.as_ref().filter(|_| filled_pages(self.config) > 0) {
+                let device = match terms.fillings.as_ref().filter(|_| filled_pages(config) > 0) {
                     None => new(go_on),
-                    Some(kept) => kept.device(self.config, (self.seed, terms.check), go_on, refuse, new),
+                    Some(kept) => kept.device(config, (self.seed, terms.check), go_on, refuse, new),
                 };
                 *fill_cpu = thread_cpu().saturating_sub(before);
                 device
             };
             match filling {
                 None => fill(),
-                Some(filling) => filling.device(self.config, fill, refuse),
+                Some(filling) => filling.device(config, fill, refuse),
             }
         };
-        let ready = run::Run::new(Settings::of(self.config.clone()), how, Moment::now())?.open(self.requests)?;
+        let ready = run::Run::new(Settings::of(config.clone()), how, Moment::now())?.open(self.requests)?;
         let mut done = ready.simulate_on(&mut build, &outputs, watched)?;
         done.publish()?;
         Ok(done.outcome)

@@ -254,6 +254,7 @@ fn point(study: &Study, at: usize, choice: &Choice, place: usize, input: &Input,
     let (filling, memory_bytes, filled) = match &refused {
         Some(_) => (None, 0, 0),
         None => {
+            choice.requests.place_on(&mut config);
             let fills = config.precondition.mode != PreconditionMode::None;
             let filling = fills.then(|| *blake3::hash(study.policies.filling(&config).as_bytes()).as_bytes());
             (filling, Outlook::new(&config, check == Check::Full).memory.total(), filled_pages(&config))

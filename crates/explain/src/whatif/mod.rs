@@ -88,10 +88,12 @@ pub fn what_if(
     if how.count_only {
         return Err(Error::usage("a what-if has times").help("leave --count-only out"));
     }
-    let config = changed_config(settings, wish)?;
+    let mut config = changed_config(settings, wish)?;
     can_be_read_again(requests)?;
     let (moment, request) = moment_of(settings, requests, how, wish, progress)?;
-    let base_config = &settings.config;
+    let mut base_config = settings.config.clone();
+    [&mut base_config, &mut config].into_iter().for_each(|config| requests.place_on(config));
+    let base_config = &base_config;
     let limit = how.memory_limit.or_else(perf::memory_limit);
     memory::fits(base_config, how.check, limit).map_err(|large| large.error(|broken| settings.refuse(broken)))?;
     base_config.check_mode(false).map_err(|broken| settings.refuse(&broken))?;

@@ -309,7 +309,7 @@ fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
     let (mut parts, mut about, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
     let mut provenance = Provenance::Recording;
     for (i, (tenant, opened)) in all.into_iter().enumerate() {
-        let range = tenant.range(i, tenants, target)?;
+        let range = tenant.range(i, tenants, (target.capacity_bytes, target.page_bytes))?;
         let own = Target {
             capacity_bytes: range.end - range.start,
             queue_depth: tenant.depth.unwrap_or(target.queue_depth),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use ssdlab_sim::Think;
-use ssdlab_sim::config::{ByteRange, Fdp, MOST_QUEUES, Nvme};
+use ssdlab_sim::config::{ByteRange, Config, Fdp, MOST_QUEUES, Nvme};
 use ssdlab_sim::units::Bytes;
 use ssdlab_trace::{LbaPolicy, OnBadLine, Scale, Trace};
 
@@ -75,6 +75,17 @@ impl Requests {
 }
 
 impl Requests {
+    /// Says which bytes of its device each tenant uses, so that the device can be filled by tenant. A part that does not fit is left
+    /// out: the requests are refused when they are fitted to the device.
+    pub fn place_on(&self, config: &mut Config) {
+        let Origin::Tenants(tenants) = &self.from else { return };
+        let space = (config.capacity_bytes(), config.geometry.page_size.0);
+        let parts = (0..)
+            .zip(tenants)
+            .filter_map(|(i, tenant)| Some((tenant.name.as_str(), tenant.range(i, tenants.len(), space).ok()?)));
+        config.fdp.place_tenants(parts);
+    }
+
     /// How often they are given at most.
     pub fn passes(&self) -> u32 {
         if self.until_end && self.loops == 1 { u32::MAX } else { self.loops }
@@ -424,9 +435,8 @@ impl Tenant {
         self.depth.map(Closed::of).or(bound)
     }
 
-    /// The bytes of the device that it uses; it is the tenant number `i` of `of`.
-    pub(super) fn range(&self, i: usize, of: usize, target: &Target) -> Result<Range<u64>> {
-        let (capacity, page) = (target.capacity_bytes, target.page_bytes);
+    /// The bytes that it uses of a device of so many bytes, with pages of so many; it is the tenant number `i` of `of`.
+    pub(super) fn range(&self, i: usize, of: usize, (capacity, page): (u64, u64)) -> Result<Range<u64>> {
         let part = |i: usize| (u128::from(capacity / page) * i as u128 / of as u128) as u64 * page;
         let range = match self.place {
             Region::Own => part(i)..part(i + 1),

@@ -35,6 +35,15 @@ pub struct Point {
     pub seed: u64,
 }
 
+impl Point {
+    /// The same on a device that knows which part of it each tenant uses, before it is filled.
+    fn placed(&self) -> Point {
+        let mut placed = self.clone();
+        placed.requests.place_on(&mut placed.config);
+        placed
+    }
+}
+
 /// How to run them.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
@@ -202,6 +211,7 @@ fn run_all(
     board: &dyn Board,
     stops: fn(&Error) -> bool,
 ) -> (Vec<usize>, Vec<Option<Result<Outcome>>>) {
+    let points: &[Point] = &points.iter().map(Point::placed).collect::<Vec<_>>();
     let (order, groups, fillings) = group(points);
     let jobs = jobs(points, plan, limit);
     let results: Vec<Mutex<Option<Result<Outcome>>>> = points.iter().map(|_| Mutex::new(None)).collect();

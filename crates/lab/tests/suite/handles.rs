@@ -9,7 +9,8 @@ use ssdlab_lab::results::blocks::BlockRows;
 use ssdlab_lab::results::counted::CountedRows;
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::run::{How, Outputs};
-use ssdlab_lab::settings::Sources;
+use ssdlab_lab::settings::{Settings, Sources};
+use ssdlab_lab::variants::points::{Plan, Point, sweep};
 use ssdlab_sim::Check;
 
 use crate::run;
@@ -80,6 +81,42 @@ fn tenants_are_handles_by_name() {
     let requests = Requests::new(Origin::Tenants(vec![text("db"), text("log")]));
     let seen = summary(&sources(&["fdp.assign={ tenant = { db = 1, log = 0 } }"]), &requests);
     assert_eq!(host_pages(&seen), [300, 300]);
+}
+
+/// Preconditioning of a tenant's part is that tenant's: results are those of a device that knows the parts as ranges of addresses, in
+/// a run of its own and where runs share a filling.
+#[test]
+fn tenants_fill_their_parts_of_the_device() {
+    let text =
+        |name: &str, lba: &str| Tenant::parse(&format!("{name}=workload:random-write,limit=900,lba={lba}")).unwrap();
+    let tenants = vec![text("db", "0B..256KiB"), text("log", "256KiB..1MiB")];
+    let requests = Requests::new(Origin::Tenants(tenants));
+    let filled = |assign: &str| {
+        let assign = format!("fdp.assign={assign}");
+        sources(&["precondition.mode=\"random\"", "geometry.page_size=\"4KiB\"", "fdp.unknown=0", &assign])
+    };
+    let by_tenant = filled("{ tenant = { db = 1, log = 0 } }");
+    let by_range = filled("{ lba = [\"256KiB..1MiB\", \"0B..256KiB\"] }");
+    let expected = summary(&by_range, &requests);
+    let seen = summary(&by_tenant, &requests);
+    for key in ["fdp", "flash", "gc", "latency_ns", "tenants"] {
+        assert!(!expected[key].is_null(), "{key}");
+        assert_eq!(seen[key], expected[key], "{key}");
+    }
+    assert!(seen["fdp"]["handles"][1]["moved_pages"].as_u64() > Some(0), "{}", seen["fdp"]);
+    // The configuration is the same, whoever uses the device.
+    assert_eq!(seen["config_digest"].as_str(), Some(&*Settings::load(&by_tenant).unwrap().digest()));
+    let point = |depth: u32| {
+        let mut config = Settings::load(&by_tenant).unwrap().config;
+        config.device.queue_depth = depth;
+        Point { name: format!("{depth}"), config, requests: requests.clone(), seed: How::default().seed }
+    };
+    let plan = Plan { check: Check::Full, count_only: false, jobs: Some(1), memory_limit: None };
+    let own = Settings::load(&by_tenant).unwrap().config.device.queue_depth;
+    for outcome in sweep(&[point(own), point(own)], &plan, &()).unwrap() {
+        let shared: Value = serde_json::from_str(&outcome.json()).unwrap();
+        assert_eq!(shared["fdp"], expected["fdp"]);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Placement handles of the host's data (`fdp.*`), as in NVMe's Flexible Data Placement.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -66,6 +67,31 @@ pub enum Unknown {
     Handle(u32),
 }
 
+/// Handles by tenant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub struct TenantHandles {
+    /// By name.
+    by_name: BTreeMap<String, u32>,
+    /// Bytes of the device that each tenant uses, and its handle. They are no part of a configuration file: requests say them.
+    #[serde(skip)]
+    parts: Vec<(Range<u64>, u8)>,
+}
+
+impl From<BTreeMap<String, u32>> for TenantHandles {
+    fn from(by_name: BTreeMap<String, u32>) -> Self {
+        TenantHandles { by_name, parts: Vec::new() }
+    }
+}
+
+impl TenantHandles {
+    /// The handle of data that no write has brought, by the address of its first byte: that of the tenant whose part has it, of several
+    /// the last one's; 0 outside all parts.
+    pub(crate) fn unnamed(&self, byte: u64) -> u8 {
+        self.parts.iter().rev().find(|(part, _)| part.contains(&byte)).map_or(0, |(_, handle)| *handle)
+    }
+}
+
 /// How a write gets its handle.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -78,7 +104,7 @@ pub enum Assign {
     /// By the name of its stream.
     Stream(BTreeMap<String, u32>),
     /// By the name of its tenant.
-    Tenant(BTreeMap<String, u32>),
+    Tenant(#[cfg_attr(feature = "schema", schemars(with = "BTreeMap<String, u32>"))] TenantHandles),
     /// By the address of each page: a range of bytes a handle.
     Lba(Vec<ByteRange>),
 }
@@ -128,6 +154,16 @@ impl Fdp {
         (0..self.handles).map(|handle| self.isolation(handle) == Isolation::Persistent).collect()
     }
 
+    /// Says which bytes of the device each tenant uses, before the device is built: with `assign = { tenant = .. }`, what
+    /// preconditioning writes there has the tenant's handle. A tenant without one has that of `unknown`, or 0.
+    pub fn place_tenants<'n>(&mut self, tenants: impl IntoIterator<Item = (&'n str, Range<u64>)>) {
+        let otherwise = self.unknown().unwrap_or(0);
+        if let Assign::Tenant(all) = &mut self.assign {
+            let handle = |name: &str| all.by_name.get(name).map_or(otherwise, |handle| *handle as u8);
+            all.parts = tenants.into_iter().map(|(name, part)| (part, handle(name))).collect();
+        }
+    }
+
     /// The handle of writes that `assign` gives none, if one takes them.
     pub fn unknown(&self) -> Option<u8> {
         match self.unknown {
@@ -156,7 +192,7 @@ impl Fdp {
                 Some(_) => None,
             },
             Assign::Stream(map) => names.stream.and_then(|name| map.get(name).copied()).and_then(known),
-            Assign::Tenant(map) => names.tenant.and_then(|name| map.get(name).copied()).and_then(known),
+            Assign::Tenant(all) => names.tenant.and_then(|name| all.by_name.get(name).copied()).and_then(known),
             Assign::Temperature => Some(0),
             Assign::Lba(ranges) => {
                 let (mut at, end) = (offset, offset + bytes);
@@ -305,14 +341,16 @@ impl Config {
                 refuse("fdp.window", "no page would be hot".to_string(), "use 1 or more, or leave it out")
             }
             Assign::Temperature => Ok(()),
-            Assign::Stream(map) | Assign::Tenant(map) => match map.iter().find(|(_, handle)| **handle >= fdp.handles) {
-                Some((name, handle)) => {
-                    let message = format!("{name} has handle {handle} of {}, numbered from 0", fdp.handles);
-                    refuse(key, message, "use numbers below fdp.handles")
+            Assign::Stream(map) | Assign::Tenant(TenantHandles { by_name: map, .. }) => {
+                match map.iter().find(|(_, handle)| **handle >= fdp.handles) {
+                    Some((name, handle)) => {
+                        let message = format!("{name} has handle {handle} of {}, numbered from 0", fdp.handles);
+                        refuse(key, message, "use numbers below fdp.handles")
+                    }
+                    None if map.is_empty() => refuse(key, "an empty table of names".to_string(), "name one"),
+                    None => Ok(()),
                 }
-                None if map.is_empty() => refuse(key, "an empty table of names".to_string(), "name one"),
-                None => Ok(()),
-            },
+            }
             Assign::Lba(ranges) => {
                 if ranges.len() != fdp.handles as usize {
                     let message = format!("{} ranges for {} handles", ranges.len(), fdp.handles);

@@ -43,7 +43,7 @@ pub use device::{Device, Exclusion, PartialRead, PartialWrite, UnwrittenRead, Wr
 pub use ecc::{Ecc, EccLevel, Errors};
 pub use error::ConfigError;
 pub use faults::{ChipFails, Faults, IoErrors, IoErrorsAt};
-pub use fdp::{Assign, Fdp, Isolation, Isolations, MOST_HANDLES, NoHandle, ReclaimUnit, Unknown};
+pub use fdp::{Assign, Fdp, Isolation, Isolations, MOST_HANDLES, NoHandle, ReclaimUnit, TenantHandles, Unknown};
 pub use ftl::{FreeBlock, Ftl, WearLevelling, WritePoints};
 pub use gc::{Destination, Gc, GcTime, Remainder, Scope};
 pub use geometry::{Geometry, PageOrder};

@@ -165,6 +165,121 @@ fn addresses_decide_page_by_page() {
     assert_eq!((fdp.hbmw_bytes, fdp.mbmw_bytes, fdp.mbe_bytes), (16 << 10, 16 << 10, 0));
 }
 
+/// Blocks of each handle after filling.
+fn filled_blocks(config: &Config) -> [usize; 2] {
+    let ssd = Ssd::new(config, 1, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+    [0, 1].map(|handle| ssd.flash().handles_by_block().filter(|owner| *owner == Some(handle)).count())
+}
+
+#[test]
+fn tenants_fill_their_parts() {
+    let tenants = |more: &str| {
+        let assign = format!("assign = {{ tenant = {{ db = 0, log = 1 }} }}{more}");
+        small(
+            12,
+            0.4,
+            &format!(
+                "fdp = {{ handles = 2, isolation = \"persistent\", {assign} }}\nprecondition.mode = \"sequential\""
+            ),
+        )
+    };
+    let placed = |more: &str, parts: &[(&'static str, std::ops::Range<u64>)]| {
+        let mut config = tenants(more);
+        config.fdp.place_tenants(parts.iter().cloned());
+        filled_blocks(&config)
+    };
+    let pages = |from: u64, to: u64| from * 4096..to * 4096;
+    // 28 pages in blocks of 4. Nobody says who uses them: all are handle 0's.
+    assert_eq!(filled_blocks(&tenants("")), [7, 0]);
+    assert_eq!(placed("", &[("db", pages(0, 4)), ("log", pages(4, 28))]), [1, 6]);
+    assert_eq!(placed("", &[("log", pages(0, 4)), ("db", pages(4, 28))]), [6, 1]);
+    // Outside all parts it is handle 0's.
+    assert_eq!(placed("", &[("log", pages(8, 20))]), [4, 3]);
+    // Of several tenants with one page the last one counts, as for moves (`tenants`).
+    assert_eq!(placed("", &[("log", pages(0, 28)), ("db", pages(0, 8))]), [2, 5]);
+    // A tenant without a handle fills for the one that takes its writes.
+    assert_eq!(placed("", &[("other", pages(0, 28))]), [7, 0]);
+    assert_eq!(placed(", unknown = 1", &[("other", pages(0, 8)), ("db", pages(8, 28))]), [5, 2]);
+}
+
+/// Tenants that fill their parts leave the device that ranges of addresses leave, in every way to fill it, and when its filling is kept.
+#[test]
+fn parts_of_tenants_fill_as_ranges_do() {
+    for mode in ["sequential", "random"] {
+        let fill = |assign: &str| {
+            small(
+                24,
+                0.5,
+                &format!(
+                    "fdp = {{ handles = 2, isolation = \"persistent\", assign = {assign} }}\nprecondition.mode = \"{mode}\""
+                ),
+            )
+        };
+        let half = fill("\"trace\"").capacity_bytes() / 8192 * 4096;
+        let mut tenants = fill("{ tenant = { db = 0, log = 1 } }");
+        let alone = filled_blocks(&tenants);
+        let before = ssdlab_sim::Filled::key(&tenants);
+        tenants.fdp.place_tenants([("db", 0..half), ("log", half..u64::MAX)]);
+        assert_ne!(ssdlab_sim::Filled::key(&tenants), before, "another filling");
+        let ranges = fill(&format!("{{ lba = [\"0B..{half}B\", \"{half}B..\"] }}"));
+        let writes = |ssd: &mut Ssd| {
+            let pages = ssd.capacity_bytes() / 4096;
+            for i in 0..300u64 {
+                let page = (i * 7 + i / 9) % pages;
+                let request =
+                    Request { arrival: Nanos(i * 500_000), op: RequestOp::Write, offset: page * 4096, bytes: 4096 };
+                let handle = u8::from(page * 4096 >= half);
+                ssd.submit_marked(request, Marks { handle, ..Marks::default() }, std::iter::empty());
+                ssd.run();
+            }
+            let owners: Vec<Option<u8>> = ssd.flash().handles_by_block().collect();
+            // The configuration in a summary is another one.
+            let Summary { fdp, gc, flash, latency_ns, wear, .. } = ssd.summary(1, String::new(), String::new());
+            (format!("{fdp:?} {gc:?} {flash:?} {latency_ns:?} {wear:?}"), owners)
+        };
+        let new = |config: &Config| Ssd::new(config, 1, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+        let expected = writes(&mut new(&ranges));
+        let kept = new(&tenants).filled();
+        assert_eq!(writes(&mut new(&tenants)), expected, "{mode}");
+        assert_eq!(writes(&mut Ssd::from_filled(&tenants, &kept).unwrap()), expected, "{mode}, kept");
+        assert_ne!(filled_blocks(&tenants), alone, "{mode}");
+    }
+}
+
+/// A unit that a power cut closed before it was full would be a count of its own. None is: a page whose program was torn is written,
+/// and the block goes on behind it.
+#[test]
+fn an_open_block_goes_on_after_a_power_cut() {
+    let mut config = small(16, 0.6, "fdp = { handles = 2, isolation = \"persistent\" }\ngc.reserve = 2");
+    let moments = [300_000, 900_000, 1_500_000, 5_000_000];
+    for (protected, at) in [false, true].into_iter().flat_map(|protected| moments.map(|at| (protected, at))) {
+        config.device.power_loss_protection = protected;
+        let mut ssd = Ssd::new(&config, 1, Check::Full).unwrap_or_else(|error| panic!("{error}"));
+        let write = |ssd: &mut Ssd, arrival: u64, handle: u8, page: u64| {
+            let request = Request { arrival: Nanos(arrival), op: RequestOp::Write, offset: page * 4096, bytes: 4096 };
+            ssd.submit_marked(request, Marks { handle, ..Marks::default() }, std::iter::empty());
+        };
+        // One program after the other: of handle 0, 1, 0.
+        (0..3).for_each(|i| write(&mut ssd, 0, (i % 2) as u8, i));
+        ssd.run_until(Nanos(at));
+        let state = |ssd: &Ssd| {
+            let fdp = ssd.summary(1, String::new(), String::new()).fdp.unwrap();
+            let owned: Vec<Option<u8>> = ssd.flash().handles_by_block().collect();
+            (fdp.handles[0].ruamw_pages, fdp.handles[1].ruamw_pages, owned)
+        };
+        let before = state(&ssd);
+        let programs = [at > 0, at > 605_120, at > 1_210_240].map(u64::from);
+        assert_eq!((before.0, before.1), (4 - programs[0] - programs[2], 4 - programs[1]), "{at}");
+        let cut = ssd.power_cut();
+        assert_eq!(cut.torn_pages, u64::from(at < 1_815_360 && !protected), "{at}");
+        assert_eq!(state(&ssd), before, "{at}: both write points are where they were");
+        // The next page of a handle goes to the block that it had.
+        write(&mut ssd, 10_000_000, 0, 8);
+        ssd.run();
+        assert_eq!(state(&ssd), (before.0 - 1, before.1, before.2.clone()), "{at}");
+    }
+}
+
 #[test]
 fn rounds_of_one_handle_cost_nothing() {
     let config = small(12, 0.4, "fdp = { handles = 2, isolation = \"persistent\" }");

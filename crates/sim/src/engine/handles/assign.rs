@@ -1,12 +1,13 @@
 //! Which handle takes a page that the host writes (`fdp.assign`).
 
-use crate::config::{Assign, Fdp};
+use crate::config::{Assign, Fdp, TenantHandles};
 use crate::engine::recency::Recency;
 use crate::units::Lpn;
 
 /// How pages get their handles.
 ///
-/// - By name: the host names a handle with each request (a stream, or a tenant). Data that it never named belong to handle 0.
+/// - By name: the host names a handle with each request (a stream, or a tenant). Data that it never named belong to handle 0, or to
+///   that of the tenant whose part of the device they are in.
 /// - By address: the range with the page's first byte decides, also for data that preconditioning wrote.
 /// - By time (`"temperature"`): page writes of the host are numbered. Write `n` of a page whose last write was `m` goes to handle 1 if
 ///   `n - m` is at most the window, otherwise to handle 0. A page that was trimmed, or that only preconditioning wrote, was never
@@ -23,6 +24,7 @@ pub(crate) struct Assignment {
 #[derive(Clone, Debug)]
 enum By {
     Name,
+    Tenant(TenantHandles),
     /// First byte, and the one after the last, if there is an end; by handle.
     Address(Vec<(u64, Option<u64>)>),
     Time(Recency),
@@ -32,7 +34,8 @@ impl Assignment {
     /// For a device of so many pages, of so many bytes each.
     pub(crate) fn new(fdp: &Fdp, pages: u32, page_bytes: u64) -> Self {
         let by = match &fdp.assign {
-            Assign::Trace | Assign::Stream(_) | Assign::Tenant(_) => By::Name,
+            Assign::Trace | Assign::Stream(_) => By::Name,
+            Assign::Tenant(all) => By::Tenant(all.clone()),
             Assign::Lba(ranges) => By::Address(ranges.iter().map(|range| range.bounds()).collect()),
             Assign::Temperature => By::Time(Recency::new(pages, fdp.window)),
         };
@@ -42,7 +45,7 @@ impl Assignment {
     /// The handle of a page write whose request names `named`.
     pub(crate) fn written(&mut self, page: Lpn, named: u8) -> u8 {
         match &mut self.by {
-            By::Name => named,
+            By::Name | By::Tenant(_) => named,
             By::Address(_) => self.unnamed(page),
             By::Time(recency) => u8::from(recency.is_hot(page)),
         }
@@ -50,10 +53,13 @@ impl Assignment {
 
     /// The handle of data that no write has brought.
     pub(crate) fn unnamed(&self, page: Lpn) -> u8 {
-        let By::Address(ranges) = &self.by else { return 0 };
         let byte = u64::from(page.0) * self.page_bytes;
         let has = |(from, to): &(u64, Option<u64>)| byte >= *from && to.is_none_or(|to| byte < to);
-        ranges.iter().position(has).map_or(self.otherwise, |handle| handle as u8)
+        match &self.by {
+            By::Name | By::Time(_) => 0,
+            By::Tenant(all) => all.unnamed(byte),
+            By::Address(ranges) => ranges.iter().position(has).map_or(self.otherwise, |handle| handle as u8),
+        }
     }
 
     /// A page is trimmed.
