@@ -167,6 +167,13 @@ impl Config {
         self.fdp.exists() || self.slc.exists()
     }
 
+    /// Streams of the host's data for which the write cache gathers lines apart: those of handles, or what the cache of SLC takes and
+    /// the rest.
+    pub(crate) fn gathered_streams(&self) -> u32 {
+        let apart = self.slc.exists() && self.slc.accepts != SlcAccepts::All;
+        if apart { 2 } else { self.fdp.handles }
+    }
+
     /// Blocks of each plane that belong to the cache for ever.
     pub(crate) fn slc_blocks(&self) -> u32 {
         if self.slc.mode == SlcMode::Static { self.slc.blocks } else { 0 }
@@ -188,11 +195,13 @@ impl Config {
     pub(crate) fn slc_spec(&self) -> Option<SlcSpec> {
         let per_block = self.geometry.pages_per_block;
         let planes = self.pages_in_scope() / (u64::from(self.geometry.blocks_per_plane) * u64::from(per_block));
+        // Mapping units are the pages of the flash: a page of the cache is a super page of them.
+        let slots = self.units().per_super_page();
         self.slc.exists().then(|| SlcSpec {
-            pages: per_block / self.slc.bits,
+            pages: per_block / self.slc.bits * slots,
             fixed: self.slc_blocks(),
             most: self.most_slc_blocks(),
-            floor: (self.free_pages(&self.gc.threshold) / planes) as u32,
+            floor: (self.free_pages(&self.gc.threshold) * u64::from(slots) / planes) as u32,
             waits_for_folds: self.slc.full == SlcFull::Fold,
             in_order: self.slc.victim == SlcVictim::Fifo,
         })
@@ -281,12 +290,18 @@ impl Config {
             ),
             (self.gc.destination != Destination::Plane, "gc.destination", "pages that leave their plane", "\"plane\""),
             (
-                self.device.mapping_unit != MappingUnit::Page,
+                self.device.mapping_unit == MappingUnit::SuperPage,
                 "device.mapping_unit",
-                "entries other than a page",
+                "entries of two planes",
                 "\"page\"",
             ),
-            (self.units().exist(), "geometry.pages_per_program", "programs of several pages", "1"),
+            (
+                self.units().exist() && self.slc.path == SlcPath::Copyback,
+                "slc.path",
+                "units of pages that are not copied whole",
+                "\"external\"",
+            ),
+            (self.units().exist() && self.slc.reads > 0, "slc.reads", "units of pages that are folded whole", "0"),
             (self.wear.programming == Programming::OneShot, "wear.programming", "programs of word lines", "\"page\""),
             (
                 self.noc.model != NocModel::None,

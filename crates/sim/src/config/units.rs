@@ -309,11 +309,12 @@ impl Config {
         let planes = g.channels * g.chips_per_channel * g.dies_per_chip * g.planes_per_die;
         let homes = if matches!(self.schemes.place, Place::Static(_)) { planes / units.planes } else { 1 };
         let lines = self.cache_lines().min(cache.plp_budget.unwrap_or(u32::MAX));
-        let handles = self.fdp.handles;
+        let handles = self.gathered_streams();
         let needed = u64::from(homes) * u64::from(handles) * u64::from(units.per_program() - 1) + 1;
         if u64::from(lines) < needed {
             let (of, by) = match handles {
                 1 => (String::new(), String::new()),
+                2 if self.slc.exists() => (" and are for the cache of SLC or not".to_string(), " x 2".to_string()),
                 handles => (format!(" and {handles} handles"), format!(" x {handles}")),
             };
             let message = format!(

@@ -58,7 +58,7 @@ pub enum Command<'a> {
         /// Flash pages that are decoded before their units are used, as GC does.
         decoded: u64,
     },
-    /// Programs a word line in all planes of a group: command and data-in of whole pages, array.
+    /// Programs a word line in all planes of a group, or a page of each in the cache of SLC: command and data-in of whole pages, array.
     ProgramUnits {
         /// One of its slots.
         place: &'a PagePlace,
@@ -129,7 +129,7 @@ impl Timing {
                 legs.push(LegKind::Decode, Nanos(self.decode().0 * decoded));
             }
             Command::ProgramUnits { place } => {
-                legs.push(LegKind::Bus, issue + self.program_unit());
+                legs.push(LegKind::Bus, issue + self.program_unit(place));
                 legs.push(LegKind::Array, self.programs(std::slice::from_ref(place)));
             }
             Command::Erase => {

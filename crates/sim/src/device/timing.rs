@@ -144,9 +144,12 @@ impl Timing {
         self.page
     }
 
-    /// Bus time of a program of several units: whole pages, padding included.
-    pub fn program_unit(&self) -> Nanos {
-        Nanos(self.page.0 * u64::from(self.slots.pages_per_program()))
+    /// Bus time of a program of several units: whole pages, padding included. In the cache of SLC it has one of each plane.
+    #[inline(never)]
+    pub fn program_unit(&self, place: &PagePlace) -> Nanos {
+        let cached = self.slc.is_some_and(|slc| place.offset == slc.offset);
+        let pages = if cached { self.slots.planes } else { self.slots.pages_per_program() };
+        Nanos(self.page.0 * u64::from(pages))
     }
 
     /// Bus time of units of a super page, by their places in it and their bytes, in ascending order: rounded once per flash page.

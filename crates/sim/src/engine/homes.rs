@@ -141,13 +141,18 @@ impl Device {
 }
 
 impl Host {
-    /// The next plane after `last` with room for so many more pages, or else the next one.
-    pub(super) fn next_home(&mut self, features: &Features, dev: &Device, more: u32) -> PlaneId {
+    /// The next plane after the last one with room for so many more pages, or else the next one.
+    pub(super) fn home_after(&self, features: &Features, dev: &Device, more: u32) -> PlaneId {
         let (planes, last) = (dev.geometry.planes, self.last_place);
         let homes = features.homes.as_ref().expect("placement is round-robin");
         let mut next = (1..=planes).map(|step| PlaneId((last + step) % planes));
         let plane = next.clone().find(|plane| homes.pages[plane.ix()] + more <= homes.most).or_else(|| next.next());
-        let plane = plane.expect("a device has planes");
+        plane.expect("a device has planes")
+    }
+
+    /// The same, which is the last one from now on.
+    pub(super) fn next_home(&mut self, features: &Features, dev: &Device, more: u32) -> PlaneId {
+        let plane = self.home_after(features, dev, more);
         self.last_place = plane.0;
         plane
     }

@@ -87,15 +87,16 @@ impl Ssd {
             // If its chip has failed, nothing is torn.
             _ if record.failed => {}
             (_, Verb::Read) => {}
-            (Class::Gc | Class::Cache, Verb::Program) if self.rules.units => {
+            (Class::Gc | Class::Fold | Class::Cache, Verb::Program) if self.rules.units => {
                 let brings = |lost: bool| Brings::Own { lost };
                 let units = self.torn_units(op).into_iter();
                 torn.programs.extend(units.map(|(slot, tag, lost)| (slot, tag, brings(lost))));
                 let command = &self.kernel.ops[lead];
                 let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
                 // A command counts once.
-                let counts = record.class == Class::Gc || arrived;
-                torn.ahead += u64::from(self.dev.geometry.slots.per_program) - u64::from(counts);
+                let counts = record.class != Class::Cache || arrived;
+                let slots = self.dev.flash.slots_of_program(record.pages[0]);
+                torn.ahead += u64::from(slots) - u64::from(counts);
             }
             (Class::Gc | Class::Fold, Verb::Erase) => {
                 let job = &self.gc.jobs[record.job.0].job;

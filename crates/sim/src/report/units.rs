@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::device::spec::SlotsSpec;
+use crate::device::transaction::Class;
 
 /// Units by origin of their program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -11,6 +12,13 @@ pub struct ByProgram {
     pub cache: u64,
     /// Of GC.
     pub gc: u64,
+    /// Of folds of the cache of SLC; absent if 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub fold: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Programs with padding, by the reason why they were not full.
@@ -28,6 +36,9 @@ pub struct PaddedPrograms {
     pub any: u64,
     /// Units were trimmed after they had been issued.
     pub trim: u64,
+    /// The cache of SLC had a page for them when they were issued, and none when their program began; absent if 0.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub slc: u64,
 }
 
 /// What is counted.
@@ -39,6 +50,17 @@ pub(crate) struct UnitCounts {
     pub hand_max: u64,
     /// Moved units that left the controller before they were programmed.
     pub dropped: u64,
+}
+
+impl UnitCounts {
+    /// A program of moved units begins, with so many of them and so much padding.
+    pub(crate) fn count_moved(&mut self, class: Class, units: u64, padding: u64) {
+        let of = |counts: &mut ByProgram, more: u64| {
+            *if class == Class::Fold { &mut counts.fold } else { &mut counts.gc } += more;
+        };
+        of(&mut self.programmed, units);
+        of(&mut self.padding, padding);
+    }
 }
 
 /// Units of the map in programs.

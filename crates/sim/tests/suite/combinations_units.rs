@@ -27,7 +27,7 @@ enum Does {
 use Does::{No, Runs};
 
 /// Features outside the slots of schemes, with keys and whether they run.
-const FEATURES: [(&str, &str, Does); 60] = [
+const FEATURES: [(&str, &str, Does); 62] = [
     ("one plane a program", "geometry.planes_per_program = 1", Runs),
     ("one page a program", "geometry.pages_per_program = 1", Runs),
     (
@@ -36,6 +36,12 @@ const FEATURES: [(&str, &str, Does); 60] = [
         Runs,
     ),
     ("units of a page", "device = { mapping_unit = \"16KiB\", over_provisioning = 0.45 }", Runs),
+    ("a cache of SLC", "slc = { mode = \"dynamic\", bits = 2, share = 0.4 }", Runs),
+    (
+        "a cache of SLC that is copied",
+        "slc = { mode = \"static\", bits = 2, blocks = 1, path = \"copyback\" }",
+        No("slc.path"),
+    ),
     ("super pages", "device.mapping_unit = \"super-page\"", No("device.mapping_unit")),
     ("one-shot programs", "wear.programming = \"one-shot\"", No("wear.programming")),
     ("programs of listed times", "timing.program = [\"100us\", \"200us\"]", No("timing.program")),

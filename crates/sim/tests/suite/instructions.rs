@@ -71,7 +71,7 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
         ("writes, external", "device.queue_depth = 2048", &[], 629),
         ("writes, external", "raid = { layout = \"lci\", group = 4 }", &[], 1_735),
         ("writes, external", "noc = { model = \"formula\" }", &[], 5_375),
-        ("reads", "ecc = { errors = \"model\" }", &[], 3_570),
+        ("reads", "ecc = { errors = \"model\" }", &[], 3_600),
     ]);
 }
 

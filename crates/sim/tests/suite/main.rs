@@ -49,6 +49,7 @@ mod round_robin;
 mod scattered;
 mod semantics;
 mod slc;
+mod slc_units;
 mod super_page;
 mod tenants;
 mod theory;

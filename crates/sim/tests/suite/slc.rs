@@ -108,6 +108,17 @@ fn a_write_may_wait_for_a_fold() {
 }
 
 #[test]
+fn a_trimmed_page_waits_for_no_fold() {
+    // The program of the 17th line waits for a fold when its page is trimmed.
+    let config = small(20, &format!("{STATIC}, full = \"fold\""), "cache = { size = \"256KiB\", time = \"1us\" }");
+    let writes = (0..17).map(|page| write(0, page));
+    let requests: Vec<Request> = writes.chain([request(4_000_000, RequestOp::Trim, 16, 1)]).collect();
+    let (_, summary) = served(&config, &requests);
+    let (slc, cache) = (report(&summary), summary.cache.as_ref().unwrap());
+    assert_eq!((slc.folds.forced, slc.host_pages, cache.trimmed), (1, 16, 1), "{slc:?}");
+}
+
+#[test]
 fn idle_dies_fold() {
     let config = small(20, "mode = \"static\", fold = \"idle\", idle = \"10ms\"", "");
     let writes = (0..8).map(|page| write(0, page));
@@ -425,9 +436,25 @@ proptest! {
 /// then three bits while others are left, then folds that make room.
 #[test]
 fn a_client_drive_is_written_at_three_speeds() {
-    let config = Config::preset_text("client-tlc", "").unwrap();
+    three_speeds("");
+}
+
+/// The same with a map of 4 KiB units, and programs of word lines beside the cache.
+#[test]
+fn a_client_drive_of_units_is_written_at_three_speeds() {
+    three_speeds(
+        "geometry.pages_per_program = 3
+        timing.program = \"1800us\"
+        device.mapping_unit = \"4KiB\"
+        device.power_loss_protection = true
+        cache = { size = \"16MiB\", time = \"1us\" }",
+    );
+}
+
+fn three_speeds(more: &str) {
+    let config = Config::preset_text("client-tlc", more).unwrap_or_else(|error| panic!("{error}"));
     let mut ssd = Ssd::new(&config, 1, Check::Off).unwrap();
-    let (page, planes) = (ssd.page_bytes(), u64::from(ssd.geometry().planes));
+    let (page, planes) = (config.geometry.page_size.0, u64::from(ssd.geometry().planes));
     let (size, capacity) = (16 * page, ssd.capacity_bytes());
     let mut at = 0;
     let mut refill = |ssd: &mut Ssd| {
@@ -443,8 +470,10 @@ fn a_client_drive_is_written_at_three_speeds() {
         time = time + Nanos(1_000_000);
         ssd.run_until(time);
         let (sample, slc) = (ssd.sample(), ssd.summary(1, String::new(), String::new()).slc.unwrap());
-        let written = sample.flash.programs.host;
-        if [slc.direct_pages > 0, sample.flash.programs.fold > 0, written == capacity / page][ends.len()] {
+        let written = sample.flash.programs.host + sample.flash.programs.cache;
+        // Lines that fill no word line stay in the write cache.
+        let all = written + 2 * planes >= capacity / page;
+        if [slc.direct_pages > 0, sample.flash.programs.fold > 0, all][ends.len()] {
             ends.push((time.0 as f64 / 1e3, written as f64 / planes as f64));
         }
     }

@@ -48,14 +48,29 @@ fn pairs() -> impl Strategy<Value = Pair> {
     let space = (prop::sample::select(vec!["1 blocks", "2 blocks", "3 pages", "0.2"]), 250_000u32..600_000);
     let handles = (prop::sample::select(vec![1u32, 1, 2, 3]), 0u8..8);
     let wear = prop::option::of((2u32..12, 1u32..4));
-    (array, program, schemes, space, handles, wear).prop_filter_map("devices that work", |(array, program, schemes, space, handles, wear)| {
+    let slc = prop::option::of((
+        prop::sample::select(vec!["static", "dynamic"]),
+        prop::sample::select(vec!["direct", "fold"]),
+        prop::sample::select(vec!["fifo", "greedy"]),
+        prop::sample::select(vec!["all", "hot"]),
+        (1u32..4, 200u32..600),
+    ));
+    let apart = (handles, wear, slc);
+    (array, program, schemes, space, apart).prop_filter_map("devices that work", |(array, program, schemes, space, apart)| {
         let ((channels, chips, (planes, together)), (k, lines, words, blocks)) = (array, program);
-        let (handles, bits) = handles;
-        let blocks = blocks + 4 * (handles - 1);
+        let ((handles, bits), wear, slc) = apart;
+        let slc = slc.filter(|_| handles == 1);
+        let words = words * if slc.is_some() { 3 } else { 1 };
+        let blocks = blocks + 4 * (handles - 1) + if slc.is_some() { 5 } else { 0 };
         let wear = wear.filter(|_| together == 1);
         let blocks = blocks + wear.map_or(0, |(_, spares)| spares + 1);
         let life = wear.map_or(String::new(), |(endurance, spares)| {
             format!("life = {{ mode = \"wear\", endurance = {endurance}, spread = 0.2, spare_blocks = {spares}, initial_bad = 0 }}\n")
+        });
+        let slc = slc.map_or(String::new(), |(mode, full, victim, accepts, (blocks, share))| {
+            format!(
+                "slc = {{ mode = \"{mode}\", full = \"{full}\", victim = \"{victim}\", accepts = \"{accepts}\", blocks = {blocks}, share = 0.{share}, high = 0.6, low = 0.3 }}\n"
+            )
         });
         let per_super_page = k * together;
         if per_super_page * lines == 1 {
@@ -69,7 +84,7 @@ fn pairs() -> impl Strategy<Value = Pair> {
                 ftl = {{ write_points = \"{}\", wear_levelling = \"{}\", wear_spread = 2, free_block = \"{}\" }}
                 schemes = {{ place = \"{}\", victim = {victim} }}
                 gc.scope = \"{}\"
-                {life}fdp = {{ handles = {handles}, isolation = [{}] }}\n",
+                {life}{slc}fdp = {{ handles = {handles}, isolation = [{}] }}\n",
                 schemes.3, schemes.4, schemes.5, schemes.0, schemes.2, isolation(handles, bits)
             )
         };
@@ -144,10 +159,12 @@ proptest! {
             Some((end, life.tbw_bytes, life.rejected.pages, life.retired.erase, life.spare_left.min, format!("{:?}", life.survival)))
         };
         prop_assert_eq!(life(&one), life(&other));
+        prop_assert_eq!(&one.slc, &other.slc);
         if one.gc.collections > 0 {
             let counts = one.units.unwrap();
-            prop_assert_eq!(counts.padding.gc + counts.padding.cache, 0);
+            prop_assert_eq!(counts.padding.gc + counts.padding.cache + counts.padding.fold, 0);
             prop_assert_eq!(counts.programmed.gc, one.gc.moved_pages);
+            prop_assert_eq!(counts.programmed.fold, one.slc.map_or(0, |slc| slc.folded_pages));
         }
     }
 }

@@ -148,6 +148,9 @@ impl Flash {
     /// `count` pages of a victim have been programmed elsewhere.
     pub(crate) fn leave(&mut self, victim: BlockId, count: usize) {
         self.valid[victim.ix()] -= count as u16;
+        if self.slc.is_some() {
+            self.leave_beside(victim, count as u32);
+        }
         if self.handles.is_some() {
             self.count_moved(victim, count as u64);
         }

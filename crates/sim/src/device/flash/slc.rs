@@ -191,7 +191,17 @@ impl Flash {
     fn fits_beside(&self, plane: PlaneId, blocks: u32) -> bool {
         let (slc, live) = (self.cache(), self.cache_of(plane).live);
         let others = self.blocks_per_plane.saturating_sub(blocks + self.reserve + 1 + self.spares_at_start());
-        live + slc.spec.pages < others * self.pages_per_block
+        live + slc.spec.pages + self.kept_for_moves() < others * self.useful_of_block()
+    }
+
+    /// Slots for which moved units wait in the controller, where programs have several.
+    fn kept_for_moves(&self) -> u32 {
+        if self.pads { 0 } else { self.step - 1 }
+    }
+
+    /// Most valid pages of a block whose collection frees a page: with padding, a program.
+    fn useful_of_block(&self) -> u32 {
+        self.pages_per_block - if self.pads { self.slots.per_program - 1 } else { 0 }
     }
 
     /// Whether the cache may open one more block of a plane.
@@ -203,6 +213,51 @@ impl Flash {
         self.may_open(plane, false)
             && self.planes[plane.ix()].free_pages >= spec.floor + self.pages_per_block
             && self.fits_beside(plane, now + 1)
+    }
+
+    /// Programs of several units that the cache has room for in a plane now: in its open block, and in those that it may open.
+    fn programs_in_slc(&self, plane: PlaneId) -> u32 {
+        let (spec, cache, state) = (&self.cache().spec, self.cache_of(plane), &self.planes[plane.ix()]);
+        let open = cache.open;
+        let rest = if open.is_some() { spec.pages - u32::from(self.use_of[open.ix()].written) } else { 0 };
+        let mut blocks = spec.most - cache.blocks.min(spec.most);
+        if spec.fixed == 0 {
+            let kept = self.reserve + state.promised.div_ceil(self.data_pages);
+            let filled = (cache.live + spec.pages + self.kept_for_moves()) / self.useful_of_block() + 1;
+            let apart = cache.blocks + self.reserve + 1 + self.spares_at_start() + filled;
+            let most = [
+                state.free_blocks.saturating_sub(kept),
+                state.free_pages.saturating_sub(spec.floor) / self.pages_per_block,
+                self.blocks_per_plane.saturating_sub(apart),
+            ];
+            blocks = most.into_iter().fold(blocks, u32::min);
+        }
+        (rest + blocks * spec.pages) / self.slots.per_super_page
+    }
+
+    /// Whether a program of several units would find a page of the cache in a plane, or wait for one, after so many others.
+    pub(crate) fn slc_takes_after(&self, plane: PlaneId, others: u32) -> bool {
+        let waits = self.cache().spec.waits_for_folds && (others > 0 || self.cache_of(plane).blocks > 0);
+        waits || self.programs_in_slc(plane) > others
+    }
+
+    /// Slots that the cache's open program of a plane still has, where units are written one by one; none if its next page is not in
+    /// the cache.
+    pub(super) fn rest_in_slc(&self, plane: PlaneId) -> Option<u32> {
+        self.slc.as_ref()?;
+        let per_program = self.slots.per_super_page;
+        self.slc_offset(plane).map(|offset| offset.next_multiple_of(per_program) - offset)
+    }
+
+    /// The program of a slot takes the rest of its slots in the cache. Returns the first.
+    pub(super) fn take_rest_in_slc(&mut self, plane: PlaneId, first: Ppn) -> Ppn {
+        let per_program = self.slots.per_super_page;
+        law_eq!(first.0 % per_program, 0, "law: programs of several units are taken whole");
+        for slot in 1..per_program {
+            let next = self.take_open_slc(plane);
+            law_eq!(next, Some(Ppn(first.0 + slot)), "law: the slots of a program follow one another");
+        }
+        first
     }
 
     /// Offset of the cache's next page in a plane, if it has one.
@@ -313,6 +368,10 @@ impl Flash {
     /// A page of a device with a cache has changed.
     pub(super) fn note_beside(&mut self, page: Ppn, change: Change) {
         let block = BlockId(page.0 / self.pages_per_block);
+        if block.ix() >= self.use_of.len() {
+            // A moved unit leaves the controller.
+            return;
+        }
         let plane = self.plane_of(block);
         if self.is_slc(block) {
             return self.fill_slc(plane, block);
@@ -321,6 +380,13 @@ impl Flash {
             Change::Written(_, lpn) => self.cache_of_mut(plane).live += u32::from(lpn.is_some()),
             Change::Invalid(_) => self.cache_of_mut(plane).live -= 1,
         }
+    }
+
+    /// Pages of a victim of GC have been programmed elsewhere, together.
+    #[inline(never)]
+    pub(super) fn leave_beside(&mut self, victim: BlockId, count: u32) {
+        let plane = self.plane_of(victim);
+        self.cache_of_mut(plane).live -= count;
     }
 
     /// A block of the cache whose pages are all taken and landed is full.
@@ -375,21 +441,26 @@ impl Flash {
     /// Whether the valid pages of a block of the cache have room beside it without GC's reserve.
     pub(crate) fn has_room_to_fold(&self, plane: PlaneId, block: BlockId) -> bool {
         let erased = self.planes[plane.ix()].free_blocks.saturating_sub(self.reserve);
-        u32::from(self.valid(block)) <= self.room(plane, Stream::Gc) + erased * self.data_pages
+        self.needs_to_fold(block) <= self.room(plane, Stream::Gc) + erased * self.data_pages
+    }
+
+    /// Pages that the fold of a block may need: whole programs, where units are gathered for them.
+    fn needs_to_fold(&self, block: BlockId) -> u32 {
+        u32::from(self.valid(block)).next_multiple_of(self.step)
     }
 
     /// A full block of the cache is folded from now on. GC keeps its reserve: what the host may not take meanwhile is what the fold
     /// needs.
     pub(crate) fn begin_fold(&mut self, block: BlockId) {
         let plane = self.plane_of(block);
-        let valid = u32::from(self.valid(block));
-        let owed = valid > self.room(plane, Stream::Gc);
+        let needed = self.needs_to_fold(block);
+        let owed = needed > self.room(plane, Stream::Gc);
         let cache = self.cache_of_mut(plane);
         let at = cache.full.iter().position(|full| *full == block).expect("law: a full block is folded");
         cache.full.remove(at);
         cache.folding = block;
         cache.owed = owed;
-        self.planes[plane.ix()].debt = valid;
+        self.planes[plane.ix()].debt = needed;
         if owed {
             self.promise(plane);
         }

@@ -19,8 +19,11 @@ impl Flash {
     /// Takes all slots of a stream's next program, and opens a block if necessary: returns the first. None if the stream may take
     /// none. Write points stand at whole programs.
     pub(crate) fn take_program(&mut self, plane: PlaneId, stream: Stream, collects: bool) -> Option<Ppn> {
-        let per_program = self.slots.per_program;
         let first = self.take_page(plane, stream, collects)?;
+        if self.slc.is_some() && self.has_in_slc(first) {
+            return Some(self.take_rest_in_slc(plane, first));
+        }
+        let per_program = self.slots.per_program;
         law_eq!(first.0 % per_program, 0, "law: programs of several units are taken whole");
         // The rest of the program is there; a program of the host does not count as one of the collection.
         let debt = (!collects).then_some(self.planes[plane.ix()].debt);
@@ -32,8 +35,19 @@ impl Flash {
         Some(first)
     }
 
+    /// Slots of the program of a slot, which may be one of the cache of SLC.
+    pub(crate) fn slots_of_program(&self, slot: Ppn) -> u32 {
+        let cached = self.slc.is_some() && self.has_in_slc(slot);
+        if cached { self.slots.per_super_page } else { self.slots.per_program }
+    }
+
     /// Slots that a stream's open program still has.
     pub(crate) fn rest_of_program(&self, plane: PlaneId, stream: Stream) -> u32 {
+        if stream == Stream::Slc
+            && let Some(rest) = self.rest_in_slc(plane)
+        {
+            return rest;
+        }
         let open = self.open(plane, self.point(plane, stream));
         if open.is_none() {
             return 0;

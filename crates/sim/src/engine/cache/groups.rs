@@ -32,6 +32,8 @@ struct Group {
     placed: bool,
     /// A line was trimmed after it was issued.
     trimmed: bool,
+    /// It has the lines of a program of the cache of SLC, and counts on one in this plane, until it begins.
+    small: Option<usize>,
 }
 
 /// The read of what lines of a group lack, of one super page.
@@ -59,7 +61,8 @@ impl Groups {
     fn add(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let (op, reason) = (OpId::NONE, Reason::Eager);
-            self.all.push(Group { op, lines: Vec::new(), fills: Vec::new(), reason, placed: false, trimmed: false });
+            let (lines, fills) = (Vec::new(), Vec::new());
+            self.all.push(Group { op, lines, fills, reason, placed: false, trimmed: false, small: None });
             self.all.len() as u32 - 1
         })
     }
@@ -93,7 +96,7 @@ impl Groups {
 }
 
 impl Features {
-    fn sets(&self) -> &super::order::Sets {
+    pub(super) fn sets(&self) -> &super::order::Sets {
         self.cache().lines.ready.sets.as_ref().expect("programs of several units")
     }
 
@@ -102,6 +105,31 @@ impl Features {
         let cache = self.cache();
         let lines = &cache.groups.fills[kernel.ops.cached[fill].line as usize].lines;
         lines.iter().map(|line| cache.lines.all[*line as usize].op).collect()
+    }
+
+    /// A group has the lines of a program of the cache of SLC in a plane, or those of a word line, which goes to other blocks.
+    fn size_group(&mut self, kernel: &mut Kernel, group: u32, op: OpId, small: Option<usize>) {
+        let cache = self.cache_mut();
+        let Some(sizes) = &mut cache.sizes else { return };
+        cache.groups.all[group as usize].small = small;
+        match small {
+            Some(plane) => sizes.promise(plane),
+            None => kernel.ops.set_handle(op, 0),
+        }
+    }
+
+    /// A group begins, or is not needed: it counts on no page of the cache of SLC. Returns whether it did.
+    fn redeem(&mut self, group: u32) -> bool {
+        let cache = self.cache_mut();
+        let small = cache.groups.all[group as usize].small.take();
+        cache.sizes.iter_mut().zip(small).for_each(|(sizes, plane)| sizes.redeem(plane));
+        small.is_some()
+    }
+
+    /// A group is over.
+    fn remove_group(&mut self, group: u32) {
+        self.redeem(group);
+        self.cache_mut().groups.remove(group);
     }
 
     /// What a group's program would write, in the order of its slots, and whether that is lost.
@@ -161,7 +189,7 @@ impl Ssd {
             let (_, _, line) = *self.features.cache().lines.ready.first()?;
             return Some(self.features.home_of_line(&self.dev, &self.rules, line).set);
         }
-        self.features.sets().first_full(|_| true)
+        first_full(self, |_| true)
     }
 
     /// At the end of a dispatch: every die that runs nothing and has nothing queued gets its first group.
@@ -182,12 +210,11 @@ impl Ssd {
             if !self.is_unwanted(unit) {
                 continue;
             }
-            let (geometry, handles) = (&self.dev.geometry, self.config.fdp.handles);
-            let own = |set: u32| geometry.unit_of(PlaneId(set / handles)) == unit;
+            let (geometry, streams) = (&self.dev.geometry, self.features.cache().streams);
+            let own = |set: u32| geometry.unit_of(PlaneId(set / streams)) == unit;
             let homes = (0..geometry.planes_per_unit).map(|k| geometry.plane_of_unit(unit, k).0);
-            let mut sets = homes.flat_map(|home| home * handles..(home + 1) * handles);
-            let of = self.features.sets();
-            let set = if any { of.first_of(&mut sets) } else { of.first_full(own) };
+            let mut sets = homes.flat_map(|home| home * streams..(home + 1) * streams);
+            let set = if any { self.features.sets().first_of(&mut sets) } else { first_full(self, own) };
             if let Some(set) = set {
                 self.issue_group(set, Reason::Idle);
             }
@@ -197,10 +224,12 @@ impl Ssd {
     /// Lines of a set are issued together: what they lack is read first.
     fn issue_group(&mut self, set: u32, reason: Reason) {
         let (age, now) = (self.kernel.age(), self.now);
+        let small = self.features.small_group(&self.dev, &self.rules, &self.host, set);
+        let most = self.features.small_program().filter(|_| small.is_some());
         let cache = self.features.cache_mut();
         let group = cache.groups.add();
         let mut lines = std::mem::take(&mut cache.groups.all[group as usize].lines);
-        cache.lines.ready.sets.iter().for_each(|sets| sets.lines(set, &mut lines));
+        cache.lines.ready.sets.iter().for_each(|sets| sets.lines(set, most, &mut lines));
         let first = &cache.lines.all[lines[0] as usize];
         let lpn = first.lpn;
         let reason = match (first.forced, first.flushed, first.held) {
@@ -230,6 +259,7 @@ impl Ssd {
         self.kernel.ops.cached[op].line = group;
         let first = self.features.cache().lines.all[lines[0] as usize].op;
         self.kernel.ops.take_handle(op, first);
+        self.features.size_group(&mut self.kernel, group, op, small);
         if self.rules.binds {
             let home = self.host.next_home(&self.features, &self.dev, lines.len() as u32);
             self.kernel.ops.bound[op] = home;
@@ -311,7 +341,7 @@ impl Ssd {
         let op = of.op;
         if of.lines.is_empty() {
             self.features.drop_line_op(&mut self.kernel, op);
-            return self.features.cache_mut().groups.remove(group);
+            return self.features.remove_group(group);
         }
         of.placed = true;
         self.place_program(op);
@@ -447,7 +477,9 @@ impl Ssd {
         }
         let units = lines.len() as u64;
         self.features.cache_mut().groups.all[group as usize].lines = lines;
-        let padding = u64::from(slots.per_program) - units;
+        let per_program = self.dev.flash.slots_of_program(first);
+        let beside = self.features.redeem(group) && per_program > slots.per_super_page;
+        let padding = u64::from(per_program) - units;
         if self.rules.tenants {
             // Padding is that of the first unit.
             let first =
@@ -459,6 +491,7 @@ impl Ssd {
         counts.padding.cache += padding;
         let padded = &mut counts.padded_programs;
         let padded = match reason {
+            _ if beside => &mut padded.slc,
             _ if trimmed => &mut padded.trim,
             Reason::Fua => &mut padded.fua,
             Reason::Flush => &mut padded.flush,
@@ -467,14 +500,15 @@ impl Ssd {
             Reason::Eager | Reason::Watermark | Reason::Idle => &mut padded.any,
         };
         *padded += u64::from(padding > 0);
-        self.stats.count_program_unit(Class::Cache, slots.pages_per_program().into(), slots.planes.into());
+        let pages = u64::from(per_program / slots.per_page);
+        self.stats.count_program_unit(Class::Cache, pages, slots.planes.into());
         let place = self.dev.place(first);
         self.kernel.ops.cached[op].before = self.kernel.ops[Page(op)].blame.all();
         let command = &mut self.kernel.ops[op];
         command.verb = Verb::Program;
         command.pages = PageSet::one(first);
         command.legs = self.dev.timing.legs(Command::ProgramUnits { place: &place });
-        self.note_pages(slots.pages_per_program().into());
+        self.note_pages(pages);
         self.begin(op, unit);
     }
 
@@ -535,9 +569,15 @@ impl Ssd {
         if empty && placed {
             self.leaves_queue(op);
             self.features.drop_line_op(&mut self.kernel, op);
-            self.features.cache_mut().groups.remove(group);
+            self.features.remove_group(group);
         }
     }
+}
+
+/// The set whose lines fill a program, and whose first line is first; among some sets.
+fn first_full(ssd: &Ssd, wanted: impl Fn(u32) -> bool) -> Option<u32> {
+    let fills = |set| ssd.features.fills_program(&ssd.dev, &ssd.rules, &ssd.host, set);
+    ssd.features.sets().first_full(|set| wanted(set) && fills(set))
 }
 
 /// A line that has been issued was written again through another handle: it waits for a group of that one. Its slot is padding.

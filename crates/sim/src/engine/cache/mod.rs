@@ -14,6 +14,7 @@ mod lines;
 mod memories;
 mod order;
 mod reads;
+mod sizes;
 mod waits;
 mod writeback;
 
@@ -24,6 +25,7 @@ use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::engine::rules::Rules;
+use crate::engine::slc::folds;
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;
 use crate::report::{self, Distribution, Figures};
@@ -34,8 +36,9 @@ use flush::Flush;
 use groups::{Groups, change_group};
 use hold::Holds;
 use lines::{Line, Lines, State};
-use order::{Home, NONE, Order, Sets, Stripes};
+use order::{Home, NONE, Order, Stripes};
 pub(super) use reads::Served;
+use sizes::{Sizes, kind};
 pub(super) use waits::For;
 use waits::Logs;
 pub(super) use writeback::line_is_lost;
@@ -56,8 +59,9 @@ pub(super) struct Cache {
     most_dirty: u32,
     /// Whether the cache survives power cuts.
     protected: bool,
-    /// Placement handles of the host's data.
-    handles: u32,
+    /// Streams of the host's data for which lines are gathered apart.
+    streams: u32,
+    sizes: Option<Sizes>,
     lines: Lines,
     /// By logical page: how often what is on flash has been replaced or trimmed.
     bases: Vec<u32>,
@@ -105,12 +109,13 @@ impl Cache {
         let stripes = (keys.order == CacheOrder::Stripe).then(|| Stripes::of(geometry));
         let several = geometry.slots.several();
         let homes = if matches!(config.schemes.place, Place::Static(_)) { geometry.planes } else { 1 };
-        let sets = several.then(|| Sets::new(homes * config.fdp.handles, geometry.slots.per_program));
+        let sets = several.then(|| Sizes::sets(config, geometry, homes));
         let ready = Order::new(if several { 0 } else { units }, stripes, sets);
         Some(Box::new(Cache {
             most_dirty: keys.plp_budget.unwrap_or(lines).min(lines),
             protected: config.device.power_loss_protection,
-            handles: config.fdp.handles,
+            streams: config.gathered_streams(),
+            sizes: Sizes::new(config, geometry),
             lines: Lines::new(lines, sectors, geometry.mapped, ready, lru, by_write),
             bases: vec![0; geometry.mapped as usize],
             waiting: Fifo::EMPTY,
@@ -252,13 +257,14 @@ impl Cache {
         self.urgent = false;
         self.holds.clear();
         self.groups = Groups::default();
+        self.sizes.iter_mut().for_each(Sizes::clear);
     }
 }
 
-/// The place of a line's page, and the line's set: one of its plane, where pages have one, and of its handle.
-fn home_of(geometry: &Geometry, rules: &Rules, line: &Line, handles: u32) -> Home {
+/// The place of a line's page, and the line's set: one of its plane, where pages have one, and of its stream.
+fn home_of(geometry: &Geometry, rules: &Rules, line: &Line, streams: u32) -> Home {
     let plane = geometry.static_plane(line.lpn);
-    let set = if rules.units && rules.numbered { plane.0 } else { 0 } * handles + u32::from(line.handle);
+    let set = if rules.units && rules.numbered { plane.0 } else { 0 } * streams + kind(line.handle, streams);
     Home { unit: geometry.unit_of(plane).0, plane: plane.0, set }
 }
 
@@ -321,12 +327,12 @@ impl Features {
 
     /// The place of a line's page, where the order of write-backs asks for it.
     fn home_of_line(&self, dev: &Device, rules: &Rules, line: u32) -> Home {
-        let sets = rules.units && (rules.numbered || rules.handles);
         let cache = self.cache();
+        let sets = rules.units && (rules.numbered || cache.streams > 1);
         if !rules.idle_lines && cache.keys.order != CacheOrder::Stripe && !sets {
             return Home { unit: 0, plane: 0, set: 0 };
         }
-        home_of(&dev.geometry, rules, &cache.lines.all[line as usize], cache.handles)
+        home_of(&dev.geometry, rules, &cache.lines.all[line as usize], cache.streams)
     }
 }
 
@@ -691,6 +697,8 @@ impl Ssd {
         let ops = &mut self.kernel.ops;
         if stalled && self.rules.dynamic {
             self.host.without_page.remove(ops, op);
+        } else if stalled && self.rules.slc && ops.extras[op].for_fold {
+            folds::forgets(self, op, plane);
         } else if stalled {
             self.gc.planes[plane.ix()].stalled.remove(ops, op);
         } else if unit.is_some() {
@@ -725,8 +733,8 @@ impl Ssd {
     pub(super) fn follow_cache(&mut self, new: &Cache) {
         let (geometry, rules) = (&self.dev.geometry, &self.rules);
         let Some(cache) = &mut self.features.cache else { return };
-        let handles = cache.handles;
-        let home = |line: &Line| home_of(geometry, rules, line, handles);
+        let streams = cache.streams;
+        let home = |line: &Line| home_of(geometry, rules, line, streams);
         let keys = &new.keys;
         cache.lines.reorder(&new.lines, home);
         if keys.read == CacheRead::None {

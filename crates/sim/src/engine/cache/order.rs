@@ -114,7 +114,7 @@ impl Order {
             *stripes = Stripes::new(stripes.dies, stripes.planes);
         }
         if let Some(sets) = &mut self.sets {
-            *sets = Sets::new(sets.of.len() as u32, sets.per_program as u32);
+            *sets = Sets::new(std::mem::take(&mut sets.least), sets.per_program as u32);
         }
     }
 }
@@ -130,25 +130,33 @@ fn single(turn: Option<&Turn>) -> Command {
 pub(super) struct Sets {
     per_program: usize,
     of: Vec<BTreeSet<Turn>>,
-    /// Sets whose lines fill a program, by their first lines.
+    /// By set: lines that may fill a program.
+    least: Vec<usize>,
+    /// Sets with as many, by their first lines.
     full: BTreeSet<(Turn, u32)>,
     /// Lines that are written back at once, with their sets.
     urgent: BTreeSet<(Turn, u32)>,
 }
 
 impl Sets {
-    pub(super) fn new(sets: u32, per_program: u32) -> Self {
-        let of = vec![BTreeSet::new(); sets as usize];
-        Sets { per_program: per_program as usize, of, full: BTreeSet::new(), urgent: BTreeSet::new() }
+    pub(super) fn new(least: Vec<usize>, per_program: u32) -> Self {
+        let of = vec![BTreeSet::new(); least.len()];
+        Sets { per_program: per_program as usize, of, least, full: BTreeSet::new(), urgent: BTreeSet::new() }
+    }
+
+    /// Whether the lines of a set fill any program.
+    pub(super) fn fills(&self, set: u32) -> bool {
+        self.of[set as usize].len() >= self.per_program
     }
 
     /// Changes the lines of a set.
     fn change(&mut self, set: u32, change: impl FnOnce(&mut BTreeSet<Turn>)) {
         let of = &mut self.of[set as usize];
         let full = |of: &BTreeSet<Turn>, most: usize| of.first().filter(|_| of.len() >= most).copied();
-        let before = full(of, self.per_program);
+        let least = self.least[set as usize];
+        let before = full(of, least);
         change(of);
-        let after = full(of, self.per_program);
+        let after = full(of, least);
         if before != after {
             before.iter().for_each(|first| _ = self.full.remove(&(*first, set)));
             after.iter().for_each(|first| _ = self.full.insert((*first, set)));
@@ -174,7 +182,7 @@ impl Sets {
         self.urgent.first().map(|(_, set)| *set)
     }
 
-    /// The set of which the lines fill a program, and whose first line is first; among some sets.
+    /// The set of which the lines may fill a program, and whose first line is first; among some sets.
     pub(super) fn first_full(&self, wanted: impl Fn(u32) -> bool) -> Option<u32> {
         self.full.iter().map(|(_, set)| *set).find(|set| wanted(*set))
     }
@@ -184,14 +192,14 @@ impl Sets {
         sets.filter_map(|set| Some((self.of[set as usize].first()?, set))).min().map(|(_, set)| set)
     }
 
-    /// Lines of a set for one program: those that are written back at once come first, each in their order.
-    pub(super) fn lines(&self, set: u32, to: &mut Vec<u32>) {
-        let of = &self.of[set as usize];
+    /// Lines of a set for one program of at most so many units: those that are written back at once come first, each in their order.
+    pub(super) fn lines(&self, set: u32, most: Option<usize>, to: &mut Vec<u32>) {
+        let (of, most) = (&self.of[set as usize], most.unwrap_or(self.per_program));
         if !self.urgent.is_empty() {
             let urgent = of.iter().filter(|turn| self.urgent.contains(&(**turn, set)));
-            to.extend(urgent.take(self.per_program).map(|(_, _, line)| *line));
+            to.extend(urgent.take(most).map(|(_, _, line)| *line));
         }
-        let left = self.per_program - to.len();
+        let left = most - to.len();
         let others = of.iter().filter(|turn| self.urgent.is_empty() || !self.urgent.contains(&(**turn, set)));
         to.extend(others.take(left).map(|(_, _, line)| *line));
     }

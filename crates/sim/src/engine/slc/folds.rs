@@ -106,6 +106,13 @@ fn begin_stall(ssd: &mut Ssd, op: OpId) {
     ssd.kernel.ops.extras[op].for_fold = true;
 }
 
+/// A write that waits for a fold in its plane is not needed any more.
+pub(in crate::engine) fn forgets(ssd: &mut Ssd, op: OpId, plane: PlaneId) {
+    if let Some(slc) = &mut ssd.features.slc {
+        slc.planes[plane.ix()].stalled.remove(&mut ssd.kernel.ops, op);
+    }
+}
+
 /// Time of a wait for a die, of which so much is no wait for GC, in which folds held it. Charges it.
 #[inline(never)]
 pub(in crate::engine) fn charge(ssd: &mut Ssd, op: OpId, unit: UnitId, most: u64) -> u64 {

@@ -5,6 +5,7 @@ use crate::device::transaction::Class;
 use crate::engine::Ssd;
 use crate::engine::life::now::has_failed;
 use crate::engine::spine::jobs::Why;
+use crate::engine::units::timeless::{count_fold, pad_of_gc};
 use crate::policy::{Hop, Journey};
 use crate::units::{Lpn, PlaneId, Ppn};
 
@@ -46,6 +47,9 @@ pub(in crate::engine) fn fold_now(ssd: &mut Ssd, plane: PlaneId, why: Why) -> bo
     }
     ssd.dev.flash.begin_fold(victim);
     let written = ssd.dev.flash.written(victim);
+    if ssd.rules.units {
+        count_fold(ssd, plane, victim);
+    }
     let inside = ssd.features.slc.as_ref().is_some_and(|slc| slc.journey.out == Hop::Die);
     let mut folded = [0; 2];
     for offset in 0..written {
@@ -69,6 +73,11 @@ pub(in crate::engine) fn fold_now(ssd: &mut Ssd, plane: PlaneId, why: Why) -> bo
     let moved = folded[0] + folded[1];
     match inside {
         true => ssd.stats.count_moves(Journey::COPYBACK, moved),
+        false if ssd.rules.units => {
+            if ssd.rules.pads {
+                ssd.stats.units.padding.fold += pad_of_gc(ssd, plane);
+            }
+        }
         false => {
             (0..moved).for_each(|_| ssd.stats.count_reads(Class::Fold, 1));
             (0..moved).for_each(|_| ssd.stats.count_programs(Class::Fold, 1));
@@ -76,7 +85,7 @@ pub(in crate::engine) fn fold_now(ssd: &mut Ssd, plane: PlaneId, why: Why) -> bo
     }
     ssd.dev.flash.erase_now(victim);
     ssd.forget_block(victim);
-    ssd.stats.count_erases(1);
+    ssd.stats.count_erases(ssd.dev.geometry.slots.planes.into());
     count(ssd, why, written.into(), folded);
     ssd.collect_now(plane, Stream::Host);
     true

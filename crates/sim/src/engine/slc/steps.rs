@@ -12,10 +12,12 @@ use crate::units::{JobId, Lpn, OpId, PlaneId, Ppn, Tag};
 /// A step of a fold begins: sets up its legs, and takes its destination.
 pub(in crate::engine) fn begin_step(ssd: &mut Ssd, id: JobId, op: OpId) {
     match ssd.kernel.ops[op].verb {
+        Verb::Read if ssd.rules.units => ssd.begin_unit_move(op),
+        Verb::Program if ssd.rules.units => ssd.begin_unit_place(id),
         Verb::Read => begin_move(ssd, id, op),
         Verb::Program => begin_place(ssd, id, op),
         Verb::Erase => {
-            ssd.stats.count_erases(1);
+            ssd.stats.count_erases(ssd.dev.geometry.slots.planes.into());
             ssd.kernel.ops[op].legs = ssd.dev.timing.legs(Command::EraseSlc);
         }
         Verb::Copyback => unreachable!("a move becomes a copyback when it begins"),
@@ -86,6 +88,13 @@ pub(in crate::engine) fn land(ssd: &mut Ssd, op: OpId) {
     let plane = ssd.gc.jobs[job.0].plane;
     if let Some(slc) = &mut ssd.features.slc {
         slc.planes[plane.ix()].folded[usize::from(kept)] += 1;
+    }
+}
+
+/// A unit of a block that is folded waits in the controller for a program with others: it has left the cache.
+pub(in crate::engine) fn unit_is_folded(ssd: &mut Ssd, plane: PlaneId) {
+    if let Some(slc) = &mut ssd.features.slc {
+        slc.planes[plane.ix()].folded[0] += 1;
     }
 }
 

@@ -11,6 +11,7 @@ use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::slc::steps;
 use crate::engine::{Device, Ssd};
 use crate::policy::PageSet;
 use crate::units::{JobId, Lpn, OpId, PlaneId, Ppn, Tag};
@@ -122,7 +123,7 @@ impl Ssd {
         let place = self.dev.place(slot);
         let legs = self.dev.timing.legs(Command::ReadUnits { place: &place, burst, decoded: pages });
         self.array_reads(block);
-        self.stats.count_reads(Class::Gc, pages);
+        self.stats.count_reads(self.kernel.ops[op].class, pages);
         let job = self.kernel.ops[op].job;
         self.gc.jobs[job.0].units = bits;
         let step = &mut self.kernel.ops[op];
@@ -137,10 +138,11 @@ impl Ssd {
         let (first, job) = (self.kernel.ops[op].from[0], self.kernel.ops[op].job);
         let (bits, plane) = (self.gc.jobs[job.0].units, self.gc.jobs[job.0].plane);
         let block = self.dev.geometry.block_of(first);
+        let folds = self.kernel.ops[op].class == Class::Fold;
         for slot in (0..u64::BITS).filter(|place| bits >> place & 1 == 1).map(|place| Ppn(first.0 + place)) {
             let lpn = self.dev.flash.lpn_of(slot);
             if lpn.is_none() {
-                self.stats.moved_stale += 1;
+                self.stats.moved_stale += u64::from(!folds);
                 continue;
             }
             let tag = self.oracle.load(slot, lpn);
@@ -153,7 +155,10 @@ impl Ssd {
             self.dev.flash.invalidate(slot, block, lpn);
             self.oracle.store(place, tag);
             self.dev.hold(place, lost);
-            self.stats.count_sorted(1);
+            match folds {
+                true => steps::unit_is_folded(self, plane),
+                false => self.stats.count_sorted(1),
+            }
             if self.rules.handles {
                 self.dev.flash.count_moved(block, 1);
             }
@@ -165,7 +170,7 @@ impl Ssd {
     /// The program of the first units in a hand begins, with padding if they are too few.
     pub(in crate::engine) fn begin_unit_place(&mut self, id: JobId) {
         let (plane, op) = (self.gc.jobs[id.0].plane, self.gc.jobs[id.0].op);
-        let slots = self.dev.geometry.slots;
+        let (slots, class) = (self.dev.geometry.slots, self.kernel.ops[op].class);
         let first = self.dev.flash.take_program(plane, Stream::Gc, true);
         let first = first.expect("law: the reserve leaves a program for every collection");
         let hand = self.hand_mut(plane);
@@ -176,9 +181,8 @@ impl Ssd {
         step.pages = PageSet::one(first);
         step.from = PageSet::EMPTY;
         step.legs = self.dev.timing.legs(Command::ProgramUnits { place: &place });
-        self.stats.count_program_unit(Class::Gc, slots.pages_per_program().into(), slots.planes.into());
-        self.stats.units.programmed.gc += placing as u64;
-        self.stats.units.padding.gc += u64::from(slots.per_program) - placing as u64;
+        self.stats.count_program_unit(class, slots.pages_per_program().into(), slots.planes.into());
+        self.stats.units.count_moved(class, placing as u64, u64::from(slots.per_program) - placing as u64);
         if self.rules.tenants {
             // Padding is that of the first unit.
             for slot in 0..slots.per_program as usize {
@@ -191,7 +195,7 @@ impl Ssd {
     /// A program of moved units has landed. Units that were overwritten or trimmed meanwhile are stale.
     pub(in crate::engine) fn moved_units_land(&mut self, op: OpId) {
         let (first, job) = (self.kernel.ops[op].pages[0], self.kernel.ops[op].job);
-        let plane = self.gc.jobs[job.0].plane;
+        let (plane, folds) = (self.gc.jobs[job.0].plane, self.kernel.ops[op].class == Class::Fold);
         let block = self.dev.geometry.block_of(first);
         let placing = std::mem::take(&mut self.hand_mut(plane).placing);
         for (slot, held) in (first.0..).map(Ppn).zip(0..placing) {
@@ -204,7 +208,7 @@ impl Ssd {
             self.dev.flash.land(slot, block, lpn);
             self.oracle.land(slot, tag, lpn.is_some());
             self.host_programmed(slot, lost);
-            self.stats.moved_stale += u64::from(lpn.is_none());
+            self.stats.moved_stale += u64::from(lpn.is_none() && !folds);
         }
         let Hand { held, free, .. } = self.hand_mut(plane);
         free.extend(held.drain(..placing).map(|held| held.place));
@@ -214,7 +218,7 @@ impl Ssd {
     /// The slots of a program from `from` on have landed without units.
     pub(in crate::engine) fn land_padding(&mut self, first: Ppn, from: u32) {
         let block = self.dev.geometry.block_of(first);
-        for slot in (from..self.dev.geometry.slots.per_program).map(|place| Ppn(first.0 + place)) {
+        for slot in (from..self.dev.flash.slots_of_program(first)).map(|place| Ppn(first.0 + place)) {
             self.dev.flash.land(slot, block, Lpn::NONE);
             self.oracle.store(slot, Tag::NONE);
         }
@@ -222,8 +226,9 @@ impl Ssd {
 
     /// The slots of a program that a power cut tears, with what they would hold, and whether that is lost.
     pub(in crate::engine) fn torn_units(&self, op: OpId) -> Vec<(Ppn, Tag, bool)> {
-        let (first, per_program) = (self.kernel.ops[op].pages[0], self.dev.geometry.slots.per_program);
-        let units: Vec<(Tag, bool)> = if self.kernel.ops[op].class == Class::Gc {
+        let first = self.kernel.ops[op].pages[0];
+        let per_program = self.dev.flash.slots_of_program(first);
+        let units: Vec<(Tag, bool)> = if self.kernel.ops[op].class != Class::Cache {
             let hand = self.hand(self.gc.jobs[self.kernel.ops[op].job.0].plane);
             hand.held[..hand.placing].iter().map(|held| (held.tag, self.dev.is_lost(held.place))).collect()
         } else {

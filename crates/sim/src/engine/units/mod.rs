@@ -7,7 +7,7 @@
 
 pub(super) mod hands;
 mod reads;
-mod timeless;
+pub(super) mod timeless;
 
 use crate::device::geometry::Geometry;
 use crate::engine::Ssd;

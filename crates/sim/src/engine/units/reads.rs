@@ -1,5 +1,6 @@
 //! Reads of units: the units of a request in one super page are one operation, whose array time is that of one page.
 
+use crate::blame::Extra;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
@@ -147,6 +148,10 @@ impl Ssd {
         let record = &mut self.kernel.ops[op];
         (record.plane, record.unit, record.channel, record.age) = (plane, unit, channel, age);
         self.kernel.ops[Page(op)].blame = self.kernel.ops[Page(lead)].blame.clone();
+        if self.rules.slc {
+            let folds = Extra::Slc as usize;
+            self.kernel.ops.extras[op].blame.0[folds] = self.kernel.ops.extras[lead].blame.0[folds];
+        }
         if self.rules.tenants {
             self.kernel.ops.tenant[op].by = self.kernel.ops.tenant[lead].by;
         }

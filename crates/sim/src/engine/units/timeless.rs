@@ -9,10 +9,11 @@ use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
 impl Ssd {
     /// A unit has been written in no time. A program counts with its first unit.
     pub(in crate::engine) fn count_unit_now(&mut self, slot: Ppn) {
-        let slots = self.dev.geometry.slots;
+        let (slots, per_program) = (self.dev.geometry.slots, self.dev.flash.slots_of_program(slot));
         self.stats.units.programmed.cache += 1;
-        if slot.0.is_multiple_of(slots.per_program) {
-            self.stats.count_program_unit(Class::Host, slots.pages_per_program().into(), slots.planes.into());
+        if slot.0.is_multiple_of(per_program) {
+            let pages = per_program / slots.per_page;
+            self.stats.count_program_unit(Class::Host, pages.into(), slots.planes.into());
         }
     }
 
@@ -55,13 +56,10 @@ impl Ssd {
 
     /// Collects a block in no time: its valid units fill the open program of GC.
     pub(in crate::engine) fn collect_units_now(&mut self, plane: PlaneId, victim: BlockId) -> bool {
-        let slots = self.dev.geometry.slots;
         self.dev.flash.expect_run(plane, victim);
         let mut moving = std::mem::take(&mut self.gc.moving);
         let moved = self.dev.flash.list_valid(victim, &mut moving.offsets, &mut moving.lpns);
-        self.count_victim_reads(&moving.offsets[..moved]);
-        let (rest, units) = (self.dev.flash.rest_of_program(plane, Stream::Gc), moved as u32);
-        let begun = units.saturating_sub(rest).div_ceil(slots.per_program);
+        count_moves(self, plane, Class::Gc, &moving.offsets[..moved]);
         let now = self.now;
         self.move_listed(plane, victim, &moving, moved, |_| now);
         self.dev.flash.vacate(victim);
@@ -70,10 +68,6 @@ impl Ssd {
         }
         self.gc.moving = moving;
         self.stats.count_sorted(moved as u64);
-        self.stats.units.programmed.gc += moved as u64;
-        for _ in 0..begun {
-            self.stats.count_program_unit(Class::Gc, slots.pages_per_program().into(), slots.planes.into());
-        }
         if self.rules.pads {
             self.stats.units.padding.gc += pad_of_gc(self, plane);
         }
@@ -86,7 +80,7 @@ impl Ssd {
     }
 
     /// Counts the reads of valid units of a victim: a command a super page, of the flash pages that hold such units.
-    fn count_victim_reads(&mut self, offsets: &[u16]) {
+    fn count_victim_reads(&mut self, class: Class, offsets: &[u16]) {
         let slots = self.dev.geometry.slots;
         let mut left = offsets;
         while let Some(first) = left.first() {
@@ -95,14 +89,34 @@ impl Ssd {
                 left.iter().take_while(|next| of(next, slots.per_super_page) == of(first, slots.per_super_page));
             let (command, rest) = left.split_at(together.count());
             let pages = command.chunk_by(|a, b| of(a, slots.per_page) == of(b, slots.per_page)).count();
-            self.stats.count_reads(Class::Gc, pages as u64);
+            self.stats.count_reads(class, pages as u64);
             left = rest;
         }
     }
 }
 
+/// Counts the reads and programs of a fold of a block, of which the valid units fill the open program of GC.
+pub(in crate::engine) fn count_fold(ssd: &mut Ssd, plane: PlaneId, victim: BlockId) {
+    let mut moving = std::mem::take(&mut ssd.gc.moving);
+    let moved = ssd.dev.flash.list_valid(victim, &mut moving.offsets, &mut moving.lpns);
+    count_moves(ssd, plane, Class::Fold, &moving.offsets[..moved]);
+    ssd.gc.moving = moving;
+}
+
+/// Counts the reads of valid units of a block, by their offsets, and the programs that they begin.
+fn count_moves(ssd: &mut Ssd, plane: PlaneId, class: Class, offsets: &[u16]) {
+    let (slots, moved) = (ssd.dev.geometry.slots, offsets.len());
+    let rest = ssd.dev.flash.rest_of_program(plane, Stream::Gc);
+    let begun = (moved as u32).saturating_sub(rest).div_ceil(slots.per_program);
+    ssd.count_victim_reads(class, offsets);
+    ssd.stats.units.count_moved(class, moved as u64, 0);
+    for _ in 0..begun {
+        ssd.stats.count_program_unit(class, slots.pages_per_program().into(), slots.planes.into());
+    }
+}
+
 /// GC's open program of a plane is padded, in no time. Returns the number of slots without a unit.
-fn pad_of_gc(ssd: &mut Ssd, plane: PlaneId) -> u64 {
+pub(in crate::engine) fn pad_of_gc(ssd: &mut Ssd, plane: PlaneId) -> u64 {
     let (first, count) = ssd.dev.flash.pad_program(plane, Stream::Gc);
     (0..count).for_each(|slot| ssd.oracle.store(Ppn(first.0 + slot), Tag::NONE));
     count.into()
