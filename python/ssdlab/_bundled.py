@@ -14,6 +14,7 @@ import json
 import pickle
 import platform
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +28,30 @@ class _Unfit(Exception):
     """Why a policy can't be made again elsewhere."""
 
 
-def _own(name: str) -> Path | None:
-    """The file of a module that is neither part of Python or of this package, nor installed."""
-    if name.split(".")[0] in (*sys.stdlib_module_names, "ssdlab"):
-        return None
+def _spec(name: str) -> ModuleSpec | None:
+    """How a module is found; none if it is not."""
     try:
-        module = sys.modules.get(name)
-        spec = getattr(module, "__spec__", None) or importlib.util.find_spec(name)
+        return getattr(sys.modules.get(name), "__spec__", None) or importlib.util.find_spec(name)
     except (ImportError, ValueError):
         return None
-    file = spec.origin if spec is not None and spec.has_location else None
-    if file is None or not file.endswith(".py") or {"site-packages", "dist-packages"} & set(Path(file).parts):
+
+
+def _installed(name: str) -> bool | None:
+    """Whether a top module is installed, or else the user's own; none for those of Python and of this package, and for no module."""
+    spec = None if name in (*sys.stdlib_module_names, "ssdlab") else _spec(name)
+    if spec is None:
         return None
-    return Path(file)
+    places = [spec.origin] if spec.has_location else list(spec.submodule_search_locations or [])
+    return any({"site-packages", "dist-packages"} & set(Path(place).parts) for place in places if place)
+
+
+def _own(name: str) -> Path | None:
+    """The file of a module of the user's own. Installed packages are not imported for it."""
+    if _installed(name.partition(".")[0]) is not False:
+        return None
+    spec = _spec(name)
+    file = spec.origin if spec is not None and spec.has_location else None
+    return Path(file) if file is not None and file.endswith(".py") else None
 
 
 def _imports(name: str, package: bool, text: str) -> set[str]:
@@ -69,9 +81,8 @@ def _sources(modules: list[str]) -> tuple[dict[str, tuple[str, str]], dict[str, 
         name = left.pop()
         place = _own(name)
         if place is None:
-            top = sys.modules.get(name)
-            if top is not None and "." not in name and name not in (*sys.stdlib_module_names, "ssdlab"):
-                needs[name] = str(getattr(top, "__version__", "")) or None
+            if "." not in name and _installed(name):
+                needs[name] = str(getattr(sys.modules.get(name), "__version__", "")) or None
             continue
         package = place.name == "__init__.py"
         try:

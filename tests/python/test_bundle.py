@@ -210,3 +210,22 @@ def test_what_can_not_be_made_again_is_not_packed(new, why, tmp_path):
     assert done.returncode == 0, done.stderr
     said = ends(2, "bundle", "make", "study.toml", "--store", "results", "-o", "b", cwd=tmp_path)
     assert why in said and not (tmp_path / "b").exists()
+
+
+def test_own_files_are_found_and_installed_packages_are_named(tmp_path, monkeypatch):
+    from ssdlab._bundled import _sources
+
+    (tmp_path / "outer/inner").mkdir(parents=True)
+    (tmp_path / "first.py").write_text(
+        "import json, pytest, ssdlab\nfrom outer.inner import second\n\ndef later():\n    import absent, outer.third\n"
+    )
+    # `outer` is a folder without a file of its own.
+    (tmp_path / "outer/inner/__init__.py").write_text("")
+    (tmp_path / "outer/inner/second.py").write_text("from ..third import x\nfrom . import second\n")
+    (tmp_path / "outer/third.py").write_text("import first\nx = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    files, needs = _sources(["first"])
+    assert list(files) == ["first", "outer.inner", "outer.inner.second", "outer.third"]
+    assert [path for path, _ in files.values()] == ["first.py", "outer/inner/__init__.py", "outer/inner/second.py", "outer/third.py"]
+    assert needs == {"pytest": pytest.__version__}
+    assert "outer.third" not in sys.modules, "nothing of it is run"
