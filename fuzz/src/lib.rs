@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use ssdlab_bundle::manifest::{FilePart, Manifest, NAME, Program, SCHEMA, StudyPart};
+use ssdlab_bundle::manifest::{FilePart, Manifest, NAME, PolicyPart, Program, SCHEMA, StudyPart};
 use ssdlab_bundle::pack::{BLOCK, END, header, padding};
 use ssdlab_bundle::unpack::Bundle;
 use ssdlab_bundle::{paths, seal};
@@ -476,6 +476,12 @@ fn bundles() -> Vec<Vec<u8>> {
         bytes: bytes.len() as u64,
         sha256: seal::digest(bytes),
     });
+    let policy = PolicyPart {
+        slot: "victim".into(),
+        class: "m:P".into(),
+        state: "None".into(),
+        sources: vec!["README.md".into()],
+    };
     let manifest = Manifest {
         schema: SCHEMA.into(),
         title: "s".into(),
@@ -486,6 +492,7 @@ fn bundles() -> Vec<Vec<u8>> {
         measure: None,
         points: Vec::new(),
         traces: Vec::new(),
+        policies: vec![policy],
         figures: Vec::new(),
         files: files.collect(),
     };

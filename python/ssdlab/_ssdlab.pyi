@@ -888,8 +888,12 @@ class _Study:
         """A study from a text; relative paths begin at `directory`."""
     def at(self, choices: Sequence[Sequence[float]]) -> _Study:
         """The same study at other points: by point and axis, the place in a list or the number in a range."""
-    def with_policies(self, victim: Victim | None, trigger: Trigger | None, identity: str) -> _Study:
-        """The same study with policies written in Python in every run. A store tells them apart by `identity`."""
+    def _again(self, places: Sequence[int]) -> _Study:
+        """The same study at these of its points, by their places, and without limits."""
+    def with_policies(
+        self, victim: Victim | None, trigger: Trigger | None, identity: str, files: Sequence[tuple[str, bytes]]
+    ) -> _Study:
+        """The same study with policies written in Python in every run. A store tells them apart by `identity`, and keeps `files` of them."""
     @property
     def name(self) -> str: ...
     def __len__(self) -> int: ...
@@ -937,6 +941,9 @@ class _Study:
         """Counts of the study."""
     def table(self, store: _Path, tidy: bool, perf: bool) -> Table:
         """One row a run, or a run and measure."""
+
+def _policy_record(policy: Victim | Trigger, slot: str) -> tuple[list[tuple[str, str | None]], int | None]:
+    """What results record of a policy, and the idle time of a trigger in nanoseconds: what a store keeps of it."""
 
 def _perform(task: str, store: _Path | None = None) -> str:
     """Makes the run of a task; what came of it as JSON. Without a store the record is part of it."""

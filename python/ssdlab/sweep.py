@@ -334,7 +334,11 @@ def sweep(
         raise UsageError("victim and trigger are for runs in threads of this process; leave the executor out")
     parsed = _study(study, place)
     if policies:
-        parsed = parsed.with_policies(victim, trigger, _identity(*policies))
+        # Only this needs it.
+        from ssdlab._bundled import _kept
+
+        identity = _identity(*policies)
+        parsed = parsed.with_policies(victim, trigger, identity, _kept(victim, trigger, identity))
     parsed.keep(place)
     if executor is None:
         if batch != 1 or return_records:

@@ -3,18 +3,19 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use serde::de::IgnoredAny;
 use serde_json::Value as Json;
 use ssdlab_lab::error::{Error, Kind, Result};
 use ssdlab_lab::files;
-use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::names::{clip, clip_line, nearest};
 use ssdlab_lab::output::{Folder, Output};
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::settings::Settings;
 use ssdlab_lab::text::{count, plural};
 use ssdlab_sim::Check;
-use ssdlab_sweep::keep;
+use ssdlab_sweep::keep::{self, POLICIES};
 use ssdlab_sweep::points::{Points, Run, VERSION};
 use ssdlab_sweep::status::{Standing, Survey, measure};
 use ssdlab_sweep::store::{self, Status, Store};
@@ -29,6 +30,7 @@ use crate::manifest::{
 use crate::named::{self, Named, Role};
 use crate::pack::{self, Packed, Written, header};
 use crate::paths::{self, Seen, placed, refused};
+use crate::policies::{self, Kept};
 use crate::seal::digest_of;
 use crate::traces::Obtain;
 use crate::words;
@@ -89,9 +91,19 @@ pub const STORE: &str = "store";
 const MEASURES: [&str; 4] =
     ["latency_ns.all.p99", "latency_ns.all.mean", "write_amplification_bytes", "write_amplification"];
 
+/// The file of the program, where that is not the one of this process.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says which file the program is: in an interpreter, the module that it has loaded.
+pub fn is_in(file: PathBuf) {
+    // The first one stays: a process has loaded one.
+    let _ = PROGRAM.set(file);
+}
+
 /// The version and digest of the program that runs.
 pub fn program() -> Program {
-    let file = std::env::current_exe().ok().and_then(|path| std::fs::File::open(path).ok());
+    let path = PROGRAM.get().cloned().or_else(|| std::env::current_exe().ok());
+    let file = path.and_then(|path| std::fs::File::open(path).ok());
     let sha256 = file.and_then(|file| digest_of(file).ok()).map(|(digest, _)| digest);
     Program { version: VERSION.into(), sha256 }
 }
@@ -107,7 +119,11 @@ pub fn make(plan: &Plan, bundle: &Path) -> Result<Made> {
         }
     }
     let mut output = Output::create(bundle)?;
-    let study = Study::open(&plan.study)?;
+    let mut study = Study::open(&plan.study)?;
+    let policies = policies(&study.name, plan)?;
+    if let Some(policies) = &policies {
+        study = study.with(policies.stand_ins())?;
+    }
     let table: Table = study.text.text.parse().map_err(|_| Error::usage("the study is not TOML"))?;
     named::check(&table, usize::MAX)?;
     let list = named::list(&table);
@@ -122,14 +138,24 @@ pub fn make(plan: &Plan, bundle: &Path) -> Result<Made> {
         _ => error,
     })?;
     let runs = state(&points, &store)?;
-    finished(&runs, plan)?;
+    finished(&runs, plan, policies.is_some())?;
 
     let stage = Stage { folder: Folder::scratch()?, packed: BTreeMap::new() };
     // The folder is kept until its files are packed.
-    let (manifest, packed, _stage) = stage.pack(plan, &points, &runs, &named, &store)?;
+    let (manifest, packed, _stage) = stage.pack(plan, &points, &runs, &named, &store, policies.as_ref())?;
     let written = pack::write(&manifest, &packed, bundle, &mut output)?;
     output.finish()?.publish()?;
     Ok(Made { manifest, written, broken: store.broken() })
+}
+
+/// The policies that the runs of the study had when it was last run, if these were written in Python.
+fn policies(study: &str, plan: &Plan) -> Result<Option<Kept>> {
+    let kept = Kept::read(&policies::folder(&plan.store.join("studies").join(study)))?;
+    match kept.as_ref().and_then(|kept| kept.why_not.as_ref()) {
+        None => Ok(kept),
+        Some(why) => Err(Error::usage(format!("the policies of {study} can't be packed: {}", clip_line(why)))
+            .help("run the study again with the policies mended; a run whose policy is another is made anew")),
+    }
 }
 
 /// A run and what the store has of it.
@@ -158,7 +184,7 @@ fn state(points: &Points, store: &Store) -> Result<Vec<Held>> {
 }
 
 /// Refuses what is not finished, unless that is said.
-fn finished(runs: &[Held], plan: &Plan) -> Result<()> {
+fn finished(runs: &[Held], plan: &Plan, policies: bool) -> Result<()> {
     let missing = runs.iter().filter(|held| held.state == RunState::Missing);
     let (mut left, mut failed) = (0u64, 0u64);
     for held in missing {
@@ -170,6 +196,10 @@ fn finished(runs: &[Held], plan: &Plan) -> Result<()> {
     }
     let all = runs.len() as u64;
     let (study, store) = (plan.study.display(), plan.store.display());
+    let command = match policies {
+        false => format!("`ssdlab sweep run {study} --store {store}`"),
+        true => format!("`ssdlab.sweep(\"{study}\", \"{store}\", ...)` and its policies, in Python"),
+    };
     let message = format!(
         "{store} has not all of {study}: of {}, {} left and {} failed",
         plural(all, "run"),
@@ -177,13 +207,13 @@ fn finished(runs: &[Held], plan: &Plan) -> Result<()> {
         count(failed)
     );
     if left + failed == all {
-        return Err(Error::usage(message).help(format!("run it with `ssdlab sweep run {study} --store {store}`")));
+        return Err(Error::usage(message).help(format!("run it with {command}")));
     }
     match plan.partial {
         true => Ok(()),
-        false => Err(Error::usage(message).help(format!(
-            "finish it with `ssdlab sweep run {study} --store {store}`, or pack what is there with --partial"
-        ))),
+        false => {
+            Err(Error::usage(message).help(format!("finish it with {command}, or pack what is there with --partial")))
+        }
     }
 }
 
@@ -230,6 +260,7 @@ impl Stage {
         runs: &[Held],
         named: &[Named],
         store: &Store,
+        policies: Option<&Kept>,
     ) -> Result<(Manifest, Vec<Packed>, Folder)> {
         let depth = named.iter().map(|named| named.seen.up).max().unwrap_or(0);
         let study = plan.study.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -247,6 +278,10 @@ impl Stage {
             let from = named.iter().find(|named| named.role == Role::Trace && placed(&named.seen, depth) == trace.file);
             self.add(trace.file.clone(), from.map_or(Path::new(&trace.file), |named| &named.path))?;
         }
+        let inside = format!("{STORE}/studies/{}/{POLICIES}", points.study.name);
+        for file in policies.iter().flat_map(|kept| kept.files()) {
+            self.add(format!("{inside}/{file}"), &policies::folder(&store.study(&points.study.name)).join(file))?;
+        }
         let parts = self.points(points, runs, store)?;
         let figures = self.results(plan, points, runs)?;
         let partial = parts.iter().any(|point| !point.whole());
@@ -261,9 +296,14 @@ impl Stage {
             measure: main_measure(points, runs, store, plan)?,
             points: parts,
             traces,
+            policies: policies.map_or_else(Vec::new, |kept| kept.parts(&inside)),
             figures,
             files: Vec::new(),
         };
+        // The page for the reviewer has the digests of sources.
+        let sources = self.packed.values().filter(|(path, _)| path.starts_with(&format!("{inside}/")));
+        manifest.files =
+            sources.map(|(path, from)| Ok(Packed::new(path.clone(), from)?.part)).collect::<Result<Vec<_>>>()?;
         self.put("README.md", &words::readme(&manifest))?;
         self.put("CITATION.cff", &words::citation(&manifest, &plan.authors))?;
         self.put(".zenodo.json", &words::zenodo(&manifest, &plan.authors))?;

@@ -40,6 +40,9 @@ pub struct Manifest {
     pub points: Vec<PointPart>,
     /// The traces that runs read.
     pub traces: Vec<TracePart>,
+    /// The policies written in Python that every run has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<PolicyPart>,
     /// The figures.
     pub figures: Vec<FigurePart>,
     /// Every other file, in the order of the archive.
@@ -152,6 +155,20 @@ pub struct TracePart {
     pub included: bool,
     /// How to obtain it.
     pub obtain: Option<String>,
+}
+
+/// A policy written in Python.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyPart {
+    /// `victim` or `trigger`.
+    pub slot: String,
+    /// Its module and class.
+    pub class: String,
+    /// Its state, as a literal of Python.
+    pub state: String,
+    /// The files that define it, and those of its own that they import.
+    pub sources: Vec<String>,
 }
 
 /// A figure.
@@ -280,12 +297,19 @@ impl Manifest {
         if self.points.iter().any(|point| !point.whole()) != self.partial {
             return Err("it does not say whether runs are missing".into());
         }
+        self.policies.iter().flat_map(|policy| &policy.sources).try_for_each(has)?;
         self.figures.iter().try_for_each(|figure| has(&figure.drawing).and_then(|()| has(&figure.data)))
     }
 
     /// Bytes of all its files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// The files of the sources of policies.
+    pub fn sources(&self) -> impl Iterator<Item = &FilePart> {
+        let is_source = |file: &&FilePart| self.policies.iter().any(|policy| policy.sources.contains(&file.path));
+        self.files.iter().filter(is_source)
     }
 
     /// Runs in this state.

@@ -25,12 +25,14 @@ use ssdlab_sweep::study::{Limits, Study};
 use toml::Table;
 
 use crate::choose::{Many, chosen};
+use crate::code::{self, Code, Task};
 use crate::compare::{Difference, differences};
 use crate::figures::Spec;
 use crate::make::{self, TABLE, program, store_path};
 use crate::manifest::{Manifest, PointPart, RunPart, RunState, TracePart, wrong};
 use crate::named::{self, Role};
 use crate::paths::{placed, seen};
+use crate::policies::{self, Kept};
 use crate::traces::Shelf;
 use crate::unpack::Bundle;
 
@@ -50,6 +52,8 @@ pub struct How {
     pub traces: Option<PathBuf>,
     /// Runs in parallel.
     pub jobs: Option<u64>,
+    /// What runs policies written in Python; none if their code must not be run.
+    pub code: Option<Code>,
     /// How much the oracle checks.
     pub check: Check,
     /// Most bytes that the files of the bundle may have.
@@ -59,7 +63,7 @@ pub struct How {
 impl Default for How {
     fn default() -> Self {
         let (points, check) = (Many::Some(5), Check::Sampled);
-        How { digest: None, points, seed: 1, traces: None, jobs: None, check, most: crate::unpack::MOST }
+        How { digest: None, points, seed: 1, traces: None, jobs: None, code: None, check, most: crate::unpack::MOST }
     }
 }
 
@@ -151,6 +155,13 @@ pub struct Verified {
     pub seconds: f64,
     /// Seconds that all points are expected to take; none where nothing was run.
     pub all_seconds: Option<f64>,
+    /// Points that were not run again because their policies are code, which has to be allowed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub code_not_run: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Verified {
@@ -189,7 +200,7 @@ pub fn verify(bundle: &Path, how: &How, progress: &dyn Progress) -> Result<Verif
     let sha256 = opened.sealed.sha256.clone();
     let folder = Folder::scratch()?;
     let manifest = opened.extract(how.most, &folder)?;
-    let scene = Scene { bundle, manifest: &manifest, folder: &folder, how };
+    let mut scene = Scene { bundle, manifest: &manifest, folder: &folder, how, policies: None };
     let own = program();
     let mut verified = Verified {
         schema: SCHEMA,
@@ -203,14 +214,19 @@ pub fn verify(bundle: &Path, how: &How, progress: &dyn Progress) -> Result<Verif
         of_points: manifest.points.len() as u64,
         seconds: 0.0,
         all_seconds: None,
+        code_not_run: 0,
     };
     verified.checks.push(scene.archive());
     let store = Store::open(&store_path(folder.place()))?;
     let (records, held) = scene.records(&store)?;
     verified.checks.push(records);
+    verified.checks.extend(scene.policies());
     verified.checks.push(scene.configurations(&held));
     let figure = scene.figure(&held)?;
-    let study = scene.study()?;
+    let mut study = scene.study()?;
+    if let Some(policies) = &scene.policies {
+        study = study.with(policies.stand_ins())?;
+    }
     let absent = scene.traces()?;
     let table = scene.table(&study, &store, &absent)?;
     verified.checks.extend(table);
@@ -228,6 +244,8 @@ struct Scene<'s> {
     manifest: &'s Manifest,
     folder: &'s Folder,
     how: &'s How,
+    /// The policies that the runs have, once their check has passed.
+    policies: Option<Kept>,
 }
 
 fn checked(name: &'static str, faults: &[String], found: String) -> Checked {
@@ -280,6 +298,34 @@ impl Scene<'_> {
         Ok((checked("records", &faults, found), held))
     }
 
+    /// The folder of policies inside.
+    fn policy_folder(&self) -> PathBuf {
+        policies::folder(&store_path(self.folder.place()).join("studies").join(&self.manifest.study.name))
+    }
+
+    /// Whether the sources of policies are those of the runs. Nothing is run. No check if the runs have none.
+    fn policies(&mut self) -> Option<Checked> {
+        let listed = &self.manifest.policies;
+        let folder = self.policy_folder();
+        if listed.is_empty() {
+            return None;
+        }
+        let inside = folder.strip_prefix(self.folder.place()).unwrap_or(&folder);
+        let inside = inside.to_string_lossy().replace('\\', "/");
+        let fault = match Kept::read(&folder) {
+            Ok(Some(kept)) if kept.why_not.is_none() && kept.parts(&inside) == *listed => {
+                let (many, sources) = (listed.len() as u64, plural(kept.sources.len() as u64, "source"));
+                let many = if many == 1 { "1 policy".into() } else { format!("{many} policies") };
+                let found = format!("{many}, whose classes and states are those of the keys; {sources}");
+                self.policies = Some(kept);
+                return Some(checked("policies", &[], found));
+            }
+            Ok(_) => "the list beside the sources is not that of the manifest".into(),
+            Err(error) => clip_line(&error.message.replace(&*self.folder.place().to_string_lossy(), "")),
+        };
+        Some(checked("policies", &[fault], String::new()))
+    }
+
     /// Whether the configurations are those of the records.
     fn configurations(&self, held: &Held) -> Checked {
         let mut faults = Vec::new();
@@ -289,12 +335,15 @@ impl Scene<'_> {
             return Checked { name: "configurations", result: Outcome::NotRun, found };
         }
         for point in &self.manifest.points {
+            let record = point.runs.iter().find_map(|run| held.get(&run.key));
             let own = files_seen.entry(&point.configuration).or_insert_with(|| {
                 let path = self.folder.place().join(&point.configuration);
+                if let Some(policies) = &self.policies {
+                    return policies.configuration(&path, &record?.1["config"]);
+                }
                 let sources = Sources { files: vec![Document::File(path)], ..Sources::default() };
                 serde_json::to_value(&Settings::merge(&sources).ok()?.config).ok()
             });
-            let record = point.runs.iter().find_map(|run| held.get(&run.key));
             if record.is_some_and(|(_, content)| own.as_ref() != Some(&content["config"])) {
                 faults.push(format!("{} is not that of point {}", point.configuration, point.number));
             }
@@ -469,6 +518,17 @@ impl Scene<'_> {
                 }),
             ));
         }
+        let unlike = self.policies.is_none();
+        if !self.manifest.policies.is_empty() && (unlike || self.how.code.is_none()) {
+            let (result, why) = match unlike {
+                true => (Outcome::Fail, "its policies are not those of its records, and are not run"),
+                false => (Outcome::NotRun, "its policies are code, which --allow-code would run"),
+            };
+            verified.code_not_run = if unlike { 0 } else { ready.len() as u64 };
+            verified.points.extend(ready.iter().map(|at| Again { result, ..idle(&points[*at], why.into()) }));
+            verified.points.sort_by_key(|point| point.point);
+            return Ok(());
+        }
         let from = Instant::now();
         let done = match self.run(study, &ready, progress) {
             Ok(done) => done,
@@ -518,7 +578,13 @@ impl Scene<'_> {
         let store = Store::create(&folder.place().join("store"), Disk::default())?;
         let options = Options { jobs: self.how.jobs, check: self.how.check, ..Options::default() };
         let clock = Clock { progress, state: Mutex::new(Clocked::default()) };
-        execute::run(&points, &store, &options, &clock)?;
+        let mut code_failed = None;
+        match &self.policies {
+            None => {
+                execute::run(&points, &store, &options, &clock)?;
+            }
+            Some(_) => code_failed = self.run_code(places, store.root()).err(),
+        }
         let clocked = clock.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut done = Done::new();
         for (at, place) in places.iter().enumerate() {
@@ -527,13 +593,33 @@ impl Scene<'_> {
                 let key = points.run(at, run.seed).key;
                 let record = match store.holds(&key)? {
                     true => Ok(String::from_utf8(store.bytes(&key)?).unwrap_or_default()),
-                    false => Err(clocked.failed.get(&key).cloned().unwrap_or_else(|| "it was not run".into())),
+                    false => {
+                        let failure = || store.failure(&key).map(|failure| clip_line(&failure.message));
+                        let why = clocked.failed.get(&key).cloned().or_else(|| code_failed.clone()).or_else(failure);
+                        Err(why.unwrap_or_else(|| "it was not run".into()))
+                    }
                 };
-                let seconds = clocked.seconds.get(&key).copied().unwrap_or(0.0);
+                let cost = || store.cost(&key).map_or(0.0, |cost| cost.wall_s);
+                let seconds = clocked.seconds.get(&key).copied().unwrap_or_else(cost);
                 done.insert((part.number, run.seed), Ran { key, record, seconds });
             }
         }
         Ok(done)
+    }
+
+    /// Runs some points by an interpreter of Python, because their policies are written in it; why that can't be done, if so.
+    fn run_code(&self, places: &[usize], store: &Path) -> std::result::Result<(), String> {
+        let Some(Code { python }) = &self.how.code else { return Err("code is not allowed".into()) };
+        let task = Task {
+            study: &self.folder.place().join(&self.manifest.study.file),
+            policies: &self.policy_folder(),
+            store,
+            choices: places.iter().map(|place| self.manifest.points[*place].choice).collect(),
+            jobs: self.how.jobs,
+            check: "sampled",
+            version: VERSION,
+        };
+        code::run(python, &task)
     }
 
     /// A point beside its records.

@@ -77,20 +77,51 @@ pub fn readme(manifest: &Manifest) -> String {
     ));
     out.push_str(&contents(manifest));
     out.push_str(&traces(manifest));
+    out.push_str(&policies(manifest));
+    if !manifest.policies.is_empty() {
+        return out + &others(manifest);
+    }
     out.push_str(&format!(
         "## Change it\n\nIn the extracted folder, `store` is the store of the study:\n\n\
          ```sh\nssdlab sweep table {study} --store store -o table.csv\nssdlab plot --list store\n\
          ssdlab sweep plan {study} --store store\n```\n\n",
         study = manifest.study.file
     ));
-    if manifest.tolerance > 0.0 {
-        out.push_str(&format!(
+    out + &others(manifest)
+}
+
+/// What holds for other versions of the program.
+fn others(manifest: &Manifest) -> String {
+    match manifest.tolerance > 0.0 {
+        true => format!(
             "Another version of ssdlab may differ: its figures are compared with a tolerance of {} of each.\n",
             manifest.tolerance
-        ));
-    } else {
-        out.push_str("Another version of ssdlab may differ: `verify` then lists every figure that does.\n");
+        ),
+        false => "Another version of ssdlab may differ: `verify` then lists every figure that does.\n".into(),
     }
+}
+
+/// The policies written in Python, and how they are run.
+fn policies(manifest: &Manifest) -> String {
+    if manifest.policies.is_empty() {
+        return String::new();
+    }
+    let line = |text: &str| clip_line(text).replace('|', "\\|");
+    let mut out = String::from(
+        "## Policies\n\nPolicies written in Python decide in every run.\n\n| slot | class | state |\n|---|---|---|\n",
+    );
+    for policy in &manifest.policies {
+        out.push_str(&format!("| {} | `{}` | `{}` |\n", line(&policy.slot), line(&policy.class), line(&policy.state)));
+    }
+    out.push_str("\n| source | SHA-256 |\n|---|---|\n");
+    for file in manifest.sources() {
+        out.push_str(&format!("| `{}` | `{}` |\n", line(&file.path), file.sha256));
+    }
+    out.push_str(
+        "\n`ssdlab bundle verify FILE` does not run them, and its exit status is 1 because no point is run again. Read the sources first. \
+         Then `ssdlab bundle verify FILE --allow-code` runs them, with the rights of the user who starts it. This takes Python with the \
+         package `ssdlab` of the same version, and with what the sources import: the list beside them has the versions.\n\n",
+    );
     out
 }
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ssdlab_bundle::code::Code;
 use ssdlab_bundle::figures::Spec;
 use ssdlab_bundle::make::{self, Plan};
 use ssdlab_bundle::manifest::{Manifest, RunState};
@@ -13,6 +14,7 @@ use ssdlab_bundle::verify::{self, Again, How, Progress, Verified};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::layout::{facts, left};
+use ssdlab_lab::names::clip_line;
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::{Folder, Output};
 use ssdlab_lab::text::{count, plural, size};
@@ -97,6 +99,10 @@ fn content(manifest: &Manifest) -> Vec<(&'static str, String)> {
         };
         lines.push(("trace", format!("{}, {}: {place}", trace.file, size(trace.bytes))));
     }
+    for policy in &manifest.policies {
+        lines.push(("policy", format!("{} is {}, state {}", policy.slot, policy.class, clip_line(&policy.state))));
+    }
+    lines.extend(manifest.sources().map(|file| ("source", format!("{}, SHA-256 {}", file.path, file.sha256))));
     lines.extend(manifest.figures.iter().map(|figure| ("figure", format!("{}: {}", figure.drawing, figure.spec))));
     lines.push(("files", format!("{}, {}", count(manifest.files.len() as u64), size(manifest.bytes()))));
     lines
@@ -191,6 +197,7 @@ fn verified(args: &BundleVerifyArgs) -> Result<u8> {
         seed: args.seed,
         traces: args.traces.clone(),
         jobs: args.jobs,
+        code: args.allow_code.then(|| Code { python: args.python.clone().unwrap_or_else(crate::interpreter) }),
         check: Check::Sampled,
         most: args.max_size,
     };
@@ -254,6 +261,13 @@ fn told(bundle: &Path, done: &Verified) -> String {
         let here = span(done.seconds);
         let all = if ran == done.of_points { String::new() } else { format!("; all points take about {}", span(all)) };
         lines.push(("time", format!("{here}{all}")));
+    }
+    if done.code_not_run > 0 {
+        let many = plural(done.code_not_run, "point");
+        lines.push((
+            "policies",
+            format!("{many} not run again: their policies are code. Read the sources (`ssdlab bundle extract`), then give --allow-code"),
+        ));
     }
     let verdict = match done.exit_status() {
         0 => "pass",

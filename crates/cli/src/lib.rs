@@ -36,7 +36,7 @@ use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
@@ -47,6 +47,22 @@ use fault::Status;
 
 /// Message and place of the last panic.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+/// The interpreter of Python that this process is, if it is one.
+static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says which interpreter of Python this process is, and which module of it has this code: a command that needs an interpreter in a
+/// process of its own takes this one, and the module is the file of the program.
+pub fn python(own: PathBuf, module: PathBuf) {
+    // The first one stays: a process is only one.
+    let _ = PYTHON.set(own);
+    ssdlab_bundle::make::is_in(module);
+}
+
+/// The interpreter that runs code of Python where none is named.
+fn interpreter() -> PathBuf {
+    PYTHON.get().filter(|own| !own.as_os_str().is_empty()).cloned().unwrap_or_else(|| "python3".into())
+}
 
 /// Runs the command with these arguments, the program's name first.
 pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {

@@ -289,6 +289,7 @@ fn is_of_store(file: &Path) -> bool {
         ["runs", .., _] => !names.iter().any(|name| name.ends_with(".d")),
         ["claims" | "broken", ..] => true,
         ["studies", _, name] => !name.starts_with("points."),
+        ["studies", _, "policies", ..] => true,
         _ => false,
     }
 }

@@ -22,6 +22,8 @@ pub struct Policies {
     pub trigger: Option<MakeTrigger>,
     /// What tells them apart in a store: a configuration has their names only. Empty where no store is.
     pub identity: String,
+    /// What a store keeps of them, as files by name: their sources, and what they are made from. Empty where no store is.
+    pub files: Vec<(String, Vec<u8>)>,
 }
 
 impl fmt::Debug for Policies {

@@ -44,12 +44,18 @@ mod watch;
 mod why;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 
 /// Runs the command `ssdlab` with these arguments, the program's name first, and returns its exit status.
 #[pyfunction]
 fn main_from(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    // A command that needs another interpreter takes the one that it runs in.
+    let file = |module: &str, name: &str| -> PyResult<PathBuf> { py.import(module)?.getattr(name)?.extract() };
+    if let (Ok(own), Ok(module)) = (file("sys", "executable"), file("ssdlab._ssdlab", "__file__")) {
+        ssdlab_cli::python(own, module);
+    }
     py.detach(|| ssdlab_cli::status_from(arguments))
 }
 

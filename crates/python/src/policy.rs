@@ -12,6 +12,7 @@ use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScri
 use ssdlab_lab::policies::{MakeTrigger, Policies};
 use ssdlab_sim::policy::View;
 use ssdlab_sim::schemes::AnyVictim;
+use ssdlab_sim::schemes::outside::Record;
 use ssdlab_sim::units::{Nanos, PlaneId};
 use ssdlab_trace::CLOCK_MAX_NS;
 
@@ -498,10 +499,7 @@ fn victim_of(object: &Bound<'_, PyAny>, objects: Objects) -> PyResult<AnyVictim>
 /// What makes the slot of a trigger written in Python for a configuration.
 fn trigger_of(object: &Bound<'_, PyAny>, objects: Objects) -> PyResult<MakeTrigger> {
     method(object, "trigger", "due")?;
-    let after = match object.getattr("after") {
-        Ok(after) => idle_time(&after)?,
-        Err(_) => Nanos(10_000_000),
-    };
+    let after = patience(object)?;
     let (record, source) = (record(object)?, Arc::new(objects.source("trigger", object)?));
     Ok(Arc::new(move |config| {
         let source = source.clone();
@@ -518,7 +516,7 @@ pub fn policies(
     Ok(Policies {
         victim: victim.map(|object| victim_of(object, objects)).transpose()?,
         trigger: trigger.map(|object| trigger_of(object, objects)).transpose()?,
-        identity: String::new(),
+        ..Policies::default()
     })
 }
 
@@ -538,6 +536,14 @@ pub fn varied(key: &str, value: &Bound<'_, PyAny>) -> PyResult<Option<(String, P
     let usual = value.py().get_type::<PyAny>().getattr("__repr__")?;
     let name = if class.getattr("__repr__")?.is(&usual) { qualified(&class)? } else { value.repr()?.to_string() };
     Ok(Some((name, policies)))
+}
+
+/// The idle time after which a trigger is asked.
+fn patience(object: &Bound<'_, PyAny>) -> PyResult<Nanos> {
+    match object.getattr("after") {
+        Ok(after) => idle_time(&after),
+        Err(_) => Ok(Nanos(10_000_000)),
+    }
 }
 
 /// The idle time of a trigger, which the clock can hold.
@@ -580,8 +586,16 @@ fn nanos(value: &Bound<'_, PyAny>) -> PyResult<Nanos> {
     Ok(Nanos(u64::MAX))
 }
 
+/// What results record of a policy, and the idle time of a trigger in nanoseconds: what a store keeps of it.
+#[pyfunction]
+fn _policy_record(policy: &Bound<'_, PyAny>, slot: &str) -> PyResult<(Record, Option<u64>)> {
+    let after = (slot == "trigger").then(|| patience(policy)).transpose()?;
+    Ok((record(policy)?, after.map(|after| after.0)))
+}
+
 /// Adds the names of this file.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<VictimView>()?;
+    module.add_function(wrap_pyfunction!(_policy_record, module)?)?;
     module.add_class::<TriggerView>()
 }

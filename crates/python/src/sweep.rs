@@ -98,15 +98,22 @@ impl PyStudy {
         settle(py, || study.at(&choices), None)
     }
 
-    /// The same study with policies written in Python in every run. A store tells them apart by `identity`.
+    /// The same study at these of its points, by their places, and without limits.
+    fn _again(&self, py: Python<'_>, places: Vec<usize>) -> PyResult<PyStudy> {
+        let study = &self.points.study;
+        settle(py, || study.again(&places), None)
+    }
+
+    /// The same study with policies written in Python in every run. A store tells them apart by `identity`, and keeps `files` of them.
     fn with_policies(
         &self,
         py: Python<'_>,
         victim: Option<&Bound<'_, PyAny>>,
         trigger: Option<&Bound<'_, PyAny>>,
         identity: String,
+        files: Vec<(String, Vec<u8>)>,
     ) -> PyResult<PyStudy> {
-        let given = Policies { identity, ..policies(victim, trigger, Objects::Copied)? };
+        let given = Policies { identity, files, ..policies(victim, trigger, Objects::Copied)? };
         let study = &self.points.study;
         settle(py, || study.with(given), None)
     }

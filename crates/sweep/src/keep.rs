@@ -50,6 +50,7 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
     write("inputs.json", json(&files).as_bytes())?;
     table(points, &folder, disk)?;
     write("study.toml", points.study.text.text.as_bytes())?;
+    policies(points, &folder, disk)?;
     if let Some(text) = points.study.scans.as_ref().and_then(|scans| scans.changed()) {
         disk.write(&Scans::path(store.root()), text.as_bytes())?;
     }
@@ -57,6 +58,28 @@ pub fn keep(points: &Points, store: &Store, computed: &Hashes) -> Result<()> {
         Some(text) => disk.write(&hashes(store.root()), text.as_bytes()),
         None => Ok(()),
     }
+}
+
+/// The folder, beside a study, of the policies from outside that its runs have.
+pub const POLICIES: &str = "policies";
+/// The file there that lists them.
+pub const POLICY_LIST: &str = "policies.json";
+
+/// Keeps the policies from outside, the list last. A study that has none has no list; sources of earlier policies stay.
+fn policies(points: &Points, folder: &Path, disk: &Disk) -> Result<()> {
+    let folder = folder.join(POLICIES);
+    let files = &points.study.policies.files;
+    if files.is_empty() && folder.join(POLICY_LIST).exists() {
+        return disk.remove(&folder.join(POLICY_LIST));
+    }
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        if !same(&path, bytes) {
+            disk.folder(ssdlab_lab::files::directory(&path))?;
+            disk.write(&path, bytes)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a file has these bytes. No more of it is read.

@@ -97,7 +97,8 @@ pub struct MakeArgs {
   ssdlab bundle verify paper.ssdlab.tar.zst --digest SHA256     the digest that was published
 
 Exit status: 0 every point that was to be run again was, and has the bytes of its record; 1 one could
-not be compared byte for byte (a trace is absent, or another version made the record); 3 the file has
+not be compared byte for byte (a trace is absent, another version made the record, or its policies are
+code and --allow-code is not given); 3 the file has
 changed, is no bundle, or is one that `ssdlab bundle make` does not write; 5 something differs.")]
 pub struct BundleVerifyArgs {
     /// The bundle
@@ -115,6 +116,14 @@ pub struct BundleVerifyArgs {
     /// The SHA-256 that the file must have, as `ssdlab bundle make` prints it
     #[arg(long, value_name = "SHA256", value_parser = digest)]
     pub digest: Option<String>,
+    /// Run the policies written in Python that the bundle has; read their sources first. Without it, points that have
+    /// such policies are not run again, and the status is 1
+    #[arg(long)]
+    pub allow_code: bool,
+    /// The interpreter that runs them, with the package ssdlab of this version [default: the one that this command
+    /// runs in, or python3]
+    #[arg(long, value_name = "FILE", requires = "allow_code")]
+    pub python: Option<PathBuf>,
     /// Runs in parallel; results do not depend on it [default: one per core, as far as memory allows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub jobs: Option<u64>,

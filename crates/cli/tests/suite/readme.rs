@@ -18,7 +18,8 @@ fn commands() -> Vec<String> {
     commands
 }
 
-fn shell(directory: &Path, command: &str) -> std::process::Output {
+/// Runs a line of a shell, in which `ssdlab` is the program that is tested.
+pub fn shell(directory: &Path, command: &str) -> std::process::Output {
     let program = Path::new(env!("CARGO_BIN_EXE_ssdlab")).parent().expect("a program lies in a directory");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
     Command::new("sh").args(["-c", command]).env("PATH", path).current_dir(directory).output().expect("a shell")

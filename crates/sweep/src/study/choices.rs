@@ -68,6 +68,16 @@ impl Study {
         Ok(Study { choices, excluded: 0, ..self.clone() })
     }
 
+    /// The same study at these of its points, by their places among its choices, and without limits: machines differ in speed.
+    ///
+    /// # Errors
+    /// It has no such point.
+    pub fn again(&self, places: &[usize]) -> Result<Study> {
+        let beyond = |place: &usize| Error::usage(format!("the study has no point at place {place}"));
+        let choices = places.iter().map(|place| self.choices.get(*place).cloned().ok_or_else(|| beyond(place)));
+        Ok(Study { choices: choices.collect::<Result<_>>()?, excluded: 0, limits: Limits::default(), ..self.clone() })
+    }
+
     /// The same study with policies from outside in every run.
     ///
     /// # Errors
