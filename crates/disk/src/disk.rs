@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_sim::config::Names;
@@ -19,12 +19,12 @@ use crate::{Builder, Causes, Completion, DiskError, Seed, Ticket};
 /// Room for completions that are reported together: as much as an allocator hands out quickly.
 const TOGETHER: usize = 3;
 
-/// Requests that have completed, and that the disk's owner has not taken.
+/// Requests that have completed, and that the disk has not taken over.
 #[derive(Default)]
 struct Ended {
     list: Mutex<Vec<Completion>>,
-    /// How many they are: most events end no request, and then the list is left alone.
-    count: AtomicUsize,
+    /// Whether there are any: most events end no request, and then the list is left alone.
+    any: AtomicBool,
 }
 
 impl Ended {
@@ -32,17 +32,16 @@ impl Ended {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Moves them to the end of `done`.
     #[inline(always)]
-    fn count(&self) -> usize {
-        self.count.load(Relaxed)
-    }
-
-    /// Changes the list.
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<Completion>) -> T) -> T {
+    fn move_to(&self, done: &mut Vec<Completion>) {
+        self.any.store(false, Relaxed);
         let mut list = self.list();
-        let result = change(&mut list);
-        self.count.store(list.len(), Relaxed);
-        result
+        if done.is_empty() {
+            std::mem::swap(&mut *list, done);
+        } else {
+            done.append(&mut list);
+        }
     }
 }
 
@@ -55,20 +54,52 @@ impl Observer for Ends {
     }
 
     fn completed(&mut self, request: &Completed) {
-        self.0.change(|ended| {
-            if ended.capacity() == 0 {
-                *ended = Vec::with_capacity(TOGETHER);
-            }
-            ended.push(Completion {
-                ticket: Ticket(request.request),
-                op: request.op,
-                submitted: request.arrival,
-                completed: request.completion,
-                causes: Causes { common: request.blame, extra: request.extras },
-                data: None,
-                error: (request.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset: 0, bytes: 0 }),
-            });
+        self.0.any.store(true, Relaxed);
+        let mut ended = self.0.list();
+        if ended.capacity() == 0 {
+            *ended = Vec::with_capacity(TOGETHER);
+        }
+        ended.push(Completion {
+            ticket: Ticket(request.request),
+            op: request.op,
+            submitted: request.arrival,
+            completed: request.completion,
+            causes: Causes { common: request.blame, extra: request.extras },
+            data: None,
+            error: (request.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset: 0, bytes: 0 }),
         });
+    }
+}
+
+/// Buffers of reads whose completions have been dropped. A clone has none.
+#[derive(Default)]
+struct Buffers(Vec<Vec<u8>>);
+
+impl Buffers {
+    /// Buffers that are kept, and their bytes.
+    const MOST: usize = 64;
+    const LARGEST: usize = 16 << 10;
+
+    /// An empty buffer, with room for some data if none is at hand.
+    #[inline(always)]
+    fn take(&mut self, bytes: usize) -> Vec<u8> {
+        self.0.pop().unwrap_or_else(|| Vec::with_capacity(bytes))
+    }
+
+    /// Empties a list of completions.
+    #[inline(always)]
+    fn clear(&mut self, list: &mut Vec<Completion>) {
+        for data in list.iter_mut().filter_map(|done| done.data.take()) {
+            self.put(data);
+        }
+        list.clear();
+    }
+
+    fn put(&mut self, mut data: Vec<u8>) {
+        if self.0.len() < Self::MOST && data.capacity() <= Self::LARGEST {
+            data.clear();
+            self.0.push(data);
+        }
     }
 }
 
@@ -104,8 +135,9 @@ pub struct Disk {
     first: u64,
     flight: VecDeque<Flight>,
     ended: Arc<Ended>,
-    /// How many of them are complete.
-    complete: usize,
+    /// Requests that have completed, and that the disk's owner has not taken.
+    done: Vec<Completion>,
+    buffers: Buffers,
     capacity_bytes: u64,
     admitted: Vec<Admitted>,
     /// The data that would survive a power cut now, once asked for.
@@ -142,7 +174,8 @@ impl Disk {
             first: 0,
             flight: VecDeque::new(),
             ended: Arc::default(),
-            complete: 0,
+            done: Vec::new(),
+            buffers: Buffers::default(),
             capacity_bytes,
             admitted: Vec::new(),
             at_rest: OnceCell::new(),
@@ -152,8 +185,7 @@ impl Disk {
     }
 
     fn watch(&mut self) {
-        let known = self.ended.list().clone();
-        self.ended = Arc::new(Ended { count: AtomicUsize::new(known.len()), list: Mutex::new(known) });
+        self.ended = Arc::default();
         self.ssd.observe(Box::new(Ends(Arc::clone(&self.ended))));
     }
 
@@ -224,7 +256,7 @@ impl Disk {
         self.check(offset, bytes)?;
         let (now, ticket) = (self.now(), self.ticket());
         let keeps_data = self.store.keeps_data();
-        let mut data = Vec::with_capacity(if keeps_data { bytes as usize } else { 0 });
+        let mut data = if keeps_data { self.buffers.take(bytes as usize) } else { Vec::new() };
         let sound = !keeps_data || self.store.read(offset, bytes, &mut data);
         let fails = self.read_errors.exist() && self.read_errors.read_fails(now, offset, bytes) || !sound;
         self.submit(Flight { data, fails, ..Flight::new(ticket, RequestOp::Read, offset, bytes) }, false);
@@ -263,15 +295,14 @@ impl Disk {
             let (now, causes) = (self.now(), Causes::ZERO);
             let op = RequestOp::Flush;
             let done = Completion { ticket, op, submitted: now, completed: now, causes, data: None, error: None };
-            self.ended.change(|ended| ended.push(done));
-            self.complete += 1;
+            self.done.push(done);
         }
         Ok(ticket)
     }
 
     /// Time at which something happens next, perhaps now; none if the drive is idle and every completion has been taken.
     pub fn next_event(&self) -> Option<Nanos> {
-        if self.complete > 0 {
+        if !self.done.is_empty() {
             return Some(self.now());
         }
         Some(self.ssd.next_event()).filter(|at| *at < Nanos::NEVER)
@@ -294,14 +325,11 @@ impl Disk {
 
     /// Takes the requests that have completed, in order of completion.
     pub fn completions(&mut self) -> Vec<Completion> {
-        if self.complete == 0 {
-            return Vec::new();
-        }
-        self.complete = 0;
-        self.ended.change(std::mem::take)
+        std::mem::take(&mut self.done)
     }
 
-    /// Like [`Disk::completions`], into a list of the caller's: what it held is dropped, and its room is used again.
+    /// Like [`Disk::completions`], into a list of the caller's: what it held is dropped, and its room and that of its data
+    /// are used again.
     ///
     /// ```
     /// # use ssdlab_disk::{Config, Disk, Seed};
@@ -315,11 +343,8 @@ impl Disk {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn completions_into(&mut self, into: &mut Vec<Completion>) {
-        into.clear();
-        if self.complete > 0 {
-            self.complete = 0;
-            self.ended.change(|ended| std::mem::swap(ended, into));
-        }
+        self.buffers.clear(into);
+        std::mem::swap(&mut self.done, into);
     }
 
     /// Cuts power now. Requests that have not completed never will; those that have can still be taken ([`Disk::completions`]). The
@@ -335,7 +360,7 @@ impl Disk {
         self.first = self.ssd.discard_waiting();
         let (report, lost) = cut(&mut self.ssd, &mut self.store);
         // Whatever ends in the cut is no request that the disk has.
-        self.ended.change(|ended| ended.truncate(self.complete));
+        self.ended.move_to(&mut Vec::new());
         Survivors { lost, aborted, report }
     }
 
@@ -425,7 +450,7 @@ impl Disk {
     #[inline(always)]
     fn follow(&mut self) {
         self.take_admitted();
-        if self.ended.count() > self.complete {
+        if self.ended.any.load(Relaxed) {
             self.take_ended();
         }
         self.store.sweep(&self.ssd);
@@ -444,18 +469,17 @@ impl Disk {
 
     /// Reports requests that have completed.
     fn take_ended(&mut self) {
-        let ended = Arc::clone(&self.ended);
-        self.complete = ended.change(|ended| {
-            let mut place = self.complete;
-            while let Some(done) = ended.get_mut(place) {
-                if self.end(done) {
-                    place += 1;
-                } else {
-                    ended.remove(place);
-                }
+        let mut done = std::mem::take(&mut self.done);
+        let mut place = done.len();
+        self.ended.move_to(&mut done);
+        while let Some(one) = done.get_mut(place) {
+            if self.end(one) {
+                place += 1;
+            } else {
+                done.remove(place);
             }
-            place
-        });
+        }
+        self.done = done;
     }
 
     /// Fills in what only the disk knows. False: it is no request that the disk has.
@@ -501,8 +525,9 @@ impl Clone for Disk {
             next_ticket: self.next_ticket,
             first: self.first,
             flight: self.flight.clone(),
-            ended: Arc::clone(&self.ended),
-            complete: self.complete,
+            ended: Arc::default(),
+            done: self.done.clone(),
+            buffers: Buffers::default(),
             capacity_bytes: self.capacity_bytes,
             admitted: Vec::new(),
             at_rest: self.at_rest.clone(),

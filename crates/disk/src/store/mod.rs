@@ -99,6 +99,12 @@ impl Store {
         self.kept_bytes
     }
 
+    fn counted_bytes(&self) -> u64 {
+        let mut bytes = 0;
+        self.chunks.each(|chunk| bytes += chunk.kept_bytes());
+        bytes
+    }
+
     pub(crate) fn keeps_data(&self) -> bool {
         self.keeps_data
     }
@@ -155,7 +161,9 @@ impl Store {
         let keep = self.versions;
         if let (true, Data::Bytes(bytes), Some(chunk)) = (keep, data, self.whole_chunk(offset, data.len())) {
             let chunk = self.chunks.get_mut(chunk);
-            chunk.write(ticket.0, 0, bytes.len() / SECTOR, Brings::Bytes(bytes), bytes.len(), &mut self.spare);
+            // It arrives while the data is copied.
+            ssdlab_memory::prefetch_first::<_, { size_of::<Chunk>() }>(chunk);
+            chunk.write_whole(ticket.0, self.spare.holding(bytes));
             self.kept_bytes += self.chunk_bytes;
             self.records += 1;
             return;
@@ -299,15 +307,16 @@ impl Store {
         torn.sort_unstable();
         let mut pages: Vec<&Recovered> = cut.recovered.iter().collect();
         pages.sort_unstable_by_key(|one| one.page);
-        debug_assert_eq!(self.kept_bytes, self.chunks.iter().map(Chunk::kept_bytes).sum::<u64>());
+        debug_assert_eq!(self.kept_bytes, self.counted_bytes(), "bytes are counted once");
         let (mut lost, sectors) = (Vec::new(), self.chunk_bytes as usize / SECTOR);
         for one in pages {
             let torn = torn.binary_search(&one.page).is_ok();
             for i in 0..self.per_page {
                 let place = u64::from(one.page.0) * self.per_page + i;
                 let blank = Chunk::default();
-                let before = match self.chunks.get(place).filter(|chunk| chunk.len() > 0) {
-                    Some(chunk) => chunk,
+                let found = self.chunks.get(place).filter(|chunk| chunk.len() > 0);
+                let before = match &found {
+                    Some(chunk) => &**chunk,
                     // The whole page is unreadable, also what was never written of it.
                     None if torn && one.version.is_none() => &blank,
                     None => continue,
@@ -324,6 +333,7 @@ impl Store {
                 }
                 self.records = self.records + after.len() as u64 - before.len() as u64;
                 self.kept_bytes = self.kept_bytes + after.kept_bytes() - before.kept_bytes();
+                drop(found);
                 *self.chunks.get_mut(place) = after;
             }
         }
@@ -361,11 +371,11 @@ fn loss(
     was_in_memory: impl Fn(u32) -> bool,
 ) -> Option<Lost> {
     let is = after.newest()?;
-    let (was_by, was_bad) = before.newest().map_or((0, 0), |was| (was.by.of(sector), was.bad >> sector & 1));
+    let (was_by, was_bad) = before.newest().map_or((0, 0), |was| (was.by(sector), was.bad >> sector & 1));
     let unreadable = is.bad >> sector & 1 == 1;
     let newly = unreadable && was_bad == 0;
     // A discarded sector has lost nothing if no data of it is found.
-    let left = is.by.of(sector);
+    let left = is.by(sector);
     let empty = left == 0 || after.was_trimmed(sector, left);
     let nothing = empty && before.was_trimmed(sector, was_by);
     if was_by == left && !newly || nothing && !unreadable {
