@@ -1,7 +1,6 @@
 //! A disk: the simulator decides when, a store keeps what.
 
 use std::cell::OnceCell;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +11,7 @@ use ssdlab_sim::{Check, Completed, Config, ConfigError, Marks, Observer, Request
 
 use crate::cut::Survivors;
 use crate::faults::Errors;
-use crate::request::Flight;
+use crate::flights::{Flight, Flights};
 use crate::store::{Data, SECTOR, Store, versions};
 use crate::{Builder, Causes, Completion, DiskError, Seed, Ticket};
 
@@ -80,21 +79,25 @@ impl Buffers {
     const MOST: usize = 64;
     const LARGEST: usize = 16 << 10;
 
-    /// An empty buffer, with room for some data if none is at hand.
+    /// An empty buffer with room for so many bytes.
     #[inline(always)]
     fn take(&mut self, bytes: usize) -> Vec<u8> {
-        self.0.pop().unwrap_or_else(|| Vec::with_capacity(bytes))
+        let mut buffer = if bytes <= Self::LARGEST { self.0.pop().unwrap_or_default() } else { Vec::new() };
+        buffer.reserve_exact(bytes);
+        buffer
     }
 
     /// Empties a list of completions.
-    #[inline(always)]
+    #[inline(never)]
     fn clear(&mut self, list: &mut Vec<Completion>) {
-        for data in list.iter_mut().filter_map(|done| done.data.take()) {
-            self.put(data);
+        while let Some(Completion { data, .. }) = list.pop() {
+            if let Some(data) = data {
+                self.put(data);
+            }
         }
-        list.clear();
     }
 
+    #[inline(always)]
     fn put(&mut self, mut data: Vec<u8>) {
         if self.0.len() < Self::MOST && data.capacity() <= Self::LARGEST {
             data.clear();
@@ -130,10 +133,10 @@ pub struct Disk {
     store: Store,
     read_errors: Errors,
     write_errors: Errors,
+    /// Whether there may be errors of single requests.
+    errors: bool,
     next_ticket: u64,
-    /// Requests in the drive by index; the first of them has this index.
-    first: u64,
-    flight: VecDeque<Flight>,
+    flights: Flights,
     ended: Arc<Ended>,
     /// Requests that have completed, and that the disk's owner has not taken.
     done: Vec<Completion>,
@@ -168,11 +171,11 @@ impl Disk {
         let mut disk = Disk {
             ssd,
             store,
+            errors: read_errors.exist() || write_errors.exist(),
             read_errors,
             write_errors,
             next_ticket: 1,
-            first: 0,
-            flight: VecDeque::new(),
+            flights: Flights::default(),
             ended: Arc::default(),
             done: Vec::new(),
             buffers: Buffers::default(),
@@ -235,17 +238,26 @@ impl Disk {
         self.write_any(offset, Data::Zeros(bytes), through)
     }
 
+    #[inline(always)]
     fn write_any(&mut self, offset: u64, data: Data<'_>, fua: bool) -> Result<Ticket, DiskError> {
         let bytes = data.len();
         self.check(offset, bytes)?;
-        let (now, ticket) = (self.now(), self.ticket());
-        let fails = self.write_errors.exist() && self.write_errors.write_fails(now, offset, bytes);
-        if !fails && self.read_errors.exist() {
+        let ticket = self.ticket();
+        let fails = self.errors && self.write_fails(offset, bytes);
+        let chunk = self.store.write(offset, if fails { Data::Lost(bytes) } else { data }, ticket);
+        let op = RequestOp::Write;
+        self.submit(Flight { ticket, op, offset, bytes, data: Vec::new(), chunk, fails, ended: false }, fua);
+        Ok(ticket)
+    }
+
+    #[cold]
+    fn write_fails(&mut self, offset: u64, bytes: u64) -> bool {
+        let now = self.now();
+        let fails = self.write_errors.write_fails(now, offset, bytes);
+        if !fails {
             self.read_errors.heal(now, offset, bytes);
         }
-        self.store.write(offset, if fails { Data::Lost(bytes) } else { data }, ticket);
-        self.submit(Flight { fails, ..Flight::new(ticket, RequestOp::Write, offset, bytes) }, fua);
-        Ok(ticket)
+        fails
     }
 
     /// Reads whole sectors of 512 bytes. Sectors that were never written are zeros. A disk built without data gives none.
@@ -254,12 +266,15 @@ impl Disk {
     /// Like [`Disk::write`].
     pub fn read(&mut self, offset: u64, bytes: u64) -> Result<Ticket, DiskError> {
         self.check(offset, bytes)?;
-        let (now, ticket) = (self.now(), self.ticket());
-        let keeps_data = self.store.keeps_data();
-        let mut data = if keeps_data { self.buffers.take(bytes as usize) } else { Vec::new() };
-        let sound = !keeps_data || self.store.read(offset, bytes, &mut data);
-        let fails = self.read_errors.exist() && self.read_errors.read_fails(now, offset, bytes) || !sound;
-        self.submit(Flight { data, fails, ..Flight::new(ticket, RequestOp::Read, offset, bytes) }, false);
+        let ticket = self.ticket();
+        let (mut data, mut fails) = (Vec::new(), false);
+        if self.store.keeps_data() {
+            data = self.buffers.take(bytes as usize);
+            fails = !self.store.read(offset, bytes, &mut data);
+        }
+        fails |= self.errors && self.read_errors.read_fails(self.now(), offset, bytes);
+        let (op, chunk) = (RequestOp::Read, Flight::PARTS);
+        self.submit(Flight { ticket, op, offset, bytes, data, chunk, fails, ended: false }, false);
         Ok(ticket)
     }
 
@@ -272,12 +287,11 @@ impl Disk {
         let ticket = self.ticket();
         if self.ssd.trims() {
             let (offset, bytes) = self.store.trim(offset, bytes, ticket);
-            let now = self.now();
-            if bytes > 0 && self.read_errors.exist() {
-                self.read_errors.heal(now, offset, bytes);
+            if bytes > 0 && self.errors {
+                self.read_errors.heal(self.now(), offset, bytes);
             }
         }
-        self.submit(Flight::new(ticket, RequestOp::Trim, offset, bytes), false);
+        self.submit_bare(ticket, RequestOp::Trim, offset, bytes);
         Ok(ticket)
     }
 
@@ -289,7 +303,7 @@ impl Disk {
         self.check_queue()?;
         let ticket = self.ticket();
         if self.ssd.flushes() {
-            self.submit(Flight::new(ticket, RequestOp::Flush, 0, 0), false);
+            self.submit_bare(ticket, RequestOp::Flush, 0, 0);
         } else {
             self.ssd.skip();
             let (now, causes) = (self.now(), Causes::ZERO);
@@ -301,6 +315,7 @@ impl Disk {
     }
 
     /// Time at which something happens next, perhaps now; none if the drive is idle and every completion has been taken.
+    #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
         if !self.done.is_empty() {
             return Some(self.now());
@@ -309,6 +324,7 @@ impl Disk {
     }
 
     /// Moves the clock, and handles everything up to and including `at`. A time in the past is the current time.
+    #[inline]
     pub fn advance_to(&mut self, at: Nanos) {
         self.at_rest.take();
         self.ssd.run_until(at.max(self.now()));
@@ -342,9 +358,14 @@ impl Disk {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn completions_into(&mut self, into: &mut Vec<Completion>) {
-        self.buffers.clear(into);
-        std::mem::swap(&mut self.done, into);
+        if !into.is_empty() {
+            self.buffers.clear(into);
+        }
+        if !self.done.is_empty() {
+            std::mem::swap(&mut self.done, into);
+        }
     }
 
     /// Cuts power now. Requests that have not completed never will; those that have can still be taken ([`Disk::completions`]). The
@@ -355,9 +376,8 @@ impl Disk {
     pub fn power_cut(&mut self) -> Survivors {
         self.at_rest.take();
         self.take_admitted();
-        let aborted = self.flight.drain(..).filter(|flight| !flight.ended).map(|flight| flight.ticket).collect();
         // Requests outside the drive are lost with their host.
-        self.first = self.ssd.discard_waiting();
+        let aborted = self.flights.abort(self.ssd.discard_waiting());
         let (report, lost) = cut(&mut self.ssd, &mut self.store);
         // Whatever ends in the cut is no request that the disk has.
         self.ended.move_to(&mut Vec::new());
@@ -430,20 +450,31 @@ impl Disk {
         if self.ssd.accepts() { Ok(()) } else { Err(DiskError::QueueFull) }
     }
 
+    /// Submits a request without data.
+    fn submit_bare(&mut self, ticket: Ticket, op: RequestOp, offset: u64, bytes: u64) {
+        let (data, chunk) = (Vec::new(), Flight::PARTS);
+        self.submit(Flight { ticket, op, offset, bytes, data, chunk, fails: false, ended: false }, false);
+    }
+
+    #[inline(always)]
     fn submit(&mut self, flight: Flight, fua: bool) {
         self.at_rest.take();
         let request = Request { arrival: self.now(), op: flight.op, offset: flight.offset, bytes: flight.bytes };
-        let fdp = &self.ssd.config().fdp;
-        let named = fdp.exists() && flight.op == RequestOp::Write;
-        let taken = named.then(|| fdp.taken_by(Names::default(), flight.offset, flight.bytes)).flatten();
-        let (handle, no_handle) = taken.unwrap_or((0, false));
-        if fua || handle > 0 || no_handle {
-            let marks = Marks { fua, handle, no_handle, ..Marks::default() };
-            self.ssd.submit_marked(request, marks, std::iter::empty());
+        if flight.op == RequestOp::Write && (fua || self.ssd.config().fdp.exists()) {
+            self.submit_marked(request, fua);
         } else {
             self.ssd.submit(request);
         }
-        self.flight.push_back(flight);
+        self.flights.push(flight);
+    }
+
+    #[inline(never)]
+    fn submit_marked(&mut self, request: Request, fua: bool) {
+        let fdp = &self.ssd.config().fdp;
+        let taken = if fdp.exists() { fdp.taken_by(Names::default(), request.offset, request.bytes) } else { None };
+        let (handle, no_handle) = taken.unwrap_or((0, false));
+        let marks = Marks { fua, handle, no_handle, ..Marks::default() };
+        self.ssd.submit_marked(request, marks, std::iter::empty());
     }
 
     /// Takes over what has happened in the simulator.
@@ -467,42 +498,39 @@ impl Disk {
         }
     }
 
-    /// Reports requests that have completed.
+    /// Reports requests that have completed. Those that the disk does not have are left out.
     fn take_ended(&mut self) {
-        let mut done = std::mem::take(&mut self.done);
+        let Disk { done, ended, flights, store, .. } = self;
         let mut place = done.len();
-        self.ended.move_to(&mut done);
+        ended.move_to(done);
         while let Some(one) = done.get_mut(place) {
-            if self.end(one) {
-                place += 1;
-            } else {
-                done.remove(place);
+            match flights.get_mut(one.ticket.0) {
+                Some(flight) => {
+                    end(one, flight, store);
+                    place += 1;
+                }
+                None => drop(done.remove(place)),
             }
         }
-        self.done = done;
     }
+}
 
-    /// Fills in what only the disk knows. False: it is no request that the disk has.
-    #[inline(always)]
-    fn end(&mut self, done: &mut Completion) -> bool {
-        let index = done.ticket.0.wrapping_sub(self.first) as usize;
-        let Some(flight) = self.flight.get_mut(index).filter(|flight| !flight.ended) else { return false };
-        flight.ended = true;
-        done.ticket = flight.ticket;
+/// A request has completed: fills in what only the disk knows.
+#[inline(always)]
+fn end(done: &mut Completion, flight: &mut Flight, store: &mut Store) {
+    flight.ended = true;
+    done.ticket = flight.ticket;
+    if flight.fails || done.error.is_some() {
         done.error = flight.error(done.error.is_some());
-        if flight.op == RequestOp::Read {
-            if done.error.is_none() && self.store.keeps_data() {
-                done.data = Some(std::mem::take(&mut flight.data));
-            }
-        } else if self.store.keeps_versions() && flight.op != RequestOp::Flush {
-            let (trim, failed) = (flight.op == RequestOp::Trim, done.error.is_some());
-            self.store.end(flight.offset, flight.bytes, trim, flight.ticket, failed);
-        }
-        while self.flight.front().is_some_and(|flight| flight.ended) {
-            self.flight.pop_front();
-            self.first += 1;
-        }
-        true
+    }
+    if flight.chunk != Flight::PARTS && done.error.is_none() {
+        store.end_whole(flight.chunk, flight.ticket);
+    } else if flight.op == RequestOp::Read {
+        let data = std::mem::take(&mut flight.data);
+        done.data = (done.error.is_none() && store.keeps_data()).then_some(data);
+    } else if store.keeps_versions() && flight.op != RequestOp::Flush {
+        let (trim, failed) = (flight.op == RequestOp::Trim, done.error.is_some());
+        store.end(flight.offset, flight.bytes, trim, flight.ticket, failed);
     }
 }
 
@@ -522,9 +550,9 @@ impl Clone for Disk {
             store: self.store.clone(),
             read_errors: self.read_errors.clone(),
             write_errors: self.write_errors.clone(),
+            errors: self.errors,
             next_ticket: self.next_ticket,
-            first: self.first,
-            flight: self.flight.clone(),
+            flights: self.flights.clone(),
             ended: Arc::default(),
             done: self.done.clone(),
             buffers: Buffers::default(),
@@ -539,6 +567,9 @@ impl Clone for Disk {
 
 impl std::fmt::Debug for Disk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Disk").field("now", &self.now()).field("in_flight", &self.flight.len()).finish_non_exhaustive()
+        f.debug_struct("Disk")
+            .field("now", &self.now())
+            .field("in_flight", &self.flights.open())
+            .finish_non_exhaustive()
     }
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ssdlab_memory::prefetch_first;
+
 use super::SECTOR;
 use super::records::{Kind, MOST, PENDING, Record, Records, Tickets};
 
@@ -99,6 +101,17 @@ impl Chunk {
         self.records.last()
     }
 
+    /// Appends all sectors, which have `bytes` bytes. Returns whether all can be read.
+    #[inline(always)]
+    pub(super) fn read_whole(&self, bytes: usize, into: &mut Vec<u8>) -> bool {
+        let newest = self.newest();
+        match newest.and_then(|record| record.data.as_ref()) {
+            Some(data) => into.extend_from_slice(data),
+            None => into.resize(into.len() + bytes, 0),
+        }
+        newest.is_none_or(|record| record.bad == 0)
+    }
+
     /// Appends `count` sectors from `first` on. Returns whether all can be read.
     pub(super) fn read(&self, first: usize, count: usize, into: &mut Vec<u8>) -> bool {
         match self.newest().and_then(|record| record.data.as_ref()) {
@@ -111,11 +124,11 @@ impl Chunk {
     /// A request replaces all sectors. The record before it stays.
     #[inline(always)]
     pub(super) fn write_whole(&mut self, ticket: u64, data: Arc<[u8]>) {
-        if let Some(old) = self.newest().and_then(|record| record.data.as_ref()) {
+        if let Some(old) = self.records.only_data() {
             // Its buffer is used again as soon as the write has completed.
-            if let Some(a) = old.first_chunk::<4096>() { ssdlab_memory::prefetch_first::<[u8;4096],4096>(a); }
+            prefetch_first::<_, { MOST * SECTOR }>(old);
         }
-        self.records.push(Record::pending(ticket, Some(data)));
+        self.records.push_whole(ticket, data);
     }
 
     /// A request replaces `count` sectors from `first` on, in a chunk of `size` bytes. The record before it stays.
@@ -237,22 +250,20 @@ impl Chunk {
         dropped
     }
 
-    /// The oldest request that waits gets its version: see [`Chunk::waiting`] and [`Chunk::admit`].
+    /// The newest of two records gets its version, if it is of the oldest request that waits. Returns whether it is.
     #[inline(always)]
-    pub(super) fn admit_next(&mut self, trim: bool, version: u32) -> Dropped {
-        if let Some((before, record)) = self.records.two()
-            && before.version != PENDING
-            && record.version == PENDING
-            && (record.kind == Kind::Trim) == trim
-        {
+    pub(super) fn admit_newest(&mut self, trim: bool, version: u32) -> bool {
+        let Some((before, record)) = self.records.two() else { return false };
+        let waits = before.version != PENDING && record.version == PENDING && (record.kind == Kind::Trim) == trim;
+        if waits {
             record.version = version;
-            return Dropped::default();
         }
-        self.admit_oldest(trim, version)
+        waits
     }
 
+    /// The oldest request that waits gets its version: see [`Chunk::waiting`] and [`Chunk::admit`].
     #[inline(never)]
-    fn admit_oldest(&mut self, trim: bool, version: u32) -> Dropped {
+    pub(super) fn admit_oldest(&mut self, trim: bool, version: u32) -> Dropped {
         self.waiting(trim).map_or(Dropped::default(), |ticket| self.admit(ticket, version))
     }
 
@@ -286,7 +297,7 @@ impl Chunk {
             && first.ended
             && second.version != PENDING
         {
-            (second.ended, second.version) = (true, first.version);
+            second.ended = true;
             return self.drop_first(spare);
         }
         self.end_any(ticket, spare)
@@ -304,17 +315,16 @@ impl Chunk {
             && second.ended
             && second.version != PENDING
         {
-            second.version = first.version;
             let more = self.drop_first(spare);
             dropped = Dropped { records: dropped.records + more.records, bytes: dropped.bytes + more.bytes };
         }
         dropped
     }
 
-    /// Drops the oldest record, which exists.
+    /// Drops the oldest record of several. The next one stands for its versions, too.
     #[inline(always)]
     fn drop_first(&mut self, spare: &mut Spare) -> Dropped {
-        let data = self.records.remove_first();
+        let data = self.records.merge_first();
         let dropped = Dropped { records: 1, bytes: data.as_ref().map_or(0, |data| data.len() as u64) };
         spare.put(data);
         dropped

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::SECTOR;
+
 /// Sectors of a chunk, at most.
 pub(super) const MOST: usize = 8;
 
@@ -100,13 +102,17 @@ impl Record {
 /// Records that lie in the chunk.
 const FEW: usize = 2;
 
+/// The count where there are more.
+const MANY: u8 = u8::MAX;
+
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
+    /// Those beyond the count are blank.
     few: [Record; FEW],
     /// All records, where there are more.
     many: Option<Box<Vec<Record>>>,
-    /// How many of the few there are.
+    /// How many of the few there are, or [`MANY`].
     count: u8,
 }
 
@@ -132,6 +138,12 @@ impl Records {
         self.all().last()
     }
 
+    /// The data of the only record, if it is one, and of the largest size.
+    #[inline(always)]
+    pub(super) fn only_data(&self) -> Option<&[u8; MOST * SECTOR]> {
+        if self.count == 1 { self.few[0].data.as_ref()?.first_chunk() } else { None }
+    }
+
     /// The older and the newer one, where there are two.
     #[inline(always)]
     pub(super) fn two(&mut self) -> Option<(&mut Record, &mut Record)> {
@@ -139,34 +151,51 @@ impl Records {
         (self.count == 2).then_some((first, second))
     }
 
-    #[inline]
     pub(super) fn push(&mut self, record: Record) {
-        let place = usize::from(self.count);
-        if place < FEW && self.many.is_none() {
-            self.few[place] = record;
+        if let Some(free) = self.few.get_mut(usize::from(self.count)) {
+            *free = record;
             self.count += 1;
         } else {
             self.push_many(record);
         }
     }
 
+    /// Adds a request that has not been admitted, and makes of the whole chunk what `data` says.
+    #[inline(always)]
+    pub(super) fn push_whole(&mut self, ticket: u64, data: Arc<[u8]>) {
+        if let Some(free) = self.few.get_mut(usize::from(self.count)) {
+            // It is blank.
+            (free.data, free.ticket, free.version) = (Some(data), ticket, PENDING);
+            self.count += 1;
+        } else {
+            self.push_many(Record::pending(ticket, Some(data)));
+        }
+    }
+
     #[cold]
     fn push_many(&mut self, record: Record) {
-        let few = &mut self.few[..usize::from(std::mem::take(&mut self.count))];
-        let many = self.many.get_or_insert_default();
-        many.extend(few.iter_mut().map(std::mem::take));
+        let few = &mut self.few;
+        let many = self.many.get_or_insert_with(|| Box::new(few.iter_mut().map(std::mem::take).collect()));
+        self.count = MANY;
         many.push(record);
     }
 
-    /// Removes the oldest record, and returns its data. Precondition: there is one.
+    /// Removes the oldest record of several, and returns its data. The next one takes its version.
     #[inline(always)]
-    pub(super) fn remove_first(&mut self) -> Option<Arc<[u8]>> {
-        if self.count == 2 {
-            self.count = 1;
-            let [first, second] = &mut self.few;
-            return std::mem::replace(first, std::mem::take(second)).data;
-        }
-        let data = self.all_mut()[0].data.take();
+    pub(super) fn merge_first(&mut self) -> Option<Arc<[u8]>> {
+        let Some((first, second)) = self.two() else { return self.merge_many() };
+        let data = std::mem::replace(&mut first.data, second.data.take());
+        (first.ticket, first.by) = (second.ticket, second.by.take());
+        (first.kind, first.ended, first.trimmed, first.bad) = (second.kind, second.ended, second.trimmed, second.bad);
+        (second.kind, second.ended, second.trimmed, second.bad) = (Kind::Write, false, 0, 0);
+        self.count = 1;
+        data
+    }
+
+    fn merge_many(&mut self) -> Option<Arc<[u8]>> {
+        let [first, second, ..] = self.all_mut() else { return None };
+        second.version = first.version;
+        let data = first.data.take();
         self.retain(|place, _| place > 0);
         data
     }
