@@ -35,7 +35,7 @@ pub(super) enum Brings<'a> {
     Zeros,
 }
 
-/// Buffers of chunks that nobody needs any more. A clone has none: buffers of two disks are not shared.
+/// Buffers that the chunks of this disk do not need any more. A snapshot may still have some of them. A clone has none.
 #[derive(Debug, Default)]
 pub(super) struct Spare(Vec<Arc<[u8]>>);
 

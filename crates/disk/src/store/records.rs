@@ -192,11 +192,15 @@ impl Records {
         data
     }
 
+    #[inline(never)]
     fn merge_many(&mut self) -> Option<Arc<[u8]>> {
-        let [first, second, ..] = self.all_mut() else { return None };
-        second.version = first.version;
-        let data = first.data.take();
-        self.retain(|place, _| place > 0);
+        let many = self.many.as_mut()?;
+        many[1].version = many[0].version;
+        let data = many.remove(0).data;
+        if many.len() == FEW {
+            self.few.iter_mut().zip(many.drain(..)).for_each(|(few, record)| *few = record);
+            (self.many, self.count) = (None, FEW as u8);
+        }
         data
     }
 
