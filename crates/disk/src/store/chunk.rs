@@ -19,6 +19,8 @@ pub(super) struct Chunk {
     discarded: u8,
 }
 
+const _: () = assert!(size_of::<Chunk>() <= 128, "two cache lines");
+
 /// What is dropped: records, and bytes of their data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dropped {

@@ -111,6 +111,10 @@ pub(super) struct Records {
     /// Those beyond the count are blank.
     few: [Record; FEW],
     /// All records, where there are more.
+    #[expect(
+        clippy::box_collection,
+        reason = "nearly no chunk has them, and a vector would make it larger than two cache lines"
+    )]
     many: Option<Box<Vec<Record>>>,
     /// How many of the few there are, or [`MANY`].
     count: u8,
