@@ -40,29 +40,27 @@ fn requests(count: u64, blocks: u64) -> impl Iterator<Item = (bool, u64)> {
 fn with_data(count: u64, blocks: u64, check: Check) -> Result<u64, Box<dyn std::error::Error>> {
     let mut disk = Disk::builder().config(config()?).seed(Seed(1)).check(check).build()?;
     let (mut open, mut sum, mut ended) = (0, 0, Vec::new());
-    let mut step = |disk: &mut Disk, open: &mut usize| {
-        let Some(at) = disk.next_event() else { return };
-        disk.advance_to(at);
-        disk.completions_into(&mut ended);
-        for done in &ended {
-            *open -= 1;
-            sum += done.completed.0 - done.submitted.0 + done.data.as_ref().map_or(0, |data| u64::from(data[0]));
-        }
-    };
     let data = [7; BLOCK as usize];
-    for (reads, block) in requests(count, blocks.min(disk.capacity_bytes() / BLOCK)) {
-        while open == DEPTH {
-            step(&mut disk, &mut open);
+    let all = requests(count, blocks.min(disk.capacity_bytes() / BLOCK));
+    for request in all.map(Some).chain([None]) {
+        // The last ones are waited for.
+        while open == DEPTH || request.is_none() && open > 0 {
+            let Some(at) = disk.next_event() else { break };
+            disk.advance_to(at);
+            disk.completions_into(&mut ended);
+            for done in &ended {
+                open -= 1;
+                sum += done.completed.0 - done.submitted.0 + done.data.as_ref().map_or(0, |data| u64::from(data[0]));
+            }
         }
-        if reads {
-            disk.read(block * BLOCK, BLOCK)?;
-        } else {
-            disk.write(block * BLOCK, &data)?;
+        if let Some((reads, block)) = request {
+            if reads {
+                disk.read(block * BLOCK, BLOCK)?;
+            } else {
+                disk.write(block * BLOCK, &data)?;
+            }
+            open += 1;
         }
-        open += 1;
-    }
-    while open > 0 {
-        step(&mut disk, &mut open);
     }
     Ok(sum)
 }

@@ -1,8 +1,7 @@
 //! A disk: the simulator decides when, a store keeps what.
 
 use std::cell::OnceCell;
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_sim::config::Names;
@@ -12,19 +11,19 @@ use ssdlab_sim::{Check, Completed, Config, ConfigError, Marks, Observer, Request
 
 use crate::cut::Survivors;
 use crate::faults::Errors;
-use crate::request::Flight;
+use crate::flights::{Flight, Flights};
 use crate::store::{Data, SECTOR, Store, versions};
 use crate::{Builder, Causes, Completion, DiskError, Seed, Ticket};
 
 /// Room for completions that are reported together: as much as an allocator hands out quickly.
 const TOGETHER: usize = 3;
 
-/// Requests that have completed, and that the disk's owner has not taken.
+/// Requests that have completed, and that the disk has not taken over.
 #[derive(Default)]
 struct Ended {
     list: Mutex<Vec<Completion>>,
-    /// How many they are: most events end no request, and then the list is left alone.
-    count: AtomicUsize,
+    /// Whether there are any: most events end no request, and then the list is left alone.
+    any: AtomicBool,
 }
 
 impl Ended {
@@ -32,17 +31,16 @@ impl Ended {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Moves them to the end of `done`.
     #[inline(always)]
-    fn count(&self) -> usize {
-        self.count.load(Relaxed)
-    }
-
-    /// Changes the list.
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<Completion>) -> T) -> T {
+    fn move_to(&self, done: &mut Vec<Completion>) {
+        self.any.store(false, Relaxed);
         let mut list = self.list();
-        let result = change(&mut list);
-        self.count.store(list.len(), Relaxed);
-        result
+        if done.is_empty() {
+            std::mem::swap(&mut *list, done);
+        } else {
+            done.append(&mut list);
+        }
     }
 }
 
@@ -55,20 +53,56 @@ impl Observer for Ends {
     }
 
     fn completed(&mut self, request: &Completed) {
-        self.0.change(|ended| {
-            if ended.capacity() == 0 {
-                *ended = Vec::with_capacity(TOGETHER);
-            }
-            ended.push(Completion {
-                ticket: Ticket(request.request),
-                op: request.op,
-                submitted: request.arrival,
-                completed: request.completion,
-                causes: Causes { common: request.blame, extra: request.extras },
-                data: None,
-                error: (request.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset: 0, bytes: 0 }),
-            });
+        self.0.any.store(true, Relaxed);
+        let mut ended = self.0.list();
+        if ended.capacity() == 0 {
+            *ended = Vec::with_capacity(TOGETHER);
+        }
+        ended.push(Completion {
+            ticket: Ticket(request.request),
+            op: request.op,
+            submitted: request.arrival,
+            completed: request.completion,
+            causes: Causes { common: request.blame, extra: request.extras },
+            data: None,
+            error: (request.uncorrectable > 0).then_some(DiskError::Uncorrectable { offset: 0, bytes: 0 }),
         });
+    }
+}
+
+/// Buffers of reads whose completions have been dropped. A clone has none.
+#[derive(Default)]
+struct Buffers(Vec<Vec<u8>>);
+
+impl Buffers {
+    /// Buffers that are kept, and their bytes.
+    const MOST: usize = 64;
+    const LARGEST: usize = 16 << 10;
+
+    /// An empty buffer with room for so many bytes.
+    #[inline(always)]
+    fn take(&mut self, bytes: usize) -> Vec<u8> {
+        let mut buffer = if bytes <= Self::LARGEST { self.0.pop().unwrap_or_default() } else { Vec::new() };
+        buffer.reserve_exact(bytes);
+        buffer
+    }
+
+    /// Empties a list of completions.
+    #[inline(never)]
+    fn clear(&mut self, list: &mut Vec<Completion>) {
+        while let Some(Completion { data, .. }) = list.pop() {
+            if let Some(data) = data {
+                self.put(data);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, mut data: Vec<u8>) {
+        if self.0.len() < Self::MOST && data.capacity() <= Self::LARGEST {
+            data.clear();
+            self.0.push(data);
+        }
     }
 }
 
@@ -99,13 +133,14 @@ pub struct Disk {
     store: Store,
     read_errors: Errors,
     write_errors: Errors,
+    /// Whether there may be errors of single requests.
+    errors: bool,
     next_ticket: u64,
-    /// Requests in the drive by index; the first of them has this index.
-    first: u64,
-    flight: VecDeque<Flight>,
+    flights: Flights,
     ended: Arc<Ended>,
-    /// How many of them are complete.
-    complete: usize,
+    /// Requests that have completed, and that the disk's owner has not taken.
+    done: Vec<Completion>,
+    buffers: Buffers,
     capacity_bytes: u64,
     admitted: Vec<Admitted>,
     /// The data that would survive a power cut now, once asked for.
@@ -136,13 +171,14 @@ impl Disk {
         let mut disk = Disk {
             ssd,
             store,
+            errors: read_errors.exist() || write_errors.exist(),
             read_errors,
             write_errors,
             next_ticket: 1,
-            first: 0,
-            flight: VecDeque::new(),
+            flights: Flights::default(),
             ended: Arc::default(),
-            complete: 0,
+            done: Vec::new(),
+            buffers: Buffers::default(),
             capacity_bytes,
             admitted: Vec::new(),
             at_rest: OnceCell::new(),
@@ -152,8 +188,7 @@ impl Disk {
     }
 
     fn watch(&mut self) {
-        let known = self.ended.list().clone();
-        self.ended = Arc::new(Ended { count: AtomicUsize::new(known.len()), list: Mutex::new(known) });
+        self.ended = Arc::default();
         self.ssd.observe(Box::new(Ends(Arc::clone(&self.ended))));
     }
 
@@ -203,17 +238,26 @@ impl Disk {
         self.write_any(offset, Data::Zeros(bytes), through)
     }
 
+    #[inline(always)]
     fn write_any(&mut self, offset: u64, data: Data<'_>, fua: bool) -> Result<Ticket, DiskError> {
         let bytes = data.len();
         self.check(offset, bytes)?;
-        let (now, ticket) = (self.now(), self.ticket());
-        let fails = self.write_errors.exist() && self.write_errors.write_fails(now, offset, bytes);
-        if !fails && self.read_errors.exist() {
+        let ticket = self.ticket();
+        let fails = self.errors && self.write_fails(offset, bytes);
+        let chunk = self.store.write(offset, if fails { Data::Lost(bytes) } else { data }, ticket);
+        let op = RequestOp::Write;
+        self.submit(Flight { ticket, op, offset, bytes, data: Vec::new(), chunk, fails, ended: false }, fua);
+        Ok(ticket)
+    }
+
+    #[cold]
+    fn write_fails(&mut self, offset: u64, bytes: u64) -> bool {
+        let now = self.now();
+        let fails = self.write_errors.write_fails(now, offset, bytes);
+        if !fails {
             self.read_errors.heal(now, offset, bytes);
         }
-        self.store.write(offset, if fails { Data::Lost(bytes) } else { data }, ticket);
-        self.submit(Flight { fails, ..Flight::new(ticket, RequestOp::Write, offset, bytes) }, fua);
-        Ok(ticket)
+        fails
     }
 
     /// Reads whole sectors of 512 bytes. Sectors that were never written are zeros. A disk built without data gives none.
@@ -222,12 +266,15 @@ impl Disk {
     /// Like [`Disk::write`].
     pub fn read(&mut self, offset: u64, bytes: u64) -> Result<Ticket, DiskError> {
         self.check(offset, bytes)?;
-        let (now, ticket) = (self.now(), self.ticket());
-        let keeps_data = self.store.keeps_data();
-        let mut data = Vec::with_capacity(if keeps_data { bytes as usize } else { 0 });
-        let sound = !keeps_data || self.store.read(offset, bytes, &mut data);
-        let fails = self.read_errors.exist() && self.read_errors.read_fails(now, offset, bytes) || !sound;
-        self.submit(Flight { data, fails, ..Flight::new(ticket, RequestOp::Read, offset, bytes) }, false);
+        let ticket = self.ticket();
+        let (mut data, mut fails) = (Vec::new(), false);
+        if self.store.keeps_data() {
+            data = self.buffers.take(bytes as usize);
+            fails = !self.store.read(offset, bytes, &mut data);
+        }
+        fails |= self.errors && self.read_errors.read_fails(self.now(), offset, bytes);
+        let (op, chunk) = (RequestOp::Read, Flight::PARTS);
+        self.submit(Flight { ticket, op, offset, bytes, data, chunk, fails, ended: false }, false);
         Ok(ticket)
     }
 
@@ -240,12 +287,11 @@ impl Disk {
         let ticket = self.ticket();
         if self.ssd.trims() {
             let (offset, bytes) = self.store.trim(offset, bytes, ticket);
-            let now = self.now();
-            if bytes > 0 && self.read_errors.exist() {
-                self.read_errors.heal(now, offset, bytes);
+            if bytes > 0 && self.errors {
+                self.read_errors.heal(self.now(), offset, bytes);
             }
         }
-        self.submit(Flight::new(ticket, RequestOp::Trim, offset, bytes), false);
+        self.submit_bare(ticket, RequestOp::Trim, offset, bytes);
         Ok(ticket)
     }
 
@@ -257,27 +303,28 @@ impl Disk {
         self.check_queue()?;
         let ticket = self.ticket();
         if self.ssd.flushes() {
-            self.submit(Flight::new(ticket, RequestOp::Flush, 0, 0), false);
+            self.submit_bare(ticket, RequestOp::Flush, 0, 0);
         } else {
             self.ssd.skip();
             let (now, causes) = (self.now(), Causes::ZERO);
             let op = RequestOp::Flush;
             let done = Completion { ticket, op, submitted: now, completed: now, causes, data: None, error: None };
-            self.ended.change(|ended| ended.push(done));
-            self.complete += 1;
+            self.done.push(done);
         }
         Ok(ticket)
     }
 
     /// Time at which something happens next, perhaps now; none if the drive is idle and every completion has been taken.
+    #[inline]
     pub fn next_event(&self) -> Option<Nanos> {
-        if self.complete > 0 {
+        if !self.done.is_empty() {
             return Some(self.now());
         }
         Some(self.ssd.next_event()).filter(|at| *at < Nanos::NEVER)
     }
 
     /// Moves the clock, and handles everything up to and including `at`. A time in the past is the current time.
+    #[inline]
     pub fn advance_to(&mut self, at: Nanos) {
         self.at_rest.take();
         self.ssd.run_until(at.max(self.now()));
@@ -294,14 +341,11 @@ impl Disk {
 
     /// Takes the requests that have completed, in order of completion.
     pub fn completions(&mut self) -> Vec<Completion> {
-        if self.complete == 0 {
-            return Vec::new();
-        }
-        self.complete = 0;
-        self.ended.change(std::mem::take)
+        std::mem::take(&mut self.done)
     }
 
-    /// Like [`Disk::completions`], into a list of the caller's: what it held is dropped, and its room is used again.
+    /// Like [`Disk::completions`], into a list of the caller's: what it held is dropped, and its room and that of its data
+    /// are used again.
     ///
     /// ```
     /// # use ssdlab_disk::{Config, Disk, Seed};
@@ -314,11 +358,13 @@ impl Disk {
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn completions_into(&mut self, into: &mut Vec<Completion>) {
-        into.clear();
-        if self.complete > 0 {
-            self.complete = 0;
-            self.ended.change(|ended| std::mem::swap(ended, into));
+        if !into.is_empty() {
+            self.buffers.clear(into);
+        }
+        if !self.done.is_empty() {
+            std::mem::swap(&mut self.done, into);
         }
     }
 
@@ -330,12 +376,11 @@ impl Disk {
     pub fn power_cut(&mut self) -> Survivors {
         self.at_rest.take();
         self.take_admitted();
-        let aborted = self.flight.drain(..).filter(|flight| !flight.ended).map(|flight| flight.ticket).collect();
         // Requests outside the drive are lost with their host.
-        self.first = self.ssd.discard_waiting();
+        let aborted = self.flights.abort(self.ssd.discard_waiting());
         let (report, lost) = cut(&mut self.ssd, &mut self.store);
         // Whatever ends in the cut is no request that the disk has.
-        self.ended.change(|ended| ended.truncate(self.complete));
+        self.ended.move_to(&mut Vec::new());
         Survivors { lost, aborted, report }
     }
 
@@ -405,27 +450,38 @@ impl Disk {
         if self.ssd.accepts() { Ok(()) } else { Err(DiskError::QueueFull) }
     }
 
+    /// Submits a request without data.
+    fn submit_bare(&mut self, ticket: Ticket, op: RequestOp, offset: u64, bytes: u64) {
+        let (data, chunk) = (Vec::new(), Flight::PARTS);
+        self.submit(Flight { ticket, op, offset, bytes, data, chunk, fails: false, ended: false }, false);
+    }
+
+    #[inline(always)]
     fn submit(&mut self, flight: Flight, fua: bool) {
         self.at_rest.take();
         let request = Request { arrival: self.now(), op: flight.op, offset: flight.offset, bytes: flight.bytes };
-        let fdp = &self.ssd.config().fdp;
-        let named = fdp.exists() && flight.op == RequestOp::Write;
-        let taken = named.then(|| fdp.taken_by(Names::default(), flight.offset, flight.bytes)).flatten();
-        let (handle, no_handle) = taken.unwrap_or((0, false));
-        if fua || handle > 0 || no_handle {
-            let marks = Marks { fua, handle, no_handle, ..Marks::default() };
-            self.ssd.submit_marked(request, marks, std::iter::empty());
+        if flight.op == RequestOp::Write && (fua || self.ssd.config().fdp.exists()) {
+            self.submit_marked(request, fua);
         } else {
             self.ssd.submit(request);
         }
-        self.flight.push_back(flight);
+        self.flights.push(flight);
+    }
+
+    #[inline(never)]
+    fn submit_marked(&mut self, request: Request, fua: bool) {
+        let fdp = &self.ssd.config().fdp;
+        let taken = if fdp.exists() { fdp.taken_by(Names::default(), request.offset, request.bytes) } else { None };
+        let (handle, no_handle) = taken.unwrap_or((0, false));
+        let marks = Marks { fua, handle, no_handle, ..Marks::default() };
+        self.ssd.submit_marked(request, marks, std::iter::empty());
     }
 
     /// Takes over what has happened in the simulator.
     #[inline(always)]
     fn follow(&mut self) {
         self.take_admitted();
-        if self.ended.count() > self.complete {
+        if self.ended.any.load(Relaxed) {
             self.take_ended();
         }
         self.store.sweep(&self.ssd);
@@ -442,43 +498,39 @@ impl Disk {
         }
     }
 
-    /// Reports requests that have completed.
+    /// Reports requests that have completed. Those that the disk does not have are left out.
     fn take_ended(&mut self) {
-        let ended = Arc::clone(&self.ended);
-        self.complete = ended.change(|ended| {
-            let mut place = self.complete;
-            while let Some(done) = ended.get_mut(place) {
-                if self.end(done) {
+        let Disk { done, ended, flights, store, .. } = self;
+        let mut place = done.len();
+        ended.move_to(done);
+        while let Some(one) = done.get_mut(place) {
+            match flights.get_mut(one.ticket.0) {
+                Some(flight) => {
+                    end(one, flight, store);
                     place += 1;
-                } else {
-                    ended.remove(place);
                 }
+                None => drop(done.remove(place)),
             }
-            place
-        });
+        }
     }
+}
 
-    /// Fills in what only the disk knows. False: it is no request that the disk has.
-    #[inline(always)]
-    fn end(&mut self, done: &mut Completion) -> bool {
-        let index = done.ticket.0.wrapping_sub(self.first) as usize;
-        let Some(flight) = self.flight.get_mut(index).filter(|flight| !flight.ended) else { return false };
-        flight.ended = true;
-        done.ticket = flight.ticket;
+/// A request has completed: fills in what only the disk knows.
+#[inline(always)]
+fn end(done: &mut Completion, flight: &mut Flight, store: &mut Store) {
+    flight.ended = true;
+    done.ticket = flight.ticket;
+    if flight.fails || done.error.is_some() {
         done.error = flight.error(done.error.is_some());
-        if flight.op == RequestOp::Read {
-            if done.error.is_none() && self.store.keeps_data() {
-                done.data = Some(std::mem::take(&mut flight.data));
-            }
-        } else if self.store.keeps_versions() && flight.op != RequestOp::Flush {
-            let (trim, failed) = (flight.op == RequestOp::Trim, done.error.is_some());
-            self.store.end(flight.offset, flight.bytes, trim, flight.ticket, failed);
-        }
-        while self.flight.front().is_some_and(|flight| flight.ended) {
-            self.flight.pop_front();
-            self.first += 1;
-        }
-        true
+    }
+    if flight.chunk != Flight::PARTS && done.error.is_none() {
+        store.end_whole(flight.chunk, flight.ticket);
+    } else if flight.op == RequestOp::Read {
+        let data = std::mem::take(&mut flight.data);
+        done.data = (done.error.is_none() && store.keeps_data()).then_some(data);
+    } else if store.keeps_versions() && flight.op != RequestOp::Flush {
+        let (trim, failed) = (flight.op == RequestOp::Trim, done.error.is_some());
+        store.end(flight.offset, flight.bytes, trim, flight.ticket, failed);
     }
 }
 
@@ -498,11 +550,12 @@ impl Clone for Disk {
             store: self.store.clone(),
             read_errors: self.read_errors.clone(),
             write_errors: self.write_errors.clone(),
+            errors: self.errors,
             next_ticket: self.next_ticket,
-            first: self.first,
-            flight: self.flight.clone(),
-            ended: Arc::clone(&self.ended),
-            complete: self.complete,
+            flights: self.flights.clone(),
+            ended: Arc::default(),
+            done: self.done.clone(),
+            buffers: Buffers::default(),
             capacity_bytes: self.capacity_bytes,
             admitted: Vec::new(),
             at_rest: self.at_rest.clone(),
@@ -514,6 +567,9 @@ impl Clone for Disk {
 
 impl std::fmt::Debug for Disk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Disk").field("now", &self.now()).field("in_flight", &self.flight.len()).finish_non_exhaustive()
+        f.debug_struct("Disk")
+            .field("now", &self.now())
+            .field("in_flight", &self.flights.open())
+            .finish_non_exhaustive()
     }
 }

@@ -46,6 +46,7 @@ mod cut;
 mod disk;
 mod error;
 mod faults;
+mod flights;
 mod request;
 mod store;
 

@@ -47,38 +47,3 @@ pub struct Completion {
     /// Why it failed, if it did.
     pub error: Option<DiskError>,
 }
-
-/// A request in the drive.
-#[derive(Clone, Debug)]
-pub(crate) struct Flight {
-    pub(crate) ticket: Ticket,
-    pub(crate) op: RequestOp,
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-    /// A read's data; empty for other requests.
-    pub(crate) data: Vec<u8>,
-    /// Whether it will have failed.
-    pub(crate) fails: bool,
-    /// Whether it has completed, and waits for an older one before it is dropped.
-    pub(crate) ended: bool,
-}
-
-impl Flight {
-    pub(crate) fn new(ticket: Ticket, op: RequestOp, offset: u64, bytes: u64) -> Self {
-        Flight { ticket, op, offset, bytes, data: Vec::new(), fails: false, ended: false }
-    }
-
-    /// Its error, if it fails, or the drive could not correct its data.
-    #[inline(always)]
-    pub(crate) fn error(&self, uncorrectable: bool) -> Option<DiskError> {
-        if !self.fails && !uncorrectable {
-            return None;
-        }
-        let (offset, bytes) = (self.offset, self.bytes);
-        match self.op {
-            RequestOp::Write if self.fails => Some(DiskError::WriteFailed { offset, bytes }),
-            _ if self.fails || uncorrectable => Some(DiskError::Uncorrectable { offset, bytes }),
-            _ => None,
-        }
-    }
-}

@@ -532,8 +532,12 @@ impl Oracle {
         self.log = Some(Box::default());
     }
 
+    /// Precondition: `admitted` is empty.
+    #[inline]
     pub(crate) fn swap_admitted(&mut self, admitted: &mut Vec<Admitted>) {
-        if let Some(log) = &mut self.log {
+        if let Some(log) = &mut self.log
+            && !log.admitted.is_empty()
+        {
             std::mem::swap(&mut log.admitted, admitted);
         }
     }

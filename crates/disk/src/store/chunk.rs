@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use super::SECTOR;
-use super::records::{PENDING, Record, Records, Tickets};
+use ssdlab_memory::prefetch_first;
 
-/// See the module's documentation.
+use super::SECTOR;
+use super::records::{Kind, MOST, PENDING, Record, Records, Tickets};
+
+/// See the module's documentation. It is two lines of the processor's caches.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Chunk {
     /// In order of submission; the last one is what reads get.
     records: Records,
@@ -15,6 +18,8 @@ pub(super) struct Chunk {
     /// Sectors (bits) for which that is a trim.
     discarded: u8,
 }
+
+const _: () = assert!(size_of::<Chunk>() <= 128, "two cache lines");
 
 /// What is dropped: records, and bytes of their data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,7 +37,7 @@ pub(super) enum Brings<'a> {
     Zeros,
 }
 
-/// Buffers of chunks that nobody needs any more. A clone has none: buffers of two disks are not shared.
+/// Buffers that the chunks of this disk do not need any more. A snapshot may still have some of them. A clone has none.
 #[derive(Debug, Default)]
 pub(super) struct Spare(Vec<Arc<[u8]>>);
 
@@ -48,27 +53,30 @@ impl Spare {
 
     #[inline(always)]
     fn put(&mut self, data: Option<Arc<[u8]>>) {
-        if let Some(mut data) = data
+        if let Some(data) = data
             && self.0.len() < Self::MOST
-            && Arc::get_mut(&mut data).is_some()
         {
             self.0.push(data);
         }
     }
 
-    /// A buffer with these bytes.
-    fn holding(&mut self, bytes: &[u8]) -> Arc<[u8]> {
-        match self.0.pop() {
-            Some(mut spare) => match Arc::get_mut(&mut spare).filter(|room| room.len() == bytes.len()) {
-                Some(room) => {
-                    room.copy_from_slice(bytes);
-                    spare
-                }
-                None => Arc::from(bytes),
-            },
-            None => Arc::from(bytes),
+    /// A buffer with these bytes: the one that was put last, unless a snapshot has it, too.
+    #[inline(always)]
+    pub(super) fn holding(&mut self, bytes: &[u8]) -> Arc<[u8]> {
+        if let Some(mut spare) = self.0.pop()
+            && let Some(room) = Arc::get_mut(&mut spare).filter(|room| room.len() == bytes.len())
+        {
+            room.copy_from_slice(bytes);
+            return spare;
         }
+        Arc::from(bytes)
     }
+}
+
+/// Data of one owner, after a change.
+fn changed(mut data: Arc<[u8]>, change: impl FnOnce(&mut [u8])) -> Arc<[u8]> {
+    change(Arc::make_mut(&mut data));
+    data
 }
 
 /// Sectors of a chunk as bits.
@@ -95,6 +103,17 @@ impl Chunk {
         self.records.last()
     }
 
+    /// Appends all sectors, which have `bytes` bytes. Returns whether all can be read.
+    #[inline(always)]
+    pub(super) fn read_whole(&self, bytes: usize, into: &mut Vec<u8>) -> bool {
+        let newest = self.newest();
+        match newest.and_then(|record| record.data.as_ref()) {
+            Some(data) => into.extend_from_slice(data),
+            None => into.resize(into.len() + bytes, 0),
+        }
+        newest.is_none_or(|record| record.bad == 0)
+    }
+
     /// Appends `count` sectors from `first` on. Returns whether all can be read.
     pub(super) fn read(&self, first: usize, count: usize, into: &mut Vec<u8>) -> bool {
         match self.newest().and_then(|record| record.data.as_ref()) {
@@ -102,6 +121,16 @@ impl Chunk {
             None => into.resize(into.len() + count * SECTOR, 0),
         }
         self.newest().is_none_or(|record| record.bad & bits(first, count) == 0)
+    }
+
+    /// A request replaces all sectors. The record before it stays.
+    #[inline(always)]
+    pub(super) fn write_whole(&mut self, ticket: u64, data: Arc<[u8]>) {
+        if let Some(old) = self.records.only_data() {
+            // Its buffer is used again as soon as the write has completed.
+            prefetch_first::<_, { MOST * SECTOR }>(old);
+        }
+        self.records.push_whole(ticket, data);
     }
 
     /// A request replaces `count` sectors from `first` on, in a chunk of `size` bytes. The record before it stays.
@@ -114,36 +143,29 @@ impl Chunk {
         size: usize,
         spare: &mut Spare,
     ) {
+        if count * SECTOR == size {
+            return match brings {
+                Brings::Bytes(bytes) => self.write_whole(ticket, spare.holding(bytes)),
+                Brings::Zeros => self.records.push(Record::pending(ticket, None)),
+            };
+        }
         let before = self.newest();
-        let whole = count * SECTOR == size;
         let old = before.and_then(|record| record.data.as_ref());
         let part = first * SECTOR..(first + count) * SECTOR;
-        if let Some(old) = old {
-            // Its buffer is used again as soon as the write has completed.
-            ssdlab_memory::prefetch(old, 0);
-        }
+        let mut copy = || old.map_or_else(|| Arc::from(vec![0; size]), |old| spare.holding(old));
         let data = match brings {
-            Brings::Bytes(bytes) if whole => Some(spare.holding(bytes)),
-            Brings::Zeros if whole || old.is_none() => None,
-            _ => {
-                let mut data = old.map_or_else(|| Arc::from(vec![0; size]), |old| spare.holding(old));
-                match brings {
-                    Brings::Bytes(bytes) => Arc::make_mut(&mut data)[part].copy_from_slice(bytes),
-                    Brings::Zeros => Arc::make_mut(&mut data)[part].fill(0),
-                }
-                Some(data)
-            }
+            Brings::Zeros if old.is_none() => None,
+            Brings::Zeros => Some(changed(copy(), |data| data[part].fill(0))),
+            Brings::Bytes(bytes) => Some(changed(copy(), |data| data[part].copy_from_slice(bytes))),
         };
-        let mut record = Record { version: PENDING, ticket, data, ..Record::default() };
-        if whole {
-            record.by = Tickets::all(ticket);
-        } else if let Some(before) = before {
+        let mut record = Record::pending(ticket, data);
+        let mut by = [0; MOST];
+        if let Some(before) = before {
             let own = bits(first, count);
-            (record.bad, record.trimmed, record.by) = (before.bad & !own, before.trimmed & !own, before.by.clone());
+            (record.bad, record.trimmed, by) = (before.bad & !own, before.trimmed & !own, before.all_by());
         }
-        if !whole {
-            (first..first + count).for_each(|sector| record.by.set(sector, ticket));
-        }
+        by[first..first + count].fill(ticket);
+        record.set_by(by);
         self.records.push(record);
     }
 
@@ -177,8 +199,11 @@ impl Chunk {
     /// A write fails: the page gets a version, and keeps its data.
     pub(super) fn fail(&mut self, ticket: u64, keep: bool) {
         if keep {
-            let before = self.newest().cloned().unwrap_or_default();
-            let record = Record { version: PENDING, ticket, trim: false, nothing: false, ended: false, ..before };
+            let blank = Record::default();
+            let before = self.newest().unwrap_or(&blank);
+            let mut record = Record::pending(ticket, before.data.clone());
+            (record.bad, record.trimmed) = (before.bad, before.trimmed);
+            record.set_by(before.all_by());
             self.records.push(record);
         }
     }
@@ -188,17 +213,16 @@ impl Chunk {
         if !keep {
             self.records = Records::default();
         }
-        let by = Tickets::all(ticket);
-        self.records.push(Record { version: PENDING, ticket, trim: true, trimmed: u8::MAX, by, ..Record::default() });
+        self.records.push(Record { kind: Kind::Trim, trimmed: u8::MAX, ..Record::pending(ticket, None) });
     }
 
     /// The oldest request that has not been admitted: a write, or a trim with nothing before it that waits.
     pub(super) fn waiting(&self, trim: bool) -> Option<u64> {
         let mut waiting = self.records.all()[self.admitted()..].iter();
         if trim {
-            waiting.next().filter(|record| record.trim).map(|record| record.ticket)
+            waiting.next().filter(|record| record.kind == Kind::Trim).map(|record| record.ticket)
         } else {
-            waiting.find(|record| !record.trim).map(|record| record.ticket)
+            waiting.find(|record| record.kind != Kind::Trim).map(|record| record.ticket)
         }
     }
 
@@ -228,26 +252,36 @@ impl Chunk {
         dropped
     }
 
-    /// The oldest request that waits gets its version: see [`Chunk::waiting`] and [`Chunk::admit`].
-    pub(super) fn admit_next(&mut self, trim: bool, version: u32) -> Dropped {
-        if let [.., before, record] = self.records.all_mut()
-            && before.version != PENDING
-            && record.version == PENDING
-            && record.trim == trim
-        {
+    /// The newest of two records gets its version, if it is of the oldest request that waits. Returns whether it is.
+    #[inline(always)]
+    pub(super) fn admit_newest(&mut self, trim: bool, version: u32) -> bool {
+        let Some((before, record)) = self.records.two() else { return false };
+        let waits = before.version != PENDING && record.version == PENDING && (record.kind == Kind::Trim) == trim;
+        if waits {
             record.version = version;
-            return Dropped::default();
         }
+        waits
+    }
+
+    /// The oldest request that waits gets its version: see [`Chunk::waiting`] and [`Chunk::admit`].
+    #[inline(never)]
+    pub(super) fn admit_oldest(&mut self, trim: bool, version: u32) -> Dropped {
         self.waiting(trim).map_or(Dropped::default(), |ticket| self.admit(ticket, version))
     }
 
     /// A request has completed: `count` sectors from `first` on of `sectors` are what it made them.
+    #[inline(always)]
     pub(super) fn acknowledge(&mut self, ticket: u64, trim: bool, first: usize, count: usize, sectors: usize) {
         if count == sectors && ticket > self.acknowledged.newest() {
             self.acknowledged = Tickets::all(ticket);
             self.discarded = if trim { u8::MAX } else { 0 };
-            return;
+        } else {
+            self.acknowledge_part(ticket, trim, first, count);
         }
+    }
+
+    #[inline(never)]
+    fn acknowledge_part(&mut self, ticket: u64, trim: bool, first: usize, count: usize) {
         for i in first..first + count {
             if ticket > self.acknowledged.of(i) {
                 self.acknowledged.set(i, ticket);
@@ -258,7 +292,21 @@ impl Chunk {
 
     /// A request has ended, on a drive that keeps what it has acknowledged. If all before it have ended, no cut returns what they
     /// made: the records of such requests become one.
+    #[inline(always)]
     pub(super) fn end(&mut self, ticket: u64, spare: &mut Spare) -> Dropped {
+        if let Some((first, second)) = self.records.two()
+            && second.ticket == ticket
+            && first.ended
+            && second.version != PENDING
+        {
+            second.ended = true;
+            return self.drop_first(spare);
+        }
+        self.end_any(ticket, spare)
+    }
+
+    #[inline(never)]
+    fn end_any(&mut self, ticket: u64, spare: &mut Spare) -> Dropped {
         let Some(record) = self.records.all_mut().iter_mut().rfind(|record| record.ticket == ticket) else {
             return Dropped::default();
         };
@@ -269,12 +317,18 @@ impl Chunk {
             && second.ended
             && second.version != PENDING
         {
-            second.version = first.version;
-            dropped.records += 1;
-            dropped.bytes += first.data.as_ref().map_or(0, |data| data.len() as u64);
-            spare.put(first.data.take());
-            self.records.remove_first();
+            let more = self.drop_first(spare);
+            dropped = Dropped { records: dropped.records + more.records, bytes: dropped.bytes + more.bytes };
         }
+        dropped
+    }
+
+    /// Drops the oldest record of several. The next one stands for its versions, too.
+    #[inline(always)]
+    fn drop_first(&mut self, spare: &mut Spare) -> Dropped {
+        let data = self.records.merge_first();
+        let dropped = Dropped { records: 1, bytes: data.as_ref().map_or(0, |data| data.len() as u64) };
+        spare.put(data);
         dropped
     }
 
@@ -286,8 +340,8 @@ impl Chunk {
     /// The place of the record that holds where no version is found: what an earlier cut has left, unless that was discarded since.
     fn place_of_none(&self) -> Option<usize> {
         let admitted = &self.records.all()[..self.admitted()];
-        let discarded = admitted.iter().any(|record| record.trim);
-        (!discarded && admitted.first().is_some_and(|record| record.nothing)).then_some(0)
+        let discarded = admitted.iter().any(|record| record.kind == Kind::Trim);
+        (!discarded && admitted.first().is_some_and(|record| record.kind == Kind::Nothing)).then_some(0)
     }
 
     /// Drops records that belong to none of these versions (ascending), and are not the newest. Returns how many.
@@ -316,12 +370,12 @@ impl Chunk {
 
     /// The version of the data that a completed request left in a sector, if it is still kept.
     pub(super) fn version_by(&self, sector: usize, ticket: u64) -> Option<u32> {
-        self.records.all().iter().find(|record| record.by.of(sector) == ticket).map(|record| record.version)
+        self.records.all().iter().find(|record| record.by(sector) == ticket).map(|record| record.version)
     }
 
     /// Whether a request that changed a sector was a trim.
     pub(super) fn was_trimmed(&self, sector: usize, ticket: u64) -> bool {
-        self.records.all().iter().any(|record| record.by.of(sector) == ticket && record.trimmed >> sector & 1 == 1)
+        self.records.all().iter().any(|record| record.by(sector) == ticket && record.trimmed >> sector & 1 == 1)
     }
 
     /// The newest completed request of a sector, and whether it is a trim.
@@ -335,19 +389,20 @@ impl Chunk {
         let place =
             |version: Option<u32>| version.map_or_else(|| self.place_of_none(), |version| self.place_of(version));
         let places: Vec<Option<usize>> = (0..sectors).map(|i| place(versions(i))).collect();
-        let mut record = Record { nothing: versions(0).is_none(), ended: true, ..Record::default() };
-        record.by = Tickets::all(places[0].map_or(0, |place| self.records.all()[place].by.of(0)));
+        let kind = if versions(0).is_none() { Kind::Nothing } else { Kind::Write };
+        let mut by = [places[0].map_or(0, |place| self.records.all()[place].by(0)); MOST];
+        let mut record = Record { ticket: by[0], kind, ended: true, ..Record::default() };
         for (i, place) in places.iter().enumerate() {
+            by[i] = 0;
             if let Some(place) = place {
                 let of = &self.records.all()[*place];
-                record.by.set(i, of.by.of(i));
+                by[i] = of.by(i);
                 record.bad |= of.bad & 1 << i;
                 record.trimmed |= of.trimmed & 1 << i;
-            } else {
-                record.by.set(i, 0);
             }
             record.bad |= u8::from(torn && versions(i).is_none()) << i;
         }
+        record.set_by(by);
         let data_of = |place: Option<usize>| place.and_then(|place| self.records.all()[place].data.as_ref());
         record.data = if places.iter().all(|place| *place == places[0]) {
             data_of(places[0]).cloned()
@@ -362,7 +417,7 @@ impl Chunk {
             }
             Some(Arc::from(data))
         };
-        let mut chunk = Chunk { acknowledged: record.by.clone(), discarded: record.trimmed, ..Chunk::default() };
+        let mut chunk = Chunk { acknowledged: Tickets::by_sector(by), discarded: record.trimmed, ..Chunk::default() };
         chunk.records.push(record);
         chunk
     }

@@ -7,11 +7,13 @@ mod chunk;
 mod records;
 mod table;
 
+use ssdlab_memory::prefetch_first;
 use ssdlab_sim::config::RaidLayout;
 use ssdlab_sim::units::Lpn;
 use ssdlab_sim::versions::{Admitted, CutVersions, Held, Recovered};
 use ssdlab_sim::{Check, Config, Ssd};
 
+use crate::flights::Flight;
 use crate::{Lost, Reason, Ticket};
 use chunk::{Brings, Chunk, Dropped, Spare};
 use table::Table;
@@ -63,6 +65,8 @@ pub(crate) struct Store {
     per_page: u64,
     /// Whether versions are kept for power cuts, or the newest data only.
     versions: bool,
+    /// Whether they are, and a page is one chunk.
+    page_is_chunk: bool,
     /// Whether a power cut leaves what was acknowledged, so that older data need not be kept.
     keeps_acknowledged: bool,
     /// Whether there is data at all.
@@ -70,7 +74,7 @@ pub(crate) struct Store {
     /// Bytes of data in memory.
     kept_bytes: u64,
     spare: Spare,
-    /// Records now, and the number from which on some may be dropped.
+    /// Records now, and the number from which on some may be dropped, where no end of a request drops them.
     records: u64,
     sweep_at: u64,
 }
@@ -85,18 +89,25 @@ impl Store {
             chunk_log: chunk_bytes.trailing_zeros(),
             per_page: page / chunk_bytes,
             versions: ssd.knows_pages(),
+            page_is_chunk: ssd.knows_pages() && page == chunk_bytes,
             keeps_acknowledged: keeps_acknowledged(ssd.config()),
             keeps_data,
             kept_bytes: 0,
             spare: Spare::default(),
             records: 0,
-            sweep_at: FEW,
+            sweep_at: if ssd.knows_pages() && !keeps_acknowledged(ssd.config()) { FEW } else { u64::MAX },
         }
     }
 
     /// Bytes of data in memory.
     pub(crate) fn kept_bytes(&self) -> u64 {
         self.kept_bytes
+    }
+
+    fn counted_bytes(&self) -> u64 {
+        let mut bytes = 0;
+        self.chunks.each(|chunk| bytes += chunk.kept_bytes());
+        bytes
     }
 
     pub(crate) fn keeps_data(&self) -> bool {
@@ -112,7 +123,7 @@ impl Store {
     /// The chunk of a range that is a whole one, as most are.
     #[inline(always)]
     fn whole_chunk(&self, offset: u64, bytes: u64) -> Option<u64> {
-        (bytes == self.chunk_bytes && offset & (bytes - 1) == 0).then_some(offset >> self.chunk_log)
+        (bytes == self.chunk_bytes && offset & (bytes - 1) == 0).then_some(offset.wrapping_shr(self.chunk_log))
     }
 
     /// The chunks of a range, in order.
@@ -135,7 +146,7 @@ impl Store {
     /// Appends the newest data. Returns whether all of it can be read.
     pub(crate) fn read(&self, offset: u64, bytes: u64, into: &mut Vec<u8>) -> bool {
         if let Some(chunk) = self.whole_chunk(offset, bytes).and_then(|chunk| self.chunks.get(chunk)) {
-            return chunk.read(0, self.chunk_bytes as usize / SECTOR, into);
+            return chunk.read_whole(self.chunk_bytes as usize, into);
         }
         let mut sound = true;
         for part in self.parts(offset, bytes) {
@@ -147,19 +158,29 @@ impl Store {
         sound
     }
 
-    /// A write has been submitted.
-    pub(crate) fn write(&mut self, offset: u64, data: Data<'_>, ticket: Ticket) {
-        if !self.keeps_data {
-            return;
-        }
-        let keep = self.versions;
-        if let (true, Data::Bytes(bytes), Some(chunk)) = (keep, data, self.whole_chunk(offset, data.len())) {
-            let chunk = self.chunks.get_mut(chunk);
-            chunk.write(ticket.0, 0, bytes.len() / SECTOR, Brings::Bytes(bytes), bytes.len(), &mut self.spare);
+    /// A write has been submitted. Returns its chunk, if [`Store::end_whole`] can end it.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, offset: u64, data: Data<'_>, ticket: Ticket) -> u64 {
+        if let (Data::Bytes(bytes), Some(chunk)) = (data, self.whole_chunk(offset, data.len()))
+            && self.versions
+        {
+            let entry = self.chunks.get_mut(chunk);
+            // It arrives while the data is copied.
+            prefetch_first::<_, { size_of::<Chunk>() }>(entry);
+            entry.write_whole(ticket.0, self.spare.holding(bytes));
             self.kept_bytes += self.chunk_bytes;
             self.records += 1;
-            return;
+            return if self.page_is_chunk { chunk } else { Flight::PARTS };
         }
+        if self.keeps_data {
+            self.write_parts(offset, data, ticket);
+        }
+        Flight::PARTS
+    }
+
+    #[inline(never)]
+    fn write_parts(&mut self, offset: u64, data: Data<'_>, ticket: Ticket) {
+        let keep = self.versions;
         for Part { chunk, first, count, from } in self.parts(offset, data.len()) {
             let chunk = self.chunks.get_mut(chunk);
             let before = if keep { 0 } else { chunk.kept_bytes() };
@@ -208,9 +229,11 @@ impl Store {
     /// Requests have been admitted.
     pub(crate) fn admit(&mut self, admitted: &[Admitted]) {
         for one in admitted {
-            if self.per_page == 1 {
-                if let Some(chunk) = self.chunks.existing_mut(u64::from(one.page.0)) {
-                    let dropped = chunk.admit_next(one.trim, one.version);
+            if self.page_is_chunk {
+                if let Some(chunk) = self.chunks.existing_mut(u64::from(one.page.0))
+                    && !chunk.admit_newest(one.trim, one.version)
+                {
+                    let dropped = chunk.admit_oldest(one.trim, one.version);
                     self.forget(dropped);
                 }
                 continue;
@@ -233,36 +256,39 @@ impl Store {
         self.kept_bytes -= dropped.bytes;
     }
 
-    /// A write or trim has completed, or failed. Precondition: versions are kept.
-    pub(crate) fn end(&mut self, offset: u64, bytes: u64, trim: bool, ticket: Ticket, failed: bool) {
+    /// A write of a whole chunk has completed, without an error.
+    #[inline(always)]
+    pub(crate) fn end_whole(&mut self, chunk: u64, ticket: Ticket) {
+        let Some(chunk) = self.chunks.existing_mut(chunk) else { return };
         let sectors = self.chunk_bytes as usize / SECTOR;
-        if let Some(chunk) = self.whole_chunk(offset, bytes).filter(|_| self.per_page == 1) {
-            return self.end_part(chunk, 0, sectors, trim, ticket, failed);
-        }
-        let (offset, bytes) = if trim { self.whole_pages(offset, bytes) } else { (offset, bytes) };
-        for part in self.parts(offset, bytes) {
-            self.end_part(part.chunk, part.first, part.count, trim, ticket, failed);
-        }
-    }
-
-    /// [`Store::end`] for `count` sectors from `first` on of a chunk.
-    #[inline]
-    fn end_part(&mut self, chunk: u64, first: usize, count: usize, trim: bool, ticket: Ticket, failed: bool) {
-        let sectors = self.chunk_bytes as usize / SECTOR;
-        let Some(chunk) = self.chunks.existing_mut(chunk).filter(|chunk| chunk.len() > 0) else { return };
-        if !failed {
-            chunk.acknowledge(ticket.0, trim, first, count, sectors);
-        }
+        chunk.acknowledge(ticket.0, false, 0, sectors, sectors);
         if self.keeps_acknowledged {
             let dropped = chunk.end(ticket.0, &mut self.spare);
             self.forget(dropped);
         }
     }
 
+    /// A write or trim has completed, or failed. Precondition: versions are kept.
+    #[inline(never)]
+    pub(crate) fn end(&mut self, offset: u64, bytes: u64, trim: bool, ticket: Ticket, failed: bool) {
+        let sectors = self.chunk_bytes as usize / SECTOR;
+        let (offset, bytes) = if trim { self.whole_pages(offset, bytes) } else { (offset, bytes) };
+        for Part { chunk, first, count, .. } in self.parts(offset, bytes) {
+            let Some(chunk) = self.chunks.existing_mut(chunk).filter(|chunk| chunk.len() > 0) else { continue };
+            if !failed {
+                chunk.acknowledge(ticket.0, trim, first, count, sectors);
+            }
+            if self.keeps_acknowledged {
+                let dropped = chunk.end(ticket.0, &mut self.spare);
+                self.forget(dropped);
+            }
+        }
+    }
+
     /// Drops data that no state of the drive can return any more, once enough has been written since the last time.
     #[inline]
     pub(crate) fn sweep(&mut self, ssd: &Ssd) {
-        if self.records >= self.sweep_at && self.versions && !self.keeps_acknowledged {
+        if self.records >= self.sweep_at {
             self.sweep_all(ssd);
         }
     }
@@ -299,15 +325,16 @@ impl Store {
         torn.sort_unstable();
         let mut pages: Vec<&Recovered> = cut.recovered.iter().collect();
         pages.sort_unstable_by_key(|one| one.page);
-        debug_assert_eq!(self.kept_bytes, self.chunks.iter().map(Chunk::kept_bytes).sum::<u64>());
+        debug_assert_eq!(self.kept_bytes, self.counted_bytes(), "bytes are counted once");
         let (mut lost, sectors) = (Vec::new(), self.chunk_bytes as usize / SECTOR);
         for one in pages {
             let torn = torn.binary_search(&one.page).is_ok();
             for i in 0..self.per_page {
                 let place = u64::from(one.page.0) * self.per_page + i;
                 let blank = Chunk::default();
-                let before = match self.chunks.get(place).filter(|chunk| chunk.len() > 0) {
-                    Some(chunk) => chunk,
+                let found = self.chunks.get(place).filter(|chunk| chunk.len() > 0);
+                let before = match &found {
+                    Some(chunk) => &**chunk,
                     // The whole page is unreadable, also what was never written of it.
                     None if torn && one.version.is_none() => &blank,
                     None => continue,
@@ -324,6 +351,7 @@ impl Store {
                 }
                 self.records = self.records + after.len() as u64 - before.len() as u64;
                 self.kept_bytes = self.kept_bytes + after.kept_bytes() - before.kept_bytes();
+                drop(found);
                 *self.chunks.get_mut(place) = after;
             }
         }
@@ -361,11 +389,11 @@ fn loss(
     was_in_memory: impl Fn(u32) -> bool,
 ) -> Option<Lost> {
     let is = after.newest()?;
-    let (was_by, was_bad) = before.newest().map_or((0, 0), |was| (was.by.of(sector), was.bad >> sector & 1));
+    let (was_by, was_bad) = before.newest().map_or((0, 0), |was| (was.by(sector), was.bad >> sector & 1));
     let unreadable = is.bad >> sector & 1 == 1;
     let newly = unreadable && was_bad == 0;
     // A discarded sector has lost nothing if no data of it is found.
-    let left = is.by.of(sector);
+    let left = is.by(sector);
     let empty = left == 0 || after.was_trimmed(sector, left);
     let nothing = empty && before.was_trimmed(sector, was_by);
     if was_by == left && !newly || nothing && !unreadable {

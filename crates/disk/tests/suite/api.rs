@@ -161,3 +161,37 @@ fn the_same_calls_give_the_same_bytes() {
     assert!(first.len() > 100_000);
     assert_eq!(first, log());
 }
+
+/// What a snapshot has is in no buffer that the original uses again; the data of reads that are dropped is.
+#[test]
+fn buffers_are_used_again_and_never_shared() {
+    let mut disk = Disk::new(small(""), Seed(1)).unwrap();
+    disk.write(0, &[1; 4096]).unwrap();
+    run(&mut disk);
+    let mut copy = disk.clone();
+    let (mut done, mut places) = (Vec::new(), Vec::new());
+    for i in 2..40u8 {
+        disk.write(0, &[i; 4096]).unwrap();
+        disk.write(4096, &[i; 512]).unwrap();
+        let bytes = if i % 2 == 0 { 8192 } else { 4608 };
+        disk.read(0, bytes).unwrap();
+        let mut reads = 0;
+        while let Some(at) = disk.next_event() {
+            disk.advance_to(at);
+            disk.completions_into(&mut done);
+            for data in done.iter().filter_map(|one| one.data.as_ref()) {
+                assert_eq!(data.len() as u64, bytes);
+                assert!(data[..4608].iter().all(|byte| *byte == i) && data[4608..].iter().all(|byte| *byte == 0));
+                places.push(data.as_ptr() as usize);
+                reads += 1;
+            }
+        }
+        assert_eq!(reads, 1);
+    }
+    let count = places.len();
+    places.sort_unstable();
+    places.dedup();
+    assert!(places.len() <= 4, "{count} reads used {} buffers", places.len());
+    copy.read(0, 4096).unwrap();
+    assert_eq!(run(&mut copy).remove(0).data, Some(vec![1; 4096]));
+}

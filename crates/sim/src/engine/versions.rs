@@ -16,10 +16,11 @@ impl Ssd {
     }
 
     /// Replaces the content of `admitted` by the page writes and trims that were admitted since the last call, in their order.
+    #[inline]
     pub fn take_admitted(&mut self, admitted: &mut Vec<Admitted>) {
         admitted.clear();
         self.oracle.swap_admitted(admitted);
-        if self.features.raid.is_some() {
+        if !admitted.is_empty() && self.features.raid.is_some() {
             admitted.iter_mut().for_each(|one| one.page = self.features.host_page(&self.dev, one.page));
             // Parity has versions, too.
             admitted.retain(|one| one.page.0 < self.dev.geometry.exported);
