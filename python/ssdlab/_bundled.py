@@ -221,9 +221,13 @@ def _run(task: dict[str, Any]) -> None:
     )
 
 
-if __name__ == "__main__":
+def _main() -> None:
+    """Runs the task on standard input. If that fails, the last line on standard error is the reason."""
     try:
         _run(json.load(sys.stdin))
     except Exception as error:
-        # The last line is the reason.
         sys.exit(f"{type(error).__name__}: {' '.join(str(error).split())}")
+
+
+if __name__ == "__main__":
+    _main()
