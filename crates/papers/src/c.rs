@@ -37,6 +37,8 @@ pub(crate) const CODE: Code = Code {
         ("text_reads_in_place_of_one_group_of_8", |r| Some((r.preset.raid.group - 1).to_string())),
     ],
     numbers: &[
+        ("abstract_best_over_piq", |r| r.best("BRR", "PIQ", &[read_waiting])),
+        ("abstract_best_over_fifo", |r| r.best("BRR", "Async_FIFO", &[read_waiting])),
         ("fig_13_queue_256_over_1", |r| by_queues(r, 5, 0)),
         ("fig_13_queue_256_over_32", |r| by_queues(r, 5, 3)),
         ("fig_14_group_16_over_4", |r| by_groups(r, 2, 0)),

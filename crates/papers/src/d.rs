@@ -55,7 +55,10 @@ pub(crate) const CODE: Code = Code {
         ("analysis_mu_at_op_7", |_| Some(format!("{:.3}", mu(0.07)))),
         ("analysis_ratio_of_totals_at_op_20", |_| Some(format!("{:.5}", ratio_of_totals(mu(0.20))))),
     ],
-    numbers: &[],
+    numbers: &[
+        ("abstract_write_response", |r| r.best("FastGC 6", "TCBGC", &[write_mean])),
+        ("abstract_read_response", |r| r.best("FastGC 6", "TCBGC", &[read_mean])),
+    ],
     claims: &[
         ("valley", valley),
         ("fig_6a_d_exchange_write_response_at_4300_p_e_cycles_over_that_at_0", |r| {

@@ -36,7 +36,10 @@ pub(crate) const CODE: Code = Code {
         ("table_2_interconnect", |_| Some(format!("{:.0} us", traversal_ns() / 1e3))),
         ("formula_ns_rounded_half_up", |_| Some(format!("{:.0}", (traversal_ns() + 0.5).floor()))),
     ],
-    numbers: &[],
+    numbers: &[
+        ("abstract_mean_latency", |r| r.best("proposed", "conventional", &[read_mean, write_mean])),
+        ("abstract_peak_latency", |r| r.best("proposed", "conventional", &[read_max, write_max])),
+    ],
     claims: &[
         ("more_channels", |r| gain_with(r, "channels", |base, more| more > base)),
         ("more_pages_a_block", |r| gain_with(r, "blocks", |base, more| more < base)),

@@ -55,6 +55,14 @@ impl Results {
         self.workloads.iter().copied().filter(counts)
     }
 
+    /// The least ratio of a scheme's figure to another one's among the workloads, of some figures.
+    pub(crate) fn best(&self, scheme: &str, over: &str, figures: &[Figure]) -> Option<f64> {
+        let ratios = self
+            .present()
+            .flat_map(|workload| figures.iter().filter_map(move |figure| self.ratio(workload, scheme, over, *figure)));
+        ratios.reduce(f64::min)
+    }
+
     pub(crate) fn summary(&self, workload: &str, scheme: &str) -> Option<&Summary> {
         self.varied(workload, scheme, &[])
     }

@@ -23,8 +23,8 @@ const IDS: [(&str, &[&str], &[&str]); 5] = [
         "a",
         &["Fig 9", "Table I", "Fig 18", "Eq 1", "Table III"],
         &[
-            "Table II", "Fig 6", "Fig 14b", "Fig 15b", "Fig 20", "Fig 1", "Fig 4", "Fig 13", "Fig 14a", "Fig 15a",
-            "Fig 16", "Fig 17", "Fig 19", "Fig 21", "Fig 22", "Fig 23",
+            "abstract", "Table II", "Fig 6", "Fig 14b", "Fig 15b", "Fig 20", "Fig 1", "Fig 4", "Fig 13", "Fig 14a",
+            "Fig 15a", "Fig 16", "Fig 17", "Fig 19", "Fig 21", "Fig 22", "Fig 23",
         ],
     ),
     (
@@ -38,17 +38,17 @@ const IDS: [(&str, &[&str], &[&str]); 5] = [
     (
         "c",
         &["Fig 3", "Fig 5", "Fig 8", "Fig 9", "Table I", "text"],
-        &["Fig 4", "Fig 6", "Table II", "Fig 10", "Fig 11", "Fig 12", "Fig 13", "Fig 14", "layout"],
+        &["abstract", "Fig 4", "Fig 6", "Table II", "Fig 10", "Fig 11", "Fig 12", "Fig 13", "Fig 14", "layout"],
     ),
     (
         "d",
         &["text 2.2", "Fig 2a", "Fig 2b", "Fig 3a", "Fig 3b", "Fig 5", "text 4.1", "analysis", "Table 1"],
-        &["Table 2", "Fig 6a", "Fig 6b", "Fig 6c", "Fig 6d"],
+        &["abstract", "Table 2", "Fig 6a", "Fig 6b", "Fig 6c", "Fig 6d"],
     ),
     (
         "e",
         &["Table 1", "Table 2", "formula", "text", "Fig 6", "Fig 7", "Fig 9"],
-        &["Table 6", "Table 3", "Table 4", "Table 5", "Fig 8", "order", "section 5"],
+        &["abstract", "Table 6", "Table 3", "Table 4", "Table 5", "Fig 8", "order", "section 5"],
     ),
 ];
 
