@@ -154,7 +154,7 @@ fn policies(study: &str, plan: &Plan) -> Result<Option<Kept>> {
     match kept.as_ref().and_then(|kept| kept.why_not.as_ref()) {
         None => Ok(kept),
         Some(why) => Err(Error::usage(format!("the policies of {study} can't be packed: {}", clip_line(why)))
-            .help("run the study again with the policies mended; a run whose policy is another is made anew")),
+            .help("correct the policies and run the study again; runs of a changed policy are simulated again")),
     }
 }
 
