@@ -116,7 +116,7 @@ impl Config {
 
     /// Kinds of moved units that wait apart in the controller, each of which fills programs of its own.
     pub(super) fn hands(&self) -> u32 {
-        if self.fdp.exists() { self.fdp.handles + 1 } else { 1 }
+        if self.fdp.exists() { self.fdp.handles.saturating_add(1) } else { 1 }
     }
 
     /// Whether moved units that fill no program unit are padded at the end of a collection.

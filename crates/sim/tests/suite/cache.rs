@@ -51,6 +51,22 @@ fn writes_are_acknowledged_when_they_have_lines() {
     assert!(summary.breakdown_ns.all.1.is_empty(), "no cause of a cache");
 }
 
+/// A read brings a page to a line while a partial write of the page waits for one: the write needs nothing from flash then, and its
+/// program has the other sectors as they were.
+#[test]
+fn a_read_brings_what_a_waiting_partial_write_lacks() {
+    let more = "cache.plp_budget = 1\ncache.read = \"all\"\nprecondition.mode = \"sequential\"";
+    let mut dut = Dut::new(&one_die(4, more));
+    // The line has one sector, and gets the others from the second read.
+    dut.read(0, 0, 512);
+    dut.read(1_000_000, 0, PAGE);
+    dut.write(1_000_001, 5 * PAGE, PAGE);
+    dut.write(1_000_002, 7 * 512, 512);
+    dut.completed();
+    let (cache, flash) = (summary(&dut.ssd).cache.unwrap(), summary(&dut.ssd).flash);
+    assert_eq!((cache.waited, flash.reads.host, flash.programs.cache), (1, 2, 2));
+}
+
 #[test]
 fn lines_reach_flash_one_after_the_other() {
     let ends = [606_120, 1_211_240, 1_816_360, 2_421_480];

@@ -343,7 +343,8 @@ impl Ssd {
         match state {
             State::Dirty | State::Issued | State::Programming => Under::Memory(LINES | line, held()),
             State::Clean if old.is_some() => Under::Held(self.oracle.load(old, self.kernel.ops[op].lpn)),
-            State::Clean => Under::Held(self.kernel.ops[Page(op)].tags[0]),
+            // A read has brought the page to the line and to the write that waits for it.
+            State::Clean => Under::Memory(WAITING | op.0, self.kernel.ops[Page(op)].tags[0]),
             State::Free if old.is_some() => Under::Flash,
             State::Free => Under::Nothing,
         }
