@@ -530,9 +530,9 @@ pub trait Queues {
     fn load(&self, chip: u32) -> [u32; 2];
     /// Arrival of the next request in the window that uses a chip and arrived after the read, or never.
     fn next_arrival(&self, chip: u32) -> Nanos;
-    /// Array and bus time of a page read.
+    /// Array and bus time of a page read, and that of its way across an interconnect.
     fn read_time(&self) -> Nanos;
-    /// Array and bus time of a page program.
+    /// Array and bus time of a page program, and that of its way across an interconnect.
     fn program_time(&self) -> Nanos;
 }
 

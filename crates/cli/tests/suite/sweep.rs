@@ -576,7 +576,7 @@ fn the_studies_of_the_repository_can_be_planned() {
         let whole = std::fs::read_to_string(bundled).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("scale = true\n{whole}"), "{}", path.display());
     }
-    assert_eq!(seen, 20);
+    assert_eq!(seen, 21);
 }
 
 /// Labels and values of studies are texts of files: a terminal must not obey them.

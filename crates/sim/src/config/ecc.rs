@@ -26,7 +26,8 @@ section! {
     Ecc {
         /// Bit errors per KiB that can be corrected.
         correctable: u32 = 120,
-        /// Time to decode a page after it has left the die.
+        /// Time to decode a page after it has left the die. With an interconnect, pages are decoded at the CPU, after they have
+        /// crossed it; with `check = "fmc"`, moved pages are decoded in the flash controller's buffer.
         decode: Nanos = Nanos::ZERO,
         /// Probability that a page has errors when its path checks it. By default 0.0001 with `schemes.path = "selective"`, and 1
         /// (worn TLC) with `"checked"`.

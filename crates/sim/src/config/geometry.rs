@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::error::refuse;
-use super::{Config, ConfigError, Exclusion, MappingUnit, RaidLayout};
+use super::{Config, ConfigError, Exclusion, MappingUnit, Numbering, RaidLayout};
 use crate::device::raid::Layout;
 use crate::device::spec::{ArraySpec, ParitySpec, SlotsSpec};
 use crate::schemes::Place;
@@ -185,7 +185,11 @@ impl Config {
             },
             parity: match self.raid.layout {
                 RaidLayout::None => None,
-                layout => Some(ParitySpec { group: self.raid.group, spread: layout == RaidLayout::Lci }),
+                layout => Some(ParitySpec {
+                    group: self.raid.group,
+                    spread: layout == RaidLayout::Lci,
+                    by_channel: self.raid.numbering == Numbering::Channel,
+                }),
             },
         }
     }

@@ -52,7 +52,7 @@ pub use noc::{Noc, NocModel, PortRule, Task};
 pub use nvme::{Arbitration, ByteRange, MOST_QUEUES, Match, Names, Nvme, NvmeQueue, OpName, QueuePriority};
 pub use order::{DieQueue, NamedQueue, OrderKnobs, QueueClass};
 pub use precondition::{Precondition, PreconditionMode};
-pub use raid::{Raid, RaidLayout, WriteMode};
+pub use raid::{Numbering, Raid, RaidLayout, WriteMode};
 pub use run::Run;
 pub use schemes::Schemes;
 pub use slc::{Slc, SlcAccepts, SlcFold, SlcFull, SlcMode, SlcPath, SlcVictim};

@@ -174,6 +174,7 @@ impl Config {
             delayed: noc.port == PortRule::Delayed,
             sram_write: noc.sram_write,
             sram_read: noc.sram_read,
+            decode: self.ecc.decode,
         })
     }
 }

@@ -20,6 +20,16 @@ choice! {
 }
 
 choice! {
+    /// How chips are numbered. Layouts count numbers, and host pages follow them.
+    Numbering("lowercase") {
+        /// Over the channels: neighbours are on neighbouring channels.
+        Across,
+        /// Channel by channel: neighbours share a channel.
+        Channel,
+    }
+}
+
+choice! {
     /// How an update computes its parity.
     WriteMode("lowercase") {
         /// Read-modify-write: read the old chunks and the old parity.
@@ -36,6 +46,10 @@ section! {
     Raid {
         /// Which chips form a parity group.
         layout: RaidLayout = RaidLayout::None,
+        /// How chips are numbered for it. With `"across"`, an LCI group of as many channels as groups shares one channel; with
+        /// `"channel"`, it has one chip of each.
+        [since "0.1.3"]
+        numbering: Numbering = Numbering::Across,
         /// Chips of a parity group, including its parity chunk.
         group: u32 = 8,
         /// How long a group that is written for the first time waits for its remaining chunks. Its parity is then computed
@@ -108,9 +122,10 @@ impl Config {
 
     /// What parity groups rule out.
     fn check_beside_parity(&self) -> Result<(), ConfigError> {
-        if self.noc.exists() {
-            let message = "parity would have to cross the interconnect, which is not modelled".to_string();
-            return refuse("raid.layout", message, "use \"none\", or noc.model = \"none\"");
+        if self.noc.exists() && !self.faults.chip_fails.is_empty() {
+            let message =
+                "pages of a failed chip that are on their way across an interconnect are not modelled".to_string();
+            return refuse("faults.chip_fails", message, "leave it out, or use noc.model = \"none\"");
         }
         if self.device.mapping_unit == MappingUnit::SuperPage {
             let message = "chunks of parity groups are pages, not super pages".to_string();
@@ -125,11 +140,17 @@ impl Config {
             return refuse("gc.destination", message, "use \"plane\"");
         }
         if self.staging.slots > 0 {
-            let message = format!(
-                "{} pages of parity groups could wait in the controller's buffer, where updates of their group do not find them",
-                self.staging.slots
-            );
-            return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
+            let others = [
+                (self.ecc.errors == Errors::Model, "ecc.errors", "bit errors"),
+                (!self.faults.chip_fails.is_empty(), "faults.chip_fails", "failed chips"),
+                (!self.faults.power_cut.is_empty(), "faults.power_cut", "power cuts"),
+            ];
+            if let Some((_, key, what)) = others.into_iter().find(|(used, ..)| *used) {
+                let message = format!(
+                    "{what} are not simulated where chunks of parity groups may wait in the controller's buffer"
+                );
+                return refuse(key, message, "leave it out, or use staging.slots = 0");
+            }
         }
         Ok(())
     }

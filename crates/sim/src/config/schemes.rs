@@ -168,14 +168,9 @@ impl Config {
         self.check_needs(path.needs())?;
         let wears = self.ecc.errors == Errors::Model || self.ecc.decode > Nanos::ZERO;
         let wears = wears || self.wear.programming == Programming::OneShot;
-        let slow = self.ecc.decode > Nanos::ZERO || self.wear.programming == Programming::OneShot;
-        if slow && self.noc.exists() {
-            let message = "decode time and one-shot programming are not simulated with an interconnect".to_string();
-            return refuse(
-                "noc.model",
-                message,
-                "use \"none\", or leave ecc.decode and wear.programming at their defaults",
-            );
+        if self.wear.programming == Programming::OneShot && self.noc.exists() {
+            let message = "one-shot programming is not simulated with an interconnect".to_string();
+            return refuse("noc.model", message, "use \"none\", or leave wear.programming at its default");
         }
         if (path.separates() || wears) && self.pages_per_entry() > 1 {
             let message =

@@ -29,10 +29,14 @@ impl Config {
     /// Whether pages that a collector leaves in the buffer can return to flash.
     pub(super) fn check_write_backs(&self) -> Result<(), ConfigError> {
         let Some(plan) = self.schemes.collector.policy_ref().writes_back() else { return Ok(()) };
-        if self.staging.slots > 0 && self.raid.layout != RaidLayout::None {
+        if self.staging.slots > 0 && self.raid.layout != RaidLayout::None && plan.to == BackTo::IdleChips {
             let message =
-                "a page in the controller's buffer is on no chip, so its parity group would lack a member".to_string();
-            return refuse("staging.slots", message, "use 0, or raid.layout = \"none\"");
+                "a buffered page that went to another chip could meet another page of its parity group".to_string();
+            return refuse(
+                "staging.slots",
+                message,
+                "use 0, raid.layout = \"none\", or to = \"own_plane\" of idle-chip",
+            );
         }
         if let (BackTo::IdleChips, 1.., Place::Static(order)) = (plan.to, self.staging.slots, self.schemes.place) {
             let message = format!(

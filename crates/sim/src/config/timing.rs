@@ -210,7 +210,8 @@ impl Config {
             command: times.command,
             channel: times.channel(),
             link: times.link(),
-            decode: self.ecc.decode,
+            // Across an interconnect, pages are decoded where they are checked.
+            decode: if self.noc.exists() { Nanos::ZERO } else { self.ecc.decode },
             one_shot: self.wear.programming == Programming::OneShot,
             splits: times.suspendable == Suspendable::ProgramErase,
             types: self.page_types(),

@@ -261,6 +261,11 @@ impl Legs {
         self.after(&[(LegKind::Buffer, read)])
     }
 
+    /// Pages of a move enter the flash controller's buffer, cross the interconnect if they have to, and are decoded.
+    pub(crate) fn crossing_to_check(enter: Nanos, across: Nanos, decode: Nanos) -> Self {
+        Legs::NONE.after(&[(LegKind::Buffer, enter), (LegKind::Noc, across), (LegKind::Decode, decode)])
+    }
+
     /// Pages of a read enter the flash controller's buffer, cross the interconnect, and leave the buffer.
     pub(crate) fn crossing_out(enter: Nanos, across: Nanos, leave: Nanos) -> Self {
         Legs::NONE.after(&[(LegKind::Buffer, enter), (LegKind::Noc, across), (LegKind::Buffer, leave)])

@@ -21,6 +21,8 @@ pub struct Interconnect {
     pub sram_write: Nanos,
     /// Time to read a page from a flash controller's buffer.
     pub sram_read: Nanos,
+    /// Time to decode a page where it is checked.
+    pub decode: Nanos,
 }
 
 impl Interconnect {
@@ -35,6 +37,7 @@ impl Interconnect {
             delayed: spec.delayed,
             sram_write: spec.sram_write,
             sram_read: spec.sram_read,
+            decode: spec.decode,
         }
     }
 

@@ -3,6 +3,8 @@
 //! A *slot* is a place in a stripe: `slot = stripe * chips + chip`. A chunk is a page, so every chip holds one page of every
 //! stripe. Slots are the logical pages of the map. Host pages are the slots without parity, in ascending order. GC, the landing
 //! rule and the oracle treat a parity page like any other.
+//!
+//! Groups and host pages count chips by *number*, which is the chip itself where chips are numbered over the channels.
 
 use super::spec::ArraySpec;
 use crate::units::Lpn;
@@ -20,6 +22,8 @@ pub struct Layout {
     pub stripes: u32,
     /// Whether a group's chips are spread as far apart as possible.
     spread: bool,
+    /// Channels, and chips of each, if chips are numbered channel by channel; otherwise all chips, and 1.
+    by: [u32; 2],
 }
 
 impl Layout {
@@ -27,13 +31,30 @@ impl Layout {
     pub(crate) fn new(spec: &ArraySpec) -> Option<Self> {
         let chips = spec.channels * spec.chips_per_channel;
         let stripes = spec.exported_per_plane * spec.dies_per_chip * spec.planes_per_die;
-        spec.parity.map(|parity| Self::of(parity.spread, chips, parity.group, stripes))
+        spec.parity.map(|parity| {
+            let by = if parity.by_channel { [spec.channels, spec.chips_per_channel] } else { [chips, 1] };
+            Layout { by, ..Self::of(parity.spread, chips, parity.group, stripes) }
+        })
     }
 
     /// A layout of `chips` chips in groups of `group`, which divides `chips`. With `spread`, a group's chips are as far apart as
     /// possible.
     pub fn of(spread: bool, chips: u32, group: u32, stripes: u32) -> Self {
-        Layout { chips, group, groups: chips / group, stripes, spread }
+        Layout { chips, group, groups: chips / group, stripes, spread, by: [chips, 1] }
+    }
+
+    /// The number of a chip.
+    #[inline(always)]
+    fn number(&self, chip: u32) -> u32 {
+        let [channels, ways] = self.by;
+        if ways == 1 { chip } else { chip % channels * ways + chip / channels }
+    }
+
+    /// The chip of a number.
+    #[inline(always)]
+    fn numbered(&self, number: u32) -> u32 {
+        let [channels, ways] = self.by;
+        if ways == 1 { number } else { number % ways * channels + number / ways }
     }
 
     /// Host pages.
@@ -60,17 +81,19 @@ impl Layout {
 
     /// The parity group of a chip.
     pub fn group_of(&self, chip: u32) -> u32 {
-        if self.spread { chip % self.groups } else { chip / self.group }
+        let number = self.number(chip);
+        if self.spread { number % self.groups } else { number / self.group }
     }
 
     /// Index of a chip in its group.
     pub fn member_of(&self, chip: u32) -> u32 {
-        if self.spread { chip / self.groups } else { chip % self.group }
+        let number = self.number(chip);
+        if self.spread { number / self.groups } else { number % self.group }
     }
 
     /// The chip of a group's member.
     pub fn chip(&self, group: u32, member: u32) -> u32 {
-        if self.spread { group + member * self.groups } else { group * self.group + member }
+        self.numbered(if self.spread { group + member * self.groups } else { group * self.group + member })
     }
 
     /// The member that holds the parity of a stripe, the same in every group: the last one in stripe 0, then round robin.
@@ -78,18 +101,18 @@ impl Layout {
         self.group - 1 - stripe % self.group
     }
 
-    /// The slot of a host page. Chips without parity are counted in ascending order.
+    /// The slot of a host page. Chips without parity are counted by ascending number.
     pub fn slot(&self, page: Lpn) -> Lpn {
         let (stripe, rank) = (page.0 / self.data_chunks(), page.0 % self.data_chunks());
         let parity = self.parity_member(stripe);
-        let chip = if self.spread {
+        let number = if self.spread {
             // Parity chips of a stripe are neighbours, one per group.
             rank + if rank < parity * self.groups { 0 } else { self.groups }
         } else {
             let (group, nth) = (rank / (self.group - 1), rank % (self.group - 1));
             group * self.group + nth + u32::from(nth >= parity)
         };
-        Lpn(stripe * self.chips + chip)
+        Lpn(stripe * self.chips + self.numbered(number))
     }
 
     /// The host page of a slot, or none if it holds parity.
@@ -99,10 +122,11 @@ impl Layout {
         if self.member_of(chip) == parity {
             return None;
         }
+        let number = self.number(chip);
         let rank = if self.spread {
-            chip - if chip < parity * self.groups { 0 } else { self.groups }
+            number - if number < parity * self.groups { 0 } else { self.groups }
         } else {
-            let (group, member) = (chip / self.group, chip % self.group);
+            let (group, member) = (number / self.group, number % self.group);
             group * (self.group - 1) + member - u32::from(member > parity)
         };
         Some(Lpn(stripe * self.data_chunks() + rank))
@@ -177,13 +201,45 @@ mod tests {
         }
     }
 
+    /// Eight channels of eight chips: chips 0, 8, 16, ... share a channel.
+    #[test]
+    fn a_group_is_on_one_channel_or_on_all() {
+        for (by, lci, traditional) in [([64, 1], 1, 8), ([8, 8], 8, 1)] {
+            for (kind, channels) in [(LCI, lci), (TRADITIONAL, traditional)] {
+                let layout = Layout { by, ..Layout::of(kind, 64, 8, 4) };
+                for group in 0..8 {
+                    let mut of: Vec<u32> = chips_of(&layout, group).iter().map(|chip| chip % 8).collect();
+                    of.sort_unstable();
+                    of.dedup();
+                    assert_eq!(of.len(), channels, "{by:?}");
+                }
+            }
+        }
+        let layout = Layout { by: [8, 8], ..Layout::of(LCI, 64, 8, 4) };
+        assert_eq!([0, 1, 8].map(|page| layout.chip_of(layout.slot(Lpn(page)))), [0, 8, 1]);
+    }
+
     #[test]
     fn every_layout_is_a_bijection_with_one_parity_chunk_a_group() {
         for kind in [TRADITIONAL, LCI] {
-            for (chips, group) in [(2, 2), (9, 3), (12, 4), (6, 6), (64, 4), (64, 8), (64, 16), (10, 5)] {
-                let layout = Layout::of(kind, chips, group, 2 * group + 1);
+            for (chips, group, ways) in [
+                (2, 2, 1),
+                (9, 3, 1),
+                (9, 3, 3),
+                (12, 4, 1),
+                (12, 4, 2),
+                (12, 4, 6),
+                (6, 6, 1),
+                (64, 4, 1),
+                (64, 8, 8),
+                (64, 16, 1),
+                (10, 5, 10),
+            ] {
+                let mut layout = Layout::of(kind, chips, group, 2 * group + 1);
+                layout.by = [chips / ways, ways];
+                let by_number = |slot: u32| slot / chips * chips + layout.numbered(slot % chips);
                 let mut next = 0;
-                for slot in (0..layout.stripes * chips).map(Lpn) {
+                for slot in (0..layout.stripes * chips).map(|slot| Lpn(by_number(slot))) {
                     let (index, chip) = (layout.group_index(slot), layout.chip_of(slot));
                     assert_eq!(layout.chip(layout.group_of(chip), layout.member_of(chip)), chip);
                     assert_eq!(layout.slot_of_member(index, layout.member_of(chip)), slot);

@@ -83,6 +83,8 @@ pub struct ParitySpec {
     pub group: u32,
     /// Whether a group's chips are spread as far apart as possible (LCI layout).
     pub spread: bool,
+    /// Whether chips are numbered channel by channel.
+    pub by_channel: bool,
 }
 
 /// Times of flash operations and transfers.
@@ -283,4 +285,6 @@ pub struct NocSpec {
     pub sram_write: Nanos,
     /// Time to read a page from a flash controller's buffer.
     pub sram_read: Nanos,
+    /// Time to decode a page where it is checked.
+    pub decode: Nanos,
 }

@@ -57,6 +57,30 @@ fn an_update_reads_old_data_and_parity_then_writes_both() {
     assert_eq!(dut.ssd.now().0, 225_000);
 }
 
+/// Paper A's buffer with parity: an update reads from the buffer what waits there, and host writes of such a page go to their group.
+#[test]
+fn an_update_finds_chunks_in_the_buffer_of_moved_pages() {
+    let run = |slots: u32, mode: &str| {
+        let more = format!(
+            "gc.threshold = 0.1\nstaging.slots = {slots}\nschemes.collector = {{ idle-chip = {{ stream_rule = \"always\", to = \"own_plane\" }} }}"
+        );
+        let mut dut = Dut::new(&device(4, 1, &format!("layout = \"lci\", group = 2, write_mode = \"{mode}\""), &more));
+        let pages = dut.ssd.capacity_bytes() / PAGE;
+        // Far apart, so that each write is an update of its own.
+        (0..400).for_each(|i| dut.write(i * 600_000, i * 7 % pages * PAGE, PAGE));
+        dut.completed();
+        let summary = summary(&dut.ssd);
+        let buffered = summary.idle_chip.map_or(0, |told| told.moves.buffered);
+        (summary.raid.unwrap().updates, summary.flash.reads.parity, summary.gc.moved_pages, buffered)
+    };
+    let (updates, reads, moved, buffered) = run(0, "rmw");
+    assert!(moved > 100 && buffered == 0);
+    assert_eq!((updates, reads), (400, 800), "old data and old parity");
+    let (updates, reads, _, buffered) = run(16, "rmw");
+    assert!(buffered > 100);
+    assert!(updates == 400 && reads < 800, "{reads}");
+}
+
 #[test]
 fn updates_of_a_group_come_one_after_the_other_and_take_all_that_waits() {
     // Three writes of one group at once: the second and the third wait for the first, and are updated together.

@@ -81,6 +81,64 @@ fn a_moved_page_costs_1_700_584_by_the_cpu_and_962_792_from_the_buffer() {
     }
 }
 
+/// A page is decoded where it is checked: at the CPU after it has crossed, or in the flash controller's buffer. It holds its unit.
+#[test]
+fn a_page_is_decoded_after_it_has_crossed() {
+    const DECODE: u64 = 30_000;
+    let mut dut = Dut::new(&config(&device(1, 1, "ecc.decode = \"30us\"")));
+    dut.write(0, 0, PAGE);
+    dut.read(10_000_000, 0, PAGE);
+    dut.read(10_000_000, 0, PAGE);
+    let done = dut.completed();
+    let latency: Vec<u64> = done.iter().map(|c| (c.completion - c.arrival).0).collect();
+    // A read of the host has left its unit by then, so the second read does not wait for the decoder.
+    assert_eq!(latency, [WRITE, READ + DECODE, 2 * READ + DECODE]);
+    assert_eq!(causes(&done[1]), [("array", 25_000), ("noc", TRAVERSAL), ("decode", DECODE), ("memory", 24_000)]);
+    for (path, error, each, locally) in [
+        ("\"external\"", 0, ROUND_TRIP, 0),
+        ("\"selective\"", 0, SELECTIVE, 1),
+        ("\"selective\"", 1, ROUND_TRIP, 0),
+        ("{ selective = { check = \"fmc\" } }", 0, 249_000, 1),
+        ("{ selective = { check = \"fmc\" } }", 1, ROUND_TRIP, 0),
+    ] {
+        let more = format!("ecc = {{ decode = \"30us\", page_error_probability = {error} }}\nschemes.path = {path}");
+        let (time, summary) = collect(3, &more);
+        assert_eq!(time, 3 * (each + DECODE) + 700_000, "{path}");
+        assert_eq!(summary.gc.time_ns.decode, 3 * DECODE);
+        assert_eq!(summary.noc.unwrap().moved_pages.from_buffer, 3 * locally);
+    }
+}
+
+/// Paper C on paper E's controller: old data and old parity cross to the CPU together, new data and new parity cross back together.
+#[test]
+fn updates_of_parity_cross_the_interconnect() {
+    let group = "raid = { layout = \"lci\", group = 3 }\nprecondition.mode = \"sequential\"";
+    let mut dut = Dut::new(&config(&device(3, 1, group)));
+    dut.write(0, 0, PAGE);
+    let done = dut.completed();
+    assert_eq!(done[0].completion.0, READ + WRITE);
+    assert_eq!(causes(&done[0]), [("array", 225_000), ("noc", 2 * TRAVERSAL), ("memory", 48_000)]);
+    let noc = summary(&dut.ssd).noc.unwrap();
+    assert_eq!((noc.traversals.host_read, noc.traversals.host_write), (2, 2));
+    assert_eq!((noc.traversals.gc_out, noc.traversals.gc_back), (0, 0));
+    // One port: the pages cross one after the other.
+    let shared = device(1, 1, group).replace("chips_per_channel = 1", "chips_per_channel = 3");
+    let mut dut = Dut::new(&config(&shared));
+    dut.write(0, 0, PAGE);
+    let done = dut.completed();
+    assert_eq!((done[0].completion.0, dut.ssd.now().0), (2 * READ + WRITE, 2 * READ + 2 * WRITE));
+    // Estimates of waits count the way of a page.
+    let run = |route: &str| {
+        let more = format!(
+            "noc.model = \"formula\"\nraid = {{ layout = \"lci\", group = 2 }}\nschemes = {{ collector = \"queued\", order = \"piq\", route = {route} }}"
+        );
+        told(&busy(&more, 800))
+    };
+    let counted = run("\"brr\"");
+    assert_eq!(counted, run("{ brr = { read = \"762792ns\", program = \"937792ns\" } }"));
+    assert_ne!(counted, run("{ brr = { read = \"25us\", program = \"200us\" } }"));
+}
+
 /// A busy device: mixed requests, continuous GC.
 fn busy(more: &str, requests: u64) -> Dut {
     let toml = format!(

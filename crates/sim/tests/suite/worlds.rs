@@ -273,6 +273,7 @@ fn noc() -> impl Strategy<Value = Noc> {
 #[derive(Debug)]
 struct Raid {
     layout: Word,
+    numbering: Word,
     group: u32,
     groups: u32,
     timeout: Word,
@@ -284,6 +285,7 @@ struct Raid {
 fn raid() -> impl Strategy<Value = Option<Raid>> {
     let parts = (
         prop::sample::select(vec!["traditional", "lci"]),
+        prop::sample::select(vec!["across", "channel"]),
         2u32..5,
         1u32..4,
         prop::sample::select(vec!["0ns", "50us", "3ms"]),
@@ -291,8 +293,9 @@ fn raid() -> impl Strategy<Value = Option<Raid>> {
         prop::sample::select(vec!["\"direct\"", "\"brr\"", "{ brr = { read = \"1ns\" } }"]),
         prop::sample::select(vec!["", "", "{ within = \"20ms\" }", "{ within = \"20ms\" }, { at = \"9ms\" }"]),
     );
-    prop::option::of(parts.prop_map(|(layout, group, groups, timeout, write_mode, route, fails)| Raid {
+    prop::option::of(parts.prop_map(|(layout, numbering, group, groups, timeout, write_mode, route, fails)| Raid {
         layout,
+        numbering,
         group,
         groups,
         timeout,
@@ -343,8 +346,10 @@ impl World {
     }
 
     fn fit_unit(&mut self) {
-        if self.raid.is_some() {
-            self.noc.model = "none";
+        let staged_with_parity = |raid: &Raid| {
+            self.schemes.collector.contains("own_plane") && raid.fails.is_empty() && !self.wear.errors.contains("model")
+        };
+        if !self.raid.as_ref().is_none_or(staged_with_parity) {
             self.ftl.staging = 0;
         }
         let buffers = ["pagc", "idle-chip"].iter().any(|scheme| self.schemes.collector.contains(scheme));
@@ -367,6 +372,9 @@ impl World {
             if shape.channels == 1 { (raid.groups, raid.group) } else { (raid.group, raid.groups) };
         if self.schemes.place == "dynamic" {
             self.schemes.place = "CWDP";
+        }
+        if !raid.fails.is_empty() {
+            self.noc.model = "none";
         }
     }
 
@@ -392,7 +400,7 @@ impl World {
         if !self.shape.per_block.is_multiple_of(3) || !plain || self.route() != "\"direct\"" {
             self.wear.programming = "page";
         }
-        if !plain {
+        if self.raid.is_some() || self.chips.unit != "page" {
             self.wear.decode = "0ns";
         }
         let one_shot = self.wear.programming == "one-shot";
@@ -496,9 +504,11 @@ impl World {
 
     /// With its line end; empty for a device without parity.
     fn parity(&self) -> String {
-        let Some(Raid { layout, group, timeout, write_mode, fails, .. }) = &self.raid else { return String::new() };
+        let Some(Raid { layout, numbering, group, timeout, write_mode, fails, .. }) = &self.raid else {
+            return String::new();
+        };
         let mut parity = format!(
-            "raid = {{ layout = \"{layout}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{write_mode}\" }}\n"
+            "raid = {{ layout = \"{layout}\", numbering = \"{numbering}\", group = {group}, encode_timeout = \"{timeout}\", write_mode = \"{write_mode}\" }}\n"
         );
         if !fails.is_empty() {
             parity += &format!("faults = {{ chip_fails = [{fails}], rebuild = {} }}\n", group % 3);

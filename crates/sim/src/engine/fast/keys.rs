@@ -310,7 +310,7 @@ impl<'c> Keys<'c> {
             noc,
             wear,
             ecc,
-            raid: Raid { layout, group: _, encode_timeout: _, write_mode: _ },
+            raid: Raid { layout, numbering: _, group: _, encode_timeout: _, write_mode: _ },
             staging: Staging { slots: _ },
             faults: Faults { power_cut: _, chip_fails, rebuild: _, read_errors: _, write_errors: _, blocks: _ },
             nvme: Nvme { arbitration, burst: _, queues: _ },

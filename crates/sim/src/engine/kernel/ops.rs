@@ -126,12 +126,14 @@ pub(in crate::engine) struct Chunk {
     pub(in crate::engine) behind: OpId,
     /// Writes that no chip takes: the version that their group summed to before, if any (oracle).
     pub(in crate::engine) before: Option<u32>,
+    /// Content that parity covers and that only this write has, since it has replaced a page of the controller's buffer.
+    pub(in crate::engine) replaces: Option<Tag>,
 }
 
 impl Blank for Chunk {
     #[inline(always)]
     fn blank() -> Self {
-        Chunk { update: NO_UPDATE, redirect: NO_REDIRECT, behind: OpId::NONE, before: None }
+        Chunk { update: NO_UPDATE, redirect: NO_REDIRECT, behind: OpId::NONE, before: None, replaces: None }
     }
 }
 

@@ -25,7 +25,7 @@ impl Ssd {
             return;
         }
         let (pages, crossing) = match (op.class, op.job) {
-            (Class::Host, _) => {
+            (class, _) if class.like_host() => {
                 let (mut pages, mut at) = (0, id);
                 while at.is_some() {
                     pages += 1;
@@ -47,7 +47,7 @@ impl Ssd {
         self.kernel.ops.crossing[id].crossing = Crossing::Over;
         let op = &mut self.kernel.ops[id];
         op.legs = op.legs.after_crossing(Nanos(across), Nanos(buffer));
-        let way = if op.class == Class::Host { Way::HostWrite } else { Way::GcBack };
+        let way = if op.class.like_host() { Way::HostWrite } else { Way::GcBack };
         self.stats.noc.traversals.add(way, crossing);
         self.buffer(id, crossing as i64);
     }
@@ -91,10 +91,11 @@ impl Ssd {
             crossing = if self.gc.jobs[op.job.0].journey.out == Hop::Controller { leaving } else { 0 };
             way = Way::GcOut;
             let across = Nanos(net.traversal(page_size).0 * crossing);
-            legs = Legs::crossing_out(Nanos(net.sram_write.0 * leaving), across, Nanos::ZERO);
+            let (enter, decode) = (Nanos(net.sram_write.0 * leaving), Nanos(net.decode.0 * leaving));
+            legs = Legs::crossing_to_check(enter, across, decode);
         } else {
             let (mut pages, mut across) = (0, 0);
-            if op.class == Class::Host {
+            if op.class.like_host() {
                 let mut at = id;
                 while at.is_some() {
                     across += net.traversal(self.kernel.bytes_read(&self.dev, &self.rules, at)).0;
@@ -122,6 +123,7 @@ impl Ssd {
 
     /// Error correction has checked the pages of a move. Those that may be programmed from the buffer are programmed at once.
     fn verdict(&mut self, id: OpId) {
+        self.count_time(id);
         let (job, from) = (self.kernel.ops[id].job, self.kernel.ops[id].from);
         let journey = self.gc.jobs[job.0].journey;
         let mut joint = if journey.checked { Hop::Die } else { Hop::Controller };

@@ -13,7 +13,7 @@ use crate::blame::Cause;
 use crate::config::Config;
 use crate::device::command::LegKind;
 use crate::device::noc::Interconnect;
-use crate::device::transaction::{Class, Verb};
+use crate::device::transaction::Verb;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::occupancy::Occupancy;
@@ -88,6 +88,12 @@ impl Features {
 
     fn net(&self) -> &Interconnect {
         &self.noc.as_ref().expect("a device with an interconnect").net
+    }
+
+    /// Time that a page takes from the flash to the CPU or back; none without an interconnect.
+    pub(in crate::engine) fn crossing(&self, page_size: u32) -> Nanos {
+        let across = |noc: &Noc| noc.net.sram_write + noc.traversal(page_size) + noc.net.sram_read;
+        self.noc.as_ref().map_or(Nanos::ZERO, |noc| across(noc))
     }
 
     /// Checks the end of a run: no page is in flight.
@@ -188,7 +194,7 @@ impl Ssd {
     /// A traversal has ended: the port is free.
     #[inline(never)]
     pub(in crate::engine) fn port_ends(&mut self, bus: usize, id: OpId) {
-        let (now, gc) = (self.now, self.kernel.ops[id].class != Class::Host);
+        let (now, gc) = (self.now, !self.kernel.ops[id].class.like_host());
         let noc = self.features.noc_mut();
         if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
             noc.rows[row] = FREE;

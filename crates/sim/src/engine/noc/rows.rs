@@ -1,7 +1,6 @@
 //! Rows of the array: a transfer takes a port and a free row (`noc.model = "array"`).
 
 use super::FREE;
-use crate::device::transaction::Class;
 use crate::engine::{Features, Ssd};
 
 impl Features {
@@ -55,7 +54,7 @@ impl Ssd {
             self.features.noc_mut().behind_rows[channel as usize] = (behind, None);
             let op = &self.kernel.ops[id];
             let behind_gc = (behind - self.kernel.ops.crossing[id].row_ledger) / rows as u64;
-            if op.class != Class::Host {
+            if !op.class.like_host() {
                 self.features.noc_mut().rows_gc.change(true, now);
             }
             self.grant_bus(*port, path, behind_gc);

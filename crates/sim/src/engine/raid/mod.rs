@@ -1,6 +1,7 @@
-//! Parity groups: updates (`stripe`, `parity`), redirected reads (`redirect`), and recovery from failed chips (`failure`,
+//! Parity groups: updates (`stripe`, `parity`), chunks in the buffer of moved pages (`buffered`), redirected reads (`redirect`), and recovery from failed chips (`failure`,
 //! `rebuild`), uncorrectable pages (`uncorrectable`) and power cuts (`recover`).
 
+pub(super) mod buffered;
 pub(super) mod failure;
 pub(super) mod parity;
 pub(super) mod rebuild;

@@ -2,8 +2,9 @@
 
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
-use crate::device::transaction::{Class, Need};
+use crate::device::transaction::Class;
 use crate::engine::kernel::ops::NO_UPDATE;
+use crate::engine::raid::buffered;
 use crate::engine::raid::stripe::{CLEAN, EMPTY};
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Check;
@@ -84,21 +85,10 @@ impl Ssd {
         if self.features.raid.is_none() || !self.checks_content() {
             return;
         }
-        let page = &self.kernel.ops[op];
-        let (update, lpn) = (self.kernel.ops.parity[op].update, page.lpn);
-        if update == NO_UPDATE {
-            return;
+        if self.kernel.ops.parity[op].update != NO_UPDATE {
+            let tag = self.oracle.load(at, self.kernel.ops[op].lpn);
+            buffered::add(self, op, tag);
         }
-        let tag = self.oracle.load(at, lpn);
-        law_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
-        if !self.features.raid().records[update].rmw
-            && (self.kernel.ops[op].need == Need::Merge || lpn == self.features.parity_of(lpn))
-        {
-            // Read for a partial write only.
-            return;
-        }
-        let content = self.content(tag);
-        self.features.raid().records[update].content ^= content;
     }
 
     /// Checks that parity fits the chunks of its group.
@@ -109,7 +99,8 @@ impl Ssd {
         let layout = self.features.layout();
         let held = |slot: Lpn| {
             let Some(page) = self.kernel.covered(&self.dev, slot) else {
-                return self.content(self.features.missing_tag(slot));
+                let buffered = self.kernel.covered_in_buffer(&self.dev, slot);
+                return self.content(buffered.unwrap_or_else(|| self.features.missing_tag(slot)));
             };
             let tag = self.oracle.load(page, slot);
             law_eq!(tag.lpn, slot, "oracle: a chunk lies where the map says");

@@ -7,6 +7,7 @@
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Verb};
 use crate::engine::kernel::ops::Page;
+use crate::engine::raid::buffered;
 use crate::engine::raid::failure::Chunk;
 use crate::engine::raid::stripe::Phase;
 use crate::engine::{Features, Ssd};
@@ -61,7 +62,7 @@ impl Ssd {
             let slot = self.features.layout().slot_of_member(index, member);
             if slot != target && self.kernel.covered(&self.dev, slot).is_some() {
                 reads += 1;
-                self.read_chunk(update, slot);
+                buffered::read(self, update, slot);
             }
         }
         self.features.failures().totals.rebuild_reads += u64::from(reads);

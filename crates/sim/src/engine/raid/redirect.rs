@@ -31,11 +31,11 @@ impl Queues for QueueView<'_> {
     }
 
     fn read_time(&self) -> Nanos {
-        self.ssd.dev.timing.page_read()
+        self.ssd.dev.timing.page_read() + self.ssd.features.crossing(self.ssd.dev.geometry.unit_bytes)
     }
 
     fn program_time(&self) -> Nanos {
-        self.ssd.dev.timing.page_program()
+        self.ssd.dev.timing.page_program() + self.ssd.features.crossing(self.ssd.dev.geometry.unit_bytes)
     }
 }
 
@@ -221,7 +221,11 @@ impl Ssd {
             // The stripe has not changed since the reads began: their sum is the content of the page.
             let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected);
             let page = self.kernel.covered(&self.dev, lpn);
-            let tag = page.map_or_else(|| self.features.last_tag(lpn), |page| self.oracle.load(page, lpn));
+            let tag = match (page, self.kernel.covered_in_buffer(&self.dev, lpn)) {
+                (Some(page), _) => self.oracle.load(page, lpn),
+                (None, Some(buffered)) => buffered,
+                (None, None) => self.features.last_tag(lpn),
+            };
             law_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
             let tag = self.delivers(op, tag);
             self.oracle.delivered(lpn, tag, expected);

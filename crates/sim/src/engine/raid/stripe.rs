@@ -16,7 +16,7 @@ use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Ops, Page};
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Device, Features, Nanos, Ssd};
+use crate::engine::{Device, Features, Nanos, Ssd, raid::buffered};
 use crate::units::{Lpn, OpId, Ppn};
 
 /// States of a group, beside the number of its record.
@@ -350,10 +350,14 @@ impl Kernel {
         let lpn = self.ops[op].lpn;
         match dev.map.get(lpn) {
             Location::Flash(page) => self.ops[Page(op)].old = page,
+            Location::Staged(before) if self.ops[before].class == Class::Writeback => {
+                self.ops.parity[op].replaces = Some(self.ops[Page(before)].tags[0]);
+            }
             Location::Staged(before) => {
                 if self.ops.parity[before].update != NO_UPDATE {
                     self.ops.parity[op].behind = before;
                 } else {
+                    self.ops.parity[op].replaces = self.ops.parity[before].replaces.take();
                     let (behind, old) = (self.ops.parity[before].behind, self.ops[Page(before)].old);
                     self.ops.parity[before].behind = OpId::NONE;
                     self.ops[Page(before)].old = Ppn::NONE;
@@ -523,6 +527,7 @@ impl Ssd {
                     self.kernel.ops[Page(op)].old =
                         std::mem::replace(&mut self.kernel.ops[Page(newest)].old, Ppn::NONE);
                     self.kernel.ops.parity[newest].behind = op;
+                    self.kernel.ops.parity[op].replaces = self.kernel.ops.parity[newest].replaces.take();
                 }
                 members.push(&mut self.kernel.ops, op);
                 chunks += 1;
@@ -575,16 +580,22 @@ impl Ssd {
         record.content = 0;
         record.rmw = plan.rmw;
         record.reread = false;
-        let mut reads = 0;
+        // One more than its reads until all have begun: the controller's buffer may give a chunk at once.
+        record.busy = 1;
         let mut op = members.head;
         while op.is_some() {
             let next = self.kernel.ops[Page(op)].link;
             let content = self.content(self.kernel.ops[Page(op)].tags[0]);
             self.features.raid().records[update].content ^= content;
+            if let Some(tag) = self.kernel.ops.parity[op].replaces.take()
+                && plan.rmw
+            {
+                self.features.raid().records[update].content ^= self.content(tag);
+            }
             let lacks = self.host.lacks(&self.kernel, op);
             if self.kernel.ops[Page(op)].old.is_some() && (plan.rmw || plan.all || lacks) {
                 self.kernel.ops[op].need = Need::Merge;
-                reads += 1;
+                self.features.raid().records[update].busy += 1;
                 // After a restart, it has waited for the others.
                 self.kernel.held(self.now, op);
                 self.queue_on_chip(op);
@@ -595,27 +606,17 @@ impl Ssd {
             op = next;
         }
         if plan.rmw || plan.all {
-            reads += 1;
-            self.read_chunk(update, parity);
+            buffered::read(self, update, parity);
         }
         if plan.others {
             for member in 0..self.features.layout().group {
                 let slot = self.features.layout().slot_of_member(index, member);
-                if mask >> member & 1 == 0 && slot != parity && self.kernel.covered(&self.dev, slot).is_some() {
-                    reads += 1;
-                    self.read_chunk(update, slot);
+                if mask >> member & 1 == 0 && slot != parity && self.kernel.is_covered(&self.dev, slot) {
+                    buffered::read(self, update, slot);
                 }
             }
         }
-        self.features.raid().records[update].busy = reads;
-        if reads == 0 {
-            self.begin_writing(update);
-        }
-    }
-
-    pub(in crate::engine) fn read_chunk(&mut self, update: u32, slot: Lpn) {
-        let op = self.kernel.chunk_op(&self.dev, update, slot, Verb::Read, Need::Read);
-        self.queue_on_chip(op);
+        self.part_of_update_ends(update);
     }
 
     /// All reads have ended: new chunks and new parity are programmed.
@@ -651,6 +652,7 @@ impl Ssd {
         if encodes && !self.features.is_missing(parity) {
             let tag = self.oracle.admit(parity);
             self.oracle.set_parity(index, tag, content);
+            self.drop_buffered(parity);
             self.forget(parity);
             let op = self.kernel.chunk_op(&self.dev, update, parity, Verb::Program, Need::Write);
             self.kernel.ops[Page(op)].tags[0] = tag;

@@ -10,6 +10,7 @@ use crate::engine::cache::For;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
+use crate::engine::raid::buffered;
 use crate::engine::rules::Rules;
 use crate::engine::slc::folds;
 use crate::engine::streams::count_program;
@@ -398,9 +399,10 @@ impl Ssd {
             Need::Read | Need::Merge if self.waits_for_word_line(op) => self.take_from_buffer(op, unit),
             Need::Read if self.rules.caches => self.select_cached_read(op, unit),
             Need::Read if self.features.reads_group(&self.kernel, op) => {
-                let at =
-                    self.kernel.covered(&self.dev, page.lpn).expect("law: a stripe's members stay while they are read");
-                self.begin_read(op, at, unit);
+                match self.kernel.covered(&self.dev, page.lpn) {
+                    Some(at) => self.begin_read(op, at, unit),
+                    None => buffered::select(self, op, unit),
+                }
             }
             Need::Read => match self.dev.map.get(page.lpn) {
                 Location::Flash(at) => {

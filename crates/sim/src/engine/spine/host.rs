@@ -752,6 +752,7 @@ impl Ssd {
             cache.drop_clean(lpn);
         }
         if self.features.raid.is_some() {
+            self.drop_buffered(lpn);
             self.kernel.admit_chunk(&mut self.dev, op);
             return true;
         }

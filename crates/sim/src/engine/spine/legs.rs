@@ -77,6 +77,7 @@ impl Ssd {
                 let bus = op.channel.ix();
                 self.ask(id, bus);
             }
+            LegKind::Decode if self.features.noc.is_some() => self.delay(id, Cause::Decode, leg.time),
             LegKind::Decode => {
                 let unit = op.unit;
                 self.charge(id, Cause::Decode, leg.time.0);

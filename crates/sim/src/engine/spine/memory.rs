@@ -5,6 +5,7 @@ use crate::device::transaction::{Class, Need};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::raid::buffered;
 use crate::engine::{Host, Nanos, Ssd, retry};
 use crate::policy::PageSet;
 use crate::units::{Moment, OpId};
@@ -27,7 +28,7 @@ impl Ssd {
         page.blame.add(Cause::Memory, time.0);
         self.kernel.ops[op].pages = PageSet::EMPTY;
         if time == Nanos::ZERO {
-            self.leaves(op);
+            gives(self, op);
         } else {
             self.host.memory.push_back((self.now + time, op));
             if self.host.memory.len() == 1 {
@@ -44,7 +45,7 @@ impl Ssd {
             let time = *time;
             self.kernel.timers.set(Timer::Memory, time);
         }
-        self.leaves(op);
+        gives(self, op);
     }
 
     /// A page's data is in the controller: it goes to the host, over the host link if there is one.
@@ -99,4 +100,13 @@ impl Ssd {
             self.merge_ends(op)
         }
     }
+}
+
+/// Controller memory has given a page.
+#[inline(always)]
+fn gives(ssd: &mut Ssd, op: OpId) {
+    if ssd.rules.stages && ssd.features.reads_group(&ssd.kernel, op) {
+        return buffered::is_given(ssd, op);
+    }
+    ssd.leaves(op);
 }

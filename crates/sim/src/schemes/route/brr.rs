@@ -35,9 +35,9 @@ scheme! {
     /// Liang et al., Balanced Redirected Read, section III.E, Algorithm 2. As printed, the direct read's own L_r is not added to
     /// its chip's wait, so a redirected read is faster by at least L_r.
     Brr {
-        /// L_r; by default the array and bus time of a page read.
+        /// L_r; by default the array and bus time of a page read, and that of its way across an interconnect.
         read: Option<Nanos> = None,
-        /// L_w; by default the array and bus time of a page program.
+        /// L_w; by default the same of a page program.
         program: Option<Nanos> = None,
         /// The value of AT: `"window"`, or `"never"` and `"zero"` to measure the effect of the second condition.
         next_arrival: NextArrival = NextArrival::Window,

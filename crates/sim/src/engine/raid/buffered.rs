@@ -1,0 +1,77 @@
+//! Chunks of which only the controller has what parity covers: they wait in the buffer of moved pages, or a write has replaced them
+//! there.
+
+use crate::device::mapping::Location;
+use crate::device::transaction::{Class, Need, Verb};
+use crate::engine::kernel::Kernel;
+use crate::engine::kernel::ops::{Chunk, NO_REDIRECT, NO_UPDATE, Page};
+use crate::engine::{Device, Ssd};
+use crate::units::{Lpn, OpId, Tag, UnitId};
+
+impl Kernel {
+    /// Whether parity covers a chunk, wherever it is.
+    pub(super) fn is_covered(&self, dev: &Device, lpn: Lpn) -> bool {
+        self.covered(dev, lpn).is_some() || self.covered_in_buffer(dev, lpn).is_some()
+    }
+
+    /// The content of a chunk that parity covers, if only the controller has it: the chunk waits in the buffer, or a write has
+    /// replaced it there.
+    pub(in crate::engine) fn covered_in_buffer(&self, dev: &Device, lpn: Lpn) -> Option<Tag> {
+        let Location::Staged(write) = dev.map.get(lpn) else { return None };
+        let buffered = self.ops[write].class == Class::Writeback;
+        if buffered { Some(self.ops[Page(write)].tags[0]) } else { self.ops.parity[write].replaces }
+    }
+}
+
+/// Reads a chunk for an update, from the flash or from the buffer.
+pub(super) fn read(ssd: &mut Ssd, update: u32, slot: Lpn) {
+    ssd.features.raid().records[update].busy += 1;
+    let op = ssd.kernel.chunk_op(&ssd.dev, update, slot, Verb::Read, Need::Read);
+    match ssd.kernel.covered_in_buffer(&ssd.dev, slot) {
+        Some(tag) => take(ssd, op, tag),
+        None => ssd.queue_on_chip(op),
+    }
+}
+
+/// A read for a group finds its chunk in the buffer.
+pub(super) fn take(ssd: &mut Ssd, op: OpId, tag: Tag) {
+    ssd.kernel.ops[Page(op)].tags[0] = tag;
+    add(ssd, op, tag);
+    ssd.serve_from_memory(op);
+}
+
+/// The chunk of a read for a group was put into the buffer while the read waited for its die.
+#[cold]
+pub(in crate::engine) fn select(ssd: &mut Ssd, op: OpId, unit: UnitId) {
+    let slot = ssd.kernel.ops[op].lpn;
+    let tag = ssd.kernel.covered_in_buffer(&ssd.dev, slot);
+    ssd.leaves_chip(op);
+    ssd.charge_wait(op, unit);
+    take(ssd, op, tag.expect("law: a stripe's members stay while they are read"));
+}
+
+/// The buffer has given the chunk of a read.
+pub(in crate::engine) fn is_given(ssd: &mut Ssd, op: OpId) {
+    let Chunk { update, redirect, .. } = ssd.kernel.ops.parity[op];
+    if redirect != NO_REDIRECT {
+        return ssd.part_ends(op, false);
+    }
+    ssd.kernel.ops.remove(op);
+    ssd.part_of_update_ends(update);
+}
+
+/// Adds the content of a chunk that an update reads to the new parity.
+pub(super) fn add(ssd: &mut Ssd, op: OpId, tag: Tag) {
+    let (update, lpn) = (ssd.kernel.ops.parity[op].update, ssd.kernel.ops[op].lpn);
+    if update == NO_UPDATE || !ssd.checks_content() {
+        return;
+    }
+    law_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
+    let reads_old = ssd.features.raid().records[update].rmw;
+    if !reads_old && (ssd.kernel.ops[op].need == Need::Merge || lpn == ssd.features.parity_of(lpn)) {
+        // Read for a partial write only.
+        return;
+    }
+    let content = ssd.content(tag);
+    ssd.features.raid().records[update].content ^= content;
+}
