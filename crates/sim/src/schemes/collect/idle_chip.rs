@@ -84,7 +84,7 @@ scheme! {
     /// first in, first out; with `segments = "one_by_one"` the next begins when the last page of this one is on flash. Pages go to
     /// idle chips in turn, one per chip, to the next plane of the chip with a free page for host data. A read of a buffered page is
     /// served from the buffer (`device.memory`). A host write of a waiting page replaces it in the buffer and is complete; a write of
-    /// a page whose write-back has begun goes to flash as usual.
+    /// a page whose write-back has begun, or of a parity group (`raid.layout`), goes to flash as usual.
     ///
     /// It helps where requests are delayed by GC while other chips are idle, and as long as the buffer has room: watch
     /// `idle_chip.buffered_share`. The victim is erased before its pages are durable, so the buffer must survive a power cut
