@@ -25,12 +25,13 @@ impl Kernel {
 
 /// Reads a chunk for an update, from the flash or from the buffer.
 pub(super) fn read(ssd: &mut Ssd, update: u32, slot: Lpn) {
-    ssd.features.raid().records[update].busy += 1;
     let op = ssd.kernel.chunk_op(&ssd.dev, update, slot, Verb::Read, Need::Read);
-    match ssd.kernel.covered_in_buffer(&ssd.dev, slot) {
-        Some(tag) => take(ssd, op, tag),
-        None => ssd.queue_on_chip(op),
+    if ssd.rules.stages
+        && let Some(tag) = ssd.kernel.covered_in_buffer(&ssd.dev, slot)
+    {
+        return take(ssd, op, tag);
     }
+    ssd.queue_on_chip(op);
 }
 
 /// A read for a group finds its chunk in the buffer.

@@ -3,7 +3,7 @@
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::engine::kernel::ops::NO_UPDATE;
+use crate::engine::kernel::ops::{NO_UPDATE, Page};
 use crate::engine::raid::buffered;
 use crate::engine::raid::stripe::{CLEAN, EMPTY};
 use crate::engine::{Device, Features, Host, Ssd};
@@ -54,6 +54,14 @@ impl Features {
 }
 
 impl Ssd {
+    /// An old page is no longer needed.
+    pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
+        let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
+        if old.is_some() {
+            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
+        }
+    }
+
     // Oracle.
 
     /// Whether sums of pages are checked, which the full oracle does.

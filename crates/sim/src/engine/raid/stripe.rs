@@ -373,14 +373,6 @@ impl Kernel {
 }
 
 impl Ssd {
-    /// An old page is no longer needed.
-    pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
-        let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
-        if old.is_some() {
-            self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
-        }
-    }
-
     /// The timeout of open groups: the chunks that have arrived are encoded without the rest.
     #[inline(never)]
     pub(in crate::engine) fn encode_timeouts(&mut self) {
@@ -580,8 +572,9 @@ impl Ssd {
         record.content = 0;
         record.rmw = plan.rmw;
         record.reread = false;
-        // One more than its reads until all have begun: the controller's buffer may give a chunk at once.
-        record.busy = 1;
+        // Not zero until all have begun: the controller's buffer may give a chunk at once.
+        record.busy = u32::MAX;
+        let mut reads = 0;
         let mut op = members.head;
         while op.is_some() {
             let next = self.kernel.ops[Page(op)].link;
@@ -595,7 +588,7 @@ impl Ssd {
             let lacks = self.host.lacks(&self.kernel, op);
             if self.kernel.ops[Page(op)].old.is_some() && (plan.rmw || plan.all || lacks) {
                 self.kernel.ops[op].need = Need::Merge;
-                self.features.raid().records[update].busy += 1;
+                reads += 1;
                 // After a restart, it has waited for the others.
                 self.kernel.held(self.now, op);
                 self.queue_on_chip(op);
@@ -606,17 +599,23 @@ impl Ssd {
             op = next;
         }
         if plan.rmw || plan.all {
+            reads += 1;
             buffered::read(self, update, parity);
         }
         if plan.others {
             for member in 0..self.features.layout().group {
                 let slot = self.features.layout().slot_of_member(index, member);
                 if mask >> member & 1 == 0 && slot != parity && self.kernel.is_covered(&self.dev, slot) {
+                    reads += 1;
                     buffered::read(self, update, slot);
                 }
             }
         }
-        self.part_of_update_ends(update);
+        let record = &mut self.features.raid().records[update];
+        record.busy = reads - (u32::MAX - record.busy);
+        if record.busy == 0 {
+            self.begin_writing(update);
+        }
     }
 
     /// All reads have ended: new chunks and new parity are programmed.
