@@ -19,6 +19,8 @@ pub enum LegKind {
     Noc,
     /// The flash controller's buffer, for a write or a read.
     Buffer,
+    /// The decoder where pages are checked that have left the flash: at the CPU, or in the flash controller.
+    Check,
 }
 
 /// The use of one resource by an operation.
@@ -235,7 +237,7 @@ impl Legs {
             LegKind::Decode,
             LegKind::Noc,
             LegKind::Buffer,
-            LegKind::Array,
+            LegKind::Check,
             LegKind::Array,
             LegKind::Array,
         ];
@@ -263,7 +265,7 @@ impl Legs {
 
     /// Pages of a move enter the flash controller's buffer, cross the interconnect if they have to, and are decoded.
     pub(crate) fn crossing_to_check(enter: Nanos, across: Nanos, decode: Nanos) -> Self {
-        Legs::NONE.after(&[(LegKind::Buffer, enter), (LegKind::Noc, across), (LegKind::Decode, decode)])
+        Legs::NONE.after(&[(LegKind::Buffer, enter), (LegKind::Noc, across), (LegKind::Check, decode)])
     }
 
     /// Pages of a read enter the flash controller's buffer, cross the interconnect, and leave the buffer.

@@ -25,6 +25,7 @@ use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Slab};
 use crate::device::wear::Wear;
 use crate::oracle::{Check, Oracle};
+use crate::policy::WriteBack;
 use crate::schemes::AnyVictim;
 use crate::schemes::outside::CustomVictim;
 use crate::stats::Stats;
@@ -231,7 +232,9 @@ fn policies(config: &Config, geometry: &Geometry, seed: u64) -> Policies {
 fn device(config: &Config, array: &ArraySpec, geometry: Geometry, stored: &Geometry, seed: u64) -> Device {
     let shared = config.ftl.write_points == WritePoints::Shared;
     let least_erased = config.ftl.free_block == FreeBlock::LeastErased;
-    let plan = config.schemes.collector.policy_ref().writes_back();
+    // Parity covers a page until its group is updated, so a write of it goes to its group.
+    let absorbs = |plan: WriteBack| WriteBack { absorb: plan.absorb && config.raid.layout == RaidLayout::None, ..plan };
+    let plan = config.schemes.collector.policy_ref().writes_back().map(absorbs);
     Device {
         timing: Timing::new(&config.timing_spec(), array, seed),
         map: Mapping::new(stored),

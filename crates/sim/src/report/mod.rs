@@ -402,7 +402,7 @@ impl GcTimes {
     pub(crate) fn charge(&mut self, verb: Verb, kind: LegKind, ns: u64) {
         *match (kind, verb) {
             (LegKind::Bus, _) => &mut self.transfer,
-            (LegKind::Decode, _) => &mut self.decode,
+            (LegKind::Decode | LegKind::Check, _) => &mut self.decode,
             // Reported with the interconnect.
             (LegKind::Noc | LegKind::Buffer, _) => return,
             (_, Verb::Read) => &mut self.read,

@@ -276,8 +276,7 @@ impl Ssd {
     #[inline(never)]
     fn absorbs(&mut self, op: OpId, measured: bool) -> bool {
         let Location::Staged(page) = self.dev.map.get(self.kernel.ops[op].lpn) else { return false };
-        // Parity covers the page until its group is updated, so a write of it goes to its group.
-        if !self.dev.plan().absorb || self.features.raid.is_some() || !self.kernel.waits_in_buffer(page) {
+        if !self.dev.plan().absorb || !self.kernel.waits_in_buffer(page) {
             return false;
         }
         self.kernel.ops[op].need = Need::Absorb;

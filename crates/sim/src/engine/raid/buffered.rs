@@ -51,8 +51,17 @@ pub(in crate::engine) fn select(ssd: &mut Ssd, op: OpId, unit: UnitId) {
     take(ssd, op, tag.expect("law: a stripe's members stay while they are read"));
 }
 
+/// Controller memory has given a page: to the host, or to a group.
+#[inline(always)]
+pub(in crate::engine) fn gives(ssd: &mut Ssd, op: OpId) {
+    if ssd.rules.stages && ssd.features.reads_group(&ssd.kernel, op) {
+        return is_given(ssd, op);
+    }
+    ssd.leaves(op);
+}
+
 /// The buffer has given the chunk of a read.
-pub(in crate::engine) fn is_given(ssd: &mut Ssd, op: OpId) {
+fn is_given(ssd: &mut Ssd, op: OpId) {
     let Chunk { update, redirect, .. } = ssd.kernel.ops.parity[op];
     if redirect != NO_REDIRECT {
         return ssd.part_ends(op, false);

@@ -572,7 +572,7 @@ impl Ssd {
         record.content = 0;
         record.rmw = plan.rmw;
         record.reread = false;
-        // Not zero until all have begun: the controller's buffer may give a chunk at once.
+        // Counts down from here until all have begun: the controller's buffer may give a chunk at once.
         record.busy = u32::MAX;
         let mut reads = 0;
         let mut op = members.head;

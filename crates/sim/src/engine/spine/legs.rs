@@ -77,7 +77,6 @@ impl Ssd {
                 let bus = op.channel.ix();
                 self.ask(id, bus);
             }
-            LegKind::Decode if self.features.noc.is_some() => self.delay(id, Cause::Decode, leg.time),
             LegKind::Decode => {
                 let unit = op.unit;
                 self.charge(id, Cause::Decode, leg.time.0);
@@ -85,6 +84,7 @@ impl Ssd {
             }
             LegKind::Noc => self.cross(id, leg.time),
             LegKind::Buffer => self.delay(id, Cause::Memory, leg.time),
+            LegKind::Check => self.delay(id, Cause::Decode, leg.time),
         }
     }
 

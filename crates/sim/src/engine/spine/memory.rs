@@ -28,7 +28,7 @@ impl Ssd {
         page.blame.add(Cause::Memory, time.0);
         self.kernel.ops[op].pages = PageSet::EMPTY;
         if time == Nanos::ZERO {
-            gives(self, op);
+            buffered::gives(self, op);
         } else {
             self.host.memory.push_back((self.now + time, op));
             if self.host.memory.len() == 1 {
@@ -45,7 +45,7 @@ impl Ssd {
             let time = *time;
             self.kernel.timers.set(Timer::Memory, time);
         }
-        gives(self, op);
+        buffered::gives(self, op);
     }
 
     /// A page's data is in the controller: it goes to the host, over the host link if there is one.
@@ -100,13 +100,4 @@ impl Ssd {
             self.merge_ends(op)
         }
     }
-}
-
-/// Controller memory has given a page.
-#[inline(always)]
-fn gives(ssd: &mut Ssd, op: OpId) {
-    if ssd.rules.stages && ssd.features.reads_group(&ssd.kernel, op) {
-        return buffered::is_given(ssd, op);
-    }
-    ssd.leaves(op);
 }
