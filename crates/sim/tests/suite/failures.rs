@@ -367,7 +367,8 @@ fn runs() -> u64 {
 #[test]
 fn a_chip_fails_at_every_event() {
     let (mut degraded, mut lost, mut failures) = (0, 0, 0);
-    for seed in 1..=runs() {
+    // In the last world a page that was read before it was written, without room for parity, is all that the chip has.
+    for seed in (1..=runs()).chain([320]) {
         let mut draw = Draw(seed);
         let config = world(&mut draw);
         let mut ssd = Ssd::new(&config, seed, Check::Full).unwrap_or_else(|error| panic!("{error}"));

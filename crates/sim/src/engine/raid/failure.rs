@@ -405,7 +405,7 @@ impl Ssd {
             if holder.is_some() && self.host.lacks(&self.kernel, holder) {
                 self.run_is_read(holder, None, false);
             }
-            return true;
+            return false;
         }
         self.features.misses(&mut self.dev, self.now, slot, tag);
         let (index, chunk) = (self.features.layout().group_index(slot), self.features.chunk(slot));
