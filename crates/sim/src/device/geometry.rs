@@ -139,7 +139,8 @@ impl Geometry {
             channel: ChannelId(plane % spec.channels),
         };
         // The units of a page are together.
-        let striped = (0..planes * spec.slots.per_page).map(|n| place.plane(n / spec.slots.per_page, radix));
+        let numbered = |n| layout.as_ref().map_or(n, |layout| layout.place(n));
+        let striped = (0..planes * spec.slots.per_page).map(|n| place.plane(numbered(n / spec.slots.per_page), radix));
         let stripe = striped.map(|plane| (PlaneId(plane), spot(plane))).collect();
         let unit_bytes = spec.unit_bytes * spec.pages_per_entry;
         let by = Divisor::new;

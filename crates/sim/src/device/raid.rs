@@ -1,10 +1,11 @@
 //! Chip-level RAID-5: the chips of a parity group, and the chip of each chunk of a stripe.
 //!
-//! A *slot* is a place in a stripe: `slot = stripe * chips + chip`. A chunk is a page, so every chip holds one page of every
+//! A *slot* is a place in a stripe: `slot = stripe * chips + number`, with the number of its chip. A chunk is a page, so every chip holds one page of every
 //! stripe. Slots are the logical pages of the map. Host pages are the slots without parity, in ascending order. GC, the landing
 //! rule and the oracle treat a parity page like any other.
 //!
-//! Groups and host pages count chips by *number*, which is the chip itself where chips are numbered over the channels.
+//! The number is the chip itself where chips are numbered over the channels. Groups and host pages count numbers, so all arithmetic is
+//! the same for every numbering; only the planes of slots ([`Layout::place`]) and chips that are asked for differ.
 
 use super::spec::ArraySpec;
 use crate::units::Lpn;
@@ -43,18 +44,22 @@ impl Layout {
         Layout { chips, group, groups: chips / group, stripes, spread, by: [chips, 1] }
     }
 
-    /// The number of a chip.
-    #[inline(always)]
-    fn number(&self, chip: u32) -> u32 {
-        let [channels, ways] = self.by;
-        if ways == 1 { chip } else { chip % channels * ways + chip / channels }
-    }
-
     /// The chip of a number.
-    #[inline(always)]
     fn numbered(&self, number: u32) -> u32 {
         let [channels, ways] = self.by;
         if ways == 1 { number } else { number % ways * channels + number / ways }
+    }
+
+    /// Where static placement finds the `n`-th page of the device: the same with the chip in place of its number.
+    pub fn place(&self, n: u32) -> u32 {
+        n / self.chips * self.chips + self.numbered(n % self.chips)
+    }
+
+    /// The slot of a chip in a stripe.
+    pub fn slot_of(&self, stripe: u32, chip: u32) -> Lpn {
+        let [channels, ways] = self.by;
+        let number = if ways == 1 { chip } else { chip % channels * ways + chip / channels };
+        Lpn(stripe * self.chips + number)
     }
 
     /// Host pages.
@@ -74,26 +79,15 @@ impl Layout {
     }
 
     /// The chip of a slot.
-    #[inline(always)]
     pub fn chip_of(&self, slot: Lpn) -> u32 {
-        slot.0 % self.chips
+        self.numbered(slot.0 % self.chips)
     }
 
-    /// The parity group of a chip.
-    pub fn group_of(&self, chip: u32) -> u32 {
-        let number = self.number(chip);
-        if self.spread { number % self.groups } else { number / self.group }
-    }
-
-    /// Index of a chip in its group.
-    pub fn member_of(&self, chip: u32) -> u32 {
-        let number = self.number(chip);
+    /// Index of a slot's chip in its group.
+    #[inline(always)]
+    pub fn member_of(&self, slot: Lpn) -> u32 {
+        let number = slot.0 % self.chips;
         if self.spread { number / self.groups } else { number % self.group }
-    }
-
-    /// The chip of a group's member.
-    pub fn chip(&self, group: u32, member: u32) -> u32 {
-        self.numbered(if self.spread { group + member * self.groups } else { group * self.group + member })
     }
 
     /// The member that holds the parity of a stripe, the same in every group: the last one in stripe 0, then round robin.
@@ -112,17 +106,16 @@ impl Layout {
             let (group, nth) = (rank / (self.group - 1), rank % (self.group - 1));
             group * self.group + nth + u32::from(nth >= parity)
         };
-        Lpn(stripe * self.chips + self.numbered(number))
+        Lpn(stripe * self.chips + number)
     }
 
     /// The host page of a slot, or none if it holds parity.
     pub fn page(&self, slot: Lpn) -> Option<Lpn> {
-        let (stripe, chip) = (self.stripe_of(slot), self.chip_of(slot));
+        let (stripe, number) = (self.stripe_of(slot), slot.0 % self.chips);
         let parity = self.parity_member(stripe);
-        if self.member_of(chip) == parity {
+        if self.member_of(slot) == parity {
             return None;
         }
-        let number = self.number(chip);
         let rank = if self.spread {
             number - if number < parity * self.groups { 0 } else { self.groups }
         } else {
@@ -135,14 +128,17 @@ impl Layout {
     /// Index of a slot's parity group among all groups of all stripes.
     #[inline(always)]
     pub fn group_index(&self, slot: Lpn) -> u32 {
-        self.stripe_of(slot) * self.groups + self.group_of(self.chip_of(slot))
+        let number = slot.0 % self.chips;
+        let group = if self.spread { number % self.groups } else { number / self.group };
+        self.stripe_of(slot) * self.groups + group
     }
 
     /// The slot of a member of the group `index`.
     #[inline(always)]
     pub fn slot_of_member(&self, index: u32, member: u32) -> Lpn {
         let (stripe, group) = (index / self.groups, index % self.groups);
-        Lpn(stripe * self.chips + self.chip(group, member))
+        let number = if self.spread { group + member * self.groups } else { group * self.group + member };
+        Lpn(stripe * self.chips + number)
     }
 
     /// The parity slot of the group `index`.
@@ -166,7 +162,7 @@ mod tests {
     const TRADITIONAL: bool = false;
 
     fn chips_of(layout: &Layout, group: u32) -> Vec<u32> {
-        (0..layout.chips).filter(|chip| layout.group_of(*chip) == group).collect()
+        (0..layout.chips).filter(|chip| layout.group_index(layout.slot_of(0, *chip)) == group).collect()
     }
 
     /// Paper C, Fig. 8.
@@ -237,12 +233,12 @@ mod tests {
             ] {
                 let mut layout = Layout::of(kind, chips, group, 2 * group + 1);
                 layout.by = [chips / ways, ways];
-                let by_number = |slot: u32| slot / chips * chips + layout.numbered(slot % chips);
                 let mut next = 0;
-                for slot in (0..layout.stripes * chips).map(|slot| Lpn(by_number(slot))) {
+                for slot in (0..layout.stripes * chips).map(Lpn) {
                     let (index, chip) = (layout.group_index(slot), layout.chip_of(slot));
-                    assert_eq!(layout.chip(layout.group_of(chip), layout.member_of(chip)), chip);
-                    assert_eq!(layout.slot_of_member(index, layout.member_of(chip)), slot);
+                    assert_eq!(layout.slot_of(layout.stripe_of(slot), chip), slot);
+                    assert_eq!(layout.place(slot.0), layout.stripe_of(slot) * chips + chip);
+                    assert_eq!(layout.slot_of_member(index, layout.member_of(slot)), slot);
                     match layout.page(slot) {
                         None => assert_eq!(layout.parity_slot(index), slot),
                         Some(page) => {

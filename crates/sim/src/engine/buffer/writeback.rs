@@ -206,7 +206,7 @@ impl Ssd {
     pub(in crate::engine) fn writeback_ends(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (unit, plane, page, lpn) = (op.unit, op.plane, op.pages[0], op.lpn);
-        let Buffered { absorbed, segment } = self.kernel.ops.buffer[id];
+        let Buffered { absorbed, segment, .. } = self.kernel.ops.buffer[id];
         if self.dev.plan().by_segment {
             self.dev.staging.under_way.1 -= 1;
             self.dev.staging.stale |= self.dev.staging.under_way.1 == 0;

@@ -126,14 +126,12 @@ pub(in crate::engine) struct Chunk {
     pub(in crate::engine) behind: OpId,
     /// Writes that no chip takes: the version that their group summed to before, if any (oracle).
     pub(in crate::engine) before: Option<u32>,
-    /// Content that parity covers and that only this write has, since it has replaced a page of the controller's buffer.
-    pub(in crate::engine) replaces: Option<Tag>,
 }
 
 impl Blank for Chunk {
     #[inline(always)]
     fn blank() -> Self {
-        Chunk { update: NO_UPDATE, redirect: NO_REDIRECT, behind: OpId::NONE, before: None, replaces: None }
+        Chunk { update: NO_UPDATE, redirect: NO_REDIRECT, behind: OpId::NONE, before: None }
     }
 }
 
@@ -144,12 +142,14 @@ pub(in crate::engine) struct Buffered {
     pub(in crate::engine) segment: u32,
     /// Whether the host has overwritten it in the buffer.
     pub(in crate::engine) absorbed: bool,
+    /// Of a host write that has replaced a page there: content that parity covers and that only this write has.
+    pub(in crate::engine) replaces: Option<Tag>,
 }
 
 impl Blank for Buffered {
     #[inline(always)]
     fn blank() -> Self {
-        Buffered { segment: NO_SEGMENT, absorbed: false }
+        Buffered { segment: NO_SEGMENT, absorbed: false, replaces: None }
     }
 }
 
@@ -407,6 +407,12 @@ impl Ops {
             self.reset_parts(id);
         }
         id
+    }
+
+    /// Whether pages may wait in the controller's buffer.
+    #[inline(always)]
+    pub(in crate::engine) fn stages(&self) -> bool {
+        self.parts.buffer
     }
 
     /// Operations have tenants from now on; there are none yet.

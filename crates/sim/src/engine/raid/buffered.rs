@@ -18,20 +18,45 @@ impl Kernel {
     /// replaced it there.
     pub(in crate::engine) fn covered_in_buffer(&self, dev: &Device, lpn: Lpn) -> Option<Tag> {
         let Location::Staged(write) = dev.map.get(lpn) else { return None };
+        if !self.ops.stages() {
+            return None;
+        }
         let buffered = self.ops[write].class == Class::Writeback;
-        if buffered { Some(self.ops[Page(write)].tags[0]) } else { self.ops.parity[write].replaces }
+        if buffered { Some(self.ops[Page(write)].tags[0]) } else { self.ops.buffer[write].replaces }
+    }
+
+    /// A write takes over the covered content that an earlier write of its page has.
+    #[inline(always)]
+    pub(super) fn take_over(&mut self, op: OpId, earlier: OpId) {
+        if self.ops.stages() {
+            self.ops.buffer[op].replaces = self.ops.buffer[earlier].replaces.take();
+        }
     }
 }
 
 /// Reads a chunk for an update, from the flash or from the buffer.
 pub(super) fn read(ssd: &mut Ssd, update: u32, slot: Lpn) {
     let op = ssd.kernel.chunk_op(&ssd.dev, update, slot, Verb::Read, Need::Read);
-    if ssd.rules.stages
+    if ssd.kernel.ops.stages()
         && let Some(tag) = ssd.kernel.covered_in_buffer(&ssd.dev, slot)
     {
         return take(ssd, op, tag);
     }
     ssd.queue_on_chip(op);
+}
+
+/// An update has begun with this write: the old content that it has taken over is part of the new parity, if old content is.
+#[inline(always)]
+pub(super) fn add_replaced(ssd: &mut Ssd, update: u32, op: OpId, rmw: bool) {
+    if !ssd.kernel.ops.stages() {
+        return;
+    }
+    if let Some(tag) = ssd.kernel.ops.buffer[op].replaces.take()
+        && rmw
+    {
+        let content = ssd.content(tag);
+        ssd.features.raid().records[update].content ^= content;
+    }
 }
 
 /// A read for a group finds its chunk in the buffer.

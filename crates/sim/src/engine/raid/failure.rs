@@ -318,7 +318,7 @@ impl Ssd {
         let stalled = self.stop_chip(chip);
         let mut pages = 0;
         for stripe in 0..self.features.layout().stripes {
-            pages += u64::from(self.chunk_fails(Lpn(stripe * self.features.layout().chips + chip)));
+            pages += u64::from(self.chunk_fails(self.features.layout().slot_of(stripe, chip)));
         }
         for plane in self.dev.planes_of(chip) {
             self.dev.flash.replace(plane);
@@ -409,7 +409,7 @@ impl Ssd {
         }
         self.features.misses(&mut self.dev, self.now, slot, tag);
         let (index, chunk) = (self.features.layout().group_index(slot), self.features.chunk(slot));
-        let member = self.features.layout().member_of(self.features.layout().chip_of(slot));
+        let member = self.features.layout().member_of(slot);
         let Some(update) = self.features.raid().record_of(index) else { return true };
         let record = &mut self.features.raid().records[update];
         let untouched = record.rmw && slot != parity && record.mask >> member & 1 == 0 && chunk == Chunk::Missing;
@@ -569,7 +569,7 @@ impl Ssd {
         }
         match self.features.missing_beside(parity) {
             None => plan,
-            Some(slot) if mask >> self.features.layout().member_of(self.features.layout().chip_of(slot)) & 1 == 1 => {
+            Some(slot) if mask >> self.features.layout().member_of(slot) & 1 == 1 => {
                 Plan { rmw: false, others: true, all }
             }
             Some(_) => Plan { rmw: true, others: false, all: false },

@@ -351,13 +351,13 @@ impl Kernel {
         match dev.map.get(lpn) {
             Location::Flash(page) => self.ops[Page(op)].old = page,
             Location::Staged(before) if self.ops[before].class == Class::Writeback => {
-                self.ops.parity[op].replaces = Some(self.ops[Page(before)].tags[0]);
+                self.ops.buffer[op].replaces = Some(self.ops[Page(before)].tags[0]);
             }
             Location::Staged(before) => {
                 if self.ops.parity[before].update != NO_UPDATE {
                     self.ops.parity[op].behind = before;
                 } else {
-                    self.ops.parity[op].replaces = self.ops.parity[before].replaces.take();
+                    self.take_over(op, before);
                     let (behind, old) = (self.ops.parity[before].behind, self.ops[Page(before)].old);
                     self.ops.parity[before].behind = OpId::NONE;
                     self.ops[Page(before)].old = Ppn::NONE;
@@ -407,7 +407,7 @@ impl Ssd {
         let phase = if raid.states[index as usize] == EMPTY { Phase::Open } else { Phase::Idle };
         let opens = raid.states[index as usize] == EMPTY;
         let update = raid.record(index, phase, now);
-        let member = raid.layout.member_of(raid.layout.chip_of(lpn));
+        let member = raid.layout.member_of(lpn);
         let record = &mut raid.records[update];
         record.waiting.push(&mut self.kernel.ops, op);
         if opens {
@@ -423,8 +423,7 @@ impl Ssd {
                 let arrived = record.arrived;
                 let layout = &raid.layout;
                 let mut there = layout.data_slots(index).map(|slot| {
-                    arrived >> layout.member_of(layout.chip_of(slot)) & 1 == 1
-                        || matches!(self.dev.map.get(slot), Location::Flash(_))
+                    arrived >> layout.member_of(slot) & 1 == 1 || matches!(self.dev.map.get(slot), Location::Flash(_))
                 });
                 if there.all(|there| there) {
                     raid.make_ready(update);
@@ -519,11 +518,11 @@ impl Ssd {
                     self.kernel.ops[Page(op)].old =
                         std::mem::replace(&mut self.kernel.ops[Page(newest)].old, Ppn::NONE);
                     self.kernel.ops.parity[newest].behind = op;
-                    self.kernel.ops.parity[op].replaces = self.kernel.ops.parity[newest].replaces.take();
+                    self.kernel.take_over(op, newest);
                 }
                 members.push(&mut self.kernel.ops, op);
                 chunks += 1;
-                mask |= 1 << self.features.layout().member_of(self.features.layout().chip_of(lpn));
+                mask |= 1 << self.features.layout().member_of(lpn);
             } else {
                 self.queue_overtaken(op);
             }
@@ -580,11 +579,7 @@ impl Ssd {
             let next = self.kernel.ops[Page(op)].link;
             let content = self.content(self.kernel.ops[Page(op)].tags[0]);
             self.features.raid().records[update].content ^= content;
-            if let Some(tag) = self.kernel.ops.parity[op].replaces.take()
-                && plan.rmw
-            {
-                self.features.raid().records[update].content ^= self.content(tag);
-            }
+            buffered::add_replaced(self, update, op, plan.rmw);
             let lacks = self.host.lacks(&self.kernel, op);
             if self.kernel.ops[Page(op)].old.is_some() && (plan.rmw || plan.all || lacks) {
                 self.kernel.ops[op].need = Need::Merge;
