@@ -8,7 +8,7 @@ use ssdlab_drives::fit::Given;
 use ssdlab_drives::identify::{self, How};
 use ssdlab_drives::input::Input;
 use ssdlab_drives::model::Geometry;
-use ssdlab_drives::{book, check, jobs, results, table};
+use ssdlab_drives::{book, check, jobs, latency, results, table};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::output::{Finished, Output};
@@ -29,22 +29,25 @@ impl DriveArg {
     pub fn add_to(&self, sources: &mut Sources, count_only: bool) -> Result<()> {
         let Some(name) = &self.drive else { return Ok(()) };
         let drive = book::find(name)?;
-        if !count_only {
+        if !count_only && drive.device.is_empty() {
             return Err(Error::usage(format!("--drive {name}: no latency configuration of this drive is known"))
                 .help("add --count-only: write amplification and the rate of writes are predicted"));
         }
-        let text = drive.layer();
+        let text = if count_only { drive.layer() } else { drive.timed_layer() };
         sources.files.insert(0, Document::Text { name: format!("drive {}", drive.name), text });
         Ok(())
     }
 
-    /// What the drive does over the host writes of a run; nothing without a drive.
+    /// What the drive does over the host writes of a run that counts, which has rows of them; nothing without a drive.
     ///
     /// # Errors
     /// There is no such drive.
     pub fn predicted(&self, capacity: u64, rows: &[Counted]) -> Result<String> {
         let Some(name) = &self.drive else { return Ok(String::new()) };
         let drive = book::find(name)?;
+        if rows.is_empty() {
+            return Ok(format!("\n{}: {}\n{}\n", drive.name, drive.verdict, drive.error));
+        }
         let cost = drive.cost()?;
         let moved = |row: &Counted| row.moved_pages() as f64 / row.host_pages.max(1) as f64;
         let rows: Vec<(f64, f64)> = rows
@@ -115,14 +118,16 @@ fn fit(args: &Measured, candidates: Vec<Candidate>, shown: Option<&IdentifyArgs>
         &input,
         &How { candidates, capacity, superblock, seeds, geometry: Geometry::default(), given },
     )?;
+    let fitted = &found.trials[found.verdict.best].fitted;
+    let over_load = latency::of_drive(&fitted.model, &fitted.cost, found.target.drive_writes(), &input.loads)?;
     let name = args.output.file_stem().map_or("drive".into(), |name| name.to_string_lossy());
-    to.put(file::text(&name, &found, capacity).as_bytes())?;
+    to.put(file::text(&name, &found, &over_load, capacity).as_bytes())?;
     let mut finished = vec![to.finish()?];
     if json.is_none() && page.is_none() {
         finished.into_iter().try_for_each(Finished::publish)?;
-        return output::print(&table::identified(&found));
+        return output::print(&table::identified(&found, &over_load));
     }
-    let value = results::json(&name, &found)?;
+    let value = results::json(&name, &found, &over_load)?;
     let text = format!("{value:#}\n");
     if let Some(mut file) = file {
         file.put(text.as_bytes())?;
@@ -136,7 +141,7 @@ fn fit(args: &Measured, candidates: Vec<Candidate>, shown: Option<&IdentifyArgs>
     if json.is_some_and(|path| path == Path::new("-")) {
         return output::print(&text);
     }
-    output::print(&table::identified(&found))
+    output::print(&table::identified(&found, &over_load))
 }
 
 fn compare(args: &CheckArgs) -> Result<u8> {
@@ -148,7 +153,9 @@ fn compare(args: &CheckArgs) -> Result<u8> {
     let predicted = check::check(&drive, input.as_ref())?;
     let result = format!("{:#}\n", check::json(&drive, &predicted));
     match &args.json {
-        None => output::print(&table::predictions(&predicted))?,
+        None => output::print(
+            &(table::predictions(&predicted.rates) + &table::latencies(&predicted.latencies, predicted.knee.as_ref())),
+        )?,
         Some(path) => match given(Some(path)) {
             None => output::print(&result)?,
             Some(path) => publish(path, &result)?,
@@ -161,9 +168,12 @@ fn compare(args: &CheckArgs) -> Result<u8> {
                 .help("give a file such as drives/NAME.toml"));
         }
         let text = ssdlab_lab::files::read_data("a drive", path, 16 << 20)?;
-        publish(path, &file::rewritten(&text, &predicted)?)?;
+        let mut output = Output::changed(path)?;
+        output.put(file::rewritten(&text, &predicted)?.as_bytes())?;
+        output.finish()?.publish()?;
     }
-    let outside = predicted.iter().any(|cell| check::is_claimed(cell) && !check::is_inside(cell));
+    let outside = predicted.rates.iter().any(|cell| check::is_claimed(cell) && !check::is_inside(cell))
+        || !latency::is_inside(&predicted.latencies, predicted.knee.as_ref());
     Ok(u8::from(outside))
 }
 

@@ -27,6 +27,11 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Whether it draws its victims.
+    pub fn draws(&self) -> bool {
+        matches!(self.policy, Policy::DChoices(_))
+    }
+
     /// The candidates that are tried by default.
     pub fn usual() -> Vec<Candidate> {
         use Policy::{CostBenefit, DChoices, Fifo, Greedy};

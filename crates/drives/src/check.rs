@@ -1,12 +1,13 @@
 //! Predictions of a file against measurements: nothing is fitted.
 
 use serde_json::{Value, json};
-use ssdlab_lab::error::Result;
+use ssdlab_lab::error::{Error, Result};
 
-use crate::cells::{Cell, DRIFT_PCT, USUAL_WRITES};
+use crate::cells::{Cell, DRIFT_PCT, USUAL_WRITES, Use};
 use crate::cost::{Cost, inverse};
-use crate::file::{DriveFile, Predicted, Use, error_line};
+use crate::file::{DriveFile, Predicted, Predictions};
 use crate::input::Input;
+use crate::latency::{self, Knee, Latency, Loads};
 use crate::model::{Model, Situation};
 use crate::parallel::each;
 
@@ -64,12 +65,30 @@ pub fn predict(file: &DriveFile, cells: &[Cell]) -> Result<Vec<Predicted>> {
 /// Predicts what was measured, or what the file itself has if `input` is none.
 ///
 /// # Errors
-/// As [`predict`].
-pub fn check(file: &DriveFile, input: Option<&Input>) -> Result<Vec<Predicted>> {
-    match input {
-        Some(input) => predict(file, &Cell::all(input)),
-        None => predict(file, &recorded(file)?),
+/// As [`predict`]; or latencies were measured, and the file has no device for them.
+pub fn check(file: &DriveFile, input: Option<&Input>) -> Result<Predictions> {
+    let (cells, loads) = match input {
+        Some(input) => (Cell::all(input), Loads::of(&input.loads)),
+        None => (recorded(file)?, file.loads()),
+    };
+    let (latencies, knee) = latencies(file, &loads)?;
+    Ok(Predictions { rates: predict(file, &cells)?, latencies, knee })
+}
+
+/// Predicts latencies with the values of a file.
+///
+/// # Errors
+/// The device can't be built, or the file has none.
+pub fn latencies(file: &DriveFile, loads: &Loads) -> Result<(Vec<Latency>, Option<Knee>)> {
+    if loads.rows.is_empty() {
+        return Ok((Vec::new(), None));
     }
+    if file.device.is_empty() {
+        return Err(Error::usage(format!("{}: latencies were measured, but the file has no [device]", file.name))
+            .help("`ssdlab calibrate identify` writes one"));
+    }
+    let fitted = file.latency.iter().find(|row| row.used == Use::Fit).map(|row| row.load);
+    latency::predict(&file.timed_layer(), &file.cost()?, loads, fitted)
 }
 
 /// Whether a prediction is claimed: the run had settled, it decided no number, and the model is not known to miss the pattern.
@@ -94,14 +113,36 @@ pub(crate) fn cell_json(cell: &Predicted) -> Value {
     })
 }
 
+/// A load as JSON.
+pub(crate) fn latency_json(row: &Latency, knee: Option<&Knee>) -> Value {
+    json!({
+        "load_per_s": row.load, "predicted_read_us": row.read_us, "predicted_write_us": row.write_us,
+        "measured_read_us": row.measured_read_us, "measured_write_us": row.measured_write_us,
+        "error_pct": row.error_pct, "in": row.used.name(), "claimed": latency::is_claimed(row, knee),
+    })
+}
+
+/// The most writes a second as JSON; null where it was not measured.
+pub(crate) fn knee_json(knee: Option<&Knee>) -> Value {
+    knee.map_or(Value::Null, |knee| {
+        json!({
+            "predicted_writes_per_s": knee.writes_per_s, "measured_writes_per_s": knee.measured,
+            "error_pct": knee.error_pct,
+        })
+    })
+}
+
 /// The result as JSON.
-pub fn json(file: &DriveFile, predicted: &[Predicted]) -> Value {
+pub fn json(file: &DriveFile, predicted: &Predictions) -> Value {
+    let knee = predicted.knee.as_ref();
     json!({
         "schema": "ssdlab.drive_check/1",
         "name": file.name,
         "verdict": file.verdict,
-        "error": error_line(predicted),
-        "cells": predicted.iter().map(cell_json).collect::<Vec<_>>(),
+        "error": predicted.line(),
+        "cells": predicted.rates.iter().map(cell_json).collect::<Vec<_>>(),
+        "latencies": predicted.latencies.iter().map(|row| latency_json(row, knee)).collect::<Vec<_>>(),
+        "knee": knee_json(knee),
     })
 }
 
@@ -110,12 +151,12 @@ pub fn described(file: &DriveFile) -> Result<Value> {
     let (model, cost) = (file.model()?, file.cost()?);
     let Model { candidate, spare, .. } = model;
     let Cost { host, moved, least } = cost;
-    let predicted = json(file, &file.predicted);
+    let predicted = json(file, &file.predictions());
     Ok(json!({
         "name": file.name, "label": file.label, "source": file.source, "verdict": file.verdict, "error": file.error,
         "policy": candidate.to_string(), "spare": f64::from(spare) / 1e6,
         "host_us_per_kb": host, "moved_us_per_kb": moved, "least_us_per_kb": least,
-        "cells": predicted["cells"],
+        "cells": predicted["cells"], "latencies": predicted["latencies"], "knee": predicted["knee"],
     }))
 }
 

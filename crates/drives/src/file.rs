@@ -6,12 +6,16 @@ use std::path::Path;
 
 use serde::Deserialize;
 use ssdlab_lab::error::{Error, Kind, Result};
+use ssdlab_lab::settings::Settings;
 
 use crate::candidates::Candidate;
-use crate::cells::{Cell, LAW, Trial};
+use crate::cells::{Cell, LAW, Trial, Use};
 use crate::cost::{Cost, inverse};
+use crate::device::Device;
 use crate::fit::{Fitted, Interval};
 use crate::identify::Identified;
+use crate::input::Load;
+use crate::latency::{self, Knee, Latencies, Latency, Loads};
 use crate::model::{Geometry, Model, Situation};
 use crate::pattern::{Pattern, USUAL_CAPACITY, size};
 
@@ -40,9 +44,17 @@ pub struct DriveFile {
     pub drive: Real,
     /// Costs.
     pub cost: Costs,
+    /// Keys of the configuration of timed runs.
+    #[serde(default)]
+    pub device: BTreeMap<String, toml::Value>,
     /// Predictions.
     #[serde(default)]
     pub predicted: Vec<Predicted>,
+    /// Predictions of latencies over load.
+    #[serde(default)]
+    pub latency: Vec<Latency>,
+    /// The prediction of the most writes a second.
+    pub knee: Option<Knee>,
 }
 
 /// What is known of the real drive.
@@ -67,29 +79,6 @@ pub struct Costs {
     pub least: String,
     /// Bytes written to flash over those of the host and of moved pages.
     pub overhead: Option<f64>,
-}
-
-/// How a cell was used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Use {
-    /// Its run decided the numbers.
-    Fit,
-    /// It decided the policy.
-    Identify,
-    /// It decided nothing.
-    HeldOut,
-}
-
-impl Use {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Use::Fit => "fit",
-            Use::Identify => "identify",
-            Use::HeldOut => "held-out",
-        }
-    }
 }
 
 /// A prediction.
@@ -166,7 +155,45 @@ impl Predicted {
     }
 }
 
-/// The error line: cells that count, their mean, and the worst of them.
+/// What a file predicts.
+#[derive(Clone, Debug, Default)]
+pub struct Predictions {
+    /// Rates.
+    pub rates: Vec<Predicted>,
+    /// Latencies over load.
+    pub latencies: Vec<Latency>,
+    /// The most writes a second.
+    pub knee: Option<Knee>,
+}
+
+impl Predictions {
+    /// The error line: rates, then latencies where they were measured.
+    pub fn line(&self) -> String {
+        let latencies = latency::line(&self.latencies, self.knee.as_ref());
+        [Some(error_line(&self.rates)), latencies].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// Their text.
+    pub fn toml(&self) -> String {
+        let rates: String = self.rates.iter().map(Predicted::toml).collect();
+        let latencies: String = self.latencies.iter().map(latency_toml).collect();
+        let knee = self.knee.as_ref().map_or(String::new(), |Knee { writes_per_s, measured: [low, high], error_pct }| {
+            format!("\n[knee]\nwrites_per_s = {writes_per_s:?}\nmeasured = [{low:?}, {high:?}]\nerror_pct = {error_pct:?}\n")
+        });
+        rates + &latencies + &knee
+    }
+}
+
+fn latency_toml(row: &Latency) -> String {
+    let Latency { load, read_us, write_us, measured_read_us, measured_write_us, error_pct, used } = row;
+    format!(
+        "\n[[latency]]\nload = {load:?}\nread_us = {read_us:?}\nwrite_us = {write_us:?}\nmeasured_read_us = {measured_read_us:?}\n\
+         measured_write_us = {measured_write_us:?}\nerror_pct = {error_pct:?}\nin = {:?}\n",
+        used.name()
+    )
+}
+
+/// The error line of rates: cells that count, their mean, and the worst of them.
 pub fn error_line(predicted: &[Predicted]) -> String {
     let line = |of: &[&Predicted]| {
         let mean = of.iter().map(|cell| cell.error_pct.abs()).sum::<f64>() / of.len() as f64;
@@ -216,7 +243,28 @@ impl DriveFile {
         file.model()?;
         file.cost()?;
         file.situation(1)?;
+        if !file.device.is_empty() {
+            Settings::parse(&path.display().to_string(), &file.timed_layer())?;
+        }
         Ok(file)
+    }
+
+    /// What it predicts.
+    pub fn predictions(&self) -> Predictions {
+        let (rates, latencies, knee) = (self.predicted.clone(), self.latency.clone(), self.knee.clone());
+        Predictions { rates, latencies, knee }
+    }
+
+    /// The measured loads that stand in it.
+    pub fn loads(&self) -> Loads {
+        let measured = |row: &Latency| Load {
+            load: row.load,
+            read: row.measured_read_us,
+            write: row.measured_write_us,
+            writes: None,
+        };
+        let rows = self.latency.iter().map(measured).collect();
+        Loads { rows, knee: self.knee.as_ref().map(|knee| knee.measured) }
     }
 
     /// Its model.
@@ -278,16 +326,30 @@ impl DriveFile {
         Ok(Situation { capacity, superblock: bytes("superblock", &self.drive.superblock)?, seed })
     }
 
-    /// The layer of a configuration that `--drive` adds.
+    /// The layer of a configuration that `--drive` adds to a run that counts.
     pub fn layer(&self) -> String {
-        self.config.iter().map(|(key, value)| format!("{key} = {value}\n")).collect()
+        layer(&self.config)
+    }
+
+    /// The layer that it adds to a timed run; empty if there is none.
+    pub fn timed_layer(&self) -> String {
+        layer(&self.device)
     }
 }
 
+fn layer(keys: &BTreeMap<String, toml::Value>) -> String {
+    keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect()
+}
+
+/// What identification found as a file predicts it.
+pub fn all(found: &Identified, over_load: &Latencies) -> Predictions {
+    Predictions { rates: predictions(found), latencies: over_load.rows.clone(), knee: over_load.knee.clone() }
+}
+
 /// The part of a file that the fit decides, up to its predictions. `capacity`: bytes of the drive, if known.
-pub fn head(name: &str, found: &Identified, capacity: Option<u64>) -> String {
+pub fn head(name: &str, found: &Identified, over_load: &Latencies, capacity: Option<u64>) -> String {
     let trial = &found.trials[found.verdict.best];
-    let Fitted { model, cost, rms } = trial.fitted;
+    let Fitted { model, cost, rms, .. } = trial.fitted;
     let (spare, moved) = found.intervals;
     let chosen = match found.verdict.kind {
         crate::verdict::Kind::Identified => "identified",
@@ -295,7 +357,7 @@ pub fn head(name: &str, found: &Identified, capacity: Option<u64>) -> String {
         _ => "the best of those tried, not identified",
     };
     let mut text = format!("name = {name:?}\nlabel = \"\"\nsource = \"\"\nverdict = {:?}\n", found.verdict.sentence);
-    let _ = writeln!(text, "error = {:?}\n\n[config]", error_line(&predictions(found)));
+    let _ = writeln!(text, "error = {:?}\n\n[config]", all(found, over_load).line());
     for (key, value) in model.keys() {
         let origin = match key {
             "schemes.victim" | "ftl.write_points" => chosen.to_string(),
@@ -339,7 +401,13 @@ pub fn head(name: &str, found: &Identified, capacity: Option<u64>) -> String {
     if let Some(overhead) = found.overhead {
         let _ = writeln!(text, "overhead = {overhead:.3} # measured: counters of the drive");
     }
-    text
+    text + &device(&over_load.device, &model)
+}
+
+/// The configuration of timed runs.
+fn device(device: &Device, model: &Model) -> String {
+    let keys = device.keys(model).into_iter().map(|(key, value, origin)| format!("{key:?} = {value} # {origin}\n"));
+    format!("\n[device]\n{}", keys.collect::<String>())
 }
 
 /// `fitted, 0.310 to 0.320`, or that it is not identified.
@@ -366,22 +434,21 @@ pub fn predictions(found: &Identified) -> Vec<Predicted> {
 }
 
 /// The whole file.
-pub fn text(name: &str, found: &Identified, capacity: Option<u64>) -> String {
-    let predicted: String = predictions(found).iter().map(Predicted::toml).collect();
-    format!("{}{predicted}", head(name, found, capacity))
+pub fn text(name: &str, found: &Identified, over_load: &Latencies, capacity: Option<u64>) -> String {
+    format!("{}{}", head(name, found, over_load, capacity), all(found, over_load).toml())
 }
 
 /// A file with other predictions: its comments and values stay, its error line is new.
 ///
 /// # Errors
 /// The file has no error line before its predictions.
-pub fn rewritten(text: &str, predicted: &[Predicted]) -> Result<String> {
-    let head = text.find("\n[[predicted]]").map_or(text, |at| &text[..at]).trim_end();
-    let mut lines: Vec<String> = head.lines().map(str::to_string).collect();
+pub fn rewritten(text: &str, predicted: &Predictions) -> Result<String> {
+    let starts = ["\n[[predicted]]", "\n[[latency]]", "\n[knee]"];
+    let end = starts.iter().filter_map(|start| text.find(start)).min().unwrap_or(text.len());
+    let mut lines: Vec<String> = text[..end].trim_end().lines().map(str::to_string).collect();
     let line = lines.iter_mut().find(|line| line.starts_with("error = ")).ok_or_else(|| {
         Error::usage("the file has no line `error = \"\"` to write to").help("add one below its verdict")
     })?;
-    *line = format!("error = {:?}", error_line(predicted));
-    let predicted: String = predicted.iter().map(Predicted::toml).collect();
-    Ok(format!("{}\n{predicted}", lines.join("\n")))
+    *line = format!("error = {:?}", predicted.line());
+    Ok(format!("{}\n{}", lines.join("\n"), predicted.toml()))
 }

@@ -45,7 +45,16 @@ pub struct Fitted {
     pub cost: Cost,
     /// Root of the mean square of ln(predicted / measured) over the runs behind the cliff.
     pub rms: f64,
+    /// The same over windows of [`WINDOW`]: points of one victim each scatter where victims are drawn.
+    pub shape: f64,
 }
+
+/// Runs of a policy that draws its victims, and the steps around the closed form that are tried for it.
+const DRAWN: u64 = 4;
+const AROUND: u32 = 4;
+
+/// Drive writes of a window that judges the shape of a run.
+pub const WINDOW: f64 = 0.25;
 
 /// Ends of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -183,12 +192,42 @@ impl Target {
         (parts.iter().map(error).sum::<f64>() / parts.len().max(1) as f64).sqrt()
     }
 
+    /// The same over windows.
+    fn shape(&self, cost: &Cost, moves: &Moves) -> f64 {
+        let parts = self.parts();
+        let windows = parts.chunk_by(|a, b| a.to <= b.to && (a.from / WINDOW).floor() == (b.from / WINDOW).floor());
+        let errors = windows.map(|window| {
+            let width: f64 = window.iter().map(|part| part.to - part.from).sum();
+            let time: f64 = window.iter().map(|part| part.time * (part.to - part.from)).sum();
+            let (from, to) = (window[0].from, window[window.len() - 1].to);
+            (inverse(moves.rate_over(cost, from, to)) * width / time).ln().powi(2)
+        });
+        let errors: Vec<f64> = errors.collect();
+        (errors.iter().sum::<f64>() / errors.len().max(1) as f64).sqrt()
+    }
+
+    /// What the uniform run moves: the mean of several runs where victims are drawn, since one alone scatters by more than a step of the
+    /// spare space.
+    fn moves(&self, model: &Model, situation: &Situation) -> Result<Moves> {
+        let runs = if model.candidate.draws() { DRAWN } else { 1 };
+        let mut mean = Moves::default();
+        for run in 0..runs {
+            let situation = Situation { seed: situation.seed + (run << 32), ..*situation };
+            let moves = model.moves(&Pattern::Uniform, self.drive_writes(), &situation)?.unwrap_or_default();
+            mean.moved.resize(moves.moved.len(), 0.0);
+            mean.bin = moves.bin;
+            mean.moved.iter_mut().zip(&moves.moved).for_each(|(sum, moved)| *sum += moved / runs as f64);
+        }
+        Ok(mean)
+    }
+
     /// What a spare space gives.
     fn at(&self, candidate: Candidate, spare: u32, situation: &Situation) -> Result<(Fitted, Moves)> {
         let model = Model { candidate, spare, geometry: self.geometry };
-        let moves = model.moves(&Pattern::Uniform, self.drive_writes(), situation)?.unwrap_or_default();
+        let moves = self.moves(&model, situation)?;
         let (cost, rms) = self.costs(&moves);
-        Ok((Fitted { model, cost, rms }, moves))
+        let shape = self.shape(&cost, &moves);
+        Ok((Fitted { model, cost, rms, shape }, moves))
     }
 
     /// The best spare space and costs of a policy: a search in steps from the closed form on, and a parabola through the best
@@ -199,6 +238,9 @@ impl Target {
     pub fn fit(&self, candidate: Candidate, situation: &Situation) -> Result<Fitted> {
         if let Some(spare) = self.fixed_spare {
             return Ok(self.at(candidate, spare, situation)?.0);
+        }
+        if candidate.draws() {
+            return self.fit_drawn(candidate, situation);
         }
         let tried = self.search(candidate, situation)?;
         let best = tried.iter().enumerate().min_by(|a, b| a.1.rms.total_cmp(&b.1.rms)).map_or(0, |(i, _)| i);
@@ -214,9 +256,36 @@ impl Target {
         Ok(if refined.rms < middle.rms { refined } else { *middle })
     }
 
+    /// The same for a policy that draws its victims: the parabola goes through all spare spaces around the closed form, since three
+    /// neighbours scatter by as much as they differ.
+    fn fit_drawn(&self, candidate: Candidate, situation: &Situation) -> Result<Fitted> {
+        let start = self.start().max(AROUND + 3);
+        let steps = start - AROUND..=start + AROUND;
+        let tried = steps.map(|step| Ok(self.at(candidate, step * STEP, situation)?.0)).collect::<Result<Vec<_>>>()?;
+        let (mut y, mut xy, mut xxy, mut xx, mut xxxx) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for (fitted, x) in tried.iter().zip(-f64::from(AROUND) as i32..) {
+            let (x, value) = (f64::from(x), fitted.rms.powi(2));
+            (y, xy, xxy, xx, xxxx) = (y + value, xy + x * value, xxy + x * x * value, xx + x * x, xxxx + x.powi(4));
+        }
+        let n = tried.len() as f64;
+        let bend = (n * xxy - xx * y) / (n * xxxx - xx * xx);
+        let best = tried.iter().min_by(|a, b| a.rms.total_cmp(&b.rms)).copied();
+        let shift = if bend > 0.0 { -xy / xx / (2.0 * bend) } else { f64::NAN };
+        if shift.abs() > f64::from(AROUND) || shift.is_nan() {
+            return best.map_or_else(|| Ok(self.at(candidate, start * STEP, situation)?.0), Ok);
+        }
+        let spare = ((f64::from(start) + shift) * f64::from(STEP) / 1000.0).round() as u32 * 1000;
+        Ok(self.at(candidate, spare, situation)?.0)
+    }
+
+    /// The spare space of the closed form, in steps.
+    fn start(&self) -> u32 {
+        ((self.closed.spare() * 1e6 / f64::from(STEP)).round() as u32).max(4)
+    }
+
     /// Spare spaces in ascending order, with the best of them inside where the search has not reached its limits.
     fn search(&self, candidate: Candidate, situation: &Situation) -> Result<Vec<Fitted>> {
-        let start = ((self.closed.spare() * 1e6 / f64::from(STEP)).round() as u32).max(4) * STEP;
+        let start = self.start() * STEP;
         let (lowest, highest) = (start.saturating_sub(8 * STEP).max(3 * STEP), (start + 8 * STEP).min(900_000));
         let of = |spare: u32| Ok::<_, Error>(self.at(candidate, spare, situation)?.0);
         let mut tried = vec![of(start - STEP)?, of(start)?, of(start + STEP)?];

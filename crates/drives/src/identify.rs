@@ -180,8 +180,11 @@ fn finish(
         None => superblock(&fitted, &cells, &situation)?,
     };
     let situation = Situation { superblock: superblock.map(|(bytes, _)| bytes), ..situation };
-    let rest: Vec<usize> = (0..cells.len()).filter(|i| trials[verdict.best].predicted[*i].is_empty()).collect();
-    predict(&mut trials[verdict.best..=verdict.best], &cells, &rest, &situation)?;
+    for seed in 1..=how.seeds {
+        let lacks = |cell: &usize| (trials[verdict.best].predicted[*cell].len() as u64) < seed;
+        let rest: Vec<usize> = (0..cells.len()).filter(lacks).collect();
+        predict(&mut trials[verdict.best..=verdict.best], &cells, &rest, &Situation { seed, ..situation })?;
+    }
     let overhead = overhead(input);
     Ok(Identified { target, cells, trials, verdict, intervals, superblock, overhead })
 }

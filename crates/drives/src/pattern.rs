@@ -200,7 +200,7 @@ impl Pattern {
 
     /// The workload on a simulated drive of whole pages that stands for one of `capacity` bytes. None for patterns that need none
     /// of it: they are sequential, or have a geometry of their own.
-    pub(crate) fn workload(&self, capacity: u64) -> Option<Spec> {
+    pub fn workload(&self, capacity: u64) -> Option<Spec> {
         self.draws(capacity).map(|pattern| parsed(&writes(&pattern)))
     }
 

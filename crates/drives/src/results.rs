@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 use ssdlab_lab::error::Result;
 
 use crate::cells::{Cell, Trial};
-use crate::check::cell_json;
+use crate::check::{cell_json, knee_json, latency_json};
 use crate::file::predictions;
 use crate::fit::Interval;
 use crate::identify::Identified;
+use crate::latency::Latencies;
 
 /// The trials, the best first: those that were not stopped, by the rms of their cells, or of the uniform run where there are none.
 pub fn ranked(found: &Identified) -> Vec<usize> {
@@ -45,12 +46,13 @@ fn policy(found: &Identified, trial: &Trial) -> Value {
 ///
 /// # Errors
 /// The model can't be built.
-pub fn json(name: &str, found: &Identified) -> Result<Value> {
+pub fn json(name: &str, found: &Identified, over_load: &Latencies) -> Result<Value> {
     let best = &found.trials[found.verdict.best];
     let (spare, moved) = found.intervals;
     let interval = |of: Interval| json!([rounded(of.low, 4), rounded(of.high, 4)]);
     let run = found.target.beside(&best.fitted)?;
     let row = |[at, measured, predicted]: [f64; 3]| json!({ "drive_writes": rounded(at, 4), "measured_MBps": rounded(measured, 1), "predicted_MBps": rounded(predicted, 1) });
+    let knee = over_load.knee.as_ref();
     Ok(json!({
         "schema": "ssdlab.identify/1",
         "version": env!("CARGO_PKG_VERSION"),
@@ -68,6 +70,8 @@ pub fn json(name: &str, found: &Identified) -> Result<Value> {
         "cliff_drive_writes": rounded(found.target.closed.cliff, 4),
         "policies": ranked(found).into_iter().map(|i| policy(found, &found.trials[i])).collect::<Vec<_>>(),
         "cells": predictions(found).iter().map(cell_json).collect::<Vec<_>>(),
+        "latencies": over_load.rows.iter().map(|row| latency_json(row, knee)).collect::<Vec<_>>(),
+        "knee": knee_json(knee),
         "uniform": run.into_iter().map(row).collect::<Vec<_>>(),
     }))
 }

@@ -1,9 +1,11 @@
 //! Results as lines of text.
 
-use crate::cells::Cell;
+use crate::cells::{Cell, Use};
 use crate::check::{is_claimed, is_inside};
-use crate::file::{DriveFile, Predicted, Use, error_line};
+use crate::file::{DriveFile, Predicted, error_line};
 use crate::identify::Identified;
+use crate::latency::{self, Knee, Latencies, Latency};
+use crate::probe::Percentiles;
 use crate::results::ranked;
 use crate::verdict::signed;
 
@@ -50,8 +52,49 @@ pub fn predictions(predicted: &[Predicted]) -> String {
     format!("{}{}\n", columns(&rows), error_line(predicted))
 }
 
+/// Latencies beside measurements, and the most writes a second; nothing where none were measured.
+pub fn latencies(rows: &[Latency], knee: Option<&Knee>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut lines = vec![words(&[
+        "requests/s",
+        "read us, predicted",
+        "measured",
+        "write us, predicted",
+        "measured",
+        "error of p99",
+        "in",
+        "",
+    ])];
+    let three = |[p50, p99, p99_9]: Percentiles| format!("{p50:.0} / {p99:.0} / {p99_9:.0}");
+    for row in rows {
+        let note = match latency::is_claimed(row, knee) {
+            true if row.error_pct.abs() > latency::READ_BAR => "beyond what is claimed",
+            false if row.used != Use::Fit => "not claimed",
+            _ => "",
+        };
+        lines.push(vec![
+            format!("{:.0}", row.load),
+            three(row.read_us),
+            three(row.measured_read_us),
+            three(row.write_us),
+            three(row.measured_write_us),
+            format!("{:+.1} %", row.error_pct),
+            row.used.name().to_string(),
+            note.to_string(),
+        ]);
+    }
+    let most = knee.map_or(String::new(), |Knee { writes_per_s, measured: [low, high], error_pct }| {
+        let measured = if low == high { format!("{low:.0}") } else { format!("{low:.0} to {high:.0}") };
+        format!("most writes a second: {writes_per_s:.0}, measured {measured}: {error_pct:+.1} %\n")
+    });
+    let line = latency::line(rows, knee).map_or(String::new(), |line| line + "\n");
+    format!("\nlatencies (p50 / p99 / p99.9)\n{}{most}{line}", columns(&lines))
+}
+
 /// What identification found: the policies, and the predictions of the best.
-pub fn identified(found: &Identified) -> String {
+pub fn identified(found: &Identified, over_load: &Latencies) -> String {
     let closed = &found.target.closed;
     let mut text = format!(
         "cliff after {:.3} drive writes: spare space about {:.3}; {:.0} MB/s before it, {:.0} MB/s at the bottom: a moved page \
@@ -90,7 +133,7 @@ pub fn identified(found: &Identified) -> String {
             cell.pattern
         );
     }
-    text + &predictions(&crate::file::predictions(found))
+    text + &predictions(&crate::file::predictions(found)) + &latencies(&over_load.rows, over_load.knee.as_ref())
 }
 
 /// The book: a line a drive.

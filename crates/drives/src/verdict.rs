@@ -100,7 +100,7 @@ pub fn judge(trials: &[Trial], cells: &[Cell]) -> Verdict {
         return Verdict { kind: Kind::TooFewCells, best, second, sentence };
     }
     let passes = score.mean <= MEAN && score.worst.is_none_or(|(worst, _)| worst <= WORST);
-    let fits = trials[best].fitted.rms <= UNIFORM;
+    let fits = trials[best].fitted.shape <= UNIFORM;
     let apart = second.is_none_or(|second| {
         trials[second].stopped
             || trials[second].score(cells, &counts).is_none_or(|other| other.rms >= APART * score.rms)
@@ -225,8 +225,8 @@ impl Facts<'_> {
             .take(4)
             .map(|(error, cell)| format!("{} ({})", self.cells[*cell].pattern, signed(*error)))
             .collect();
-        if trial.fitted.rms > UNIFORM {
-            reasons.push(format!("the uniform run itself (rms {})", percent(trial.fitted.rms)));
+        if trial.fitted.shape > UNIFORM {
+            reasons.push(format!("the uniform run itself (rms {})", percent(trial.fitted.shape)));
         }
         if self.is_paced() {
             reasons.push("rates that are the same for different patterns".to_string());

@@ -319,6 +319,19 @@ impl Claim {
         ledger.files.writes(OUTPUT, path)?;
         Ok(Claim(Some(identity)))
     }
+
+    /// Claims a file that the command has read, to change it: an option says that it does.
+    ///
+    /// # Errors
+    /// The command writes it already, or it is of a store.
+    pub(crate) fn changed(path: &Path) -> Result<Claim> {
+        if let (Some(ledger), Some(identity)) = (command().as_mut(), identity(path))
+            && ledger.files.0.get(&identity).is_some_and(|named| !named.written)
+        {
+            ledger.files.0.remove(&identity);
+        }
+        Claim::new(path)
+    }
 }
 
 impl Drop for Claim {

@@ -57,6 +57,14 @@ impl Output {
         Output::begin(path, Claim::new(path)?)
     }
 
+    /// Creates a file in place of one that the command has read and changes, as an option says.
+    ///
+    /// # Errors
+    /// As [`Output::create`], but for the input.
+    pub fn changed(path: &Path) -> Result<Output> {
+        Output::begin(path, Claim::changed(path)?)
+    }
+
     /// Creates a file that this program alone uses, such as one of a cache, which several threads may write at a time.
     ///
     /// # Errors

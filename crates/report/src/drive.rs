@@ -22,6 +22,16 @@ const POLICIES: [&str; 9] = [
 ];
 const CELLS: [&str; 7] =
     ["pattern", "parameter", "predicted_MBps", "interval_MBps", "measured_MBps", "error_pct", "in"];
+const LOADS: [&str; 8] = [
+    "load_per_s",
+    "predicted_read_us",
+    "measured_read_us",
+    "predicted_write_us",
+    "measured_write_us",
+    "error_pct",
+    "in",
+    "claimed",
+];
 const RUN: [&str; 3] = ["drive_writes", "measured_MBps", "predicted_MBps"];
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
@@ -34,6 +44,7 @@ pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
         ("drive-policies", json::table(&value["policies"], &POLICIES)),
         ("drive-cells", json::table(&value["cells"], &CELLS)),
         ("drive-uniform", json::table(&value["uniform"], &RUN)),
+        ("drive-latencies", json::table(&value["latencies"], &LOADS)),
     ]
 }
 
@@ -62,6 +73,9 @@ pub fn told(value: &Value) -> Analysis {
     told.tables.push(("Policies, the nearest first".into(), policies(value)));
     told.figures.push(uniform(value));
     told.figures.push(cells(value));
+    if !list(value, "latencies").is_empty() {
+        told.figures.push(latencies(value));
+    }
     told
 }
 
@@ -115,6 +129,38 @@ fn uniform(value: &Value) -> Figure {
     );
     let table = json::table(&value["uniform"], &RUN);
     Figure { id: "drive-uniform".into(), title: "The uniform run".into(), panels, table, caption, ..Figure::default() }
+}
+
+/// Reads beside a load of writes: measured, and on the device of the drive's costs.
+fn latencies(value: &Value) -> Figure {
+    let rows = list(value, "latencies");
+    let points = |whose: &str, which: usize| {
+        let of = |row: &Value| {
+            Some(vec![number(row, "/load_per_s")?, 1000.0 * number(row, &format!("/{whose}_read_us/{which}"))?])
+        };
+        rows.iter().filter_map(of).collect::<Points>()
+    };
+    let of = |(whose, mark): (&str, Mark), (name, which): (&str, usize)| Series {
+        name: format!("{name}, {whose}"),
+        mark,
+        points: points(whose, which),
+        ..Series::default()
+    };
+    let both = [("measured", Mark::Point), ("predicted", Mark::Line)];
+    let percentiles = [("median", 0), ("99th percentile", 1), ("99.9th percentile", 2)];
+    let series = percentiles.iter().flat_map(|which| both.map(|whose| of(whose, *which))).collect();
+    let x = Axis::new("load", Unit::RequestsPerSecond, Scale::Linear);
+    let y = Axis::new("latency of reads", Unit::Nanoseconds, Scale::Log);
+    let most = number(value, "/knee/error_pct")
+        .map_or(String::new(), |error| format!(" Most writes a second: {error:+.1} % from the measured ones."));
+    let caption = format!(
+        "A probe of 10,000 requests a second, half of them reads, beside random writes, on a device whose times follow from the costs of \
+         pages. One load decided the slice after which a program yields to a read.{most}"
+    );
+    let panels = vec![Panel { x, y, series, ..Panel::default() }];
+    let table = json::table(&value["latencies"], &LOADS);
+    let (id, title) = ("drive-latencies".into(), "Reads over load".into());
+    Figure { id, title, panels, table, caption, ..Figure::default() }
 }
 
 /// Predictions over measurements with their intervals.

@@ -11,8 +11,8 @@ use super::shared::ReportOptions;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Configuration")]
 pub struct DriveArg {
-    /// A real drive, in place of a preset: one of `ssdlab drives`, or a file of `calibrate`. Needs --count-only; prints write
-    /// amplification and the rate that follows, over host writes
+    /// A real drive, in place of a preset: one of `ssdlab drives`, or a file of `calibrate`. With --count-only prints write amplification
+    /// and the rate that follows, over host writes; otherwise a device with the times that the drive's costs say
     #[arg(long, value_name = "NAME-or-FILE.toml", conflicts_with = "preset")]
     pub drive: Option<String>,
 }
@@ -36,7 +36,7 @@ pub enum CalibrateCommand {
     Fit(FitArgs),
     /// Fit every policy to a uniform run, and judge them by their predictions of other patterns
     Identify(IdentifyArgs),
-    /// Predict with the values of a drive, and compare with measurements; status 1 if a claimed cell is outside its interval
+    /// Predict with the values of a drive, and compare with measurements; status 1 if one is farther off than is claimed
     Check(CheckArgs),
 }
 
@@ -63,7 +63,7 @@ pub struct JobsArgs {
 /// What was measured.
 #[derive(Args, Clone, Debug)]
 pub struct Measured {
-    /// Tables of runs over host writes or of steady rates (CSV), JSON of fio with its bandwidth logs beside it, or samples of the OCP
+    /// Tables of runs over host writes, of steady rates or of latencies over load (CSV), JSON of fio with its bandwidth logs beside it, or samples of the OCP
     /// log with their times (JSON)
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
@@ -130,7 +130,7 @@ pub struct CheckArgs {
     /// Write the result as JSON; `-` means standard output, in place of the table
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
-    /// Write predictions and error line into the file, in place of those it has
+    /// Change the file: predictions and error line take the place of those it has
     #[arg(long)]
     pub write: bool,
 }

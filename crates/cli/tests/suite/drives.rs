@@ -58,6 +58,53 @@ fn what_is_identified_is_also_json_and_a_page() {
     assert!(bench.bad(&format!("{fixed} --report d.toml"), 2).contains("d.toml"));
 }
 
+/// Latencies decide the slice and are predicted; the file runs with times, is checked, and is changed by `check --write` alone.
+#[test]
+fn latencies_are_predicted_on_the_device_of_the_drive() {
+    let bench = Bench::new();
+    measurements(&bench);
+    let table = "offered_load,write_p50_us,write_p99_us,write_p99_9_us,read_p50_us,read_p99_us,read_p99_9_us\n\
+                 20000,9,20,30,70,380,500\n30000,9,20,30,70,400,500\n40000,9,20,30,80,420,560\n60000,9,20,30,90,1900,2500\n";
+    std::fs::write(bench.path().join("latency.csv"), table).unwrap();
+    let text = bench.good(
+        "calibrate identify curve.csv steady.csv latency.csv --candidates greedy/separate --seeds 1 --quiet \
+         --fix device.over_provisioning=0.2 -o d.toml --json j.json --report r.html --report-lite",
+    );
+    assert!(text.contains("latencies (p50 / p99 / p99.9)") && text.contains("most writes a second: "), "{text}");
+    let found: serde_json::Value = serde_json::from_str(&bench.text("j.json")).unwrap();
+    let loads = found["latencies"].as_array().unwrap();
+    assert_eq!((loads.len(), &loads[0]["in"]), (3, &"fit".into()), "{loads:?}");
+    assert!(found["knee"]["measured_writes_per_s"][0].as_f64().unwrap() < 60_000.0);
+    assert!(bench.text("r.html").contains("figure-drive-latencies"));
+    let file = bench.text("d.toml");
+    for part in ["\"device.memory\" = \"9us\" # measured", "\"timing.suspend_slice\" = ", "[[latency]]", "[knee]"] {
+        assert!(file.contains(part), "{part}: {file}");
+    }
+    let run = bench.good("run --drive d.toml --workload random-write --limit 2000 --quiet");
+    assert!(run.contains("d: too few cells") && run.contains("99th percentile of reads: "), "{run}");
+    assert!(
+        bench.bad("run --drive d.toml --workload random-write --limit 2000 --preset nvme-tlc", 2).contains("--preset")
+    );
+    // No such drive exists, so what is claimed is not true of it.
+    let checked = bench.run("calibrate check d.toml latency.csv --json -");
+    assert_eq!(checked.status.code(), Some(1));
+    let checked: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!((&checked["latencies"], &checked["knee"]), (&found["latencies"], &found["knee"]));
+    std::fs::write(bench.path().join("d.toml"), file.replace("error = \"", "error = \"old ")).unwrap();
+    assert_eq!(bench.run("calibrate check d.toml --write").status.code(), Some(1));
+    let changed = bench.text("d.toml");
+    assert!(changed.lines().nth(4).is_some_and(|line| line.starts_with("error = \"3 cells, ")), "{changed}");
+    assert!(changed.ends_with(file.split("[[latency]]").last().unwrap()), "{changed}");
+    let without = file.split("[device]").next().unwrap();
+    std::fs::write(bench.path().join("old.toml"), without).unwrap();
+    for (command, words) in [
+        ("calibrate check old.toml latency.csv", "the file has no [device]"),
+        ("run --drive old.toml --workload random-write --limit 10", "no latency configuration"),
+    ] {
+        assert!(bench.bad(command, 2).contains(words), "{command}");
+    }
+}
+
 #[test]
 fn jobs_have_workload_files() {
     let bench = Bench::new();

@@ -1,7 +1,8 @@
-//! What was measured: runs over host writes, and steady rates.
+//! What was measured: runs over host writes, steady rates, and latencies over load.
 
 mod counters;
 mod fio;
+mod loads;
 mod tables;
 
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use ssdlab_lab::error::{Error, Kind, Result};
 
 use crate::cost::{STEADY, inverse};
 use crate::pattern::Pattern;
+use crate::probe::Percentiles;
 
 /// A rate of a run at some host writes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +87,19 @@ pub struct Steady {
     pub drive_writes: Option<f64>,
 }
 
+/// Latencies of the probe at a load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Requests a second, as offered.
+    pub load: f64,
+    /// Percentiles 50, 99 and 99.9 of its reads in microseconds.
+    pub read: Percentiles,
+    /// The same of its writes.
+    pub write: Percentiles,
+    /// Writes a second that all streams reached, if counted.
+    pub writes: Option<f64>,
+}
+
 /// All that was measured on a drive.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
@@ -92,6 +107,8 @@ pub struct Input {
     pub curves: Vec<(Pattern, Curve)>,
     /// Steady rates.
     pub steady: Vec<Steady>,
+    /// Latencies over load, ascending.
+    pub loads: Vec<Load>,
     /// What was left out, and why.
     pub remarks: Vec<String>,
 }

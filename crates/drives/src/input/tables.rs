@@ -1,10 +1,10 @@
-//! Measurements as CSV: a run over its host writes (`curve.csv`), or steady rates (`steady.csv`).
+//! Measurements as CSV: a run over its host writes (`curve.csv`), steady rates (`steady.csv`), or latencies over load (`latency.csv`).
 
 use std::path::Path;
 
 use ssdlab_lab::error::Result;
 
-use super::{Curve, Input, Point, Steady, wrong};
+use super::{Curve, Input, Point, Steady, loads, wrong};
 use crate::pattern::Pattern;
 
 const CURVE: [&str; 6] = ["pattern", "parameter", "host_drive_writes", "host_MBps", "media_written", "media_read"];
@@ -12,9 +12,9 @@ const STEADY: [&str; 8] =
     ["pattern", "parameter", "host_MBps", "se_pct", "drift_pct", "wa", "moved_per_host", "drive_writes"];
 
 /// A row with its place.
-struct Row<'r> {
-    path: &'r Path,
-    line: usize,
+pub(super) struct Row<'r> {
+    pub(super) path: &'r Path,
+    pub(super) line: usize,
     columns: &'r [String],
     cells: &'r csv::StringRecord,
 }
@@ -25,7 +25,7 @@ impl Row<'_> {
         index.and_then(|index| self.cells.get(index)).map_or("", str::trim)
     }
 
-    fn maybe(&self, name: &str) -> Result<Option<f64>> {
+    pub(super) fn maybe(&self, name: &str) -> Result<Option<f64>> {
         match self.text(name) {
             "" => Ok(None),
             text => match text.parse::<f64>() {
@@ -35,7 +35,7 @@ impl Row<'_> {
         }
     }
 
-    fn positive(&self, name: &str) -> Result<f64> {
+    pub(super) fn positive(&self, name: &str) -> Result<f64> {
         match self.maybe(name)? {
             Some(value) if value > 0.0 => Ok(value),
             _ => Err(wrong(self.path, self.line, &format!("{name}: `{}` is not above 0", self.text(name)))),
@@ -60,7 +60,7 @@ impl Row<'_> {
     }
 }
 
-/// Reads either table; the columns say which one it is.
+/// Reads a table; its columns say which one it is.
 pub(super) fn read(path: &Path, text: &str, input: &mut Input) -> Result<()> {
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).flexible(true).from_reader(text.as_bytes());
     let columns: Vec<String> = match reader.headers() {
@@ -68,26 +68,42 @@ pub(super) fn read(path: &Path, text: &str, input: &mut Input) -> Result<()> {
         Err(error) => return Err(wrong(path, 1, &error.to_string())),
     };
     let has = |name: &str| columns.iter().any(|column| column == name);
+    if has(loads::KEY) {
+        loads::header(path, &columns, input)?;
+        return rows(path, &columns, &mut reader, &mut |row| loads::row(row, input));
+    }
     let curve = has("host_drive_writes");
     let known: &[&str] = if curve { &CURVE } else { &STEADY };
     if !has("pattern") || !has("parameter") || !has("host_MBps") {
         let message = format!("neither a run ({}) nor steady rates ({})", CURVE.join(","), STEADY.join(","));
-        return Err(wrong(path, 1, &message).help("the columns pattern, parameter and host_MBps are needed"));
+        return Err(wrong(path, 1, &message)
+            .help("the columns pattern, parameter and host_MBps are needed, or offered_load for latencies over load"));
     }
     let others: Vec<&str> = columns.iter().map(String::as_str).filter(|column| !known.contains(column)).collect();
     if !others.is_empty() {
         input.remarks.push(format!("{}: columns that are not used: {}", path.display(), others.join(", ")));
     }
     let first = input.curves.len();
+    rows(path, &columns, &mut reader, &mut |row| {
+        let Some(pattern) = row.pattern(input)? else { return Ok(()) };
+        if curve { point(row, pattern, first, input) } else { steady(row, pattern, input) }
+    })
+}
+
+/// Gives the rows of a table to `take`.
+fn rows(
+    path: &Path,
+    columns: &[String],
+    reader: &mut csv::Reader<&[u8]>,
+    take: &mut dyn FnMut(&Row<'_>) -> Result<()>,
+) -> Result<()> {
     for record in reader.records() {
         let record = record.map_err(|error| {
             let line = error.position().map_or(0, |position| position.line() as usize);
             wrong(path, line, &error.to_string())
         })?;
         let line = record.position().map_or(0, |position| position.line() as usize);
-        let row = Row { path, line, columns: &columns, cells: &record };
-        let Some(pattern) = row.pattern(input)? else { continue };
-        if curve { point(&row, pattern, first, input)? } else { steady(&row, pattern, input)? }
+        take(&Row { path, line, columns, cells: &record })?;
     }
     Ok(())
 }

@@ -56,6 +56,29 @@ fn tables_are_read_and_errors_have_their_line() {
     }
 }
 
+#[test]
+fn latencies_over_load_are_read_and_errors_have_their_line() {
+    let folder = folder();
+    let head = "offered_load,write_p50_us,write_p99_us,write_p99_9_us,read_p50_us,read_p99_us,read_p99_9_us";
+    let good = format!("{head},write_kiops,spread\n10000,8,27,151,70,255,410,9.9,1\n20000,8,56,164,115,364.5,487,,1\n");
+    let input = Input::read(&[file(&folder, "latency.csv", &good)], None).unwrap();
+    assert_eq!(input.loads.len(), 2);
+    assert_eq!((input.loads[0].read, input.loads[0].writes), ([70.0, 255.0, 410.0], Some(9900.0)));
+    assert_eq!((input.loads[1].write, input.loads[1].writes), ([8.0, 56.0, 164.0], None));
+    assert!(input.remarks[0].ends_with("columns that are not used: spread"), "{:?}", input.remarks);
+    for (rows, expected) in [
+        ("10000,8,27,151,70,255,\n", ":2: read_p99_9_us: `` is not above 0"),
+        ("10000,8,27,151,70,255,250\n", ":2: percentiles of read do not rise: 70, 255, 250"),
+        ("9000,8,27,151,70,255,410\n", ":2: offered_load 9000 is below the 10000 requests a second of the probe"),
+        ("20000,8,27,151,70,255,410\n10000,8,27,151,70,255,410\n", ":3: offered_load 10000 does not rise"),
+    ] {
+        let error = Input::read(&[file(&folder, "wrong.csv", &format!("{head}\n{rows}"))], None).unwrap_err();
+        assert!(error.message.contains(expected), "{rows}: {}", error.message);
+    }
+    let error = Input::read(&[file(&folder, "wrong.csv", "offered_load,read_p99_us\n1,2\n")], None).unwrap_err();
+    assert!(error.message.contains(":1: no column write_p50_us"), "{}", error.message);
+}
+
 /// JSON of fio names the logs; threads add up, lines of reads do not count, and bytes become drive writes.
 #[test]
 fn logs_of_fio_become_a_run() {

@@ -3,21 +3,25 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files, but for `input`, whose readers fill its types.
-const LAYERS: [&str; 20] = [
+const LAYERS: [&str; 24] = [
     "parallel",
     "pattern",
     "jobs",
     "cost",
     "candidates",
+    "probe",
     "input",
     "input/tables",
+    "input/loads",
     "input/counters",
     "input/fio",
     "closed",
     "model",
+    "device",
     "fit",
     "cells",
     "verdict",
+    "latency",
     "identify",
     "file",
     "check",

@@ -2,6 +2,7 @@
 
 mod book;
 mod inputs;
+mod latency;
 mod layers;
 mod names;
 mod recovery;
