@@ -82,7 +82,7 @@ pub(crate) fn calibrate(command: &CalibrateCommand, line: &str) -> Result<u8> {
                 texts.map(move |(name, text)| (folder.join(name + ".toml"), text))
             });
             files.into_iter().try_for_each(|(path, text)| publish(&path, &text))?;
-            output::print(&jobs::text(&args.device, args.quick, args.capacity, args.rate))?;
+            output::print(&jobs::text(&args.device, args.quick, args.latency, args.capacity, args.rate))?;
         }
         CalibrateCommand::Fit(args) => {
             let candidates = Candidate::list(&args.policy)?;

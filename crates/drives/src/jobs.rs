@@ -3,9 +3,20 @@
 use std::fmt::Write as _;
 
 use crate::pattern::{PAGE, Pattern};
+use crate::probe::{OTHER_READS, OUTSTANDING, PROBE, STREAMS};
 
 /// Threads of a job of random writes.
 const THREADS: u64 = 4;
+
+/// Loads of the latencies in requests a second, seconds of each, and drive writes before them.
+const LOADS: [u32; 11] = [200_000, 150_000, 130_000, 110_000, 90_000, 70_000, 50_000, 40_000, 30_000, 20_000, 10_000];
+const SECONDS: u64 = 130;
+const SETTLED: u64 = 3;
+
+/// Kinds of jobs that measure latencies, as their descriptions have them, and of those that are not read.
+pub(crate) const PROBES: &str = "probe";
+pub(crate) const BACKGROUND: &str = "background";
+pub(crate) const SETTLING: &str = "settling";
 
 /// A pattern and its drive writes.
 type Job = (Pattern, u64);
@@ -84,12 +95,46 @@ pub fn workloads(quick: bool, capacity: u64) -> Vec<(String, String)> {
     plan(quick).iter().filter_map(|(pattern, _)| pattern.workload_file(capacity / PAGE * PAGE)).collect()
 }
 
-/// The jobs as a file for fio. `capacity` in bytes, `rate` in MB/s of sequential writes.
-pub fn text(device: &str, quick: bool, capacity: u64, rate: Option<f64>) -> String {
+/// A job of uniform writes that is not read, and a probe beside six streams for each load, from the highest down.
+fn latencies(uniform: u64, capacity: u64) -> String {
+    let mut text = String::new();
+    if uniform < SETTLED {
+        let bytes = capacity * (SETTLED - uniform) / THREADS / PAGE * PAGE;
+        let _ = write!(
+            text,
+            "\n[settling]\ndescription={SETTLING},\nstonewall\nrw=randwrite\nbs=4k\niodepth=128\nnumjobs={THREADS}\nio_size={bytes}\n"
+        );
+    }
+    let each = format!("rw=randrw\nbs=4k\niodepth={OUTSTANDING}\ntime_based=1\nruntime={SECONDS}\n");
+    for load in LOADS {
+        let stream = (f64::from(load) - PROBE / 2.0) / STREAMS as f64;
+        let (reads, writes) = (stream * OTHER_READS, stream * (1.0 - OTHER_READS));
+        let half = PROBE / 2.0;
+        let _ = write!(
+            text,
+            "\n[probe-{load}]\ndescription={PROBES},{load}\nstonewall\n{each}rwmixread=50\nrate_iops={half},{half}\nlat_percentiles=1\n\
+             percentile_list=50:99:99.9\n\n[background-{load}]\ndescription={BACKGROUND},{load}\nnew_group\n{each}rwmixread={:.0}\n\
+             numjobs={STREAMS}\nrate_iops={reads:.0},{writes:.0}\nrate_process=poisson\n",
+            100.0 * OTHER_READS
+        );
+    }
+    text
+}
+
+/// The jobs as a file for fio. `capacity` in bytes, `rate` in MB/s of sequential writes; `latency`: with those that measure latencies.
+pub fn text(device: &str, quick: bool, latency: bool, capacity: u64, rate: Option<f64>) -> String {
     let capacity = capacity / PAGE * PAGE;
     let plan = plan(quick);
     let fills = plan.len() as u64;
-    let random: u64 = plan.iter().map(|(_, writes)| writes).sum();
+    let uniform = plan[0].1;
+    let settling = if latency { SETTLED.saturating_sub(uniform) } else { 0 };
+    let random = plan.iter().map(|(_, writes)| writes).sum::<u64>() + settling;
+    let probes = if latency {
+        let minutes = (LOADS.len() as u64 * SECONDS).div_ceil(60);
+        format!("; and {minutes} minutes of reads and writes at {} loads\n", LOADS.len())
+    } else {
+        String::new()
+    };
     let hours = rate.filter(|rate| *rate > 0.0).map_or(String::new(), |rate| {
         // Under GC most drives write at a fifth to a half of their sequential rate.
         let hours = |rate: f64, writes: u64| writes as f64 * capacity as f64 / (rate * 1e6) / 3600.0;
@@ -98,7 +143,7 @@ pub fn text(device: &str, quick: bool, capacity: u64, rate: Option<f64>) -> Stri
     });
     let mut text = format!(
         "; DESTROYS ALL DATA ON {device}\n\
-         ; {} drive writes, {fills} of them fills\n{hours}\
+         ; {} drive writes, {fills} of them fills\n{hours}{probes}\
          ; before the first job: nvme sanitize --sanact=2 {device}\n\
          ; run it as: fio drive.fio --output-format=json --output=drive.json\n\
          ; beside it, if the drive has the OCP log: while sleep 20; do nvme ocp smart-add-log {device} -o json | jq -c '{{time: now}} + .'; \
@@ -120,6 +165,9 @@ pub fn text(device: &str, quick: bool, capacity: u64, rate: Option<f64>) -> Stri
             capacity * writes / THREADS / PAGE * PAGE,
             distribution(pattern, capacity)
         );
+        if latency && number == 0 {
+            text += &latencies(uniform, capacity);
+        }
     }
     text
 }

@@ -8,11 +8,12 @@ use ssdlab_lab::settings::Settings;
 use ssdlab_sim::Check;
 use ssdlab_sim::report::Figures;
 
-/// Requests a second of the probe, the share of reads in it, and in the other streams.
+/// Requests a second of the probe.
 pub const PROBE: f64 = 10_000.0;
-const STREAMS: usize = 6;
-const OTHER_READS: f64 = 0.01;
-const OUTSTANDING: u32 = 64;
+/// Streams beside it, the share of reads in them, and requests outstanding of each.
+pub(crate) const STREAMS: usize = 6;
+pub(crate) const OTHER_READS: f64 = 0.01;
+pub(crate) const OUTSTANDING: u32 = 64;
 /// Seconds of a load: some fifteen thousand reads of the probe.
 pub const SECONDS: f64 = 3.0;
 

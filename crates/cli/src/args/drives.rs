@@ -49,6 +49,9 @@ pub struct JobsArgs {
     /// Only what a first verdict needs
     #[arg(long)]
     pub quick: bool,
+    /// Measure latencies over load, too: a probe beside uniform writes at eleven loads
+    #[arg(long)]
+    pub latency: bool,
     /// Bytes of the drive, such as 960GB, for the zones of a zipf and for the hours that the jobs take
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub capacity: u64,

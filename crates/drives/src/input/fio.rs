@@ -6,8 +6,11 @@ use serde_json::Value;
 use ssdlab_lab::error::{Error, Result};
 
 use super::counters::Timed;
-use super::{Curve, Input, Point, wrong};
+use super::loads;
+use super::{Curve, Input, Load, Point, wrong};
+use crate::jobs::{BACKGROUND, PROBES, SETTLING};
 use crate::pattern::Pattern;
+use crate::probe::Percentiles;
 
 /// Reads the jobs of a file. The description of each holds `pattern,parameter`.
 pub(super) fn read(
@@ -27,7 +30,11 @@ pub(super) fn read(
         return Err(Error::usage(message).help("give --capacity, such as 960GB"));
     };
     let mut read = Vec::new();
+    let mut probes = Vec::new();
     for job in jobs {
+        if probe(path, job, &mut probes)? {
+            continue;
+        }
         if let Some(bins) = self::job(path, job, &mut read, input)? {
             timed.extend(bins.1.start.map(|start| Timed {
                 run: input.curves.len(),
@@ -37,7 +44,67 @@ pub(super) fn read(
             input.curves.push((bins.0, bins.1.curve(capacity)));
         }
     }
+    // Jobs may go down the loads.
+    probes.sort_by(|a: &Probe, b| a.load.total_cmp(&b.load));
+    for Probe { load, percentiles, writes } in probes {
+        let Some([read, write]) = percentiles else {
+            return Err(wrong(path, 1, &format!("a job `{BACKGROUND},{load}` without one `{PROBES},{load}`")));
+        };
+        loads::add(path, 1, Load { load, read, write, writes }, input)?;
+    }
     Ok(())
+}
+
+/// What jobs say of a load: percentiles of the probe's reads and writes in microseconds, and writes a second of all.
+struct Probe {
+    load: f64,
+    percentiles: Option<[Percentiles; 2]>,
+    writes: Option<f64>,
+}
+
+/// The description of a job.
+fn description(job: &Value) -> Option<&str> {
+    let option = || job.get("job options").and_then(|options| options.get("description")).and_then(Value::as_str);
+    job.get("desc").and_then(Value::as_str).or_else(option)
+}
+
+/// Takes a job that measures latencies, or that none reads; false for another one.
+fn probe(path: &Path, job: &Value, probes: &mut Vec<Probe>) -> Result<bool> {
+    let Some((kind, parameter)) = description(job).and_then(|text| text.split_once(',')) else { return Ok(false) };
+    if kind == SETTLING {
+        return Ok(true);
+    }
+    if kind != PROBES && kind != BACKGROUND {
+        return Ok(false);
+    }
+    let load = parameter.trim().parse::<f64>().ok().filter(|load| load.is_finite() && *load > 0.0);
+    let load = load.ok_or_else(|| wrong(path, 1, &format!("job {kind},{parameter}: `{parameter}` is no load")))?;
+    let number = |place: &str| job.pointer(place).and_then(Value::as_f64);
+    let written = number("/write/iops");
+    let percentiles = |kind: &str| -> Result<Percentiles> {
+        let of = |percent: &str| {
+            let at = |what: &str| number(&format!("/{kind}/{what}/percentile/{percent}"));
+            at("lat_ns").or_else(|| at("clat_ns")).map(|ns| ns / 1000.0)
+        };
+        let missing = || {
+            let what = format!("job {PROBES},{parameter}: no percentiles 50, 99 and 99.9 of {kind}s");
+            wrong(path, 1, &what).help("give the job lat_percentiles=1 and percentile_list=50:99:99.9")
+        };
+        let all = (of("50.000000"), of("99.000000"), of("99.900000"));
+        if let (Some(p50), Some(p99), Some(p99_9)) = all { Ok([p50, p99, p99_9]) } else { Err(missing()) }
+    };
+    let mine = if kind == PROBES { Some([percentiles("read")?, percentiles("write")?]) } else { None };
+    let Some(known) = probes.iter_mut().find(|probe| probe.load == load) else {
+        probes.push(Probe { load, percentiles: mine, writes: written });
+        return Ok(true);
+    };
+    if mine.is_some() && known.percentiles.is_some() {
+        return Err(wrong(path, 1, &format!("two jobs {PROBES},{parameter}"))
+            .help("one a load: repeats go into files of their own"));
+    }
+    known.percentiles = known.percentiles.or(mine);
+    known.writes = known.writes.zip(written).map(|(a, b)| a + b);
+    Ok(true)
 }
 
 /// What a job wrote; none if it is left out. `read`: the logs that were read so far.
@@ -45,7 +112,7 @@ fn job(path: &Path, job: &Value, read: &mut Vec<String>, input: &mut Input) -> R
     let name = job.get("jobname").and_then(Value::as_str).unwrap_or("without a name");
     let options = job.get("job options");
     let option = |key: &str| options.and_then(|options| options.get(key)).and_then(Value::as_str);
-    let Some(description) = job.get("desc").and_then(Value::as_str).or(option("description")) else {
+    let Some(description) = description(job) else {
         input.remarks.push(format!("{}: job {name} has no description, and is left out", path.display()));
         return Ok(None);
     };

@@ -51,21 +51,22 @@ pub(super) fn row(row: &Row<'_>, input: &mut Input) -> Result<()> {
         write: of("write")?,
         writes: row.maybe("write_kiops")?.map(|thousands| 1000.0 * thousands),
     };
+    add(row.path, row.line, load, input)
+}
+
+/// Adds a load; they ascend.
+pub(super) fn add(path: &Path, line: usize, load: Load, input: &mut Input) -> Result<()> {
     for (name, [p50, p99, p99_9]) in [("read", load.read), ("write", load.write)] {
         if p50 > p99 || p99 > p99_9 {
-            return Err(wrong(
-                row.path,
-                row.line,
-                &format!("percentiles of {name} do not rise: {p50}, {p99}, {p99_9}"),
-            ));
+            return Err(wrong(path, line, &format!("percentiles of {name} do not rise: {p50}, {p99}, {p99_9}")));
         }
     }
     if load.load < PROBE {
-        let what = format!("{KEY} {} is below the {} requests a second of the probe", load.load, PROBE);
-        return Err(wrong(row.path, row.line, &what));
+        let what = format!("{KEY} {} is below the {PROBE} requests a second of the probe", load.load);
+        return Err(wrong(path, line, &what));
     }
     if input.loads.last().is_some_and(|last| last.load >= load.load) {
-        return Err(wrong(row.path, row.line, &format!("{KEY} {} does not rise", load.load))
+        return Err(wrong(path, line, &format!("{KEY} {} does not rise", load.load))
             .help("one row a load, ascending: repeats of a load are averaged before"));
     }
     input.loads.push(load);

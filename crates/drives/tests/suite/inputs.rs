@@ -79,6 +79,61 @@ fn latencies_over_load_are_read_and_errors_have_their_line() {
     assert!(error.message.contains(":1: no column write_p50_us"), "{}", error.message);
 }
 
+/// fio's jobs of a probe and of six streams are a load; they go from the highest down, and what settles the drive is not read.
+#[test]
+fn probes_of_fio_are_latencies_over_load() {
+    let folder = folder();
+    let job = |description: &str, reads: &str, iops: u32| {
+        let side = format!("{{ \"iops\": {iops}, {reads} }}");
+        format!(
+            "{{ \"jobname\": \"x\", \"job options\": {{ \"description\": \"{description}\" }}, \"read\": {side}, \"write\": {side} }}"
+        )
+    };
+    let percentiles = |kind: &str, p99: u32| {
+        format!(
+            "\"{kind}\": {{ \"percentile\": {{ \"50.000000\": 70000, \"99.000000\": {p99}, \"99.900000\": 500000 }} }}"
+        )
+    };
+    let probe = |load: u32, p99: u32| job(&format!("probe,{load}"), &percentiles("lat_ns", p99), 5000);
+    let beside = |load: u32| job(&format!("background,{load}"), "\"a\": 0", load - 5000);
+    let read = |jobs: &[String]| {
+        let text = format!("{{ \"jobs\": [{}] }}", jobs.join(","));
+        Input::read(&[file(&folder, "fio.json", &text)], Some(1 << 30))
+    };
+    let settling = job("settling,", "\"a\": 0", 9);
+    let input =
+        read(&[settling, probe(40_000, 410_500), beside(40_000), probe(20_000, 372_000), beside(20_000)]).unwrap();
+    assert_eq!(input.loads.iter().map(|load| load.load).collect::<Vec<_>>(), [20_000.0, 40_000.0]);
+    assert_eq!((input.loads[1].read, input.loads[1].writes), ([70.0, 410.5, 500.0], Some(40_000.0)));
+    assert!(input.remarks.is_empty(), "{:?}", input.remarks);
+    // Completion latencies where those from push to completion were not asked for.
+    let other = job("probe,30000", &percentiles("clat_ns", 390_000), 5000);
+    assert_eq!(read(&[other]).unwrap().loads[0].write, [70.0, 390.0, 500.0]);
+    for (jobs, expected) in [
+        (vec![beside(20_000)], "a job `background,20000` without one `probe,20000`"),
+        (vec![probe(20_000, 1), probe(20_000, 1)], "two jobs probe,20000"),
+        (vec![job("probe,fast", "\"a\": 0", 1)], "`fast` is no load"),
+        (vec![job("probe,20000", "\"a\": 0", 1)], "no percentiles 50, 99 and 99.9 of reads"),
+        (vec![probe(20_000, 1)], "percentiles of read do not rise"),
+    ] {
+        let error = read(&jobs).unwrap_err();
+        assert!(error.message.contains(expected), "{expected}: {}", error.message);
+    }
+    // What is printed is what is read.
+    let text = jobs::text("/dev/nvme9n1", true, true, 960_000_000_000, None);
+    for load in [10_000, 200_000] {
+        assert!(
+            text.contains(&format!("description=probe,{load}\n"))
+                && text.contains(&format!("description=background,{load}\n"))
+        );
+    }
+    assert!(text.contains("; 16 drive writes") && text.contains("24 minutes"), "{text}");
+    assert!(
+        text.contains("rate_iops=325,32175"),
+        "six streams of 195,000 requests a second, one in a hundred a read: {text}"
+    );
+}
+
 /// JSON of fio names the logs; threads add up, lines of reads do not count, and bytes become drive writes.
 #[test]
 fn logs_of_fio_become_a_run() {
@@ -166,7 +221,7 @@ fn counters_are_joined_to_their_run_by_time() {
 #[test]
 fn printed_jobs_are_patterns() {
     for (quick, total) in [(true, 14), (false, 55)] {
-        let text = jobs::text("/dev/nvme9n1", quick, 960_000_000_000, Some(1800.0));
+        let text = jobs::text("/dev/nvme9n1", quick, false, 960_000_000_000, Some(1800.0));
         assert!(text.starts_with("; DESTROYS ALL DATA ON /dev/nvme9n1\n"), "{text}");
         assert!(text.contains(&format!("; {total} drive writes, ")), "{text}");
         let mut jobs = 0;

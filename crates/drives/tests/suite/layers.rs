@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 const LAYERS: [&str; 24] = [
     "parallel",
     "pattern",
+    "probe",
     "jobs",
     "cost",
     "candidates",
-    "probe",
     "input",
     "input/tables",
     "input/loads",
