@@ -33,16 +33,16 @@ const TRANSFER: f64 = 1200.0;
 
 /// A value in microseconds, and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Origin {
+pub struct Time {
     /// The value.
     pub us: f64,
     /// Its origin in words.
     pub origin: String,
 }
 
-impl Origin {
-    fn assumed(us: f64, why: &str) -> Origin {
-        Origin { us, origin: format!("assumed: {why}") }
+impl Time {
+    fn assumed(us: f64, why: &str) -> Time {
+        Time { us, origin: format!("assumed: {why}") }
     }
 }
 
@@ -52,15 +52,15 @@ pub struct Device {
     /// Dies that work on their own.
     pub dies: u32,
     /// Array time of a read of a flash page.
-    pub read: Origin,
+    pub read: Time,
     /// Time of a program, without its transfer.
     pub program: f64,
     /// MB/s of a channel.
     pub transfer: f64,
     /// What a write takes beside the flash.
-    pub firmware: Origin,
+    pub firmware: Time,
     /// A program or erase yields to a read after each such part of its time.
-    pub slice: Origin,
+    pub slice: Time,
 }
 
 /// Kilobytes of a unit.
@@ -88,10 +88,10 @@ impl Device {
         let dies = dies.or_else(|| counts().filter(|dies| possible(*dies)).min_by(|a, b| far(*a).total_cmp(&far(*b))));
         let origin = "from the costs: GC reads a flash page for the units that are valid in it".to_string();
         let (dies, read) = match dies {
-            Some(dies) => (dies, Origin { us: read(dies), origin }),
+            Some(dies) => (dies, Time { us: read(dies), origin }),
             None => (
                 counts().find(|dies| program(*dies) >= LEAST_PROGRAM).unwrap_or(MOST_DIES).max(DIES),
-                Origin::assumed(USUAL_READ, "no time of a read explains the cost of a moved page"),
+                Time::assumed(USUAL_READ, "no time of a read explains the cost of a moved page"),
             ),
         };
         Device {
@@ -99,8 +99,8 @@ impl Device {
             read,
             program: program(dies).max(LEAST_PROGRAM),
             transfer,
-            firmware: Origin::assumed(FIRMWARE, "two drives take 8 and 10 us for a write into their memory"),
-            slice: Origin::assumed(SLICE, "what two drives show"),
+            firmware: Time::assumed(FIRMWARE, "two drives take 8 and 10 us for a write into their memory"),
+            slice: Time::assumed(SLICE, "what two drives show"),
         }
     }
 
