@@ -3,6 +3,7 @@
 mod writeback;
 
 use super::{Pause, Ssd};
+use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::staging::Segment;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
@@ -10,7 +11,14 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
 use crate::engine::{Device, Gc};
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
-use crate::units::{JobId, Lpn, Nanos, OpId};
+use crate::units::{JobId, Lpn, Nanos, OpId, PlaneId};
+
+/// A page of a plane was reserved for one in the buffer: it may be the host's now.
+fn gains_page(ssd: &mut Ssd, plane: PlaneId) {
+    if ssd.dev.flash.next_offset(plane, Stream::Host).is_some() {
+        ssd.unstall(plane);
+    }
+}
 
 impl Device {
     fn plan(&self) -> &WriteBack {
@@ -315,11 +323,13 @@ impl Ssd {
             self.kernel.ops[op].lpn = Lpn::NONE;
             self.dev.staging.stale = true;
             let (absorbed, segment) = (self.kernel.ops.buffer[op].absorbed, self.kernel.ops.buffer[op].segment);
-            if self.dev.goes_home() {
-                self.dev.flash.keep_promise(self.kernel.ops[op].plane);
-            }
             self.dev.frees_slot(self.now);
             self.leaves_buffer(absorbed, segment);
+            if self.dev.goes_home() {
+                let plane = self.kernel.ops[op].plane;
+                self.dev.flash.keep_promise(plane);
+                gains_page(self, plane);
+            }
         }
     }
 }

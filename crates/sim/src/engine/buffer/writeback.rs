@@ -224,10 +224,7 @@ impl Ssd {
         }
         self.leaves_buffer(absorbed, segment);
         self.kernel.stop(&self.dev, self.now, unit, plane);
-        if self.dev.flash.next_offset(plane, Stream::Host).is_some() {
-            // The page that was reserved for it may be the host's now.
-            self.unstall(plane);
-        }
+        super::gains_page(self, plane);
         self.test_trigger(plane);
     }
 }
