@@ -171,8 +171,14 @@ def test_a_changed_source_is_refused(file, old, new, tmp_path):
     assert ("not those of the records" if file == "policies.json" else "the record has other bytes") in said
 
 
-def test_the_last_sweep_says_which_policies_a_study_has(tmp_path):
+def test_the_last_sweep_says_which_policies_a_study_has(tmp_path, binary):
     folder = lab(tmp_path)
+    for program in (None, binary):
+        said = ends(0, "sweep", "status", "study.toml", "--store", "results", cwd=folder, program=program)
+        assert "done 2," in said and "left 0," in said
+        said = ends(0, "sweep", "table", "study.toml", "--store", "results", "-o", "t.csv", cwd=folder, program=program)
+        assert "no result yet" not in said
+    assert len((folder / "t.csv").read_text().splitlines()) == 5
     ends(0, "sweep", "run", "study.toml", "--store", "results", "--quiet", cwd=folder)
     ends(0, "bundle", "make", "study.toml", "--store", "results", "-o", "plain", cwd=folder)
     assert "policy" not in ends(0, "bundle", "show", "plain", cwd=folder)

@@ -21,6 +21,10 @@ use crate::args::given;
 use crate::output;
 use crate::report::Begun;
 
+/// What a run with times predicts of a drive.
+const TIMED: &str = "a device with fewer blocks stands for the drive: rates, write amplification and reads beside writes are predicted, the \
+                     tails of writes are not";
+
 impl DriveArg {
     /// Adds the drive's keys below all files.
     ///
@@ -46,7 +50,7 @@ impl DriveArg {
         let Some(name) = &self.drive else { return Ok(String::new()) };
         let drive = book::find(name)?;
         if rows.is_empty() {
-            return Ok(format!("\n{}: {}\n{}\n", drive.name, drive.verdict, drive.error));
+            return Ok(format!("\n{}: {}\n{}\n{TIMED}\n", drive.name, drive.verdict, drive.error));
         }
         let cost = drive.cost()?;
         let moved = |row: &Counted| row.moved_pages() as f64 / row.host_pages.max(1) as f64;

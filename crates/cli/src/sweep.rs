@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ssdlab_bundle::policies::{self, Kept};
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::outcome::json;
@@ -450,9 +451,18 @@ fn counts(status: &Tally) -> String {
     )
 }
 
+/// A study with the policies written in Python that its runs in a store had last, by name: none of their code is run.
+fn as_kept(study: Study, store: &Store) -> Result<Study> {
+    match Kept::read(&policies::folder(&store.study(&study.name)))? {
+        Some(kept) => study.with(kept.stand_ins()),
+        None => Ok(study),
+    }
+}
+
 /// `ssdlab sweep status`
 pub fn status(args: &StatusArgs, study: Study) -> Result<u8> {
     let store = Store::open(&args.study.store)?;
+    let study = as_kept(study, &store)?;
     let (points, _) = points(study, Some(&args.study.store), args.study.rehash, Check::Sampled)?;
     loop {
         let survey = Survey::of(&points, Some(&store))?;
@@ -502,7 +512,7 @@ pub fn status(args: &StatusArgs, study: Study) -> Result<u8> {
 /// `ssdlab sweep table`
 fn table(args: &SweepTableArgs) -> Result<u8> {
     let store = Store::open(&args.study.store)?;
-    let study = Study::open(&args.study.study)?;
+    let study = as_kept(Study::open(&args.study.study)?, &store)?;
     let (points, _) = points(study, Some(&args.study.store), args.study.rehash, Check::Sampled)?;
     let rows = Rows::of(&points, &store)?;
     rows.write(&args.output.clone().into(), Shape { tidy: args.tidy, no_perf: args.no_perf })?.publish()?;
