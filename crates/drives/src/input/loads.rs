@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ssdlab_lab::error::Result;
 
-use super::tables::Row;
+use super::rows::Row;
 use super::{Input, Load, wrong};
 use crate::probe::{PROBE, Percentiles};
 

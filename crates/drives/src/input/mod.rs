@@ -3,6 +3,7 @@
 mod counters;
 mod fio;
 mod loads;
+mod rows;
 mod tables;
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use ssdlab_lab::error::Result;
 
+use super::rows::{Row, rows};
 use super::{Curve, Input, Point, Steady, loads, wrong};
 use crate::pattern::Pattern;
 
@@ -11,53 +12,21 @@ const CURVE: [&str; 6] = ["pattern", "parameter", "host_drive_writes", "host_MBp
 const STEADY: [&str; 8] =
     ["pattern", "parameter", "host_MBps", "se_pct", "drift_pct", "wa", "moved_per_host", "drive_writes"];
 
-/// A row with its place.
-pub(super) struct Row<'r> {
-    pub(super) path: &'r Path,
-    pub(super) line: usize,
-    columns: &'r [String],
-    cells: &'r csv::StringRecord,
-}
-
-impl Row<'_> {
-    fn text(&self, name: &str) -> &str {
-        let index = self.columns.iter().position(|column| column == name);
-        index.and_then(|index| self.cells.get(index)).map_or("", str::trim)
+/// The pattern; none, with a remark, if its name is not known.
+fn pattern(row: &Row<'_>, input: &mut Input) -> Result<Option<Pattern>> {
+    let (name, parameter) = (row.text("pattern"), row.text("parameter"));
+    if name.is_empty() {
+        return Err(wrong(row.path, row.line, "no pattern"));
     }
-
-    pub(super) fn maybe(&self, name: &str) -> Result<Option<f64>> {
-        match self.text(name) {
-            "" => Ok(None),
-            text => match text.parse::<f64>() {
-                Ok(value) if value.is_finite() => Ok(Some(value)),
-                _ => Err(wrong(self.path, self.line, &format!("{name}: `{text}` is not a number"))),
-            },
+    let pattern = Pattern::parse(name, parameter).map_err(|what| wrong(row.path, row.line, &what))?;
+    if pattern.is_none() {
+        let known = Pattern::NAMES.join(", ");
+        let remark = format!("pattern `{name}` is not modelled, and left out; known are {known}");
+        if !input.remarks.contains(&remark) {
+            input.remarks.push(remark);
         }
     }
-
-    pub(super) fn positive(&self, name: &str) -> Result<f64> {
-        match self.maybe(name)? {
-            Some(value) if value > 0.0 => Ok(value),
-            _ => Err(wrong(self.path, self.line, &format!("{name}: `{}` is not above 0", self.text(name)))),
-        }
-    }
-
-    /// The pattern; none, with a remark, if its name is not known.
-    fn pattern(&self, input: &mut Input) -> Result<Option<Pattern>> {
-        let (name, parameter) = (self.text("pattern"), self.text("parameter"));
-        if name.is_empty() {
-            return Err(wrong(self.path, self.line, "no pattern"));
-        }
-        let pattern = Pattern::parse(name, parameter).map_err(|what| wrong(self.path, self.line, &what))?;
-        if pattern.is_none() {
-            let known = Pattern::NAMES.join(", ");
-            let remark = format!("pattern `{name}` is not modelled, and left out; known are {known}");
-            if !input.remarks.contains(&remark) {
-                input.remarks.push(remark);
-            }
-        }
-        Ok(pattern)
-    }
+    Ok(pattern)
 }
 
 /// Reads a table; its columns say which one it is.
@@ -85,27 +54,9 @@ pub(super) fn read(path: &Path, text: &str, input: &mut Input) -> Result<()> {
     }
     let first = input.curves.len();
     rows(path, &columns, &mut reader, &mut |row| {
-        let Some(pattern) = row.pattern(input)? else { return Ok(()) };
+        let Some(pattern) = pattern(row, input)? else { return Ok(()) };
         if curve { point(row, pattern, first, input) } else { steady(row, pattern, input) }
     })
-}
-
-/// Gives the rows of a table to `take`.
-fn rows(
-    path: &Path,
-    columns: &[String],
-    reader: &mut csv::Reader<&[u8]>,
-    take: &mut dyn FnMut(&Row<'_>) -> Result<()>,
-) -> Result<()> {
-    for record in reader.records() {
-        let record = record.map_err(|error| {
-            let line = error.position().map_or(0, |position| position.line() as usize);
-            wrong(path, line, &error.to_string())
-        })?;
-        let line = record.position().map_or(0, |position| position.line() as usize);
-        take(&Row { path, line, columns, cells: &record })?;
-    }
-    Ok(())
 }
 
 /// A point of the last run of this file if it has the same pattern, else of a new one.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files, but for `input`, whose readers fill its types.
-const LAYERS: [&str; 24] = [
+const LAYERS: [&str; 25] = [
     "parallel",
     "pattern",
     "probe",
@@ -11,8 +11,9 @@ const LAYERS: [&str; 24] = [
     "cost",
     "candidates",
     "input",
-    "input/tables",
+    "input/rows",
     "input/loads",
+    "input/tables",
     "input/counters",
     "input/fio",
     "closed",
