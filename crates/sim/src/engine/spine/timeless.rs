@@ -306,7 +306,7 @@ impl Ssd {
     }
 
     /// Serves the first of many plain writes. Equals [`Ssd::serve_now`] one by one.
-    #[inline]
+    #[inline(never)]
     fn serve_batch(&mut self) {
         let all = self.host.writes.all();
         for i in 0..BATCH {
