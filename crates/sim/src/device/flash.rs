@@ -4,6 +4,7 @@
 //! of a block are programmed in order and once per erase; a block is erased only without valid pages and without programs or
 //! reads in flight; validity and the reverse map agree.
 
+mod bits;
 mod copies;
 mod handles;
 mod life;
@@ -370,7 +371,7 @@ impl Flash {
     }
 
     /// When a closed block was closed, and by which write point it was filled; nothing unless the victim policy reads it
-    /// ([`crate::policy::Victim::reads_closings`]).
+    /// (`Victim::reads_closings`).
     pub fn closing(&self, block: BlockId) -> Option<Closing> {
         self.closed.get(block.ix()).copied()
     }
@@ -637,13 +638,10 @@ impl Flash {
         let base = plane.0 * self.blocks_per_plane;
         let words = &self.free[plane.ix() * self.free_words..][..self.free_words];
         if !self.least_erased {
-            return next_set(words, self.planes[plane.ix()].cursor);
+            return bits::next_set(words, self.planes[plane.ix()].cursor);
         }
         let erases = &self.erases[base as usize..][..self.blocks_per_plane as usize];
-        (0..self.blocks_per_plane)
-            .filter(|b| words[*b as usize / 64] >> (b % 64) & 1 == 1)
-            .min_by_key(|b| erases[*b as usize])
-            .expect("a free block, as counted")
+        bits::set_bits(words).min_by_key(|b| erases[*b as usize]).expect("a free block, as counted")
     }
 
     /// Removes an erased block from the free set, according to `ftl.free_block`.
@@ -780,18 +778,4 @@ impl Flash {
         let written = all - self.free_total - self.withheld;
         law_eq!(self.programmed - self.reclaimed, written, "law: programs - reclaimed pages = written pages");
     }
-}
-
-/// The first set bit at or after `from`, circular.
-fn next_set(words: &[u64], from: u32) -> u32 {
-    let first = from as usize / 64;
-    let masked = words[first] & (u64::MAX << (from % 64));
-    if masked != 0 {
-        return (first * 64) as u32 + masked.trailing_zeros();
-    }
-    let word = (1..=words.len())
-        .map(|k| (first + k) % words.len())
-        .find(|w| words[*w] != 0)
-        .expect("a free block, as counted");
-    (word * 64) as u32 + words[word].trailing_zeros()
 }
