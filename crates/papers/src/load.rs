@@ -1,7 +1,7 @@
 //! `--load`: arrival times are multiplied by the factor under which a workload has the level that the paper prints.
 //!
 //! One printed number fixes the load of a workload, and the rest of the paper is then a prediction. The factor is sought by bisection,
-//! or taken from those that are kept beside the papers ([`crate::fits`]).
+//! or taken from those that are kept beside the papers (`papers/fits.toml`).
 
 use ssdlab_lab::error::Result;
 use ssdlab_lab::input::Requests;

@@ -19,13 +19,19 @@ macro_rules! ids {
             pub const NONE: Self = Self(u32::MAX);
             /// As an array index.
             #[inline(always)]
-            pub fn ix(self) -> usize { self.0 as usize }
+            pub fn ix(self) -> usize {
+                self.0 as usize
+            }
             /// Whether it is an id.
             #[inline(always)]
-            pub fn is_some(self) -> bool { self.0 != u32::MAX }
+            pub fn is_some(self) -> bool {
+                self.0 != u32::MAX
+            }
             /// Whether it is `NONE`.
             #[inline(always)]
-            pub fn is_none(self) -> bool { self.0 == u32::MAX }
+            pub fn is_none(self) -> bool {
+                self.0 == u32::MAX
+            }
         }
     )+};
 }
@@ -298,7 +304,9 @@ macro_rules! text_serde {
             }
         }
         impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> { serializer.collect_str(self) }
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
         }
     )+};
 }

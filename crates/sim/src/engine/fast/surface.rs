@@ -20,9 +20,22 @@ impl Ssd {
         self.join_bus(id, bus);
     }
 
+    /// An operation requests a bus ahead of those that wait for it, because the command that it belongs to requested it at `asked`.
+    pub(in crate::engine) fn ask_first(&mut self, id: OpId, bus: usize, asked: Nanos) {
+        self.approach(id, bus);
+        let (now, bus_ledger) = (self.now, self.kernel.buses[bus].gc(self.now));
+        let op = &mut self.kernel.ops[id];
+        (op.bus_since, op.bus_ledger, op.asked, op.turn) = (now, bus_ledger, asked, op.age);
+        if self.rules.tenants {
+            self.shares_at_bus(id, bus);
+        }
+        self.kernel.buses[bus].queue.insert_before(&mut self.kernel.ops, id, |_| true);
+        self.kernel.buses.mark(bus);
+    }
+
     /// An operation is about to request a bus, before it looks at the bus or its queue.
     #[inline(always)]
-    pub(in crate::engine) fn approach(&mut self, id: OpId, bus: usize) {
+    pub(in crate::engine::fast) fn approach(&mut self, id: OpId, bus: usize) {
         self.meet_bookings(id, bus);
         self.meet_chains(bus);
         if self.kernel.buses[bus].fused.is_some() {

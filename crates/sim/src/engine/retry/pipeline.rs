@@ -126,18 +126,12 @@ fn send_next(ssd: &mut Ssd, id: OpId) {
         return run(ssd, id, Command::Transfer(burst));
     }
     count_legs(ssd, id);
-    let (now, bus, asked) = (ssd.now, ssd.kernel.ops[id].channel.ix(), ssd.kernel.ops.retry[id].command.pipe.asked);
     let legs = ssd.dev.timing.legs(Command::Transfer(burst));
-    ssd.approach(id, bus);
-    let ledger = ssd.kernel.buses[bus].gc(now);
     let op = &mut ssd.kernel.ops[id];
     (op.legs, op.leg) = (legs, 0);
-    (op.bus_since, op.bus_ledger, op.asked, op.turn) = (now, ledger, asked, op.age);
-    if ssd.rules.tenants {
-        ssd.shares_at_bus(id, bus);
-    }
-    ssd.kernel.buses[bus].queue.insert_before(&mut ssd.kernel.ops, id, |_| true);
-    ssd.kernel.buses.mark(bus);
+    let bus = op.channel.ix();
+    let asked = ssd.kernel.ops.retry[id].command.pipe.asked;
+    ssd.ask_first(id, bus, asked);
 }
 
 /// A page, or a super page, whose units are one command, has been read for the last time.

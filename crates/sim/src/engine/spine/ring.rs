@@ -18,7 +18,7 @@ pub(in crate::engine) struct Waiting {
     pub(in crate::engine) request: Request,
     /// The page with its first byte, or any page if it has no bytes.
     pub(in crate::engine) page: Lpn,
-    /// Number of its extents in [`super::host::Host::extents`]; 0 if its bytes are contiguous.
+    /// Number of its extents in `Host::extents`; 0 if its bytes are contiguous.
     pub(in crate::engine) extents: u32,
     pub(in crate::engine) marks: Marks,
 }
