@@ -81,6 +81,27 @@ fn an_update_finds_chunks_in_the_buffer_of_moved_pages() {
     assert!(updates == 400 && reads < 800, "{reads}");
 }
 
+/// Chips 0 and 2 are one group's. The ninth update makes both due; each victim has four valid pages, among them page 8 and its parity.
+#[test]
+fn an_update_of_buffered_chunks_waits_for_the_erase_alone() {
+    let late = 600_000;
+    let latency = |slots: u32| {
+        let collector = "schemes.collector = { idle-chip = { stream_rule = \"always\", to = \"own_plane\" } }";
+        let more = format!("gc.threshold = \"35 pages\"\nstaging.slots = {slots}\n{collector}");
+        let mut dut = Dut::new(&device(4, 1, "layout = \"lci\", group = 2", &more));
+        (0..9).for_each(|i| dut.write(i * 10_000_000, i % 8 * PAGE, PAGE));
+        let due = 8 * 10_000_000 + READ + WRITE;
+        dut.write(due + late, 8 * PAGE, PAGE);
+        let latency = *dut.latencies().last().unwrap();
+        (latency, summary(&dut.ssd).flash.reads.parity)
+    };
+    let erase = 1_500_000;
+    // Four moves, the erase; then old data and parity are read, and both written.
+    assert_eq!(latency(0), (4 * (READ + WRITE) + erase - late + READ + WRITE, 20));
+    // By then the four pages of each chip are in the buffer: after the erase the update has nothing to read.
+    assert_eq!(latency(8), (4 * READ + erase - late + WRITE, 18));
+}
+
 #[test]
 fn updates_of_a_group_come_one_after_the_other_and_take_all_that_waits() {
     // Three writes of one group at once: the second and the third wait for the first, and are updated together.
