@@ -44,6 +44,7 @@ struct Case {
     by_name: bool,
 }
 
+const EMPTY: &str = "precondition = { mode = \"none\" }\n";
 const AGED: &str = "precondition = { mode = \"random\", overwrite = 1.0 }\n";
 
 fn cases() -> Vec<Case> {
@@ -80,6 +81,11 @@ fn cases() -> Vec<Case> {
     let (tlc, nvme) = (include_str!("../../../presets/nvme-tlc.toml"), include_str!("../../../presets/nvme-2024.toml"));
     let (units, composed) =
         (include_str!("../../../presets/nvme-tlc-units.toml"), include_str!("../../../presets/composed.toml"));
+    let (noc, fastgc, brr) = (
+        include_str!("../../../presets/noc.toml"),
+        include_str!("../../../presets/fastgc.toml"),
+        include_str!("../../../presets/brr.toml"),
+    );
     let tib = "geometry = { channels = 16, chips_per_channel = 8, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 8192 }\n";
     vec![
         writes("writes, external", "", 10.0),
@@ -110,8 +116,12 @@ fn cases() -> Vec<Case> {
         preset("preset nvme-tlc, page", tlc, 0),
         preset("preset nvme-tlc, mix", tlc, 70),
         preset("preset nvme-2024, page", nvme, 0),
+        Case { toml: merged(nvme, EMPTY), ..preset("preset nvme-2024, no GC", nvme, 0) },
         preset("preset nvme-tlc-units, page", units, 0),
         preset("preset composed, page", composed, 0),
+        preset("preset noc, page", noc, 0),
+        preset("preset fastgc, page", fastgc, 0),
+        preset("preset brr, page", brr, 0),
         growth("growth: write, depth 32", "", 0),
         growth("growth: write, 16,384", deep, 0),
         growth("growth: read, depth 32", "", 100),

@@ -22,6 +22,7 @@ use std::io;
 use ssdlab_memory::{Table, prefetch};
 
 use super::geometry::Geometry;
+use super::planes::PlaneSet;
 use super::spec::SlotsSpec;
 use crate::carry::Carrier;
 use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn, count};
@@ -136,7 +137,7 @@ pub struct Flash {
     copies: Vec<u16>,
     counted_copies: u32,
     /// A bit for each plane that may have no page for the host: all such planes, and some others.
-    tight: Vec<u64>,
+    tight: PlaneSet,
     /// The host's handles, if there are several.
     handles: Option<Box<Handles>>,
     /// The cache of SLC, if there is one.
@@ -198,7 +199,7 @@ impl Flash {
             changes: Vec::new(),
             copies: Vec::new(),
             counted_copies: 0,
-            tight: vec![u64::MAX; (geometry.planes as usize).div_ceil(64)],
+            tight: PlaneSet::full(geometry.planes),
             handles: None,
             slc: None,
             life: None,
@@ -250,7 +251,7 @@ impl Flash {
             slow: _,
             beside: _,
         } = self;
-        tight.fill(u64::MAX);
+        *tight = PlaneSet::full(planes.len() as u32);
         if let Some(handles) = handles {
             handles.carry(carrier)?;
         }
@@ -557,7 +558,7 @@ impl Flash {
                 Some(handles) if point >= STREAMS => handles.set_open(plane, point, BlockId::NONE),
                 _ => state.open[point] = BlockId::NONE,
             }
-            self.tight[plane.ix() / 64] |= 1 << (plane.ix() % 64);
+            self.tight.insert(plane);
         }
         state.free_pages -= 1;
         state.debt -= u32::from(collects && state.debt > 0);

@@ -309,12 +309,6 @@ impl Geometry {
         self.spots[plane.ix()].chip
     }
 
-    /// The planes of a plane's chip.
-    #[inline(always)]
-    pub fn planes_of_chip(&self, plane: PlaneId) -> impl Iterator<Item = PlaneId> + use<> {
-        (self.chip_of(plane)..self.planes).step_by(self.chips as usize).map(PlaneId)
-    }
-
     /// The channel of a plane.
     #[inline(always)]
     pub fn channel_of(&self, plane: PlaneId) -> ChannelId {

@@ -10,6 +10,7 @@ pub mod noc;
 pub mod page_types;
 pub mod pages;
 pub mod place;
+pub mod planes;
 pub mod raid;
 pub mod spec;
 pub mod staging;

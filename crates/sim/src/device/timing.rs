@@ -191,13 +191,18 @@ impl Timing {
     /// different offsets come one after the other (R9).
     #[inline(always)]
     fn together(times: &[Nanos], pages: &[PagePlace]) -> Nanos {
-        let mut total = Nanos::ZERO;
-        for (i, page) in pages.iter().enumerate() {
-            if !pages[..i].iter().any(|other| other.offset == page.offset) {
-                total = total + Self::slowest(times, page.offset, &pages[i..]);
+        let mut total = Self::slowest(times, pages[0].offset, pages);
+        for i in 1..pages.len() {
+            if Self::leads(pages, i) {
+                total = total + Self::slowest(times, pages[i].offset, &pages[i..]);
             }
         }
         total
+    }
+
+    /// Whether a page is the first of its offset.
+    fn leads(pages: &[PagePlace], i: usize) -> bool {
+        !pages[..i].iter().any(|other| other.offset == pages[i].offset)
     }
 
     /// Array time of those of these pages that are at an offset.
@@ -264,9 +269,9 @@ impl Timing {
         }
         let (read, mut program) = self.parts_of_copyback(|| Self::together(&self.read, from), first);
         let mut programs = 1;
-        for (i, page) in to.iter().enumerate().skip(1) {
-            if !to[..i].iter().any(|other| other.offset == page.offset) {
-                program = program + Self::slowest(&self.program, page.offset, to);
+        for i in 1..to.len() {
+            if Self::leads(to, i) {
+                program = program + Self::slowest(&self.program, to[i].offset, &to[i..]);
                 programs += 1;
             }
         }

@@ -18,6 +18,8 @@ pub struct Wear {
     initial: u32,
     /// Pairs of P/E cycles and the threshold from there on, ascending.
     steps: Vec<(u32, u8)>,
+    /// How many of them are at or below the initial P/E cycles: no block has fewer.
+    passed: usize,
     /// By physical page: copybacks of its data since it last passed through the controller. Empty if no path uses counts.
     counts: Vec<u8>,
 }
@@ -25,12 +27,14 @@ pub struct Wear {
 impl Wear {
     pub(crate) fn new(spec: WearSpec, geometry: &Geometry) -> Self {
         let pages = geometry.planes as usize * geometry.pages_per_plane as usize;
-        Wear { initial: spec.pe_cycles, steps: spec.thresholds, counts: vec![0; if spec.counted { pages } else { 0 }] }
+        let steps = spec.thresholds;
+        let passed = steps.partition_point(|(from, _)| *from <= spec.pe_cycles);
+        Wear { initial: spec.pe_cycles, steps, passed, counts: vec![0; if spec.counted { pages } else { 0 }] }
     }
 
     /// Carries the copyback counts.
     pub(crate) fn carry(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
-        let Wear { initial: _, steps: _, counts } = self;
+        let Wear { initial: _, steps: _, passed: _, counts } = self;
         carrier.table(counts)
     }
 
@@ -46,13 +50,27 @@ impl Wear {
 
     /// The threshold step for this many P/E cycles: its index and its first P/E cycle.
     pub(crate) fn step_at(&self, pe_cycles: u32) -> (usize, u32) {
-        let step = self.steps.partition_point(|(from, _)| *from <= pe_cycles).saturating_sub(1);
+        let step = self.steps_until(pe_cycles).saturating_sub(1);
         (step, self.steps[step].0)
+    }
+
+    /// How many steps are at or below these P/E cycles, of which no block has fewer than initially. A drive passes few in its life, so
+    /// they are counted from there.
+    #[inline(always)]
+    fn steps_until(&self, pe_cycles: u32) -> usize {
+        let mut steps = self.passed;
+        while self.steps.get(steps).is_some_and(|(from, _)| *from <= pe_cycles) {
+            steps += 1;
+        }
+        steps
     }
 
     /// The threshold of a block at its current P/E cycles.
     pub fn threshold(&self, flash: &Flash, block: BlockId) -> u8 {
-        self.threshold_at(self.pe_cycles(flash, block))
+        match self.steps_until(self.pe_cycles(flash, block)) {
+            0 => 0,
+            steps => self.steps[steps - 1].1,
+        }
     }
 
     /// Copybacks of a page's data since it last passed through the controller, or [`UNKNOWN`].

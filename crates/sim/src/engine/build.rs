@@ -19,6 +19,7 @@ use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Mapping;
+use crate::device::planes::PlaneSet;
 use crate::device::spec::ArraySpec;
 use crate::device::staging::Staging;
 use crate::device::timing::Timing;
@@ -271,11 +272,12 @@ fn parts(config: &Config, rules: &Rules, crosses: bool) -> Parts {
 }
 
 fn no_collections(geometry: &Geometry) -> Gc {
-    let plane = PlaneState { claimed: false, levelled: false, stalled: Fifo::EMPTY };
+    let plane = PlaneState { levelled: false, stalled: Fifo::EMPTY };
     Gc {
         jobs: Slab::with_capacity(geometry.planes as usize),
         ready: Vec::with_capacity(geometry.planes as usize),
         planes: vec![plane; geometry.planes as usize],
+        claimed: PlaneSet::empty(geometry.planes),
         target: PlaneId::NONE,
         moving: Moving::new(geometry.pages_per_block),
         postponed: None,

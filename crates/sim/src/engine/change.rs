@@ -189,7 +189,7 @@ impl Ssd {
     fn collect_due_now(&mut self) {
         for unit in (0..self.dev.geometry.units).map(UnitId) {
             for plane in self.kernel.dies.take_dues(unit) {
-                self.gc.planes[plane.ix()].claimed = false;
+                self.gc.claimed.remove(plane);
                 self.claim(plane);
             }
         }

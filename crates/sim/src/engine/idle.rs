@@ -160,7 +160,7 @@ impl Gc {
     /// Whether nothing is in service or queued on a die, and none of its planes is due or in collection.
     pub(super) fn is_at_rest(&self, kernel: &Kernel, dev: &Device, unit: UnitId) -> bool {
         let state = &kernel.dies[unit];
-        let claimed = |k| self.planes[dev.geometry.plane_of_unit(unit, k).ix()].claimed;
+        let claimed = |k| self.claimed.has(dev.geometry.plane_of_unit(unit, k));
         state.holder() == Holder::Free
             && state.is_free()
             && state.queue.is_empty()

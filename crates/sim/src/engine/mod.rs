@@ -48,6 +48,7 @@ use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
+use crate::device::planes::PlaneSet;
 use crate::device::staging::Staging;
 use crate::device::timing::{PagePlace, Timing};
 use crate::device::transaction::{Fifo, Op, Slab};
@@ -129,6 +130,8 @@ struct Gc {
     /// Collections whose last step has ended.
     ready: Vec<JobId>,
     planes: Vec<PlaneState>,
+    /// Planes that are due for collection, or being collected.
+    claimed: PlaneSet,
     /// Plane of the last page that was moved out of its own plane.
     target: PlaneId,
     /// The victim of a collection in no time.
@@ -219,8 +222,8 @@ impl Device {
     #[inline(always)]
     fn places(&self, pages: &PageSet) -> [PagePlace; MAX_PLANES] {
         let mut places = [self.place(pages[0]); MAX_PLANES];
-        for (place, page) in places.iter_mut().zip(pages.iter()).skip(1) {
-            *place = self.place(*page);
+        for i in 1..pages.len() {
+            places[i] = self.place(pages[i]);
         }
         places
     }
@@ -240,8 +243,6 @@ struct Policies {
 /// GC state of a plane.
 #[derive(Clone)]
 struct PlaneState {
-    /// Due for collection, or being collected.
-    claimed: bool,
     /// Whether the last collection selected a cold block for static wear levelling.
     levelled: bool,
     /// Host programs that wait for a free page of this plane.

@@ -360,8 +360,8 @@ impl Ssd {
         self.gc.jobs.clear();
         self.empty_hands();
         self.gc.forget_postponed(|_| true);
+        self.gc.claimed.clear();
         for plane in &mut self.gc.planes {
-            plane.claimed = false;
             plane.stalled = Fifo::EMPTY;
         }
         self.features.recount_queues(&self.kernel, &self.dev);

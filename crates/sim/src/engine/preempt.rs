@@ -13,11 +13,11 @@ impl Device {
         if rules.hard_floor == 0 {
             return false;
         }
-        let (geometry, flash) = (&self.geometry, &self.flash);
+        let flash = &self.flash;
         let free = match config.gc.scope {
             Scope::Plane => u64::from(flash.free_pages(plane)),
             Scope::Device => flash.free_pages_of_all(),
-            Scope::Chip => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
+            Scope::Chip => self.free_pages_of_chip(plane),
         };
         free < u64::from(rules.hard_floor)
     }

@@ -6,7 +6,7 @@
 
 use super::rules::Rules;
 use super::{Device, Features, Ssd};
-use crate::config::{OrderKnobs, QueueClass};
+use crate::config::{OrderKnobs, QueueClass, Task};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::units::{OpId, UnitId};
@@ -54,6 +54,22 @@ impl Waiting {
     #[inline(always)]
     pub(super) fn any_read(&self) -> bool {
         self.reads > 0
+    }
+
+    /// Kinds of tasks that may wait: all that do. Lines of the write cache and folds are counted apart, and are of two kinds.
+    #[inline(always)]
+    pub(super) fn tasks(&self) -> impl Iterator<Item = Task> {
+        let waits = |class, apart| self.by_class[class as usize] + self.by_class[apart as usize] > 0;
+        let host = |class| waits(class, QueueClass::Cache);
+        let gc = |class| waits(class, QueueClass::Fold);
+        [
+            (Task::Rhost, host(QueueClass::Rhost)),
+            (Task::Whost, host(QueueClass::Whost)),
+            (Task::Rgc, gc(QueueClass::Rgc)),
+            (Task::Wgc, gc(QueueClass::Wgc)),
+        ]
+        .into_iter()
+        .filter_map(|(task, waits)| waits.then_some(task))
     }
 
     fn count(&mut self, op: &Op, joins: bool) {

@@ -87,7 +87,9 @@ fn modern_drives_and_watched_runs_take_no_more_instructions_than_they_did() {
         ("preset nvme-tlc, page", FEW_BLOCKS, &[], 3_118),
         ("preset nvme-tlc, mix", FEW_BLOCKS, &[], 5_402),
         ("preset nvme-2024, page", &cached, &[], 4_301),
-        ("preset composed, page", FEW_BLOCKS, &[], 5_845),
+        ("preset composed, page", FEW_BLOCKS, &[], 5_440),
+        ("preset noc, page", FEW_BLOCKS, &[], 6_516),
+        ("preset fastgc, page", FEW_BLOCKS, &[], 3_168),
         ("writes, external", "", &["--watch"], 630),
         ("reads", "", &["--watch"], 1_771),
     ]);

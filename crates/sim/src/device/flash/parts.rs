@@ -1,6 +1,7 @@
 //! The flash of some planes, so that threads can fill a device together.
 
 use super::Flash;
+use crate::device::planes::PlaneSet;
 use crate::units::{BlockId, PlaneId};
 
 impl Flash {
@@ -24,6 +25,8 @@ impl Flash {
         self.lpn_of = mine;
         let free_total = others.len() as u64;
         self.free_total -= free_total;
+        let planes = self.planes() - plane.0;
+        self.tight = PlaneSet::full(plane.0);
         Flash {
             lpn_of: others,
             valid: self.valid.split_off(blocks),
@@ -37,7 +40,7 @@ impl Flash {
             undated: Vec::new(),
             changes: Vec::new(),
             copies: Vec::new(),
-            tight: vec![u64::MAX; self.tight.len()],
+            tight: PlaneSet::full(planes),
             handles: None,
             slc: None,
             life: None,
@@ -86,7 +89,6 @@ impl Flash {
             slow: _,
             beside: _,
         } = part;
-        self.tight.fill(u64::MAX);
         self.lpn_of = std::mem::take(&mut self.lpn_of).joined(lpn_of);
         self.valid.extend(valid);
         self.use_of.extend(use_of);
@@ -100,5 +102,6 @@ impl Flash {
         self.free_total += free_total;
         self.programmed += programmed;
         self.reclaimed += reclaimed;
+        self.tight = PlaneSet::full(self.planes());
     }
 }

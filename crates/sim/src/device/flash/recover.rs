@@ -2,6 +2,7 @@
 
 use super::stream::STREAMS;
 use super::{BlockState, Change, Flash, NOT_CLOSED, Use};
+use crate::device::planes::PlaneSet;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
 impl Flash {
@@ -17,7 +18,7 @@ impl Flash {
     pub(crate) fn power_cut(&mut self, erases: &[BlockId]) {
         self.lpn_of.iter_mut().for_each(|lpn| *lpn = Lpn::NONE);
         self.valid.fill(NOT_CLOSED);
-        self.tight.fill(u64::MAX);
+        self.tight = PlaneSet::full(self.planes());
         self.cut_slc();
         for state in &mut self.planes {
             state.collecting = false;
@@ -59,7 +60,7 @@ impl Flash {
         state.debt = 0;
         state.promised = 0;
         state.open = [BlockId::NONE; STREAMS];
-        self.tight.fill(u64::MAX);
+        self.tight = PlaneSet::full(self.planes());
         self.disown_plane(plane);
         self.free_total += written;
         self.programmed -= written;
@@ -110,7 +111,7 @@ impl Flash {
                 free_blocks += u32::from(free);
             }
             self.recount_slc(PlaneId(p as u32));
-            let known = self.tight[p / 64] >> (p % 64) & 1 == 1 || self.takes_host_page(PlaneId(p as u32));
+            let known = self.tight.has(PlaneId(p as u32)) || self.takes_host_page(PlaneId(p as u32));
             law!(known, "law: plane {p} has a page for the host, or may have none");
             law_eq!((free_pages, free_blocks), (plane.free_pages, plane.free_blocks), "free space of plane {p}");
             free_total += u64::from(free_pages);

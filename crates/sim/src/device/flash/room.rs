@@ -1,16 +1,14 @@
 //! Planes that may have no page for the host, and pages that are promised to data from elsewhere.
 
 use super::{Flash, Stream};
+use crate::device::planes::PlaneSet;
 use crate::units::{BlockId, PlaneId, Ppn};
 
 impl Flash {
-    /// The first plane from `from` on that may have no page for the host.
-    pub(crate) fn next_tight(&self, from: PlaneId) -> Option<PlaneId> {
-        let (first, rest) = (from.ix() / 64, from.ix() % 64);
-        let word = |at: usize| self.tight[at] & if at == first { u64::MAX << rest } else { u64::MAX };
-        let at = (first..self.tight.len()).find(|at| word(*at) != 0)?;
-        let plane = at * 64 + word(at).trailing_zeros() as usize;
-        (plane < self.planes.len()).then_some(PlaneId(plane as u32))
+    /// All planes that may have no page for the host, and some others.
+    #[inline(always)]
+    pub(crate) fn tight(&self) -> &PlaneSet {
+        &self.tight
     }
 
     /// A plane has a page for the host. It has one until a block is opened, the host's open block is full, or a page is promised;
@@ -18,13 +16,13 @@ impl Flash {
     pub(crate) fn has_room(&mut self, plane: PlaneId) {
         debug_assert!(!self.plain || self.takes_host_page(plane));
         if self.plain {
-            self.tight[plane.ix() / 64] &= !(1 << (plane.ix() % 64));
+            self.tight.remove(plane);
         }
     }
 
     /// A plane may have no page for the host any more.
     pub(super) fn tightens(&mut self, plane: PlaneId) {
-        self.tight[plane.ix() / 64] |= 1 << (plane.ix() % 64);
+        self.tight.insert(plane);
     }
 
     /// Promises a page of this plane to data from another plane or from the controller's buffer.

@@ -183,6 +183,9 @@ impl Lines {
 
     /// A line has these sectors now, too.
     pub(super) fn add(&mut self, line: u32, sectors: Range<u32>) {
+        if self.all[line as usize].lacking == 0 {
+            return;
+        }
         let bits = self.bits_mut(line);
         let mut more = 0;
         for (word, mask) in words_of(sectors) {

@@ -10,6 +10,7 @@ use crate::carry::Carrier;
 use crate::config::{Config, ConfigError};
 use crate::oracle::Check;
 use crate::schemes::AnyVictim;
+use crate::units::PlaneId;
 
 /// The arrangement of the bytes. It changes with every change of what is carried, or of its order.
 const FORMAT: u64 = 1;
@@ -70,8 +71,12 @@ impl Ssd {
         dev.page_errors.carry(carrier)?;
         self.oracle.carry_tags(carrier)?;
         self.kernel.dies.units.iter_mut().try_for_each(|unit| unit.carry(carrier))?;
-        for PlaneState { claimed, levelled, stalled: _ } in &mut self.gc.planes {
-            carrier.value(claimed)?;
+        for (plane, PlaneState { levelled, stalled: _ }) in (0..).map(PlaneId).zip(&mut self.gc.planes) {
+            let mut claimed = self.gc.claimed.has(plane);
+            carrier.value(&mut claimed)?;
+            if claimed {
+                self.gc.claimed.insert(plane);
+            }
             carrier.value(levelled)?;
         }
         if let Some(generator) = self.schemes.victim.generator() {

@@ -12,6 +12,7 @@ use crate::config::{Config, ConfigError, Remainder};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
 use crate::device::mapping::Mapping;
+use crate::device::planes::PlaneSet;
 use crate::device::wear::Wear;
 use crate::engine::kernel::dies::Unit;
 use crate::oracle::Oracle;
@@ -32,6 +33,7 @@ pub struct Filled {
     oracle: Oracle,
     units: Vec<Unit>,
     planes: Vec<PlaneState>,
+    claimed: PlaneSet,
     victim: AnyVictim,
     collector: AnyCollector,
     path: AnyPath,
@@ -140,7 +142,7 @@ impl Ssd {
                     events_since_scan: _,
                 },
             host,
-            gc: Gc { jobs: _, ready: _, planes, target, moving: _, postponed: _ },
+            gc: Gc { jobs: _, ready: _, planes, claimed, target, moving: _, postponed: _ },
             features,
             oracle,
             stats,
@@ -158,6 +160,7 @@ impl Ssd {
             oracle: oracle.clone(),
             units: dies.units.clone(),
             planes: planes.clone(),
+            claimed: claimed.clone(),
             victim: victim.clone(),
             collector: collector.clone(),
             path: path.clone(),
@@ -195,6 +198,7 @@ impl Ssd {
             oracle,
             units,
             planes,
+            claimed,
             victim,
             collector,
             path,
@@ -212,6 +216,7 @@ impl Ssd {
         ssd.dev.page_errors = page_errors;
         ssd.kernel.dies.units = units;
         ssd.gc.planes = planes;
+        ssd.gc.claimed = claimed;
         ssd.schemes.victim = victim;
         ssd.schemes.collector = collector;
         ssd.schemes.path = path;

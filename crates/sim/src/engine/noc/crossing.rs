@@ -13,7 +13,11 @@ impl Ssd {
     /// A program begins: its pages cross first.
     #[inline(always)]
     pub(in crate::engine) fn cross_in(&mut self, id: OpId) {
-        if self.features.noc.is_some() {
+        if self.features.noc.is_none() {
+            return;
+        }
+        let op = &self.kernel.ops[id];
+        if op.verb == Verb::Program && op.leg == 0 && self.kernel.ops.crossing[id].crossing != Crossing::Over {
             self.begins_crossing(id);
         }
     }
@@ -21,9 +25,6 @@ impl Ssd {
     #[inline(never)]
     fn begins_crossing(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
-        if op.verb != Verb::Program || op.leg != 0 || self.kernel.ops.crossing[id].crossing == Crossing::Over {
-            return;
-        }
         let (pages, crossing) = match (op.class, op.job) {
             (class, _) if class.like_host() => {
                 let (mut pages, mut at) = (0, id);

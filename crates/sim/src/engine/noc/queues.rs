@@ -3,42 +3,39 @@
 use crate::config::Task;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
+use crate::engine::queues::steps;
 use crate::engine::{Features, Ssd};
 use crate::units::{OpId, UnitId};
 
 /// The task queue of an operation.
+#[inline(always)]
 fn task(op: &Op) -> Task {
-    let reads = match op.class {
-        Class::Host => op.need != Need::Write,
-        _ => op.verb == Verb::Read,
-    };
-    match op.class {
-        Class::Host | Class::Parity | Class::Replica | Class::Cache => {
-            if reads {
-                Task::Rhost
-            } else {
-                Task::Whost
-            }
-        }
-        Class::Gc | Class::Writeback | Class::Metadata | Class::Fold | Class::Refresh => {
-            if reads {
-                Task::Rgc
-            } else {
-                Task::Wgc
-            }
-        }
+    let host = matches!(op.class, Class::Host | Class::Parity | Class::Replica | Class::Cache);
+    let reads = if op.class == Class::Host { op.need != Need::Write } else { op.verb == Verb::Read };
+    match (host, reads) {
+        (true, true) => Task::Rhost,
+        (true, false) => Task::Whost,
+        (false, true) => Task::Rgc,
+        (false, false) => Task::Wgc,
     }
 }
 
 impl Features {
-    /// Number of task queues that a unit serves before an operation's queue. If free space is `short`, GC's queues are served
+    /// By task: the number of task queues that a unit serves before its queue. If free space is `short`, GC's queues are served
     /// before the host's.
-    #[inline(never)]
+    fn ranks(&self, short: bool) -> [u8; 4] {
+        let Some(noc) = &self.noc else { return [0; 4] };
+        let mut ranks = noc.ranks;
+        if short {
+            ranks[Task::Rhost as usize] += 4;
+            ranks[Task::Whost as usize] += 4;
+        }
+        ranks
+    }
+
+    /// The rank of an operation's queue.
     pub(in crate::engine) fn rank(&self, kernel: &Kernel, op: OpId, short: bool) -> u8 {
-        let Some(noc) = &self.noc else { return 0 };
-        let task = task(&kernel.ops[op]);
-        let late = short && matches!(task, Task::Rhost | Task::Whost);
-        noc.ranks[task as usize] + if late { 4 } else { 0 }
+        self.ranks(short)[task(&kernel.ops[op]) as usize]
     }
 }
 
@@ -46,14 +43,19 @@ impl Ssd {
     /// The first task of the first queue of a unit that is not empty, and the rank of the queue.
     pub(in crate::engine) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
         let short = self.dev.unit_below_hard_floor(&self.rules, &self.config, unit);
+        let ranks = self.features.ranks(short);
+        // No task of another kind is there, so none of a lower rank is behind the first of this one.
+        let first = self.features.waiting(unit).tasks().map(|task| ranks[task as usize]).min();
         let mut best = (u8::MAX, OpId::NONE);
         let mut at = self.kernel.dies[unit].queue.head();
-        while at.is_some() {
-            let rank = self.features.rank(&self.kernel, at, short);
+        while at.is_some() && Some(best.0) != first {
+            steps::count();
+            let op = &self.kernel.ops[at];
+            let rank = ranks[task(op) as usize];
             if rank < best.0 {
                 best = (rank, at);
             }
-            at = self.kernel.ops[at].next;
+            at = op.next;
         }
         best
     }

@@ -359,8 +359,8 @@ impl Ssd {
                 self.kernel.ops.remove(step);
             }
             self.gc.forget_postponed(|held| held == plane);
+            self.gc.claimed.remove(plane);
             let state = &mut self.gc.planes[plane.ix()];
-            state.claimed = false;
             state.levelled = false;
             let mut waiting = std::mem::replace(&mut state.stalled, Fifo::EMPTY);
             while !waiting.is_empty() {

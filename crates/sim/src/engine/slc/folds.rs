@@ -62,7 +62,7 @@ pub(in crate::engine) fn claim(ssd: &mut Ssd, plane: PlaneId) {
         }
         return;
     }
-    if std::mem::replace(&mut ssd.gc.planes[plane.ix()].claimed, true) {
+    if !ssd.gc.claimed.insert(plane) {
         return;
     }
     let unit = ssd.dev.geometry.unit_of(plane);
@@ -180,7 +180,7 @@ pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> 
     }
     match victim(ssd, plane) {
         // What is in flight lands first, and tests again.
-        None => ssd.gc.planes[plane.ix()].claimed = false,
+        None => ssd.gc.claimed.remove(plane),
         Some(victim) if ssd.dev.flash.has_room_to_fold(plane, victim) => {
             begin(ssd, plane, unit, victim, Why::Forced);
         }
@@ -200,7 +200,7 @@ fn victim(ssd: &mut Ssd, plane: PlaneId) -> Option<BlockId> {
 
 /// A fold begins, on a die that is free if collections hold theirs.
 fn begin(ssd: &mut Ssd, plane: PlaneId, unit: UnitId, victim: BlockId, why: Why) {
-    ssd.gc.planes[plane.ix()].claimed = true;
+    ssd.gc.claimed.insert(plane);
     ssd.dev.flash.begin_fold(victim);
     let planes = 1 << ssd.dev.geometry.plane_in_unit(plane);
     begin_job(ssd, Job::new(victim), planes, plane, unit, Some(why));
@@ -248,7 +248,7 @@ pub(in crate::engine) fn fold_on_free_dies(ssd: &mut Ssd) {
         let Some(slc) = &ssd.features.slc else { return };
         let suits = |plane: PlaneId| {
             let closed = !ssd.dev.flash.full_slc(plane).is_empty();
-            slc.planes[plane.ix()].active && closed && !ssd.gc.planes[plane.ix()].claimed && can_fold(ssd, plane)
+            slc.planes[plane.ix()].active && closed && !ssd.gc.claimed.has(plane) && can_fold(ssd, plane)
         };
         if let Some(plane) = fullest(ssd, unit, suits) {
             begin_or_collect(ssd, plane, unit, Why::Level);

@@ -9,6 +9,17 @@ use crate::engine::{Device, Ssd};
 use crate::units::PlaneId;
 
 impl Device {
+    /// Free pages of the chip of a plane.
+    #[inline(always)]
+    pub(in crate::engine) fn free_pages_of_chip(&self, plane: PlaneId) -> u64 {
+        let (mut free, mut at) = (0, self.geometry.chip_of(plane));
+        while at < self.geometry.planes {
+            free += u64::from(self.flash.free_pages(PlaneId(at)));
+            at += self.geometry.chips;
+        }
+        free
+    }
+
     /// How many planes have a page for data of the host.
     fn planes_with_room(&self, stream: Stream) -> usize {
         (0..self.geometry.planes).filter(|plane| self.flash.takes_page_of(PlaneId(*plane), stream)).count()
@@ -56,7 +67,7 @@ impl Ssd {
             return self.due_plane_of_scope(plane);
         }
         // The threshold was converted to pages when the device was built.
-        (self.dev.flash.free_pages(plane) < self.rules.gc_floor && !self.gc.planes[plane.ix()].claimed).then_some(plane)
+        (self.dev.flash.free_pages(plane) < self.rules.gc_floor && !self.gc.claimed.has(plane)).then_some(plane)
     }
 
     /// Chip or device scope: the plane of the scope with the fewest free pages that has a victim.
@@ -66,7 +77,7 @@ impl Ssd {
         let (device, flash) = (self.config.gc.scope == Scope::Device, &self.dev.flash);
         let free = match device {
             true => flash.free_pages_of_all(),
-            false => geometry.planes_of_chip(plane).map(|p| u64::from(flash.free_pages(p))).sum(),
+            false => self.dev.free_pages_of_chip(plane),
         };
         if free >= u64::from(self.rules.gc_floor) {
             return None;
@@ -74,7 +85,7 @@ impl Ssd {
         (0..geometry.planes)
             .map(PlaneId)
             .filter(|p| device || geometry.chip_of(*p) == geometry.chip_of(plane))
-            .filter(|p| !self.gc.planes[p.ix()].claimed && self.dev.has_garbage(*p))
+            .filter(|p| !self.gc.claimed.has(*p) && self.dev.has_garbage(*p))
             .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
 
@@ -84,14 +95,14 @@ impl Ssd {
         if self.rules.slc {
             folds::collects(self, plane);
         }
-        if std::mem::replace(&mut self.gc.planes[plane.ix()].claimed, true) {
+        if !self.gc.claimed.insert(plane) {
             if self.gc.postponed.is_some() {
                 self.gc.forces(&mut self.kernel, &self.dev, plane);
             }
             return;
         }
         if self.config.gc.time == GcTime::None {
-            self.gc.planes[plane.ix()].claimed = false;
+            self.gc.claimed.remove(plane);
             let waiting = [self.gc.planes[plane.ix()].stalled, self.host.without_page, self.host.anywhere];
             let first = waiting.into_iter().find(|waiting| !waiting.is_empty());
             let stream = first.map_or(Stream::Host, |waiting| self.kernel.ops.host_stream(waiting.head()));
@@ -108,12 +119,13 @@ impl Ssd {
     pub(in crate::engine) fn claim_full_planes(&mut self, stream: Stream) -> bool {
         let mut collected = false;
         let mut from = PlaneId(0);
-        while let Some(plane) = self.dev.flash.next_tight(from) {
+        // What a study puts off is looked at again, claimed or not.
+        while let Some(plane) = match self.gc.postponed {
+            Some(_) => self.dev.flash.tight().next(from),
+            None => self.dev.flash.tight().next_without(&self.gc.claimed, from),
+        } {
             from = PlaneId(plane.0 + 1);
             counted::count();
-            if self.gc.planes[plane.ix()].claimed && self.gc.postponed.is_none() {
-                continue;
-            }
             let full = self.dev.flash.lacks_page(plane, stream);
             if self.rules.slc {
                 folds::claim_for_any(self, plane, stream);
@@ -121,7 +133,7 @@ impl Ssd {
             if full && self.gc.postponed.is_some() {
                 self.gc.forces(&mut self.kernel, &self.dev, plane);
             }
-            if full && !self.gc.planes[plane.ix()].claimed && self.dev.has_garbage(plane) {
+            if full && !self.gc.claimed.has(plane) && self.dev.has_garbage(plane) {
                 // In no time, a collection may free pages of other planes, too.
                 let before = self.dev.planes_with_room(stream);
                 self.claim(plane);

@@ -56,8 +56,9 @@ impl Kernel {
         stream: Stream,
     ) -> Option<PlaneId> {
         let planes = dev.geometry.planes_per_unit;
-        for step in 1..=planes {
-            let k = (self.dies[unit].token + step) % planes;
+        let mut k = self.dies[unit].token;
+        for _ in 0..planes {
+            k = if k + 1 < planes { k + 1 } else { 0 };
             let plane = dev.geometry.plane_of_unit(unit, k);
             if dev.flash.takes_page_of(plane, stream) && features.may_hold(plane, lpn) {
                 self.dies[unit].token = k;
@@ -287,9 +288,10 @@ impl Ssd {
         let before = &self.kernel.ops.anywhere[op];
         let held = self.kernel.dies.held.total(self.now) as u64 - before.held;
         let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - before.held_gc;
-        let gc = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
+        let gc = if held_gc == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
         let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - before.held_writeback;
-        let back = if held == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
+        let back =
+            if held_back == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
         let folds = if self.rules.slc { folds::charge_anywhere(self, op, wait, held) } else { 0 };
         self.kernel.ops[Page(op)].blame.add(Cause::DieGcOther, gc);
         self.kernel.ops[Page(op)].blame.add(Cause::DieWriteback, back);

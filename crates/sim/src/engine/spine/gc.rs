@@ -120,7 +120,7 @@ impl Ssd {
             return;
         }
         let Some(victim) = self.pick_victim(plane) else {
-            self.gc.planes[plane.ix()].claimed = false;
+            self.gc.claimed.remove(plane);
             return;
         };
         let mut job = Job::new(victim);
@@ -154,7 +154,7 @@ impl Ssd {
             if let Some(victim) = victim {
                 // If it was due itself, that is done now.
                 self.kernel.dies.drop_due(unit, other);
-                self.gc.planes[other.ix()].claimed = true;
+                self.gc.claimed.insert(other);
                 job.join(victim);
                 planes |= 1 << k;
             }
@@ -681,7 +681,7 @@ impl Ssd {
         }
         for victim in &victims[..count] {
             let plane = self.dev.geometry.plane_of_block(*victim);
-            self.gc.planes[plane.ix()].claimed = false;
+            self.gc.claimed.remove(plane);
         }
         for victim in &victims[..count] {
             self.test_trigger(self.dev.geometry.plane_of_block(*victim));

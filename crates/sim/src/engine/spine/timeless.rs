@@ -619,7 +619,7 @@ impl Ssd {
         self.join_planes(plane, self.dev.geometry.unit_of(plane), &mut job);
         self.check_promised_steps(&job, false);
         for victim in &job.victims[..usize::from(job.count)] {
-            self.gc.planes[self.dev.geometry.plane_of_block(*victim).ix()].claimed = false;
+            self.gc.claimed.remove(self.dev.geometry.plane_of_block(*victim));
             self.dev.flash.begin_collection(*victim);
             self.read_metadata_now();
             if self.rules.handles {

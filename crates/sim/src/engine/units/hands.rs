@@ -274,7 +274,7 @@ impl Ssd {
                 );
                 law!(count == 1 || !self.dev.flash.is_valid(place), "law: a free place holds no unit");
             }
-            let rests = !self.gc.planes[plane.ix()].claimed;
+            let rests = !self.gc.claimed.has(plane);
             let live = held.iter().filter(|place| self.dev.flash.is_valid(**place)).count();
             law!(!rests || live < geometry.slots.per_program as usize, "law: what fills a program is programmed");
         }
