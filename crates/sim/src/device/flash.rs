@@ -4,8 +4,8 @@
 //! of a block are programmed in order and once per erase; a block is erased only without valid pages and without programs or
 //! reads in flight; validity and the reverse map agree.
 
-mod bits;
 mod copies;
+mod free;
 mod handles;
 mod life;
 mod now;
@@ -27,6 +27,7 @@ use super::spec::SlotsSpec;
 use crate::carry::Carrier;
 use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppn, count};
 
+use free::FreeBlocks;
 pub use handles::HandleCounts;
 use handles::Handles;
 use life::Life;
@@ -100,9 +101,7 @@ pub struct Flash {
     erases: Vec<u32>,
     /// By block: the plane's `closings` when it was closed.
     closed_at: Vec<u32>,
-    /// By block, a bit: erased and not open.
-    free: Vec<u64>,
-    free_words: usize,
+    free: FreeBlocks,
     planes: Vec<Plane>,
     blocks_per_plane: u32,
     pages_per_block: u32,
@@ -113,8 +112,6 @@ pub struct Flash {
     step: u32,
     /// Whether every collection fills its last program with padding.
     pads: bool,
-    /// Whether the least erased block is opened next.
-    least_erased: bool,
     shared: bool,
     /// Whether GC has one write point a plane, and the host has one of its own.
     plain: bool,
@@ -153,11 +150,6 @@ pub struct Flash {
 impl Flash {
     pub(crate) fn new(geometry: &Geometry, least_erased: bool, shared: bool, reserve: u32, pads: bool) -> Self {
         let blocks = (geometry.planes * geometry.blocks_per_plane) as usize;
-        let free_words = (geometry.blocks_per_plane as usize).div_ceil(64);
-        let mut words = vec![u64::MAX; free_words];
-        if !geometry.blocks_per_plane.is_multiple_of(64) {
-            words[free_words - 1] = (1 << (geometry.blocks_per_plane % 64)) - 1;
-        }
         let plane = Plane {
             free_pages: geometry.pages_per_plane,
             free_blocks: geometry.blocks_per_plane,
@@ -178,13 +170,11 @@ impl Flash {
             use_of: vec![Use::default(); blocks],
             erases: vec![0; blocks],
             closed_at: vec![0; blocks],
-            free: words.repeat(geometry.planes as usize),
-            free_words,
+            free: FreeBlocks::all(geometry.planes, geometry.blocks_per_plane, least_erased),
             planes: vec![plane; geometry.planes as usize],
             blocks_per_plane: geometry.blocks_per_plane,
             pages_per_block: geometry.pages_per_block,
             data_pages: geometry.data_pages,
-            least_erased,
             shared,
             plain: !shared,
             reserve,
@@ -219,7 +209,6 @@ impl Flash {
             erases,
             closed_at,
             free,
-            free_words: _,
             planes,
             blocks_per_plane: _,
             pages_per_block: _,
@@ -227,7 +216,6 @@ impl Flash {
             slots: _,
             step: _,
             pads: _,
-            least_erased: _,
             shared: _,
             plain: _,
             reserve: _,
@@ -264,7 +252,7 @@ impl Flash {
         }
         carrier.table(erases)?;
         carrier.table(closed_at)?;
-        carrier.table(free)?;
+        free.carry(carrier)?;
         for Plane { free_pages, free_blocks, cursor, closings, collecting, debt, promised, open } in planes {
             [free_pages, free_blocks, cursor, closings, debt, promised]
                 .into_iter()
@@ -637,12 +625,8 @@ impl Flash {
     /// The next erased block to open, by index in its plane.
     fn next_free(&self, plane: PlaneId) -> u32 {
         let base = plane.0 * self.blocks_per_plane;
-        let words = &self.free[plane.ix() * self.free_words..][..self.free_words];
-        if !self.least_erased {
-            return bits::next_set(words, self.planes[plane.ix()].cursor);
-        }
         let erases = &self.erases[base as usize..][..self.blocks_per_plane as usize];
-        bits::set_bits(words).min_by_key(|b| erases[*b as usize]).expect("a free block, as counted")
+        self.free.next(plane.ix(), self.planes[plane.ix()].cursor, erases)
     }
 
     /// Removes an erased block from the free set, according to `ftl.free_block`.
@@ -651,9 +635,8 @@ impl Flash {
         self.tightens(plane);
         let base = plane.0 * self.blocks_per_plane;
         let block = self.next_free(plane);
-        let words = &mut self.free[plane.ix() * self.free_words..][..self.free_words];
+        self.free.open(plane.ix(), block as usize, self.erases[(base + block) as usize]);
         let state = &mut self.planes[plane.ix()];
-        words[block as usize / 64] &= !(1 << (block % 64));
         state.cursor = (block + 1) % self.blocks_per_plane;
         state.free_blocks -= 1;
         let block = BlockId(base + block);
@@ -764,7 +747,8 @@ impl Flash {
         self.erases[b] += 1;
         let (plane, own) = (b / self.blocks_per_plane as usize, b % self.blocks_per_plane as usize);
         let index = if self.life.is_some() { self.outlives_erase(block) } else { own };
-        self.free[plane * self.free_words + index / 64] |= 1 << (index % 64);
+        let blocks = plane * self.blocks_per_plane as usize;
+        self.free.insert(plane, index, self.erases[blocks + index]);
         let state = &mut self.planes[plane];
         state.collecting = false;
         state.debt = 0;

@@ -155,7 +155,7 @@ impl Flash {
             life.planes[plane].spares -= bad as u32;
             for index in 0..per_plane {
                 if life.states[first + index] != BlockState::Used {
-                    self.free[plane * self.free_words + index / 64] &= !(1 << (index % 64));
+                    self.free.remove(plane, index);
                 }
             }
             let pages = life.spec.spares * self.pages_per_block;
@@ -352,7 +352,7 @@ impl Flash {
         let rest = self.pages_per_block - u32::from(used.written);
         self.close_point(PlaneId(plane as u32), block);
         let spare = self.retire(block, FailedBy::Program);
-        self.free[plane * self.free_words + spare / 64] |= 1 << (spare % 64);
+        self.free.insert(plane, spare, self.erases[plane * self.blocks_per_plane as usize + spare]);
         let state = &mut self.planes[plane];
         state.free_blocks += 1;
         state.free_pages = state.free_pages + self.pages_per_block - rest;

@@ -33,7 +33,7 @@ impl Flash {
             use_of: self.use_of.split_off(blocks),
             erases: self.erases.split_off(blocks),
             closed_at: self.closed_at.split_off(blocks),
-            free: self.free.split_off(plane.ix() * self.free_words),
+            free: self.free.split_off(plane.ix()),
             planes: self.planes.split_off(plane.ix()),
             free_total,
             closed: Vec::new(),
@@ -58,7 +58,6 @@ impl Flash {
             erases,
             closed_at,
             free,
-            free_words: _,
             planes,
             blocks_per_plane: _,
             pages_per_block: _,
@@ -66,7 +65,6 @@ impl Flash {
             slots: _,
             step: _,
             pads: _,
-            least_erased: _,
             shared: _,
             plain: _,
             reserve: _,
@@ -94,7 +92,7 @@ impl Flash {
         self.use_of.extend(use_of);
         self.erases.extend(erases);
         self.closed_at.extend(closed_at);
-        self.free.extend(free);
+        self.free.append(free);
         let first = self.planes.len();
         self.planes.extend(planes);
         let open = self.planes[first..].iter_mut().flat_map(|plane| &mut plane.open);

@@ -47,9 +47,9 @@ impl Flash {
         let pages = blocks.start * self.pages_per_block as usize..blocks.end * self.pages_per_block as usize;
         self.lpn_of[pages].fill(Lpn::NONE);
         self.valid[blocks.clone()].fill(NOT_CLOSED);
-        self.use_of[blocks].fill(Use::default());
+        self.use_of[blocks.clone()].fill(Use::default());
         for block in 0..self.blocks_per_plane as usize {
-            self.free[plane * self.free_words + block / 64] |= 1 << (block % 64);
+            self.free.insert(plane, block, self.erases[blocks.start + block]);
         }
         let all = self.blocks_per_plane * self.pages_per_block;
         let state = &mut self.planes[plane];
@@ -90,7 +90,10 @@ impl Flash {
                     pages[written as usize..].iter().all(|lpn| lpn.is_none()),
                     "unwritten pages of block {b} are free"
                 );
-                let free = self.free[p * self.free_words + index / 64] >> (index % 64) & 1 == 1;
+                let free = self.free.has(p, index);
+                if free {
+                    self.free.check(p, self.erases[b]);
+                }
                 if !self.is_used(BlockId(b as u32)) {
                     let open = plane.open.contains(&BlockId(b as u32)) || self.is_open_beside(p, BlockId(b as u32));
                     self.recount_apart(BlockId(b as u32), free, open);

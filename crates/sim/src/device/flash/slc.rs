@@ -74,7 +74,7 @@ impl Flash {
         for plane in 0..self.planes.len() {
             for index in 0..fixed as usize {
                 modes[plane * self.blocks_per_plane as usize + index] = true;
-                self.free[plane * self.free_words + index / 64] &= !(1 << (index % 64));
+                self.free.remove(plane, index);
             }
             let pages = fixed * self.pages_per_block;
             self.planes[plane].free_pages -= pages;
@@ -513,7 +513,7 @@ impl Flash {
         let own = b % self.blocks_per_plane as usize;
         let index = if self.life.is_some() { self.outlives_erase(block) } else { own };
         let state = &mut self.planes[plane.ix()];
-        self.free[plane.ix() * self.free_words + index / 64] |= 1 << (index % 64);
+        self.free.insert(plane.ix(), index, self.erases[b - own + index]);
         state.free_blocks += 1;
         state.free_pages += self.pages_per_block;
         self.free_total += u64::from(self.pages_per_block);
