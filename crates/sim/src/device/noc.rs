@@ -17,6 +17,8 @@ pub struct Interconnect {
     pub rows: u32,
     /// Whether a traversal takes time without occupying the port.
     pub delayed: bool,
+    /// Bytes of a whole page, and its traversal: that of nearly all.
+    page: (u32, Nanos),
     /// Time to write a page into a flash controller's buffer.
     pub sram_write: Nanos,
     /// Time to read a page from a flash controller's buffer.
@@ -26,8 +28,8 @@ pub struct Interconnect {
 }
 
 impl Interconnect {
-    pub(crate) fn new(spec: NocSpec, channels: u32) -> Self {
-        Interconnect {
+    pub(crate) fn new(spec: NocSpec, channels: u32, page_bytes: u32) -> Self {
+        let mut net = Interconnect {
             flit_bits: u64::from(spec.flit_bits),
             cycle: spec.cycle,
             mean_slices: (spec.mean_slices * 1000.0).round() as u64,
@@ -35,10 +37,13 @@ impl Interconnect {
             channels,
             rows: spec.rows,
             delayed: spec.delayed,
+            page: (0, Nanos::ZERO),
             sram_write: spec.sram_write,
             sram_read: spec.sram_read,
             decode: spec.decode,
-        }
+        };
+        net.page = (page_bytes, net.computed(page_bytes));
+        net
     }
 
     /// Data units of `bytes`, without the first one's way through the slices.
@@ -47,7 +52,13 @@ impl Interconnect {
     }
 
     /// Traversal by the formula, rounded half up to the nanosecond once. In an array: the part that is the same on every path.
+    #[inline(always)]
     pub fn traversal(&self, bytes: u32) -> Nanos {
+        if bytes == self.page.0 { self.page.1 } else { self.computed(bytes) }
+    }
+
+    #[inline(never)]
+    fn computed(&self, bytes: u32) -> Nanos {
         if self.rows > 0 {
             return Nanos((self.units(bytes) - 1) * self.cycle.0);
         }
@@ -88,7 +99,7 @@ mod tests {
 
     fn interconnect(toml: &str) -> Interconnect {
         let config: crate::Config = toml.parse().unwrap();
-        Interconnect::new(config.noc_spec().unwrap(), config.geometry.channels)
+        Interconnect::new(config.noc_spec().unwrap(), config.geometry.channels, 4096)
     }
 
     #[test]

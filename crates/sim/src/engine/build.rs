@@ -135,7 +135,7 @@ impl Ssd {
         let geometry = Geometry::new(&array);
         let stored = stored(&geometry);
         let rules = Rules::of(config, &geometry);
-        let noc = noc::Noc::new(config, geometry.units);
+        let noc = noc::Noc::new(config, &geometry);
         let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.traversal(geometry.unit_bytes));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };

@@ -9,17 +9,9 @@ use crate::policy::Contention;
 use crate::units::{JobId, PlaneId, UnitId};
 
 impl Device {
+    /// Whether collections in the scope of a plane are urgent.
     pub(super) fn below_hard_floor(&self, rules: &Rules, config: &Config, plane: PlaneId) -> bool {
-        if rules.hard_floor == 0 {
-            return false;
-        }
-        let flash = &self.flash;
-        let free = match config.gc.scope {
-            Scope::Plane => u64::from(flash.free_pages(plane)),
-            Scope::Device => flash.free_pages_of_all(),
-            Scope::Chip => self.free_pages_of_chip(plane),
-        };
-        free < u64::from(rules.hard_floor)
+        rules.hard_floor > 0 && self.has_fewer_free(config.gc.scope, plane, rules.hard_floor)
     }
 
     /// Whether that holds for a plane of a unit.
@@ -28,11 +20,22 @@ impl Device {
             return false;
         }
         let geometry = &self.geometry;
-        let plane = |k| geometry.plane_of_unit(unit, k);
-        let chip_before = |k: u32| k > 0 && geometry.chip_of(plane(k - 1)) == geometry.chip_of(plane(k));
-        // Planes of a chip have one answer where the scope is the chip or the device.
-        let other = |k: &u32| config.gc.scope == Scope::Plane || !chip_before(*k);
-        (0..geometry.planes_per_unit).filter(other).any(|k| self.below_hard_floor(rules, config, plane(k)))
+        // Planes of a chip have one answer where the scope is the chip or the device, and the first of them have the lowest numbers.
+        let planes = match config.gc.scope {
+            Scope::Plane => geometry.planes,
+            Scope::Chip => geometry.chips,
+            Scope::Device => 0,
+        };
+        let mut plane = unit.0;
+        loop {
+            if self.below_hard_floor(rules, config, PlaneId(plane)) {
+                return true;
+            }
+            plane += geometry.units;
+            if plane >= planes {
+                return false;
+            }
+        }
     }
 }
 

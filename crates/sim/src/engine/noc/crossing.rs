@@ -210,6 +210,9 @@ impl Ssd {
 
     /// Pages of an operation enter or leave its channel's buffer.
     pub(super) fn buffer(&mut self, id: OpId, pages: i64) {
+        if pages == 0 {
+            return;
+        }
         let buffered = &mut self.kernel.ops.crossing[id].buffered;
         *buffered = (i64::from(*buffered) + pages) as u8;
         let channel = self.kernel.ops[id].channel.ix();

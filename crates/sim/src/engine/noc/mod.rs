@@ -12,6 +12,7 @@ mod rows;
 use crate::blame::Cause;
 use crate::config::Config;
 use crate::device::command::LegKind;
+use crate::device::geometry::Geometry;
 use crate::device::noc::Interconnect;
 use crate::device::transaction::Verb;
 use crate::engine::kernel::Kernel;
@@ -51,15 +52,15 @@ pub(in crate::engine) struct Noc {
 const FREE: usize = usize::MAX;
 
 impl Noc {
-    pub(in crate::engine) fn new(config: &Config, units: u32) -> Option<Box<Self>> {
-        let net = Interconnect::new(config.noc_spec()?, config.geometry.channels);
+    pub(in crate::engine) fn new(config: &Config, geometry: &Geometry) -> Option<Box<Self>> {
+        let net = Interconnect::new(config.noc_spec()?, config.geometry.channels, geometry.unit_bytes);
         let mut ranks = [0; 4];
         for (rank, task) in config.noc.priority().iter().enumerate() {
             ranks[*task as usize] = rank as u8;
         }
         Some(Box::new(Noc {
             ranks,
-            delays: vec![OpId::NONE; 2 * units as usize],
+            delays: vec![OpId::NONE; 2 * geometry.units as usize],
             rows: vec![FREE; net.rows as usize],
             last_row: net.rows.saturating_sub(1) as usize,
             rows_gc: Occupancy::default(),

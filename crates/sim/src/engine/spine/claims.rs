@@ -9,15 +9,22 @@ use crate::engine::{Device, Ssd};
 use crate::units::PlaneId;
 
 impl Device {
-    /// Free pages of the chip of a plane.
+    /// Whether a scope of GC has fewer free pages than this, where the scope is that of a plane.
     #[inline(always)]
-    pub(in crate::engine) fn free_pages_of_chip(&self, plane: PlaneId) -> u64 {
-        let (mut free, mut at) = (0, self.geometry.chip_of(plane));
-        while at < self.geometry.planes {
-            free += u64::from(self.flash.free_pages(PlaneId(at)));
-            at += self.geometry.chips;
+    pub(in crate::engine) fn has_fewer_free(&self, scope: Scope, plane: PlaneId, pages: u32) -> bool {
+        match scope {
+            Scope::Plane => self.flash.free_pages(plane) < pages,
+            Scope::Device => self.flash.free_pages_of_all() < u64::from(pages),
+            Scope::Chip => {
+                // Most chips have more, and then the first planes show it.
+                let (mut lacks, mut at) = (i64::from(pages), self.geometry.chip_of(plane));
+                while lacks > 0 && at < self.geometry.planes {
+                    lacks -= i64::from(self.flash.free_pages(PlaneId(at)));
+                    at += self.geometry.chips;
+                }
+                lacks > 0
+            }
         }
-        free
     }
 
     /// How many planes have a page for data of the host.
@@ -74,17 +81,17 @@ impl Ssd {
     #[inline(never)]
     fn due_plane_of_scope(&self, plane: PlaneId) -> Option<PlaneId> {
         let geometry = &self.dev.geometry;
-        let (device, flash) = (self.config.gc.scope == Scope::Device, &self.dev.flash);
-        let free = match device {
-            true => flash.free_pages_of_all(),
-            false => self.dev.free_pages_of_chip(plane),
-        };
-        if free >= u64::from(self.rules.gc_floor) {
+        if !self.dev.has_fewer_free(self.config.gc.scope, plane, self.rules.gc_floor) {
             return None;
         }
-        (0..geometry.planes)
+        // Planes are numbered across chips.
+        let (first, step) = match self.config.gc.scope {
+            Scope::Chip => (geometry.chip_of(plane), geometry.chips as usize),
+            _ => (0, 1),
+        };
+        (first..geometry.planes)
+            .step_by(step)
             .map(PlaneId)
-            .filter(|p| device || geometry.chip_of(*p) == geometry.chip_of(plane))
             .filter(|p| !self.gc.claimed.has(*p) && self.dev.has_garbage(*p))
             .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
