@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 
 use ssdlab_sim::blame::{CAUSES, Extra};
@@ -57,13 +57,7 @@ impl Product for RequestRows {
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
         let table = Table::begin(&self.0, &of.extras, of.tenants)?;
-        Ok(Box::new(Rows {
-            table,
-            arrived: Vec::new(),
-            completed: Vec::new(),
-            expected: VecDeque::new(),
-            early: BTreeMap::new(),
-        }))
+        Ok(Box::new(Rows { table, first: 0, waiting: VecDeque::new(), held: Vec::new(), free: Vec::new() }))
     }
 }
 
@@ -95,13 +89,24 @@ struct Table {
 /// Requests complete out of order; a row waits until all rows before it are complete.
 struct Rows {
     table: Table,
-    /// Numbers of the reads and writes that have arrived, and those that have completed, since the last [`Recorder::drain`].
-    arrived: Vec<u64>,
-    completed: Vec<Completed>,
-    /// Reads and writes that have arrived and have no row yet, in order.
-    expected: VecDeque<u64>,
-    /// Completed ones that wait for an earlier one.
-    early: BTreeMap<u64, Completed>,
+    /// The number of the first request of `waiting`.
+    first: u64,
+    /// Requests that have arrived, in order, from the first that may still get a row.
+    waiting: VecDeque<RowState>,
+    /// Rows that wait for an earlier one, or for the next [`Recorder::drain`]. A row is copied once, into a place that was written already.
+    held: Vec<Completed>,
+    /// Places of `held` that are free.
+    free: Vec<usize>,
+}
+
+/// The row of a request.
+enum RowState {
+    /// The request has not completed.
+    Open,
+    /// It has none: a trim, or a request of the warm-up.
+    Without,
+    /// It is in this place of [`Rows::held`].
+    Held(usize),
 }
 
 /// The slowest requests of a run.
@@ -124,23 +129,30 @@ impl Table {
 }
 
 impl Rows {
-    /// A read or write completed. Requests of the warm-up have no row.
-    fn complete(&mut self, row: Completed) -> Result<()> {
-        if self.expected.front() != Some(&row.request) {
-            self.early.insert(row.request, row);
-            return Ok(());
+    /// Keeps a row until it is written; returns its place.
+    fn hold(&mut self, row: &Completed) -> usize {
+        match self.free.pop() {
+            Some(place) => {
+                self.held[place].clone_from(row);
+                place
+            }
+            None => {
+                self.held.push(row.clone());
+                self.held.len() - 1
+            }
         }
-        self.expected.pop_front();
-        self.write(&row)?;
-        while let Some(next) = self.expected.front().and_then(|next| self.early.remove(next)) {
-            self.expected.pop_front();
-            self.write(&next)?;
-        }
-        Ok(())
     }
 
-    fn write(&mut self, row: &Completed) -> Result<()> {
-        if row.measured { self.table.row(row) } else { Ok(()) }
+    /// Writes the rows that the first of the waiting requests have.
+    fn write(&mut self, requests: usize) -> Result<()> {
+        self.first += requests as u64;
+        for row in self.waiting.drain(..requests) {
+            if let RowState::Held(place) = row {
+                self.table.row(&self.held[place])?;
+                self.free.push(place);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -154,28 +166,33 @@ impl Recorder for Rows {
     }
 
     fn arrived(&mut self, number: u64, request: &Request) -> Result<()> {
-        if request.op != RequestOp::Trim {
-            self.arrived.push(number);
+        if self.waiting.is_empty() {
+            self.first = number;
         }
+        // Numbers ascend.
+        let place = usize::try_from(number - self.first).expect("in memory");
+        self.waiting.resize_with(place, || RowState::Without);
+        self.waiting.push_back(if request.op == RequestOp::Trim { RowState::Without } else { RowState::Open });
         Ok(())
     }
 
     fn completed(&mut self, request: &Completed) -> Result<()> {
+        // A trim has no row, and may have been passed over.
         if request.op != RequestOp::Trim {
-            self.completed.push(request.clone());
+            let place = usize::try_from(request.request - self.first).expect("in memory");
+            let row = if request.measured { RowState::Held(self.hold(request)) } else { RowState::Without };
+            self.waiting[place] = row;
         }
         Ok(())
     }
 
     fn drain(&mut self) -> Result<()> {
-        self.expected.extend(std::mem::take(&mut self.arrived));
-        std::mem::take(&mut self.completed).into_iter().try_for_each(|row| self.complete(row))
+        let complete = self.waiting.iter().take_while(|row| !matches!(row, RowState::Open)).count();
+        self.write(complete)
     }
 
     fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        for row in std::mem::take(&mut self.early).into_values() {
-            self.write(&row)?;
-        }
+        self.write(self.waiting.len())?;
         end.table(RequestRows::NAME, self.table.sheet.finish()?);
         Ok(())
     }
@@ -221,7 +238,7 @@ fn cells<'c>(row: &'c Completed, extras: &'c [Extra], tenants: &'c [String]) -> 
     ];
     let tenant = tenants.get(usize::from(row.tenant)).map(|name| Cell::Word(name));
     let extras = extras.iter().map(|extra| row.extras.0[*extra as usize]);
-    cells.into_iter().chain(row.blame.0.into_iter().chain(extras).map(Cell::Number)).chain(tenant)
+    cells.into_iter().chain(row.blame.0.iter().copied().chain(extras).map(Cell::Number)).chain(tenant)
 }
 
 /// The operation of a request, in a word.
@@ -231,5 +248,58 @@ pub fn op(op: RequestOp) -> &'static str {
         RequestOp::Write => "write",
         RequestOp::Trim => "trim",
         RequestOp::Flush => "flush",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_sim::blame::{Blame, ExtraBlame};
+    use ssdlab_sim::units::{Nanos, PlaneId};
+
+    use super::*;
+
+    fn completed(request: u64, op: RequestOp, measured: bool) -> Completed {
+        let (blame, extras) = (Blame::ZERO, ExtraBlame::default());
+        let (arrival, completion) = (Nanos(request), Nanos(1000 - request));
+        let (offset, bytes, start, plane) = (0, 4096, None, PlaneId(0));
+        let (uncorrectable, rejected, tenant, aggressor) = (0, false, 0, None);
+        Completed {
+            request,
+            measured,
+            arrival,
+            op,
+            offset,
+            bytes,
+            start,
+            completion,
+            plane,
+            uncorrectable,
+            rejected,
+            blame,
+            extras,
+            tenant,
+            aggressor,
+        }
+    }
+
+    /// Request 0 is a trim that completes after its turn, 1 and 4 complete last, 2 is one of the warm-up.
+    #[test]
+    fn rows_are_in_order_whenever_requests_complete() {
+        let ops = [RequestOp::Trim, RequestOp::Write, RequestOp::Read, RequestOp::Write, RequestOp::Read];
+        let table = Table::begin(&Place::MEMORY, &[], &[]).unwrap();
+        let mut rows = Rows { table, first: 0, waiting: VecDeque::new(), held: Vec::new(), free: Vec::new() };
+        for (number, op) in (0..).zip(ops) {
+            let request = Request { arrival: Nanos(number), op, offset: 0, bytes: 4096 };
+            rows.arrived(number, &request).unwrap();
+            rows.drain().unwrap();
+        }
+        for number in [3, 2, 0, 4, 1] {
+            rows.completed(&completed(number, ops[number as usize], number != 2)).unwrap();
+            rows.drain().unwrap();
+        }
+        assert!(rows.waiting.is_empty());
+        let frame = rows.table.sheet.finish().unwrap().parts().1.unwrap();
+        let crate::results::sheet::Values::Number(numbers) = &frame.batches[0].columns[0] else { panic!("numbers") };
+        assert_eq!(numbers, &[1, 3, 4]);
     }
 }

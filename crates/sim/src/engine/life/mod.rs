@@ -105,7 +105,7 @@ pub(in crate::engine) fn rejects(ssd: &mut Ssd, next: &Waiting, index: u64) -> b
     let end = PageEnd::now(ssd.now, (ssd.now - request.arrival).0 - arbitration);
     let tenant = next.marks.tenant;
     ssd.watch_completion(|ssd| {
-        let at_once = completed(&request, index, false, 0, &end, (extras, tenant, None), ssd.now);
+        let at_once = completed(&request, index, false, 0, end.shown(), (&extras, tenant, None), ssd.now);
         Completed { rejected: true, ..at_once }
     });
     true

@@ -194,7 +194,7 @@ impl Ssd {
     /// Of the tenants other than its own, the one that cost a completed request most, and how much; none if none did.
     pub(in crate::engine) fn aggressor(&self, id: RequestId, last: OpId) -> Option<(u8, Nanos)> {
         let record = &self.host.requests[id];
-        if !self.rules.tenants || record.request.op == RequestOp::Flush {
+        if record.request.op == RequestOp::Flush {
             return None;
         }
         let own = usize::from(record.marks.tenant);

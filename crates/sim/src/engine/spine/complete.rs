@@ -41,16 +41,24 @@ impl PageEnd {
         blame.begin(waited);
         PageEnd { completed: at, lpn: Lpn::NONE, plane: PlaneId::NONE, start: Some(Moment::at(at)), blame }
     }
+
+    pub(in crate::engine) fn shown(&self) -> Shown<'_> {
+        (self.plane, self.start, &self.blame)
+    }
 }
 
+/// What an observer gets of the end of a request's last page: its plane, its first service, and its causes, which are copied once.
+type Shown<'e> = (PlaneId, Option<Moment>, &'e Causes);
+
 /// The record of a completed request, for an observer.
+#[inline(always)]
 pub(in crate::engine) fn completed(
     request: &Request,
     index: u64,
     measured: bool,
     uncorrectable: u32,
-    end: &PageEnd,
-    (extras, tenant, aggressor): (ExtraBlame, u8, Option<(u8, Nanos)>),
+    (plane, start, blame): Shown<'_>,
+    (extras, tenant, aggressor): (&ExtraBlame, u8, Option<(u8, Nanos)>),
     now: Nanos,
 ) -> Completed {
     Completed {
@@ -60,13 +68,13 @@ pub(in crate::engine) fn completed(
         op: request.op,
         offset: request.offset,
         bytes: request.bytes,
-        start: end.start.map(Moment::time),
+        start: start.map(Moment::time),
         completion: now,
-        plane: end.plane,
+        plane,
         uncorrectable,
         rejected: false,
-        blame: end.blame.all(),
-        extras,
+        blame: blame.all(),
+        extras: *extras,
         tenant,
         aggressor,
     }
@@ -86,12 +94,6 @@ impl Kernel {
         if kept.is_some() {
             self.ops.remove_lane(kept);
         }
-    }
-
-    /// How a page of a request ends now.
-    fn page_end(&self, now: Nanos, op: OpId) -> PageEnd {
-        let (lpn, plane, page) = (self.ops[op].lpn, self.ops[op].plane, &self.ops[Page(op)]);
-        PageEnd { completed: now, lpn, plane, start: page.first_start, blame: page.blame.clone() }
     }
 
     /// A measured request completes now: integrals over time are taken up to here.
@@ -187,11 +189,18 @@ impl Ssd {
     }
 
     /// The record of a request that completes now.
-    fn completion_of(&self, id: RequestId, last: OpId, extras: ExtraBlame) -> Completed {
+    fn completion_of(&self, id: RequestId, last: OpId, extras: &ExtraBlame) -> Completed {
         let (record, end_of) = (&self.host.requests[id], self.host.requests.end(id));
-        let end = if last.is_none() { end_of.best.clone() } else { self.kernel.page_end(self.now, last) };
-        let more = (extras, record.marks.tenant, self.aggressor(id, last));
-        completed(&record.request, record.index, record.measured, end_of.uncorrectable, &end, more, self.now)
+        let end = match last.is_none() {
+            true => end_of.best.shown(),
+            false => {
+                let page = &self.kernel.ops[Page(last)];
+                (self.kernel.ops[last].plane, page.first_start, &page.blame)
+            }
+        };
+        let aggressor = if self.rules.tenants { self.aggressor(id, last) } else { None };
+        let more = (extras, record.marks.tenant, aggressor);
+        completed(&record.request, record.index, record.measured, end_of.uncorrectable, end, more, self.now)
     }
 
     /// A request in the lane completes now: keeps it if it may be among the slowest, and shows it to an observer.
@@ -201,7 +210,7 @@ impl Ssd {
         if self.stats.keeps_slowest {
             self.keep_slow(id, last, extras, latency);
         }
-        self.watch_completion(|ssd| ssd.completion_of(id, last, extras));
+        self.watch_completion(|ssd| ssd.completion_of(id, last, &extras));
     }
 
     /// Keeps a request that may be among the slowest.
@@ -216,7 +225,7 @@ impl Ssd {
         if !record.measured || !stats.slowest.as_ref().is_some_and(|slowest| slowest.takes(latency)) {
             return;
         }
-        let request = self.completion_of(id, last, extras);
+        let request = self.completion_of(id, last, &extras);
         let stats = if request.op == RequestOp::Read { &mut self.stats.read } else { &mut self.stats.write };
         stats.slowest.iter_mut().for_each(|slowest| slowest.note(request.clone()));
     }
@@ -282,7 +291,7 @@ impl Ssd {
         if self.stats.keeps_slowest {
             self.keep_slow(id, last, extras, latency);
         }
-        self.watch_completion(|ssd| ssd.completion_of(id, last, extras));
+        self.watch_completion(|ssd| ssd.completion_of(id, last, &extras));
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.request_ends(self.now);

@@ -51,7 +51,9 @@ impl Ssd {
         self.host.loop_continues(self.now);
         let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
         let tenant = next.marks.tenant;
-        self.watch_completion(|ssd| completed(&request, index, measured, 0, &end, (extras, tenant, None), ssd.now));
+        self.watch_completion(|ssd| {
+            completed(&request, index, measured, 0, end.shown(), (&extras, tenant, None), ssd.now)
+        });
     }
 
     #[inline(never)]
