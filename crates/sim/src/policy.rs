@@ -494,7 +494,7 @@ pub trait Window {
     /// Whether `is` holds for any chip of a request.
     fn any_chip(&self, request: RequestId, is: &dyn Fn(u32) -> bool) -> bool {
         let mut any = false;
-        self.chips(request, &mut |chip| any |= is(chip));
+        self.chips(request, &mut |chip| any = any || is(chip));
         any
     }
     /// Whether all chips of a request have room for it, and nothing else keeps it back.
@@ -504,7 +504,14 @@ pub trait Window {
             self.chips(request, &mut |other| own += u32::from(other == chip));
             own
         };
-        !self.any_chip(request, &|chip| !self.room(chip, own(chip))) && self.may_pass(request)
+        // Most chips that have no room have none for a single page.
+        let full = |chip| {
+            !self.room(chip, 1) || {
+                let own = own(chip);
+                own > 1 && !self.room(chip, own)
+            }
+        };
+        !self.any_chip(request, &full) && self.may_pass(request)
     }
 }
 

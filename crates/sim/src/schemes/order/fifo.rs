@@ -1,5 +1,6 @@
 //! First come, first served: request by request, or chip by chip.
 
+use super::chips::ChipSet;
 use crate::policy::{Order, Window};
 use crate::schemes::scheme;
 
@@ -26,18 +27,18 @@ scheme! {
     AsyncFifo {}
     state {
         /// Chips of requests that cannot be dispatched, during a search of the window.
-        blocked: Vec<u32> = Vec::new()
+        blocked: ChipSet = ChipSet::default()
     }
 }
 
 impl Order for AsyncFifo {
     fn next(&mut self, window: &dyn Window) -> Option<usize> {
-        self.blocked.clear();
+        self.blocked.clear(window);
         for (position, request) in window.pending().iter().enumerate() {
-            if window.fits(*request) && !window.any_chip(*request, &|chip| self.blocked.contains(&chip)) {
+            if !window.any_chip(*request, &|chip| self.blocked.has(chip)) && window.fits(*request) {
                 return Some(position);
             }
-            window.chips(*request, &mut |chip| self.blocked.push(chip));
+            self.blocked.insert_of(window, *request);
         }
         None
     }

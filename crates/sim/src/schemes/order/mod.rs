@@ -1,5 +1,6 @@
 //! Which request is dispatched next.
 
+mod chips;
 mod fifo;
 mod piq;
 

@@ -1,5 +1,6 @@
 //! Parallel issue queuing: requests that share no chip are dispatched together.
 
+use super::chips::ChipSet;
 use crate::policy::{Order, Window};
 use crate::schemes::scheme;
 use crate::units::RequestId;
@@ -11,8 +12,8 @@ const CHIP_QUEUE: u32 = 8;
 #[derive(Clone, Debug, Default)]
 struct Batch {
     reads: bool,
-    /// Target chips, as bits.
-    chips: Vec<u64>,
+    /// Target chips.
+    chips: ChipSet,
     requests: Vec<RequestId>,
 }
 
@@ -21,22 +22,20 @@ struct Batch {
 struct BatchList {
     batches: Vec<Batch>,
     used: usize,
-    targets: Vec<u64>,
+    targets: ChipSet,
 }
 
 impl BatchList {
     /// Algorithm 1 for every request of the window: it joins the first batch of its kind with which it shares no chip, or a new
     /// batch.
     fn build(&mut self, window: &dyn Window) {
-        let words = window.chip_count().div_ceil(64) as usize;
         self.used = 0;
         for request in window.pending() {
             let reads = window.reads(*request);
             let targets = &mut self.targets;
-            targets.clear();
-            targets.resize(words, 0);
-            window.chips(*request, &mut |chip| targets[chip as usize / 64] |= 1 << (chip % 64));
-            let shares = |batch: &Batch| batch.chips.iter().zip(&*targets).any(|(a, b)| a & b != 0);
+            targets.clear(window);
+            targets.insert_of(window, *request);
+            let shares = |batch: &Batch| batch.chips.shares(targets);
             let depends = |batch: &Batch| batch.requests.iter().any(|earlier| window.overlap(*request, *earlier));
             let present = &self.batches[..self.used];
             let stays_behind = |batch: &Batch| {
@@ -60,12 +59,11 @@ impl BatchList {
                 batch.reads = reads;
                 self.used += 1;
                 batch.requests.clear();
-                batch.chips.clear();
-                batch.chips.resize(words, 0);
+                batch.chips.clear(window);
                 self.used - 1
             });
             let batch = &mut self.batches[number];
-            batch.chips.iter_mut().zip(&self.targets).for_each(|(all, own)| *all |= own);
+            batch.chips.extend(&self.targets);
             batch.requests.push(*request);
         }
     }
@@ -97,7 +95,7 @@ scheme! {
         /// Number of their requests that have been considered.
         seen: usize = 0,
         /// Chips of requests that cannot be dispatched.
-        blocked: Vec<u32> = Vec::new()
+        blocked: ChipSet = ChipSet::default()
     }
 }
 
@@ -105,16 +103,16 @@ impl Order for Piq {
     fn drain(&mut self, window: &dyn Window) {
         self.list.build(window);
         self.seen = 0;
-        self.blocked.clear();
+        self.blocked.clear(window);
     }
 
     fn next(&mut self, window: &dyn Window) -> Option<usize> {
         for request in self.list.requests().skip(self.seen) {
             self.seen += 1;
-            if window.fits(request) && !window.any_chip(request, &|chip| self.blocked.contains(&chip)) {
+            if !window.any_chip(request, &|chip| self.blocked.has(chip)) && window.fits(request) {
                 return window.pending().iter().position(|other| *other == request);
             }
-            window.chips(request, &mut |chip| self.blocked.push(chip));
+            self.blocked.insert_of(window, request);
         }
         None
     }
