@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Errors, GcTime, PartialRead, Programming, RaidLayout, Scope, Suspendable, Writeback};
 use crate::device::geometry::Geometry;
+use crate::device::spec::PageErrorSpec;
 use crate::policy::Journey;
 use crate::schemes::Place;
 use crate::units::{Nanos, Threshold};
@@ -158,9 +159,18 @@ fn sorts_waits(config: &Config) -> bool {
     config.nvme.arbitrates() || config.slc.exists() || config.cache.buffers() || by_class
 }
 
-/// Whether a collection in no time depends on those of other dies before it: by what its policy remembers, or the planes that it sees.
+/// Whether pages are drawn that a move finds wrong: all draw from one sequence.
+fn draws_errors(config: &Config) -> bool {
+    let certain = matches!(config.page_error_spec(), PageErrorSpec::Share(share) if [0, 1_000_000].contains(&share.0));
+    let looks = config.schemes.path.policy_ref().always().is_none_or(|journey| journey.checked);
+    looks && !certain && config.ecc.errors == Errors::None
+}
+
+/// Whether a collection in no time depends on those of other dies before it: by what its policy remembers, the planes that it sees, or
+/// errors that are drawn.
 fn by_number(config: &Config) -> bool {
-    config.gc.time == GcTime::None && (config.schemes.victim.remembers() || config.gc.scope != Scope::Plane)
+    let depends = config.schemes.victim.remembers() || config.gc.scope != Scope::Plane || draws_errors(config);
+    config.gc.time == GcTime::None && depends
 }
 
 /// The journey of every moved page, if none differs. Errors move with each page separately, a cache of SLC notes every page, and any

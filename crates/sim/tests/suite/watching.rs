@@ -143,6 +143,79 @@ fn filling_in_no_time_is_told_as_well() {
     assert!(told(&ssd) == told(&named));
 }
 
+/// Both dies are collected in no time at once, and their moves draw errors from one sequence: the order of the dies decides what is drawn,
+/// and does not depend on whose policy it is. (A drawn world that did: a policy from outside took 8,004,372 ns, `greedy` 8,014,372.)
+#[test]
+fn errors_that_collections_in_no_time_draw_are_drawn_by_number_of_the_die() {
+    let config: Config =
+        "geometry = { channels = 1, chips_per_channel = 2, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, pages_per_block = 2 }
+         timing = { read = [\"20us\", \"30us\"], program = [\"80us\", \"120us\"], erase = \"900us\", transfer = \"800MB/s\" }
+         device = { exclusion = \"die\", over_provisioning = 0.5625, queue_depth = 1 }
+         gc = { threshold = \"1 pages\", time = \"none\" }\necc.page_error_probability = 0.5\nwear.copyback_thresholds = 0
+         schemes.path = \"checked\"
+         raid = { layout = \"traditional\", numbering = \"channel\", group = 2, encode_timeout = \"0ns\", write_mode = \"rmw\" }"
+            .parse()
+            .unwrap();
+    let requests = [
+        (0, 0, 0, 0),
+        (0, 0, 0, 0),
+        (0, 0, 0, 0),
+        (0, 2, 148292, 500166),
+        (180047, 9, 152847, 465801),
+        (207263, 13, 599731, 546689),
+        (27010, 12, 841683, 467676),
+        (272736, 13, 255251, 672814),
+        (86373, 10, 536917, 161819),
+        (326539, 16, 929449, 94574),
+        (257710, 16, 526693, 819355),
+        (163526, 16, 371203, 778675),
+        (122477, 10, 161072, 357268),
+        (20922, 12, 234960, 371126),
+        (375600, 13, 32258, 759635),
+        (122025, 16, 546327, 569385),
+        (125290, 7, 624498, 804435),
+        (334562, 12, 878933, 585156),
+        (34868, 14, 591616, 115349),
+        (138600, 8, 323557, 5245),
+        (213233, 10, 901542, 474982),
+        (397069, 10, 996280, 26355),
+        (151506, 16, 418113, 935266),
+        (232290, 14, 843566, 850373),
+        (249090, 15, 463345, 576544),
+        (48523, 16, 784360, 671050),
+        (289475, 10, 167894, 833994),
+        (264291, 16, 657877, 805940),
+        (159448, 9, 336768, 150875),
+        (273415, 10, 459865, 356661),
+        (174758, 13, 565982, 692608),
+        (15470, 8, 700968, 876573),
+        (227098, 7, 811529, 960249),
+        (98656, 17, 710648, 684211),
+        (157495, 14, 997402, 231247),
+        (156931, 11, 167657, 414548),
+        (240019, 18, 794328, 583441),
+        (399494, 18, 509746, 245227),
+        (352304, 10, 705722, 766791),
+        (33553, 13, 573228, 789706),
+        (346945, 12, 803631, 64801),
+        (376533, 7, 903603, 932939),
+        (167699, 8, 769878, 432438),
+        (183102, 17, 383565, 992971),
+        (195580, 11, 883519, 782508),
+        (235716, 8, 732930, 304938),
+        (396538, 16, 359149, 313401),
+        (12458, 7, 987475, 686744),
+        (144479, 5, 459060, 286955),
+    ];
+    let (mut counting, _) = with_counting(&config, Check::Full);
+    let mut greedy = Ssd::new(&config, 7, Check::Full).unwrap();
+    for ssd in [&mut counting, &mut greedy] {
+        submit_all(ssd, &requests);
+        ssd.run();
+    }
+    assert_eq!(told(&counting), told(&greedy));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
