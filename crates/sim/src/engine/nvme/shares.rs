@@ -3,7 +3,7 @@
 
 use super::MAX_TENANTS;
 use crate::engine::kernel::Kernel;
-use crate::engine::{Features, Ssd};
+use crate::engine::{Features, Host, Ssd};
 use crate::request::RequestOp;
 use crate::units::{Nanos, OpId, RequestId, UnitId};
 
@@ -192,18 +192,23 @@ impl Ssd {
     }
 
     /// Of the tenants other than its own, the one that cost a completed request most, and how much; none if none did.
+    #[inline(always)]
     pub(in crate::engine) fn aggressor(&self, id: RequestId, last: OpId) -> Option<(u8, Nanos)> {
-        let record = &self.host.requests[id];
-        if record.request.op == RequestOp::Flush {
-            return None;
-        }
-        let own = usize::from(record.marks.tenant);
-        let shares = self.features.shares_of(&self.kernel, id, last).into_iter().enumerate();
-        let others = shares.filter(|(tenant, ns)| *tenant != own && *ns > 0);
-        others
-            .max_by_key(|(tenant, ns)| (*ns, std::cmp::Reverse(*tenant)))
-            .map(|(tenant, ns)| (tenant as u8, Nanos(ns)))
+        if self.rules.tenants { aggressor_of(&self.host, &self.features, &self.kernel, id, last) } else { None }
     }
+}
+
+/// The same on a device with tenants.
+#[inline(never)]
+fn aggressor_of(host: &Host, features: &Features, kernel: &Kernel, id: RequestId, last: OpId) -> Option<(u8, Nanos)> {
+    let record = &host.requests[id];
+    if record.request.op == RequestOp::Flush {
+        return None;
+    }
+    let own = usize::from(record.marks.tenant);
+    let shares = features.shares_of(kernel, id, last).into_iter().enumerate();
+    let others = shares.filter(|(tenant, ns)| *tenant != own && *ns > 0);
+    others.max_by_key(|(tenant, ns)| (*ns, std::cmp::Reverse(*tenant))).map(|(tenant, ns)| (tenant as u8, Nanos(ns)))
 }
 
 #[cfg(test)]

@@ -198,8 +198,7 @@ impl Ssd {
                 (self.kernel.ops[last].plane, page.first_start, &page.blame)
             }
         };
-        let aggressor = if self.rules.tenants { self.aggressor(id, last) } else { None };
-        let more = (extras, record.marks.tenant, aggressor);
+        let more = (extras, record.marks.tenant, self.aggressor(id, last));
         completed(&record.request, record.index, record.measured, end_of.uncorrectable, end, more, self.now)
     }
 
