@@ -14,7 +14,15 @@ struct Batch {
     reads: bool,
     /// Target chips.
     chips: ChipSet,
-    requests: Vec<RequestId>,
+    requests: Vec<Member>,
+}
+
+/// A request of a batch.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    request: RequestId,
+    /// Where [`BatchList::targets`] has its chips.
+    targets: usize,
 }
 
 /// Algorithm 1's lists of batches. The first `used` are current; the others keep memory for later.
@@ -22,7 +30,8 @@ struct Batch {
 struct BatchList {
     batches: Vec<Batch>,
     used: usize,
-    targets: ChipSet,
+    /// Target chips of each request of the window, in order of arrival. More than that keep memory for later.
+    targets: Vec<ChipSet>,
 }
 
 impl BatchList {
@@ -30,13 +39,17 @@ impl BatchList {
     /// batch.
     fn build(&mut self, window: &dyn Window) {
         self.used = 0;
-        for request in window.pending() {
+        for (at, request) in window.pending().iter().enumerate() {
             let reads = window.reads(*request);
-            let targets = &mut self.targets;
+            if at == self.targets.len() {
+                self.targets.push(ChipSet::default());
+            }
+            let targets = &mut self.targets[at];
             targets.clear(window);
             targets.insert_of(window, *request);
+            let targets = &*targets;
             let shares = |batch: &Batch| batch.chips.shares(targets);
-            let depends = |batch: &Batch| batch.requests.iter().any(|earlier| window.overlap(*request, *earlier));
+            let depends = |batch: &Batch| batch.requests.iter().any(|earlier| window.overlap(*request, earlier.request));
             let present = &self.batches[..self.used];
             let stays_behind = |batch: &Batch| {
                 !batch.reads
@@ -63,8 +76,8 @@ impl BatchList {
                 self.used - 1
             });
             let batch = &mut self.batches[number];
-            batch.chips.extend(&self.targets);
-            batch.requests.push(*request);
+            batch.chips.extend(targets);
+            batch.requests.push(Member { request: *request, targets: at });
         }
     }
 
@@ -72,9 +85,10 @@ impl BatchList {
         &self.batches[..self.used]
     }
 
-    /// All requests, batch by batch.
-    fn requests(&self) -> impl Iterator<Item = RequestId> {
-        self.all().iter().flat_map(|batch| batch.requests.iter().copied())
+    /// All requests with their target chips, batch by batch.
+    fn requests(&self) -> impl Iterator<Item = (RequestId, &ChipSet)> {
+        let members = self.all().iter().flat_map(|batch| &batch.requests);
+        members.map(|member| (member.request, &self.targets[member.targets]))
     }
 }
 
@@ -107,12 +121,12 @@ impl Order for Piq {
     }
 
     fn next(&mut self, window: &dyn Window) -> Option<usize> {
-        for request in self.list.requests().skip(self.seen) {
+        for (request, targets) in self.list.requests().skip(self.seen) {
             self.seen += 1;
-            if !window.any_chip(request, &|chip| self.blocked.has(chip)) && window.fits(request) {
+            if !self.blocked.shares(targets) && window.fits(request) {
                 return window.pending().iter().position(|other| *other == request);
             }
-            self.blocked.insert_of(window, request);
+            self.blocked.extend(targets);
         }
         None
     }
@@ -141,7 +155,7 @@ impl Order for SyncPiq {
         if self.going.is_empty() && window.dispatched() == 0 {
             self.list.build(window);
             let first = self.list.all().first()?;
-            self.going.extend(first.requests.iter().rev());
+            self.going.extend(first.requests.iter().rev().map(|member| member.request));
         }
         let next = self.going.pop()?;
         window.pending().iter().position(|request| *request == next)
