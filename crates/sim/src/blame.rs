@@ -113,6 +113,8 @@ impl Extra {
 pub struct ExtraBlame(pub [u64; Extra::COUNT]);
 
 impl ExtraBlame {
+    pub(crate) const ZERO: ExtraBlame = ExtraBlame([0; Extra::COUNT]);
+
     /// Adds time to a cause.
     pub fn add(&mut self, cause: Extra, ns: u64) {
         self.0[cause as usize] += ns;
@@ -283,12 +285,16 @@ impl Causes {
     }
 
     /// All causes.
+    #[inline]
     pub(crate) fn all(&self) -> Blame {
-        let mut all = self.clone();
-        if self.has_few() {
-            all.set_others();
+        if !self.has_few() {
+            return self.0;
         }
-        all.0
+        let mut all = Blame::ZERO;
+        for cause in [Cause::Queue, Cause::DieHost, Cause::DieLate, Cause::BusHost, Cause::Array, Cause::Bus] {
+            all.0[cause as usize] = self.get(cause);
+        }
+        all
     }
 
     /// Makes these causes those of another page.

@@ -205,11 +205,10 @@ impl Ssd {
     /// A request in the lane completes now: keeps it if it may be among the slowest, and shows it to an observer.
     #[inline(never)]
     pub(in crate::engine) fn show_done(&mut self, id: RequestId, last: OpId, latency: u64) {
-        let extras = ExtraBlame::default();
         if self.stats.keeps_slowest {
-            self.keep_slow(id, last, extras, latency);
+            self.keep_slow(id, last, ExtraBlame::ZERO, latency);
         }
-        self.watch_completion(|ssd| ssd.completion_of(id, last, &extras));
+        self.watch_completion(|ssd| ssd.completion_of(id, last, &ExtraBlame::ZERO));
     }
 
     /// Keeps a request that may be among the slowest.
