@@ -451,6 +451,51 @@ fn features_of_modern_flash_change_no_byte() {
     assert!(ran * 2 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
 }
 
+/// Groups with parity: old chunks and old parity become stale where commands end, in their turn among the moves that end then.
+#[test]
+fn groups_with_parity_change_no_byte() {
+    const GROUPS: [&str; 5] = [
+        "raid = { layout = \"lci\", group = 3 }\ngeometry = { channels = 1, chips_per_channel = 3 }",
+        "raid = { layout = \"lci\", group = 4, write_mode = \"rcw\" }\ngeometry = { channels = 2, chips_per_channel = 2 }",
+        "raid = { layout = \"traditional\", group = 2, write_mode = \"auto\" }\ngeometry = { channels = 1, chips_per_channel = 4 }",
+        "raid = { layout = \"lci\", group = 4, write_mode = \"auto\" }\ngeometry = { channels = 4, chips_per_channel = 1 }",
+        "raid = { layout = \"lci\", group = 2, encode_timeout = \"10us\" }\ngeometry = { channels = 2, chips_per_channel = 1 }",
+    ];
+    // Each in one of so many worlds.
+    const BESIDE: [(&str, u64); 7] = [
+        ("order.chip_queue = 3\nschemes.order = \"piq\"", 3),
+        ("order = { chip_queue = 4, delay_writes = true }\nschemes.route = \"brr\"", 3),
+        ("timing.cache_register = true", 4),
+        ("timing.command = \"512ns\"", 6),
+        ("schemes.path = \"copyback\"", 2),
+        ("ftl.write_points = \"separate\"", 2),
+        ("precondition.mode = \"none\"", 4),
+    ];
+    let seeds = worlds(200);
+    let (mut ran, mut moved) = (0, 0);
+    for seed in 0..seeds {
+        let mut rng = stream(seed, "parity");
+        let mut draw = |n: u64| below(&mut rng, n);
+        let about = [About::Everything, About::Parts, About::Whole, About::Writes][draw(4) as usize];
+        let (toml, _, requests) = text(draw(1 << 32), about);
+        let mut device: toml::Table = toml.parse().unwrap();
+        merge(&mut device, GROUPS[draw(GROUPS.len() as u64) as usize]);
+        for (keys, of) in BESIDE {
+            if draw(of) == 0 {
+                merge(&mut device, keys);
+            }
+        }
+        device.remove("staging");
+        let Some(config) = device.to_string().parse::<Config>().ok().filter(|config| config.check().is_ok()) else {
+            continue;
+        };
+        let way = Way { closed: draw(2) == 0, unchecked: draw(3) == 0, ..Way::default() };
+        moved += u64::from(compare(&config, &requests, way, seed));
+        ran += 1;
+    }
+    assert!(ran * 3 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
+}
+
 /// Every preset on a small device, with every collector and every path that its other keys allow.
 #[test]
 fn presets_are_told_the_same_with_every_collector_and_path() {

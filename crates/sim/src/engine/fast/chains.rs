@@ -321,7 +321,9 @@ impl Ssd {
                 is_victim |= job.victims[..usize::from(job.count)].contains(&block);
             }
             if is_victim {
-                self.dissolve(unit, self.now, true);
+                // A move that ends now has landed, unless a command that ends before it drops the page.
+                let has_ended = self.kernel.ops[chain.op].age < self.kernel.ending_age;
+                self.dissolve(unit, self.now, has_ended);
             }
         }
     }

@@ -423,7 +423,7 @@ impl<'c> Keys<'c> {
             && transfer
             && self.whole_blocks()
             && self.one_queue
-            && self.no_raid
+            && (self.no_raid || !self.config.stages())
             && schemes.no_copies
             && !self.device.keep_overwritten
             && !schemes.path.separates()
@@ -437,6 +437,7 @@ impl<'c> Keys<'c> {
         moves.alone
             && moves.held
             && moves.chained
+            && self.no_raid
             && self.schemes.path.always() == Some(Journey::COPYBACK)
             && !collector.undisturbed()
             && !collector.preemptible()

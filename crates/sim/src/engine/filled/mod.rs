@@ -135,6 +135,7 @@ impl Ssd {
                     buses: _,
                     batch: _,
                     next_age: _,
+                    ending_age: _,
                     decided_at: _,
                     granted_at: _,
                     idle_rounds: _,

@@ -29,6 +29,8 @@ pub(super) struct Kernel {
     pub(super) batch: Vec<u128>,
     /// The age of the youngest operation.
     pub(super) next_age: u64,
+    /// Age of the command whose pages end now, in its turn among the ends of this moment; the largest after all of them.
+    pub(super) ending_age: u64,
     /// Time of the last collector decisions.
     pub(super) decided_at: Nanos,
     /// Time of the last bus grants.
@@ -53,6 +55,7 @@ impl Kernel {
             buses: Buses::new(buses),
             batch: Vec::with_capacity(units + buses + delays),
             next_age: 0,
+            ending_age: u64::MAX,
             decided_at: Nanos::NEVER,
             granted_at: Nanos::NEVER,
             idle_rounds: 0,

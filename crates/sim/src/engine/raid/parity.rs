@@ -56,6 +56,7 @@ impl Features {
 impl Ssd {
     /// An old page is no longer needed.
     pub(in crate::engine) fn drop_old(&mut self, op: OpId) {
+        self.old_becomes_stale(op);
         let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);
@@ -152,7 +153,9 @@ impl Ssd {
             return self.features.never_had_parity(self.now, parity);
         }
         let tag = Tag { lpn: parity, version: self.oracle.latest(parity) };
-        if self.put(parity, self.dev.geometry.static_plane(parity), Stream::Host, tag).is_some() {
+        let plane = self.dev.geometry.static_plane(parity);
+        self.plane_changes(plane);
+        if self.put(parity, plane, Stream::Host, tag).is_some() {
             self.features.raid().states[index as usize] = CLEAN;
         }
     }

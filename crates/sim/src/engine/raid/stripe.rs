@@ -647,6 +647,7 @@ impl Ssd {
             let tag = self.oracle.admit(parity);
             self.oracle.set_parity(index, tag, content);
             self.drop_buffered(parity);
+            self.becomes_stale(parity);
             self.forget(parity);
             let op = self.kernel.chunk_op(&self.dev, update, parity, Verb::Program, Need::Write);
             self.kernel.ops[Page(op)].tags[0] = tag;

@@ -407,12 +407,14 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn command_ends(&mut self, id: OpId) {
         leave_die(self, id);
+        self.kernel.ending_age = self.kernel.ops[id].age;
         let mut at = id;
         while at.is_some() {
             let next = std::mem::replace(&mut self.kernel.ops[at].mate, OpId::NONE);
             self.page_ends(at);
             at = next;
         }
+        self.kernel.ending_age = u64::MAX;
     }
 
     /// The cache register or the array has become free: moves the operation that waits for it (R8).
