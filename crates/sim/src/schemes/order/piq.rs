@@ -44,12 +44,12 @@ impl BatchList {
             if at == self.targets.len() {
                 self.targets.push(ChipSet::default());
             }
-            let targets = &mut self.targets[at];
-            targets.clear(window);
-            targets.insert_of(window, *request);
-            let targets = &*targets;
+            self.targets[at].clear(window);
+            self.targets[at].insert_of(window, *request);
+            let targets = &self.targets[at];
             let shares = |batch: &Batch| batch.chips.shares(targets);
-            let depends = |batch: &Batch| batch.requests.iter().any(|earlier| window.overlap(*request, earlier.request));
+            let depends =
+                |batch: &Batch| batch.requests.iter().any(|earlier| window.overlap(*request, earlier.request));
             let present = &self.batches[..self.used];
             let stays_behind = |batch: &Batch| {
                 !batch.reads
