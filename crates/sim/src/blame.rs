@@ -290,11 +290,10 @@ impl Causes {
         if !self.has_few() {
             return self.0;
         }
-        let mut all = Blame::ZERO;
-        for cause in [Cause::Queue, Cause::DieHost, Cause::DieLate, Cause::BusHost, Cause::Array, Cause::Bus] {
-            all.0[cause as usize] = self.get(cause);
-        }
-        all
+        let mut all = Causes::ZERO;
+        all.copy(self);
+        all.0.0[OTHERS] = 0;
+        all.0
     }
 
     /// Makes these causes those of another page.

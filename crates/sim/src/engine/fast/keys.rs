@@ -423,6 +423,7 @@ impl<'c> Keys<'c> {
             && transfer
             && self.whole_blocks()
             && self.one_queue
+            // In the buffer, groups use chunks that moves have in hand.
             && (self.no_raid || !self.config.stages())
             && schemes.no_copies
             && !self.device.keep_overwritten
