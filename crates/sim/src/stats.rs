@@ -15,6 +15,7 @@ use crate::report::units::UnitCounts;
 use crate::report::{
     Breakdown, BrrTotals, Distribution, FlashOps, GcTimes, Halves, HostBytes, Pages, RaidTotals, Requests, mean,
 };
+use crate::request::RequestOp;
 use crate::slowest::Slowest;
 use crate::units::{Nanos, count_few};
 
@@ -441,6 +442,25 @@ impl Stats {
         self.count_done(requests, bytes);
         self.requests.write += requests;
         self.completed += requests;
+    }
+
+    /// Counts a request that has been applied in no time.
+    #[inline(always)]
+    pub(crate) fn count_served(&mut self, op: RequestOp, bytes_of: u64, measured: bool) {
+        let (requests, bytes) = (&mut self.requests, &mut self.bytes);
+        match op {
+            RequestOp::Read if measured => bytes.read += bytes_of,
+            RequestOp::Write if measured => bytes.written += bytes_of,
+            _ => {}
+        }
+        let counter = match (measured, op) {
+            (false, _) => &mut requests.warmup,
+            (_, RequestOp::Read) => &mut requests.read,
+            (_, RequestOp::Write) => &mut requests.write,
+            (_, RequestOp::Trim | RequestOp::Flush) => &mut requests.trim,
+        };
+        *counter += 1;
+        self.completed += 1;
     }
 
     /// Pages of requests that are not measured. Time series show them.

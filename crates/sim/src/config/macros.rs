@@ -34,10 +34,14 @@ macro_rules! record {
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $([since $version:literal])? $field:ident: $ty:ty = $default:expr),+ $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, Deserialize)]
+        #[derive(Debug, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(deny_unknown_fields, default)]
         pub struct $name { $($(#[$fdoc])* pub $field: $ty),+ }
+        // A derived one would be compiled again in each crate that clones a configuration.
+        impl Clone for $name {
+            fn clone(&self) -> Self { Self { $($field: Clone::clone(&self.$field)),+ } }
+        }
         impl Default for $name {
             fn default() -> Self { Self { $($field: $default),+ } }
         }

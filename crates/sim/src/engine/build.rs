@@ -10,7 +10,7 @@ use super::raid::failure::Failures;
 use super::raid::stripe::Raid;
 use super::rules::Rules;
 use super::spine::host::Host;
-use super::spine::timeless::Moving;
+use super::spine::moving::Moving;
 use super::{
     Device, Features, Gc, PlaneState, Policies, Ssd, cache, conflicts, idle, noc, nvme, queues, replica, sizes,
 };
@@ -37,6 +37,23 @@ const LARGE: u64 = 1 << 20;
 
 /// The most of them. Each draws all random pages, so more would gain little.
 const THREADS: usize = 4;
+
+impl Device {
+    /// What a victim policy from outside reads beside the usual state: when blocks were closed, and every change of a page. For
+    /// the latter pages move one by one, without shortcuts: returns whether.
+    pub(super) fn watch_pages(&mut self, schemes: &mut Policies, rules: &mut Rules) -> bool {
+        if schemes.victim.policy().reads_closings() {
+            self.flash.record_closings();
+        }
+        let watches = schemes.victim.policy().watches();
+        if watches {
+            rules.watches = true;
+            rules.plain_moves = None;
+            self.flash.record_changes();
+        }
+        watches
+    }
+}
 
 impl Ssd {
     /// Builds the device of a configuration and preconditions it.
@@ -74,7 +91,7 @@ impl Ssd {
         check: Check,
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Option<Self>, ConfigError> {
-        let mut ssd = Self::unfilled(config, seed, check)?;
+        let mut ssd = Self::assembled(config, seed, check, Geometry::clone)?;
         let threads = if ssd.dev.flash.free_total() < large { 1 } else { threads };
         Ok(ssd.precondition(threads, go_on).is_continue().then_some(ssd))
     }
@@ -95,33 +112,9 @@ impl Ssd {
         Self::new(&config, seed, check)
     }
 
-    /// What a victim policy from outside reads beside the usual state: when blocks were closed, and every change of a page. For
-    /// the latter pages move one by one, without shortcuts.
-    pub(super) fn watch_pages(&mut self) {
-        if self.schemes.victim.policy().reads_closings() {
-            self.dev.flash.record_closings();
-        }
-        if self.schemes.victim.policy().watches() {
-            self.rules.watches = true;
-            self.rules.plain_moves = None;
-            self.dev.flash.record_changes();
-            self.set_fusing(false);
-        }
-    }
-
-    /// Builds the device without filling it.
-    pub(super) fn unfilled(config: &Config, seed: u64, check: Check) -> Result<Self, ConfigError> {
-        Self::assembled(config, seed, check, Geometry::clone)
-    }
-
-    /// What a configuration decides beside the state of pages, whose tables have one block per plane: building those of a large device
-    /// takes longer than all else. It serves no request.
-    pub(super) fn outline(config: &Config, seed: u64) -> Result<Self, ConfigError> {
-        Self::assembled(config, seed, Check::Off, Geometry::of_one_block)
-    }
-
-    /// Builds the device with tables of pages for the geometry that `stored` makes of its own.
-    fn assembled(
+    /// Builds the device with tables of pages for the geometry that `stored` makes of its own. With others than its own it serves no
+    /// request.
+    pub(super) fn assembled(
         config: &Config,
         seed: u64,
         check: Check,
@@ -196,9 +189,11 @@ impl Ssd {
             self.kernel.keep_spans();
         }
         self.dev.await_copies(&self.features);
-        self.prepare_page_types();
+        self.dev.prepare_page_types(&mut self.stats, &self.rules);
         self.set_fusing(true);
-        self.watch_pages();
+        if self.dev.watch_pages(&mut self.schemes, &mut self.rules) {
+            self.set_fusing(false);
+        }
         self.features.schedule_fault(&self.config);
         if self.rules.handles {
             self.dev.flash.start_handles(self.config.fdp.persistent());

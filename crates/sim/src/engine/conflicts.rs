@@ -1,7 +1,8 @@
 //! Counts conflicts of host operations with GC, for paper A's schemes only.
 
 use super::kernel::occupancy::Level;
-use super::{Device, Features, Host, Nanos, Ssd};
+use super::{Device, Features, Host, Nanos, Policies};
+use crate::config::Config;
 use crate::device::staging;
 use crate::device::transaction::Need;
 use crate::engine::kernel::Kernel;
@@ -60,6 +61,57 @@ impl Conflict {
     pub(super) fn new() -> Self {
         Conflict { counters: Counters::new([0; 4]), skipped: None, last: Last::default() }
     }
+
+    #[inline(never)]
+    fn skips(&mut self, kernel: &Kernel, host: &Host, now: Nanos) {
+        let (op, busy) = (host.anywhere.head(), kernel.dies.held_gc.busy() > 0);
+        if busy && self.skipped.is_none_or(|(skipped, _)| skipped != op) {
+            self.skipped = Some((op, now));
+        }
+    }
+
+    #[inline(never)]
+    fn found(&mut self, kernel: &Kernel, host: &mut Host, now: Nanos, op: OpId, back: u64) {
+        let skipped = self.skipped.take();
+        if kernel.ops[op].request.is_none() {
+            return;
+        }
+        let record = &mut host.requests[kernel.ops[op].request];
+        let met = skipped.is_some_and(|(skipped, since)| skipped == op && since < now);
+        record.conflicted |= met;
+        if record.measured {
+            self.counters.conflicts_gc += u64::from(met);
+            self.counters.conflicts_writeback += u64::from(back > 0);
+        }
+    }
+
+    #[inline(never)]
+    fn starts(&mut self, kernel: &Kernel, dev: &Device, host: &Host) {
+        let idle = u64::from(dev.geometry.chips - kernel.dies.chips_busy());
+        let pending = host.pending();
+        self.counters.starts += 1;
+        if pending == 0 {
+            self.counters.idle_starts += 1;
+        } else {
+            self.counters.idle_chips += idle;
+        }
+    }
+
+    #[cold]
+    fn done(&mut self, kernel: &Kernel, dev: &Device, host: &Host, now: Nanos, id: RequestId, latency: u64) {
+        let dies = &kernel.dies;
+        let held = [dies.held_gc.level(), dies.held_writeback.level()];
+        let filled = dev.staging.filled;
+        self.last = Last { at: now, held, filled };
+        let record = &host.requests[id];
+        let kind = usize::from(record.request.op == RequestOp::Write);
+        let counters = &mut self.counters;
+        counters.bytes[kind] += record.request.bytes;
+        if record.conflicted {
+            counters.conflicted[kind].0 += 1;
+            counters.conflicted[kind].1 += u128::from(latency);
+        }
+    }
 }
 
 impl Features {
@@ -83,58 +135,47 @@ impl Features {
             conflict.counters.conflicts_writeback += u64::from(back > 0);
         }
     }
-}
 
-impl Device {
-    /// Free, programmed, erased and unmeasured pages.
-    fn space(&self, stats: &Stats) -> [u64; 4] {
-        let (flash, factor) = (&self.flash, u64::from(self.geometry.pages_per_entry));
-        let unmeasured = stats.forgotten.programs.total;
-        [flash.free_total() * factor, flash.programmed() * factor, flash.reclaimed() * factor, unmeasured]
-    }
-}
-
-impl Kernel {
-    fn integrals(&self, dev: &Device, now: Nanos) -> ([u128; 2], u128) {
-        let held = [self.dies.held_gc.total(now), self.dies.held_writeback.total(now)];
-        (held, dev.staging.filled.total(now))
-    }
-}
-
-impl Ssd {
     /// Restarts the counters: at construction, and where measuring starts.
-    pub(super) fn restart_conflicts(&mut self) {
-        if self.features.conflict.is_some() {
-            let space = self.dev.space(&self.stats);
-            self.features.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
+    pub(super) fn restart_conflicts(&mut self, dev: &mut Device, stats: &Stats, now: Nanos) {
+        if self.conflict.is_some() {
+            let space = dev.space(stats);
+            self.conflict = Some(Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
         }
-        if let Some(replicas) = &mut self.features.replicas {
+        if let Some(replicas) = &mut self.replicas {
             replicas.restart();
         }
-        if let Some(failures) = &mut self.features.failures {
-            failures.restart(self.now);
+        if let Some(failures) = &mut self.failures {
+            failures.restart(now);
         }
-        self.dev.staging.filled.restart(self.now);
-        self.dev.staging.exposed.restart(self.now);
+        dev.staging.filled.restart(now);
+        dev.staging.exposed.restart(now);
     }
 
     /// From now on the device counts conflicts, or it no longer does.
-    pub(super) fn count_conflicts_from_now(&mut self, count: bool) {
-        if count == self.features.conflict.is_some() {
+    pub(super) fn count_conflicts_from_now(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        stats: &Stats,
+        now: Nanos,
+        count: bool,
+    ) {
+        if count == self.conflict.is_some() {
             return;
         }
-        let space = self.dev.space(&self.stats);
-        self.features.conflict =
-            count.then(|| Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
-        if self.stats.first_arrival.is_some() {
-            self.conflicts_from_now();
+        let space = dev.space(stats);
+        self.conflict = count.then(|| Box::new(Conflict { counters: Counters::new(space), ..Conflict::new() }));
+        if stats.first_arrival.is_some() {
+            self.conflicts_from_now(kernel, dev, now);
         }
     }
 
     /// The first measured request has arrived.
-    pub(super) fn conflicts_from_now(&mut self) {
-        let (held, filled) = self.kernel.integrals(&self.dev, self.now);
-        if let Some(conflict) = &mut self.features.conflict {
+    #[cold]
+    pub(super) fn conflicts_from_now(&mut self, kernel: &Kernel, dev: &Device, now: Nanos) {
+        let (held, filled) = kernel.integrals(dev, now);
+        if let Some(conflict) = &mut self.conflict {
             conflict.counters.held_from = held;
             conflict.counters.filled_from = filled;
         }
@@ -142,110 +183,74 @@ impl Ssd {
 
     /// A host operation has waited for its unit while GC or a write-back held it.
     #[inline(always)]
-    pub(super) fn note_conflict(&mut self, op: OpId, unit: UnitId, gc: u64, back: u64) {
-        if self.features.conflict.is_some() {
-            self.features.meets(&mut self.host, &self.kernel, op, unit, gc, back);
-            if self.kernel.ops[op].need == Need::Read {
-                self.features.note_blocked(&self.schemes, self.kernel.ops[op].lpn);
+    pub(super) fn note_conflict(
+        &mut self,
+        kernel: &Kernel,
+        host: &mut Host,
+        schemes: &Policies,
+        op: OpId,
+        unit: UnitId,
+        (gc, back): (u64, u64),
+    ) {
+        if self.conflict.is_some() {
+            self.meets(host, kernel, op, unit, gc, back);
+            if kernel.ops[op].need == Need::Read {
+                self.note_blocked(schemes, kernel.ops[op].lpn);
             }
         }
     }
 
     /// The write at the head of the queue finds no die.
     #[inline(always)]
-    pub(super) fn note_skip(&mut self) {
-        if self.features.conflict.is_some() {
-            self.skips();
-        }
-    }
-
-    #[inline(never)]
-    fn skips(&mut self) {
-        let (op, busy) = (self.host.anywhere.head(), self.kernel.dies.held_gc.busy() > 0);
-        if let Some(conflict) = &mut self.features.conflict
-            && busy
-            && conflict.skipped.is_none_or(|(skipped, _)| skipped != op)
-        {
-            conflict.skipped = Some((op, self.now));
+    pub(super) fn note_skip(&mut self, kernel: &Kernel, host: &Host, now: Nanos) {
+        if let Some(conflict) = &mut self.conflict {
+            conflict.skips(kernel, host, now);
         }
     }
 
     /// The write at the head of the queue has found a die, after waiting for write-backs.
     #[inline(always)]
-    pub(super) fn note_found(&mut self, op: OpId, back: u64) {
-        if self.features.conflict.is_some() {
-            self.found(op, back);
-        }
-    }
-
-    #[inline(never)]
-    fn found(&mut self, op: OpId, back: u64) {
-        let Some(conflict) = &mut self.features.conflict else { return };
-        let skipped = conflict.skipped.take();
-        if self.kernel.ops[op].request.is_none() {
-            return;
-        }
-        let record = &mut self.host.requests[self.kernel.ops[op].request];
-        let met = skipped.is_some_and(|(skipped, since)| skipped == op && since < self.now);
-        record.conflicted |= met;
-        if record.measured {
-            conflict.counters.conflicts_gc += u64::from(met);
-            conflict.counters.conflicts_writeback += u64::from(back > 0);
+    pub(super) fn note_found(&mut self, kernel: &Kernel, host: &mut Host, now: Nanos, op: OpId, back: u64) {
+        if let Some(conflict) = &mut self.conflict {
+            conflict.found(kernel, host, now, op, back);
         }
     }
 
     /// A collection begins.
     #[inline(always)]
-    pub(super) fn note_start(&mut self) {
-        if self.features.conflict.is_some() {
-            self.starts();
-        }
-    }
-
-    #[inline(never)]
-    fn starts(&mut self) {
-        let idle = u64::from(self.dev.geometry.chips - self.kernel.dies.chips_busy());
-        let pending = self.host.pending();
-        let Some(conflict) = &mut self.features.conflict else { return };
-        conflict.counters.starts += 1;
-        if pending == 0 {
-            conflict.counters.idle_starts += 1;
-        } else {
-            conflict.counters.idle_chips += idle;
+    pub(super) fn note_start(&mut self, kernel: &Kernel, dev: &Device, host: &Host) {
+        if let Some(conflict) = &mut self.conflict {
+            conflict.starts(kernel, dev, host);
         }
     }
 
     /// A measured request completes.
     #[inline(always)]
-    pub(super) fn note_done(&mut self, id: RequestId, latency: u64) {
-        if self.features.conflict.is_some() {
-            self.done(id, latency);
-        }
-    }
-
-    #[cold]
-    fn done(&mut self, id: RequestId, latency: u64) {
-        let dies = &self.kernel.dies;
-        let held = [dies.held_gc.level(), dies.held_writeback.level()];
-        let filled = self.dev.staging.filled;
-        let Some(conflict) = &mut self.features.conflict else { return };
-        conflict.last = Last { at: self.now, held, filled };
-        let record = &self.host.requests[id];
-        let kind = usize::from(record.request.op == RequestOp::Write);
-        let counters = &mut conflict.counters;
-        counters.bytes[kind] += record.request.bytes;
-        if record.conflicted {
-            counters.conflicted[kind].0 += 1;
-            counters.conflicted[kind].1 += u128::from(latency);
+    pub(super) fn note_done(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        host: &Host,
+        now: Nanos,
+        id: RequestId,
+        latency: u64,
+    ) {
+        if let Some(conflict) = &mut self.conflict {
+            conflict.done(kernel, dev, host, now, id, latency);
         }
     }
 
     /// Paper A's measures, if one of its schemes is in use.
-    pub(super) fn idle_chip_report(&self) -> Option<IdleChip> {
-        let Conflict { counters, last, .. } = &**self.features.conflict.as_ref()?;
+    pub(super) fn idle_chip_report(
+        &self,
+        dev: &Device,
+        stats: &Stats,
+        config: &Config,
+        now: Nanos,
+    ) -> Option<IdleChip> {
+        let Conflict { counters, last, .. } = &**self.conflict.as_ref()?;
         let held = |k: usize| last.held[k].total(last.at).saturating_sub(counters.held_from[k]);
-        let (stats, staging, geometry) = (&self.stats, &self.dev.staging, &self.dev.geometry);
-        let chips = u64::from(geometry.chips);
+        let (staging, chips) = (&dev.staging, u64::from(dev.geometry.chips));
         let latency = |kinds: &[usize]| {
             let of = [&stats.read, &stats.write];
             let requests = kinds.iter().map(|kind| of[*kind].latency.count()).sum();
@@ -258,8 +263,8 @@ impl Ssd {
         let pages_mean = mean(page_ns, span);
         let pages_rounded = (page_ns + u128::from(span / 2)).checked_div(u128::from(span)).unwrap_or(0);
         let in_flash = (stats.flash.programs.gc + stats.flash.copybacks).saturating_sub(counters.written_back);
-        let program = self.dev.timing.page() + self.dev.timing.first_program();
-        let drain = |pages: u64| drain_ns(pages, chips, self.config.device.memory.0, program.0);
+        let program = dev.timing.page() + dev.timing.first_program();
+        let drain = |pages: u64| drain_ns(pages, chips, config.device.memory.0, program.0);
         let rate = |bytes: u64| mean(u128::from(bytes) * 1_000, simulated);
         let [read_bytes, write_bytes] = counters.bytes;
         Some(IdleChip {
@@ -288,9 +293,9 @@ impl Ssd {
                 writeback_program: stats.writeback_time.program,
             },
             power_loss: PowerLoss {
-                protected: self.config.device.power_loss_protection,
+                protected: config.device.power_loss_protection,
                 erase_before_durable: staging.slots() > 0 && staging.plan.is_some_and(|plan| plan.erase_first),
-                exposed_page_ns: staging.exposed.total(self.now),
+                exposed_page_ns: staging.exposed.total(now),
                 exposed_pages_max: staging.exposed.worst(),
                 drain_mean_ns: drain(u64::try_from(pages_rounded).expect("a mean is at most the largest")),
                 drain_max_ns: drain(u64::from(staging.filled.worst())),
@@ -303,7 +308,23 @@ impl Ssd {
                 write_mb_per_s: rate(write_bytes),
                 all_mb_per_s: rate(read_bytes + write_bytes),
             },
-            space: space_since(counters, self.dev.space(&self.stats)),
+            space: space_since(counters, dev.space(stats)),
         })
+    }
+}
+
+impl Device {
+    /// Free, programmed, erased and unmeasured pages.
+    fn space(&self, stats: &Stats) -> [u64; 4] {
+        let (flash, factor) = (&self.flash, u64::from(self.geometry.pages_per_entry));
+        let unmeasured = stats.forgotten.programs.total;
+        [flash.free_total() * factor, flash.programmed() * factor, flash.reclaimed() * factor, unmeasured]
+    }
+}
+
+impl Kernel {
+    fn integrals(&self, dev: &Device, now: Nanos) -> ([u128; 2], u128) {
+        let held = [self.dies.held_gc.total(now), self.dies.held_writeback.total(now)];
+        (held, dev.staging.filled.total(now))
     }
 }

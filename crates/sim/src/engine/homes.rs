@@ -5,10 +5,11 @@
 //! beyond its share of the capacity are left for old versions of partial writes, which stay valid until they have been merged.
 //! A page that GC has left in the controller's buffer may go to another plane with room, and belongs there from then on.
 
-use super::{Device, Features, Host, Ssd};
+use super::{Device, Features, Host};
 use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
+use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
 use crate::units::{Lpn, OpId, PlaneId};
 
@@ -131,6 +132,30 @@ impl Features {
         }
         law_eq!(pages, &homes.pages[..], "the pages of each plane");
     }
+
+    /// The plane of a new version of a page.
+    pub(super) fn bind(&mut self, dev: &mut Device, host: &mut Host, rules: &Rules, lpn: Lpn) -> PlaneId {
+        let homes = self.homes.as_mut().expect("placement is round-robin");
+        let plane = homes.bind(lpn, host.last_place);
+        host.last_place = plane.0;
+        dev.homes_change(rules);
+        plane
+    }
+
+    /// A host write gets its plane.
+    pub(super) fn bind_write(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        host: &mut Host,
+        rules: &Rules,
+        op: OpId,
+        lpn: Lpn,
+    ) {
+        let plane = self.bind(dev, host, rules, lpn);
+        kernel.ops.bound[op] = plane;
+        kernel.aim(dev, op, plane);
+    }
 }
 
 impl Device {
@@ -155,23 +180,5 @@ impl Host {
         let plane = self.home_after(features, dev, more);
         self.last_place = plane.0;
         plane
-    }
-}
-
-impl Ssd {
-    /// The plane of a new version of a page.
-    pub(super) fn bind(&mut self, lpn: Lpn) -> PlaneId {
-        let homes = self.features.homes.as_mut().expect("placement is round-robin");
-        let plane = homes.bind(lpn, self.host.last_place);
-        self.host.last_place = plane.0;
-        self.dev.homes_change(&self.rules);
-        plane
-    }
-
-    /// A host write gets its plane.
-    pub(super) fn bind_write(&mut self, op: OpId, lpn: Lpn) {
-        let plane = self.bind(lpn);
-        self.kernel.ops.bound[op] = plane;
-        self.kernel.aim(&self.dev, op, plane);
     }
 }

@@ -154,6 +154,32 @@ impl Features {
         idles(self).for_each(|idle| idle.restart(now));
         await_idle_dies(self, &mut kernel.timers);
     }
+
+    /// The first dies in the line have been idle long enough, unless arrivals of this moment use them.
+    #[inline(never)]
+    pub(super) fn idle_ends(&mut self, kernel: &mut Kernel, now: Nanos) {
+        while let Some(unit) = idles(self).find_map(|idle| idle.takes_next(now)) {
+            kernel.dies.mark(unit);
+        }
+        await_idle_dies(self, &mut kernel.timers);
+    }
+
+    /// An operation of the host or of GC joins the queue of a die.
+    #[inline(never)]
+    pub(super) fn joins_idle(&mut self, now: Nanos, unit: UnitId, host: bool) {
+        idles(self).for_each(|idle| idle.joins(unit, host, now));
+    }
+
+    /// The dispatch has considered a die. If it is at rest now, its idle time begins.
+    #[inline(never)]
+    pub(super) fn note_rest(&mut self, kernel: &mut Kernel, dev: &Device, gc: &Gc, now: Nanos, unit: UnitId) {
+        if !gc.is_at_rest(kernel, dev, unit) {
+            return;
+        }
+        let since = kernel.dies[unit].since();
+        idles(self).for_each(|idle| idle.rests(unit, since, now));
+        await_idle_dies(self, &mut kernel.timers);
+    }
 }
 
 impl Gc {
@@ -165,35 +191,5 @@ impl Gc {
             && state.is_free()
             && state.queue.is_empty()
             && !(0..dev.geometry.planes_per_unit).any(claimed)
-    }
-}
-
-impl Ssd {
-    /// The first dies in the line have been idle long enough, unless arrivals of this moment use them.
-    #[inline(never)]
-    pub(super) fn idle_ends(&mut self) {
-        let now = self.now;
-        while let Some(unit) = idles(&mut self.features).find_map(|idle| idle.takes_next(now)) {
-            self.kernel.dies.mark(unit);
-        }
-        await_idle_dies(&mut self.features, &mut self.kernel.timers);
-    }
-
-    /// An operation of the host or of GC joins the queue of a die.
-    #[inline(never)]
-    pub(super) fn joins_idle(&mut self, unit: UnitId, host: bool) {
-        let now = self.now;
-        idles(&mut self.features).for_each(|idle| idle.joins(unit, host, now));
-    }
-
-    /// The dispatch has considered a die. If it is at rest now, its idle time begins.
-    #[inline(never)]
-    pub(super) fn note_rest(&mut self, unit: UnitId) {
-        if !self.gc.is_at_rest(&self.kernel, &self.dev, unit) {
-            return;
-        }
-        let (since, now) = (self.kernel.dies[unit].since(), self.now);
-        idles(&mut self.features).for_each(|idle| idle.rests(unit, since, now));
-        await_idle_dies(&mut self.features, &mut self.kernel.timers);
     }
 }

@@ -1,20 +1,22 @@
 //! Statistics on multi-plane GC: participating planes, and how pages moved (paper B).
 
-use super::Ssd;
+use super::Device;
+use super::kernel::Kernel;
 use super::kernel::occupancy::Occupancy;
 use crate::policy::PageSet;
 use crate::report::pagc::{PaGcSummary, PlaneTimes, Terms};
 use crate::report::{Breakdown, ByOp, mean};
+use crate::stats::Stats;
 use crate::units::PlaneId;
 
-impl Ssd {
+impl Device {
     /// Counts a landed step of a collection that plane `demanding` triggered.
-    #[inline]
-    pub(super) fn sort_moves(&mut self, from: &PageSet, to: &PageSet, demanding: PlaneId, joint: bool) {
-        let geometry = &self.dev.geometry;
+    #[inline(always)]
+    pub(super) fn sort_moves(&self, stats: &mut Stats, from: &PageSet, to: &PageSet, demanding: PlaneId, joint: bool) {
+        let geometry = &self.geometry;
         let equal = |pages: &PageSet| geometry.offset(pages[0]) == geometry.offset(pages[1]);
         let per_unit = geometry.pages_per_entry;
-        let moves = &mut self.stats.moves;
+        let moves = &mut stats.moves;
         *match (from.len(), joint) {
             (1, _) if per_unit > 1 => &mut moves.pard_pawr,
             (1, false) => &mut moves.srrd_srwr_d,
@@ -28,25 +30,33 @@ impl Ssd {
             },
         } += from.len() as u64 * u64::from(per_unit);
     }
+}
 
+impl Kernel {
     /// Section `pagc`, if a die has two planes.
-    pub(super) fn pagc_summary(&self, breakdown: &ByOp<Breakdown>, span: u64) -> Option<PaGcSummary> {
-        if self.config.geometry.planes_per_die != 2 {
+    pub(super) fn pagc_summary(
+        &self,
+        dev: &Device,
+        stats: &Stats,
+        planes_per_die: u32,
+        breakdown: &ByOp<Breakdown>,
+        span: u64,
+    ) -> Option<PaGcSummary> {
+        if planes_per_die != 2 {
             return None;
         }
-        let stats = &self.stats;
-        let held = &self.kernel.dies;
+        let held = &self.dies;
         let until_last = |count: &Occupancy, from: u128| count.total_at(held.marked_at).saturating_sub(from);
         // A collection holds one die of its unit at a time.
         let dies = until_last(&held.held_gc, stats.gc_units_from);
         let busy = until_last(&held.gc_planes, stats.gc_planes_from);
         let idle = 2 * dies - busy;
-        let planes = f64::from(self.dev.geometry.planes * self.dev.geometry.pages_per_entry);
+        let planes = f64::from(dev.geometry.planes * dev.geometry.pages_per_entry);
         Some(PaGcSummary {
             collections: stats.parties.clone(),
             moved_pages: stats.moves.clone(),
             moved_per_collection: stats.moves.per(stats.parties.joint + stats.parties.alone),
-            buffered_pages_max: self.dev.staging.filled.worst(),
+            buffered_pages_max: dev.staging.filled.worst(),
             response_ns: ByOp {
                 read: Terms::of(&breakdown.read),
                 write: Terms::of(&breakdown.write),

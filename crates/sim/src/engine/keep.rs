@@ -38,11 +38,6 @@ impl Kernel {
 impl Ssd {
     /// A version that is not the newest has been programmed to `page`. It is kept if none on flash is newer. Returns whether it
     /// is.
-    #[inline(always)]
-    pub(super) fn keeps_instead(&mut self, op: OpId, page: Ppn) -> bool {
-        self.rules.keeps && self.replaces_kept(op, page)
-    }
-
     #[inline(never)]
     pub(super) fn replaces_kept(&mut self, op: OpId, page: Ppn) -> bool {
         let (lpn, age) = (self.kernel.ops[op].lpn, self.kernel.ops[op].age);
@@ -63,7 +58,7 @@ impl Ssd {
     /// A write no longer needs its old page.
     #[inline(always)]
     pub(super) fn discard_old(&mut self, op: OpId) {
-        self.old_becomes_stale(op);
+        self.page_becomes_stale(self.kernel.ops[Page(op)].old);
         let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), self.kernel.ops[op].lpn);

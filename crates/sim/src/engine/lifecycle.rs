@@ -2,12 +2,14 @@
 
 use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Ssd;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
 use crate::engine::power::{Brings, Torn};
 use crate::engine::retry::refresh;
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Gc, Ssd};
+use crate::stats::Stats;
 use crate::units::{OpId, UnitId};
 
 impl Kernel {
@@ -36,6 +38,73 @@ impl Kernel {
             _ => true,
         }
     }
+
+    /// Adds the time of its legs to the counters.
+    #[inline(always)]
+    pub(super) fn count_time(&self, stats: &mut Stats, op: OpId) {
+        let record = &self.ops[op];
+        let times = match record.class {
+            Class::Gc => &mut stats.gc_time,
+            Class::Metadata => &mut stats.metadata_time,
+            Class::Writeback => &mut stats.writeback_time,
+            // Their time is part of the latency of requests, or of no result.
+            Class::Host | Class::Parity | Class::Replica | Class::Cache | Class::Fold | Class::Refresh => return,
+        };
+        for i in 0..record.legs.len() {
+            if let Some(leg) = record.legs.get(i) {
+                times.charge(record.verb, leg.kind, leg.time.0);
+            }
+        }
+    }
+
+    /// Power is cut while it is in service, in the command of `lead`: its effect on flash.
+    pub(super) fn tear(
+        &self,
+        dev: &Device,
+        gc: &Gc,
+        features: &Features,
+        rules: &Rules,
+        (op, lead): (OpId, OpId),
+        torn: &mut Torn,
+    ) {
+        let record = &self.ops[op];
+        match (record.class, record.verb) {
+            // If its chip has failed, nothing is torn.
+            _ if record.failed => {}
+            (_, Verb::Read) => {}
+            (Class::Gc | Class::Fold | Class::Cache, Verb::Program) if rules.units => {
+                let brings = |lost: bool| Brings::Own { lost };
+                let units = features.torn_units(self, dev, gc, op).into_iter();
+                torn.programs.extend(units.map(|(slot, tag, lost)| (slot, tag, brings(lost))));
+                let command = &self.ops[lead];
+                let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
+                // A command counts once.
+                let counts = record.class != Class::Cache || arrived;
+                let slots = dev.flash.slots_of_program(record.pages[0]);
+                torn.ahead += u64::from(slots) - u64::from(counts);
+            }
+            (Class::Gc | Class::Fold, Verb::Erase) => {
+                let job = &gc.jobs[record.job.0].job;
+                torn.erases.extend(&job.victims[..usize::from(job.count)]);
+            }
+            (Class::Gc | Class::Fold | Class::Refresh, _) => {
+                torn.programs.extend(record.pages.iter().enumerate().map(|(i, page)| {
+                    let corrected = record.verb != Verb::Copyback;
+                    let own = Brings::Own { lost: self.ops[op].lost };
+                    let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
+                    (*page, self.ops[Page(op)].tags[i], brings)
+                }))
+            }
+            (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica | Class::Cache, _) => {
+                let tags = &self.ops[Page(op)].tags;
+                let command = &self.ops[lead];
+                let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
+                torn.ahead += u64::from(record.class == Class::Cache && !arrived);
+                let brings = Brings::Own { lost: self.ops[op].lost };
+                torn.programs.extend(record.pages.iter().zip(tags).map(|(page, tag)| (*page, *tag, brings)));
+            }
+        }
+    }
 }
 
 impl Ssd {
@@ -45,8 +114,16 @@ impl Ssd {
             Class::Host | Class::Parity => self.select_page(op, unit),
             Class::Gc | Class::Metadata if self.kernel.ops[op].job.is_some() => self.begin_queued_step(op, unit),
             Class::Fold => self.begin_queued_step(op, unit),
-            Class::Gc => self.begin_abroad(op, unit),
-            Class::Metadata => self.begin_metadata(op, unit),
+            Class::Gc => {
+                let (features, stats) = (&mut self.features, &mut self.stats);
+                self.kernel.begin_abroad(&mut self.dev, features, stats, &self.rules, self.now, op);
+                self.run_leg(op);
+            }
+            Class::Metadata => {
+                let (features, stats) = (&mut self.features, &mut self.stats);
+                self.dev.begin_metadata(&mut self.kernel, features, stats, &self.rules, self.now, (op, unit));
+                self.run_leg(op);
+            }
             Class::Writeback | Class::Replica | Class::Refresh => {
                 unreachable!("law: it begins on an idle die, and never queues")
             }
@@ -61,7 +138,14 @@ impl Ssd {
             Class::Gc | Class::Metadata if self.kernel.ops[op].job.is_some() => self.gc_step_ends(op),
             Class::Fold => self.gc_step_ends(op),
             Class::Gc => self.abroad_ends(op),
-            Class::Metadata => self.metadata_ends(op),
+            Class::Metadata => {
+                let (gc, stats, oracle) = (&mut self.gc, &mut self.stats, &mut self.oracle);
+                let (plane, next) = self.dev.metadata_ends(&mut self.kernel, gc, stats, oracle, self.now, op);
+                if let Some((op, plane)) = next {
+                    self.enqueue(op, plane, false);
+                }
+                self.test_trigger(plane);
+            }
             Class::Writeback => self.writeback_ends(op),
             Class::Replica => self.copy_ends(op),
             Class::Refresh => refresh::ends(self, op),
@@ -73,68 +157,12 @@ impl Ssd {
     pub(super) fn is_denied(&mut self, op: OpId) {
         match self.kernel.ops[op].class {
             Class::Host | Class::Parity => self.page_is_denied(op),
-            Class::Gc | Class::Metadata => self.collection_is_denied(op),
+            Class::Gc | Class::Metadata => {
+                self.kernel.count_time(&mut self.stats, op);
+                self.gc.collection_is_denied(&mut self.kernel, &self.dev, self.now, op);
+            }
             Class::Writeback | Class::Replica | Class::Cache | Class::Fold | Class::Refresh => {
                 unreachable!("refused beside failing chips")
-            }
-        }
-    }
-
-    /// Power is cut while it is in service, in the command of `lead`: its effect on flash.
-    pub(super) fn tear(&self, op: OpId, lead: OpId, torn: &mut Torn) {
-        let record = &self.kernel.ops[op];
-        match (record.class, record.verb) {
-            // If its chip has failed, nothing is torn.
-            _ if record.failed => {}
-            (_, Verb::Read) => {}
-            (Class::Gc | Class::Fold | Class::Cache, Verb::Program) if self.rules.units => {
-                let brings = |lost: bool| Brings::Own { lost };
-                let units = self.torn_units(op).into_iter();
-                torn.programs.extend(units.map(|(slot, tag, lost)| (slot, tag, brings(lost))));
-                let command = &self.kernel.ops[lead];
-                let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
-                // A command counts once.
-                let counts = record.class != Class::Cache || arrived;
-                let slots = self.dev.flash.slots_of_program(record.pages[0]);
-                torn.ahead += u64::from(slots) - u64::from(counts);
-            }
-            (Class::Gc | Class::Fold, Verb::Erase) => {
-                let job = &self.gc.jobs[record.job.0].job;
-                torn.erases.extend(&job.victims[..usize::from(job.count)]);
-            }
-            (Class::Gc | Class::Fold | Class::Refresh, _) => {
-                torn.programs.extend(record.pages.iter().enumerate().map(|(i, page)| {
-                    let corrected = record.verb != Verb::Copyback;
-                    let own = Brings::Own { lost: self.kernel.ops[op].lost };
-                    let brings = record.from.get(i).map_or(own, |from| Brings::Of { from: *from, corrected });
-                    (*page, self.kernel.ops[Page(op)].tags[i], brings)
-                }))
-            }
-            (Class::Host | Class::Parity | Class::Metadata | Class::Writeback | Class::Replica | Class::Cache, _) => {
-                let tags = &self.kernel.ops[Page(op)].tags;
-                let command = &self.kernel.ops[lead];
-                let arrived = command.legs.get(command.leg).is_some_and(|leg| leg.kind == LegKind::Array);
-                torn.ahead += u64::from(record.class == Class::Cache && !arrived);
-                let brings = Brings::Own { lost: self.kernel.ops[op].lost };
-                torn.programs.extend(record.pages.iter().zip(tags).map(|(page, tag)| (*page, *tag, brings)));
-            }
-        }
-    }
-
-    /// Adds the time of its legs to the counters.
-    #[inline(always)]
-    pub(super) fn count_time(&mut self, op: OpId) {
-        let record = &self.kernel.ops[op];
-        let times = match record.class {
-            Class::Gc => &mut self.stats.gc_time,
-            Class::Metadata => &mut self.stats.metadata_time,
-            Class::Writeback => &mut self.stats.writeback_time,
-            // Their time is part of the latency of requests, or of no result.
-            Class::Host | Class::Parity | Class::Replica | Class::Cache | Class::Fold | Class::Refresh => return,
-        };
-        for i in 0..record.legs.len() {
-            if let Some(leg) = record.legs.get(i) {
-                times.charge(record.verb, leg.kind, leg.time.0);
             }
         }
     }

@@ -3,13 +3,16 @@
 //! A collection that fills a block writes its metadata itself, while it holds the die. Any other metadata write waits in its
 //! die's queue. Until the metadata has landed, the block is not closed and so cannot be a victim.
 
-use super::{Device, Nanos, Ssd};
+use super::{Device, Features, Gc, Nanos};
 use crate::device::command::Command;
 use crate::device::transaction::{Class, Op, Verb};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
+use crate::engine::rules::Rules;
 use crate::oracle::Oracle;
 use crate::policy::{MAX_PLANES, PageSet};
-use crate::units::{BlockId, JobId, Lpn, OpId, Ppn, Tag, UnitId};
+use crate::stats::Stats;
+use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// Metadata that a collection still has to read or write.
 #[derive(Clone, Copy, Debug)]
@@ -50,159 +53,233 @@ impl Device {
         oracle.store(page, Tag::NONE);
         !self.flash.wants_metadata(block)
     }
-}
 
-impl Ssd {
-    /// A page has landed in a block: if it was the last data page, the metadata is due. `job` is the collection that runs on this
-    /// die, `home` the one that sent the page here.
-    #[inline(always)]
-    pub(super) fn note_filled(&mut self, block: BlockId, job: JobId, home: JobId) {
-        if self.rules.metadata && self.dev.flash.wants_metadata(block) {
-            self.metadata_due(block, job, home);
+    /// A block becomes a victim in no time.
+    pub(super) fn read_metadata_now(&self, stats: &mut Stats, metadata: bool) {
+        if metadata {
+            stats.count_reads(Class::Metadata, u64::from(self.metadata_pages()));
         }
-    }
-
-    fn metadata_due(&mut self, block: BlockId, job: JobId, home: JobId) {
-        if job.is_some() {
-            let due = &mut self.gc.jobs[job.0].metadata;
-            due.filled[usize::from(due.count)] = block;
-            due.count += 1;
-            return;
-        }
-        let plane = self.dev.geometry.plane_of_block(block);
-        let (age, pages) = (self.kernel.age(), PageSet::one(self.dev.geometry.page(block, 0)));
-        let class = Class::Metadata;
-        let op = Op { class, verb: Verb::Program, pages, age, home, waits_since: self.now, ..Op::blank() };
-        let op = self.kernel.ops.create(op);
-        self.enqueue(op, plane, false);
-    }
-
-    /// Takes a metadata read or write as a collection's next step.
-    #[inline(never)]
-    pub(super) fn metadata_step(&mut self, id: JobId) {
-        let running = &self.gc.jobs[id.0];
-        let (op, reads) = (running.op, running.metadata.read > 0);
-        self.kernel.ops[op].class = Class::Metadata;
-        self.kernel.ops[op].verb = if reads { Verb::Read } else { Verb::Program };
-        self.carry_out(id);
-    }
-
-    /// The metadata step begins.
-    #[inline(never)]
-    pub(super) fn begin_metadata_step(&mut self, op: OpId) {
-        let running = &self.gc.jobs[self.kernel.ops[op].job.0];
-        let due = running.metadata;
-        if due.read == 0 {
-            return self.program_metadata(op, due.filled[usize::from(due.count) - 1], true);
-        }
-        let offset = self.dev.geometry.pages_per_block - due.read;
-        let mut pages = PageSet::EMPTY;
-        for victim in &running.job.victims[..usize::from(running.job.count)] {
-            pages.push(self.dev.geometry.page(*victim, offset));
-        }
-        pages.iter().for_each(|page| self.dev.flash.read_begins(self.dev.geometry.block_of(*page)));
-        self.stats.count_reads(Class::Metadata, pages.len() as u64);
-        let burst = Nanos(self.dev.timing.page().0 * pages.len() as u64);
-        self.kernel.ops[op].pages = pages;
-        let places = &self.dev.places(&pages)[..pages.len()];
-        self.kernel.ops[op].legs = self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false });
-    }
-
-    /// Takes the next metadata page of a block and sets up its program. `gc`: a collection has filled the block.
-    fn program_metadata(&mut self, op: OpId, block: BlockId, gc: bool) {
-        let page = self.dev.flash.take_metadata(block);
-        self.stats.count_programs(Class::Metadata, 1);
-        if self.rules.tenants {
-            self.features.tenant_closes(&self.dev, block, gc);
-        }
-        let burst = self.dev.timing.page();
-        self.kernel.ops[op].pages = PageSet::one(page);
-        self.kernel.ops[op].legs = self.dev.timing.legs(Command::Program { pages: &[self.dev.place(page)], burst });
-    }
-
-    /// A collection has read or written one of its metadata pages.
-    #[inline(never)]
-    pub(super) fn metadata_step_ends(&mut self, op: OpId) {
-        let (job, pages) = (self.kernel.ops[op].job, self.kernel.ops[op].pages);
-        self.kernel.ops[op].class = Class::Gc;
-        if self.kernel.ops[op].verb == Verb::Read {
-            pages.iter().for_each(|page| self.dev.flash.read_ends(self.dev.geometry.block_of(*page)));
-            self.gc.jobs[job.0].metadata.read -= 1;
-            return;
-        }
-        if self.dev.land_metadata(&mut self.oracle, pages[0]) {
-            self.gc.jobs[job.0].metadata.count -= 1;
-        }
-    }
-
-    /// A metadata write has reached the head of the queue of a die that no collection holds.
-    #[inline(never)]
-    pub(super) fn begin_metadata(&mut self, op: OpId, unit: UnitId) {
-        let plane = self.kernel.ops[op].plane;
-        let block = self.dev.geometry.block_of(self.kernel.ops[op].pages[0]);
-        let gc = self.kernel.is_of_gc(op);
-        if gc {
-            let k = self.dev.geometry.plane_in_unit(plane);
-            self.kernel.seize_for_gc(&self.dev, self.now, unit, 1 << k, plane);
-        } else {
-            // It would exist without GC too.
-            self.kernel.update_lag(self.now, op, unit);
-            self.kernel.seize_unit(&self.dev, self.now, unit, Holder::Host, plane);
-        }
-        self.program_metadata(op, block, gc);
-        self.kernel.ops[op].leg = 0;
-        self.kernel.dies[unit].occupy(op);
-        self.run_leg(op);
-    }
-
-    /// A queued metadata write has landed.
-    #[inline(never)]
-    pub(super) fn metadata_ends(&mut self, op: OpId) {
-        self.count_time(op);
-        let record = &self.kernel.ops[op];
-        let (unit, plane, page, home) = (record.unit, record.plane, record.pages[0], record.home);
-        if !self.kernel.is_of_gc(op) {
-            self.kernel.dies[unit].released_at(self.now);
-        }
-        self.kernel.stop(&self.dev, self.now, unit, plane);
-        self.kernel.ops.remove(op);
-        if !self.dev.land_metadata(&mut self.oracle, page) {
-            self.metadata_due(self.dev.geometry.block_of(page), JobId::NONE, home);
-        }
-        self.test_trigger(plane);
     }
 
     /// A page has landed in no time, and so does the metadata that becomes due. `gc`: a collection has put the page there.
     #[inline(always)]
-    pub(super) fn write_metadata_now(&mut self, block: BlockId, gc: bool) {
-        while self.rules.metadata && self.dev.flash.wants_metadata(block) {
-            let page = self.dev.flash.take_metadata(block);
-            self.stats.count_programs(Class::Metadata, 1);
-            if self.rules.tenants {
-                self.features.tenant_closes(&self.dev, block, gc);
+    pub(super) fn write_metadata_now(
+        &mut self,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        block: BlockId,
+        gc: bool,
+    ) {
+        while rules.metadata && self.flash.wants_metadata(block) {
+            let page = self.flash.take_metadata(block);
+            stats.count_programs(Class::Metadata, 1);
+            if rules.tenants {
+                features.tenant_closes(self, block, gc);
             }
-            self.dev.land_metadata(&mut self.oracle, page);
-        }
-    }
-
-    /// A block becomes a victim in no time.
-    pub(super) fn read_metadata_now(&mut self) {
-        if self.rules.metadata {
-            self.stats.count_reads(Class::Metadata, u64::from(self.dev.metadata_pages()));
+            self.land_metadata(oracle, page);
         }
     }
 
     /// Power is cut: the copyback counts of blocks are lost if their metadata is not written, or is on one of the `torn` pages.
     /// They count as exhausted from then on. Recovery writes the metadata that was due.
-    pub(super) fn lose_copyback_counts(&mut self, torn: impl Iterator<Item = Ppn>) {
-        let geometry = &self.dev.geometry;
-        self.dev.wear.lose(&self.dev.flash, geometry);
+    pub(super) fn lose_copyback_counts(
+        &mut self,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        torn: impl Iterator<Item = Ppn>,
+    ) {
+        let geometry = &self.geometry;
+        self.wear.lose(&self.flash, geometry);
         let torn = torn.filter(|page| geometry.offset(*page) >= geometry.data_pages);
         for block in torn.map(|page| geometry.block_of(page)) {
-            self.dev.wear.lose_block(geometry.page(block, 0), geometry.data_pages);
+            self.wear.lose_block(geometry.page(block, 0), geometry.data_pages);
         }
-        for block in (0..self.dev.geometry.planes * self.dev.geometry.blocks_per_plane).map(BlockId) {
-            self.write_metadata_now(block, false);
+        for block in (0..self.geometry.planes * self.geometry.blocks_per_plane).map(BlockId) {
+            self.write_metadata_now(features, stats, oracle, rules, block, false);
+        }
+    }
+
+    /// A collection has read or written one of its metadata pages.
+    #[inline(never)]
+    pub(super) fn metadata_step_ends(&mut self, kernel: &mut Kernel, gc: &mut Gc, oracle: &mut Oracle, op: OpId) {
+        let (job, pages) = (kernel.ops[op].job, kernel.ops[op].pages);
+        kernel.ops[op].class = Class::Gc;
+        if kernel.ops[op].verb == Verb::Read {
+            pages.iter().for_each(|page| self.flash.read_ends(self.geometry.block_of(*page)));
+            gc.jobs[job.0].metadata.read -= 1;
+            return;
+        }
+        if self.land_metadata(oracle, pages[0]) {
+            gc.jobs[job.0].metadata.count -= 1;
+        }
+    }
+
+    /// Takes the next metadata page of a block and sets up its program. `gc`: a collection has filled the block.
+    fn program_metadata(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &mut Features,
+        stats: &mut Stats,
+        rules: &Rules,
+        op: OpId,
+        (block, gc): (BlockId, bool),
+    ) {
+        let page = self.flash.take_metadata(block);
+        stats.count_programs(Class::Metadata, 1);
+        if rules.tenants {
+            features.tenant_closes(self, block, gc);
+        }
+        let burst = self.timing.page();
+        kernel.ops[op].pages = PageSet::one(page);
+        kernel.ops[op].legs = self.timing.legs(Command::Program { pages: &[self.place(page)], burst });
+    }
+
+    /// The metadata step begins.
+    #[inline(never)]
+    pub(super) fn begin_metadata_step(
+        &mut self,
+        kernel: &mut Kernel,
+        gc: &Gc,
+        features: &mut Features,
+        stats: &mut Stats,
+        rules: &Rules,
+        op: OpId,
+    ) {
+        let running = &gc.jobs[kernel.ops[op].job.0];
+        let due = running.metadata;
+        if due.read == 0 {
+            return self.program_metadata(
+                kernel,
+                features,
+                stats,
+                rules,
+                op,
+                (due.filled[usize::from(due.count) - 1], true),
+            );
+        }
+        let offset = self.geometry.pages_per_block - due.read;
+        let mut pages = PageSet::EMPTY;
+        for victim in &running.job.victims[..usize::from(running.job.count)] {
+            pages.push(self.geometry.page(*victim, offset));
+        }
+        pages.iter().for_each(|page| self.flash.read_begins(self.geometry.block_of(*page)));
+        stats.count_reads(Class::Metadata, pages.len() as u64);
+        let burst = Nanos(self.timing.page().0 * pages.len() as u64);
+        kernel.ops[op].pages = pages;
+        let places = &self.places(&pages)[..pages.len()];
+        kernel.ops[op].legs = self.timing.legs(Command::Read { pages: places, burst, decoded: false });
+    }
+
+    /// A metadata write has reached the head of the queue of a die that no collection holds.
+    #[inline(never)]
+    pub(super) fn begin_metadata(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &mut Features,
+        stats: &mut Stats,
+        rules: &Rules,
+        now: Nanos,
+        (op, unit): (OpId, UnitId),
+    ) {
+        let plane = kernel.ops[op].plane;
+        let block = self.geometry.block_of(kernel.ops[op].pages[0]);
+        let gc = kernel.is_of_gc(op);
+        if gc {
+            let k = self.geometry.plane_in_unit(plane);
+            kernel.seize_for_gc(self, now, unit, 1 << k, plane);
+        } else {
+            // It would exist without GC too.
+            kernel.update_lag(now, op, unit);
+            kernel.seize_unit(self, now, unit, Holder::Host, plane);
+        }
+        self.program_metadata(kernel, features, stats, rules, op, (block, gc));
+        kernel.ops[op].leg = 0;
+        kernel.dies[unit].occupy(op);
+    }
+
+    /// A queued metadata write has landed. Returns its plane, and the operation that writes the next metadata page of its block and the
+    /// plane of that, if there is one: it joins the queue of its die.
+    #[inline(never)]
+    pub(super) fn metadata_ends(
+        &mut self,
+        kernel: &mut Kernel,
+        gc: &mut Gc,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        now: Nanos,
+        op: OpId,
+    ) -> (PlaneId, Option<(OpId, PlaneId)>) {
+        kernel.count_time(stats, op);
+        let record = &kernel.ops[op];
+        let (unit, plane, page, home) = (record.unit, record.plane, record.pages[0], record.home);
+        if !kernel.is_of_gc(op) {
+            kernel.dies[unit].released_at(now);
+        }
+        kernel.stop(self, now, unit, plane);
+        kernel.ops.remove(op);
+        if self.land_metadata(oracle, page) {
+            return (plane, None);
+        }
+        (plane, kernel.metadata_due(self, gc, now, self.geometry.block_of(page), JobId::NONE, home))
+    }
+}
+
+impl Gc {
+    /// Takes a metadata read or write as a collection's next step.
+    #[inline(never)]
+    pub(super) fn metadata_step(&self, kernel: &mut Kernel, id: JobId) {
+        let running = &self.jobs[id.0];
+        let (op, reads) = (running.op, running.metadata.read > 0);
+        kernel.ops[op].class = Class::Metadata;
+        kernel.ops[op].verb = if reads { Verb::Read } else { Verb::Program };
+    }
+}
+
+impl Kernel {
+    /// Metadata of a block is due. Its operation and plane, if it waits in the queue of its die.
+    fn metadata_due(
+        &mut self,
+        dev: &Device,
+        gc: &mut Gc,
+        now: Nanos,
+        block: BlockId,
+        job: JobId,
+        home: JobId,
+    ) -> Option<(OpId, PlaneId)> {
+        if job.is_some() {
+            let due = &mut gc.jobs[job.0].metadata;
+            due.filled[usize::from(due.count)] = block;
+            due.count += 1;
+            return None;
+        }
+        let plane = dev.geometry.plane_of_block(block);
+        let (age, pages) = (self.age(), PageSet::one(dev.geometry.page(block, 0)));
+        let class = Class::Metadata;
+        let op = Op { class, verb: Verb::Program, pages, age, home, waits_since: now, ..Op::blank() };
+        Some((self.ops.create(op), plane))
+    }
+
+    /// A page has landed in a block: if it was the last data page, the metadata is due. `job` is the collection that runs on this
+    /// die, `home` the one that sent the page here. Returns the operation that writes it and its plane, if it waits in the queue of
+    /// its die, which it joins.
+    #[inline(always)]
+    pub(super) fn note_filled(
+        &mut self,
+        dev: &Device,
+        gc: &mut Gc,
+        rules: &Rules,
+        now: Nanos,
+        block: BlockId,
+        (job, home): (JobId, JobId),
+    ) -> Option<(OpId, PlaneId)> {
+        if rules.metadata && dev.flash.wants_metadata(block) {
+            self.metadata_due(dev, gc, now, block, job, home)
+        } else {
+            None
         }
     }
 }

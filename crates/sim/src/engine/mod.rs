@@ -104,7 +104,6 @@ pub(crate) mod sizes {
 ///
 /// It is driven from outside: [`Ssd::submit`] requests in order of arrival, [`Ssd::run_until`] a time or [`Ssd::run`] until all
 /// is done, then read the [`Ssd::summary`].
-#[derive(Clone)]
 pub struct Ssd {
     config: Config,
     seed: u64,
@@ -123,6 +122,29 @@ pub struct Ssd {
     observer: crate::observe::Slot,
 }
 
+/// A derived one would be compiled again in each crate that clones a device.
+impl Clone for Ssd {
+    fn clone(&self) -> Ssd {
+        Ssd {
+            config: self.config.clone(),
+            seed: self.seed,
+            rules: self.rules.clone(),
+            fast: self.fast,
+            shared: self.shared.clone(),
+            now: self.now,
+            kernel: self.kernel.clone(),
+            host: self.host.clone(),
+            gc: self.gc.clone(),
+            features: self.features.clone(),
+            dev: self.dev.clone(),
+            schemes: self.schemes.clone(),
+            oracle: self.oracle.clone(),
+            stats: self.stats.clone(),
+            observer: self.observer.clone(),
+        }
+    }
+}
+
 /// Collections.
 #[derive(Clone)]
 struct Gc {
@@ -135,7 +157,7 @@ struct Gc {
     /// Plane of the last page that was moved out of its own plane.
     target: PlaneId,
     /// The victim of a collection in no time.
-    moving: spine::timeless::Moving,
+    moving: spine::moving::Moving,
     /// What is put off, if anything is.
     postponed: Option<Box<postpone::Postponed>>,
 }
@@ -255,6 +277,39 @@ impl Device {
     fn entry_bytes(&self) -> u64 {
         u64::from(self.geometry.unit_bytes)
     }
+
+    /// The full oracle's scan of all state.
+    fn scan(&self, kernel: &Kernel, gc: &Gc, features: &Features, oracle: &Oracle, rules: &Rules) {
+        self.flash.recount();
+        self.map.recount(&self.flash);
+        features.recount_stripes(kernel, self, oracle);
+        features.recount_homes(self, rules);
+        features.recount_hands(self, gc);
+        if let Some(handles) = &features.handles {
+            handles.recount(&self.geometry, &self.flash, &self.map);
+        }
+        features.check_queues(kernel);
+    }
+
+    /// Checks the end of a run: nothing is left in the buffer, and the map is correct.
+    fn check_end(&self, kernel: &Kernel, gc: &Gc, features: &Features, oracle: &Oracle, rules: &Rules) {
+        self.staging.assert_empty();
+        if oracle.check() == Check::Full {
+            self.scan(kernel, gc, features, oracle, rules);
+            let blocks = self.geometry.planes * self.geometry.blocks_per_plane;
+            let waits = (0..blocks).map(BlockId).find(|block| self.flash.wants_metadata(*block));
+            law!(!rules.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
+        }
+        if oracle.check() != Check::Off {
+            for lpn in (0..self.geometry.mapped).map(Lpn) {
+                match self.map.get(lpn) {
+                    Location::Flash(page) => oracle.at_rest(lpn, page),
+                    Location::Staged(_) => panic!("logical page {} is still in flight", lpn.0),
+                    Location::Nowhere => {}
+                }
+            }
+        }
+    }
 }
 
 impl Kernel {
@@ -298,6 +353,60 @@ impl Kernel {
         self.dies[unit].vacate();
         self.release_unit(dev, now, unit, plane);
         self.dies.mark(unit);
+    }
+
+    /// An operation that uses a plane begins on its free unit, which it seizes. Its first leg follows.
+    #[inline(always)]
+    fn serve(&mut self, dev: &Device, now: Nanos, op: OpId, unit: UnitId, holder: Holder, plane: PlaneId) {
+        self.dies[unit].occupy(op);
+        self.seize_unit(dev, now, unit, holder, plane);
+    }
+
+    /// Wait relations of operations, for the message of a run without progress. `folds`: those of the cache of SLC.
+    fn describe_waiting(&self, dev: &Device, host: &Host, gc: &Gc, folds: &[String], now: Nanos) -> String {
+        let waiting = |unit: &Unit| {
+            unit.array().is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due().is_empty()
+        };
+        let units: Vec<String> = (self.dies.units.iter().enumerate())
+            .filter(|(_, unit)| waiting(unit))
+            .map(|(u, unit)| {
+                let head = unit.queue.head();
+                let head = head.is_some().then(|| (self.ops[head].class, self.ops[head].need));
+                format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array(), unit.job, unit.due())
+            })
+            .collect();
+        let planes: Vec<String> = (0..dev.geometry.planes)
+            .map(PlaneId)
+            .filter(|plane| !gc.planes[plane.ix()].stalled.is_empty())
+            .map(|plane| {
+                format!("plane {}: writes wait for space, {} free pages", plane.0, dev.flash.free_pages(plane))
+            })
+            .collect();
+        format!(
+            "at {} ns; {}; {}; {}; writes for any die: {}; pages that wait in the buffer: {}",
+            now.0,
+            units.join("; "),
+            planes.join("; "),
+            folds.join("; "),
+            !host.anywhere.is_empty(),
+            dev.staging.waiting
+        )
+    }
+
+    /// Checks the end of a run: queues, jobs and operations are empty.
+    fn check_end(&self, host: &Host, gc: &Gc, features: &Features, stats: &Stats) {
+        law!(self.ops.all_in_lane(), "operations outside the fast lane are counted");
+        law_eq!(gc.jobs.in_use(), 0, "a collection is left");
+        law!(host.is_empty(), "a request is left");
+        law!(
+            !features.power_cuts.is_empty() || stats.written_done() == (stats.pages.written, stats.bytes.written),
+            "measured writes complete with all their pages: {:?}",
+            stats.written_done()
+        );
+        features.check_crossings_end();
+        features.check_stripes_end();
+        features.cache.iter().for_each(|cache| cache.check_end());
+        features.retry.iter().for_each(|retry| retry.refresh.check_end());
     }
 }
 
@@ -416,9 +525,23 @@ impl Ssd {
     pub fn run(&mut self) {
         self.no_more_arrivals();
         while self.advance(Nanos::NEVER) {}
-        if self.host.fault.is_none() {
-            self.check_end();
+        if self.host.fault.is_some() {
+            return;
         }
+        law_eq!(
+            self.kernel.ops.in_use(),
+            0,
+            "an operation is left: {}",
+            self.kernel.describe_waiting(
+                &self.dev,
+                &self.host,
+                &self.gc,
+                &slc::folds::describe_waiting(self),
+                self.now
+            )
+        );
+        self.kernel.check_end(&self.host, &self.gc, &self.features, &self.stats);
+        self.dev.check_end(&self.kernel, &self.gc, &self.features, &self.oracle, &self.rules);
     }
 
     /// Handles the events of at most `times` times. False: nothing is left but the check of the end that [`Ssd::run`] makes.
@@ -453,91 +576,5 @@ impl Ssd {
         let Some(last) = limit.0.checked_sub(1).map(Nanos) else { return };
         while self.host.crowded() && self.advance(last) {}
         self.bring_to_now();
-    }
-
-    /// Wait relations of operations, for the message of a run without progress.
-    fn describe_waiting(&self) -> String {
-        let waiting = |unit: &Unit| {
-            unit.array().is_some() || !unit.queue.is_empty() || unit.job.is_some() || !unit.due().is_empty()
-        };
-        let units: Vec<String> = (self.kernel.dies.units.iter().enumerate())
-            .filter(|(_, unit)| waiting(unit))
-            .map(|(u, unit)| {
-                let head = unit.queue.head();
-                let head = head.is_some().then(|| (self.kernel.ops[head].class, self.kernel.ops[head].need));
-                format!("unit {u}: array {:?}, head {head:?}, job {:?}, due {:?}", unit.array(), unit.job, unit.due())
-            })
-            .collect();
-        let planes: Vec<String> = (0..self.dev.geometry.planes)
-            .map(PlaneId)
-            .filter(|plane| !self.gc.planes[plane.ix()].stalled.is_empty())
-            .map(|plane| {
-                format!("plane {}: writes wait for space, {} free pages", plane.0, self.dev.flash.free_pages(plane))
-            })
-            .collect();
-        format!(
-            "at {} ns; {}; {}; {}; writes for any die: {}; pages that wait in the buffer: {}",
-            self.now.0,
-            units.join("; "),
-            planes.join("; "),
-            slc::folds::describe_waiting(self).join("; "),
-            !self.host.anywhere.is_empty(),
-            self.dev.staging.waiting
-        )
-    }
-
-    /// An operation that uses a plane begins on its free unit: seizes the unit and starts the first leg.
-    #[inline(always)]
-    fn start(&mut self, op: OpId, unit: UnitId, holder: Holder, plane: PlaneId) {
-        self.kernel.dies[unit].occupy(op);
-        self.kernel.seize_unit(&self.dev, self.now, unit, holder, plane);
-        self.run_leg(op);
-    }
-
-    /// The full oracle's scan of all state.
-    fn scan(&self) {
-        self.dev.flash.recount();
-        self.dev.map.recount(&self.dev.flash);
-        self.recount_stripes();
-        self.features.recount_homes(&self.dev, &self.rules);
-        self.recount_hands();
-        if let Some(handles) = &self.features.handles {
-            handles.recount(&self.dev.geometry, &self.dev.flash, &self.dev.map);
-        }
-        self.features.check_queues(&self.kernel);
-    }
-
-    /// Checks the end of a run: queues, jobs and operations are empty, and the map is correct.
-    fn check_end(&self) {
-        law_eq!(self.kernel.ops.in_use(), 0, "an operation is left: {}", self.describe_waiting());
-        law!(self.kernel.ops.all_in_lane(), "operations outside the fast lane are counted");
-        law_eq!(self.gc.jobs.in_use(), 0, "a collection is left");
-        law!(self.host.is_empty(), "a request is left");
-        law!(
-            !self.features.power_cuts.is_empty()
-                || self.stats.written_done() == (self.stats.pages.written, self.stats.bytes.written),
-            "measured writes complete with all their pages: {:?}",
-            self.stats.written_done()
-        );
-        self.features.check_crossings_end();
-        self.features.check_stripes_end();
-        self.features.cache.iter().for_each(|cache| cache.check_end());
-        self.features.retry.iter().for_each(|retry| retry.refresh.check_end());
-        self.dev.staging.assert_empty();
-        if self.oracle.check() == Check::Full {
-            self.scan();
-            let blocks = self.dev.geometry.planes * self.dev.geometry.blocks_per_plane;
-            let waits = (0..blocks).map(BlockId).find(|block| self.dev.flash.wants_metadata(*block));
-            law!(!self.rules.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
-        }
-        if self.oracle.check() != Check::Off {
-            for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
-                match self.dev.map.get(lpn) {
-                    Location::Flash(page) => self.oracle.at_rest(lpn, page),
-                    Location::Staged(_) => panic!("logical page {} is still in flight", lpn.0),
-                    Location::Nowhere => {}
-                }
-            }
-        }
     }
 }

@@ -1,35 +1,39 @@
 //! Host operations by page type (`geometry.page_order`, `timing.variation`).
 
-use super::Ssd;
+use super::kernel::Kernel;
+use super::rules::Rules;
+use super::{Device, Features, Host};
+use crate::config::Config;
 use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
 use crate::report::page_types::{PageType, PageTypes, TypeTotals};
+use crate::stats::Stats;
 use crate::units::OpId;
 
-impl Ssd {
+impl Kernel {
     /// A host operation, or one of the write cache, begins: counts its pages and its array time, if it is measured. All pages of
     /// a multi-plane command have one type, and share one array time.
     #[inline(never)]
-    pub(super) fn count_by_type(&mut self, op: OpId) {
-        let record = &self.kernel.ops[op];
-        let measured = match self.host.class_counted(&self.kernel, op) {
-            Class::Host => self.host.requests[record.request].measured,
+    pub(super) fn count_by_type(&self, dev: &Device, host: &Host, features: &Features, stats: &mut Stats, op: OpId) {
+        let record = &self.ops[op];
+        let measured = match host.class_counted(self, op) {
+            Class::Host => host.requests[record.request].measured,
             class => class == Class::Cache,
         };
         if !measured {
             return;
         }
-        let per_super_page = self.dev.geometry.slots.per_super_page;
-        let kind = self.dev.timing.types().of(self.dev.geometry.offset(record.pages[0]) / per_super_page);
+        let per_super_page = dev.geometry.slots.per_super_page;
+        let kind = dev.timing.types().of(dev.geometry.offset(record.pages[0]) / per_super_page);
         let legs = (0..record.legs.len()).filter_map(|i| record.legs.get(i));
         let array: u64 = legs.filter(|leg| leg.kind == LegKind::Array).map(|leg| leg.time.0).sum();
         let (mut pages, mut at) = (0u64, op);
         while at.is_some() {
-            pages += u64::from(self.dev.geometry.pages_per_entry);
-            at = self.kernel.ops[at].mate;
+            pages += u64::from(dev.geometry.pages_per_entry);
+            at = self.ops[at].mate;
         }
-        let pages = self.features.units.as_ref().map_or(pages, |units| units.pages);
-        let totals = &mut self.stats.page_types[kind as usize];
+        let pages = features.units.as_ref().map_or(pages, |units| units.pages);
+        let totals = &mut stats.page_types[kind as usize];
         let (count, ns) = match record.verb {
             Verb::Read => (&mut totals.reads, &mut totals.read_ns),
             _ => (&mut totals.programs, &mut totals.program_ns),
@@ -37,20 +41,22 @@ impl Ssd {
         *count += pages;
         *ns += array;
     }
+}
 
-    pub(super) fn page_types_report(&self) -> Option<PageTypes> {
-        let types = self.dev.timing.types();
+impl Device {
+    pub(super) fn page_types_report(&self, stats: &Stats, rules: &Rules, config: &Config) -> Option<PageTypes> {
+        let types = self.timing.types();
         let row = |(kind, name): (usize, String)| {
-            let totals = self.stats.page_types.get(kind).copied().unwrap_or_default();
+            let totals = stats.page_types.get(kind).copied().unwrap_or_default();
             (name, PageType { pages_per_block: types.pages_of(kind as u32), totals })
         };
-        let names = || self.config.page_type_names().into_iter().enumerate();
-        self.rules.page_types.then(|| PageTypes(names().map(row).collect()))
+        let names = || config.page_type_names().into_iter().enumerate();
+        rules.page_types.then(|| PageTypes(names().map(row).collect()))
     }
 
     /// Counters for the types of the device's pages; none where they are not reported. Filling counts nothing.
-    pub(super) fn prepare_page_types(&mut self) {
-        let types = if self.rules.page_types { self.dev.timing.types().count() } else { 0 };
-        self.stats.page_types = vec![TypeTotals::default(); types as usize];
+    pub(super) fn prepare_page_types(&self, stats: &mut Stats, rules: &Rules) {
+        let types = if rules.page_types { self.timing.types().count() } else { 0 };
+        stats.page_types = vec![TypeTotals::default(); types as usize];
     }
 }

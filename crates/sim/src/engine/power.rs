@@ -3,18 +3,20 @@
 use super::kernel::timers::Timer;
 use super::raid::failure::Chunk;
 use super::raid::recover::Begun;
-use super::{Device, Features, Ssd};
+use super::{Device, Features, Gc, Host, Ssd};
 use crate::config::Config;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo};
 use crate::engine::cache::line_is_lost;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
 use crate::engine::streams::stream_of_newest;
 use crate::oracle::{Check, Oracle};
 use crate::report::power::PowerCut;
+use crate::stats::Stats;
 use crate::units::{BlockId, Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// Bit errors of a page whose program is interrupted.
@@ -79,6 +81,41 @@ impl Features {
             self.forget_tag(lpn);
         }
     }
+
+    /// Compares what the device has found with what it acknowledged (oracle).
+    fn judge_recovery(
+        &mut self,
+        dev: &Device,
+        oracle: &mut Oracle,
+        caches: bool,
+        was_lost: &[bool],
+        report: &mut PowerCut,
+    ) {
+        for lpn in (0..dev.geometry.mapped).map(Lpn) {
+            let found = match dev.map.get(lpn) {
+                Location::Flash(page) => Some(oracle.load(page, lpn).version),
+                // The rest of its parity group restores it.
+                _ => Some(self.missing_tag(lpn)).filter(|tag| tag.lpn.is_some()).map(|tag| tag.version),
+            };
+            if self.is_parity(lpn) {
+                oracle.recovered(lpn, found);
+                self.forget_unfound(oracle, lpn, found);
+                continue;
+            }
+            match (oracle.known(lpn), found) {
+                (Some(known), Some(found)) if found >= known => report.kept_pages += 1,
+                (Some(_), Some(_)) => {
+                    report.stale_pages += 1;
+                    // With a write cache, lost pages are all whose acknowledged version is gone.
+                    report.lost_pages += u64::from(caches);
+                }
+                (Some(_), None) => report.lost_pages += u64::from(!was_lost[lpn.ix()]),
+                (None, _) => {}
+            }
+            report.undone_trims += u64::from(oracle.recovered(lpn, found));
+            self.forget_unfound(oracle, lpn, found);
+        }
+    }
 }
 
 impl Device {
@@ -116,6 +153,232 @@ impl Device {
         // With handles, another write point's block may belong to another one.
         if rules.handles { page } else { page.or_else(|| flash.take_page(plane, Stream::Host, true)) }
     }
+
+    /// Makes the newest version of each logical page the valid one.
+    fn rebuild_map(&mut self, features: &Features, oracle: &Oracle, victims: &[BlockId], trimmed: &[bool]) {
+        let newest = self.newest_pages(oracle, victims);
+        let geometry = &self.geometry;
+        for (lpn, (version, page)) in newest.into_iter().enumerate() {
+            let lpn = Lpn(lpn as u32);
+            if page.is_some() && !trimmed[lpn.ix()] && features.is_current(lpn, version) {
+                self.flash.found(page, geometry.block_of(page), lpn);
+                self.map.set(lpn, Location::Flash(page));
+            } else {
+                self.map.set(lpn, Location::Nowhere);
+            }
+        }
+    }
+
+    /// Acknowledged pages whose next version is in flight, unless the acknowledged version is kept meanwhile.
+    fn superseded(&self, kernel: &Kernel, features: &Features, oracle: &Oracle, rules: &Rules) -> u64 {
+        let under_way = |lpn: &Lpn| match (self.map.get(*lpn), oracle.known(*lpn)) {
+            (Location::Staged(op), Some(known)) if kernel.ops[op].class == Class::Host => {
+                let old = kernel.ops[Page(op)].old;
+                // With parity, old pages stay valid until their update has begun.
+                !((rules.keeps || features.raid.is_some()) && old.is_some() && oracle.load(old, *lpn).version >= known)
+            }
+            _ => false,
+        };
+        (0..self.geometry.mapped).map(Lpn).filter(under_way).count() as u64
+    }
+
+    /// Writes a page to flash on the capacitor's charge. Returns false if there is no room.
+    fn drain(
+        &mut self,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        now: Nanos,
+        (plane, tag, lost): (PlaneId, Tag, bool),
+    ) -> bool {
+        let (mut homes, stream) = (self.homes(rules, plane), stream_of_newest(features, tag.lpn));
+        // The reserve belongs to the interrupted collections.
+        let Some(page) = homes.find_map(|plane| self.flash.take_page(plane, stream, false)) else {
+            return false;
+        };
+        let block = self.geometry.block_of(page);
+        self.flash.land(page, block, Lpn::NONE);
+        oracle.store(page, tag);
+        self.host_programmed(now, page, lost);
+        self.write_metadata_now(features, stats, oracle, rules, block, false);
+        true
+    }
+
+    /// Places a page of the memory on flash at `page`.
+    fn bring_back_to(
+        &mut self,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        now: Nanos,
+        (page, tag, lost): (Ppn, Tag, bool),
+    ) {
+        let block = self.geometry.block_of(page);
+        self.flash.land(page, block, tag.lpn);
+        self.map.set(tag.lpn, Location::Flash(page));
+        oracle.store(page, tag);
+        self.host_programmed(now, page, lost);
+        self.write_metadata_now(features, stats, oracle, rules, block, false);
+    }
+
+    /// Moves a page of a victim in no time.
+    fn move_recovered(
+        &mut self,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        now: Nanos,
+        (from, to): (Ppn, Ppn),
+    ) {
+        let lpn = self.flash.lpn_of(from);
+        let tag = oracle.load(from, lpn);
+        let (victim, block) = (self.geometry.block_of(from), self.geometry.block_of(to));
+        self.flash.invalidate(from, victim, lpn);
+        self.flash.land(to, block, lpn);
+        self.map.set(lpn, Location::Flash(to));
+        oracle.store(to, tag);
+        self.follow_errors(stats, now, from, to, block, true);
+        self.write_metadata_now(features, stats, oracle, rules, block, true);
+    }
+
+    /// Reads the pages of a victim from an offset on into the memory, and erases it. What is known of its pages remains to be
+    /// forgotten.
+    fn hold_rest(
+        &mut self,
+        stats: &mut Stats,
+        oracle: &Oracle,
+        now: Nanos,
+        victim: BlockId,
+        from: u32,
+    ) -> Vec<(Tag, bool)> {
+        let mut pages = Vec::new();
+        for offset in from..self.geometry.pages_per_block {
+            let page = self.geometry.page(victim, offset);
+            let lpn = self.flash.lpn_of(page);
+            if lpn.is_some() {
+                pages.push((oracle.load(page, lpn), !self.survives_move(stats, now, page)));
+                self.flash.invalidate(page, victim, lpn);
+            }
+        }
+        self.flash.erase_now(victim);
+        pages
+    }
+
+    /// Drains versions that are acknowledged but not on flash; an overwrite that was not acknowledged may be lost. Returns how
+    /// many, and those for which there is no room.
+    fn drain_memory(
+        &mut self,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        now: Nanos,
+        flight: &InFlight,
+    ) -> (u64, Vec<(PlaneId, Tag, bool)>) {
+        let newest = self.newest_pages(oracle, &flight.victims);
+        let (mut drained, mut waiting) = (0, Vec::new());
+        for page in &flight.in_memory {
+            let (on_flash, held) = (newest[page.tag.lpn.ix()], features.missing_tag(page.tag.lpn));
+            let nowhere = on_flash.1.is_none() && held.lpn.is_none();
+            let older = |version| nowhere || on_flash.0.max(held.version) < version;
+            let needed = oracle.known(page.tag.lpn).is_some_and(older);
+            if needed || page.always && older(page.tag.version) {
+                if let Some((run, own)) = &page.part {
+                    oracle.compose(page.tag, *run, Some(own.clone()));
+                }
+                let drains = (page.plane, page.tag, page.lost);
+                let fits = self.drain(features, stats, oracle, rules, now, drains);
+                drained += u64::from(fits);
+                if !fits {
+                    waiting.push(drains);
+                }
+            }
+        }
+        (drained, waiting)
+    }
+
+    /// Programs and erases that the cut interrupted leave what they leave on flash. What is known of the erased blocks remains to be
+    /// forgotten.
+    fn tear_pages(&mut self, stats: &mut Stats, oracle: &mut Oracle, now: Nanos, torn: &Torn, protected: bool) {
+        for (page, tag, brings) in &torn.programs {
+            oracle.store(*page, if protected { *tag } else { Tag::NONE });
+            if !protected {
+                oracle.tears(*tag);
+            }
+            match brings {
+                Brings::Own { lost } => self.host_programmed(now, *page, *lost),
+                Brings::Of { from, corrected } => {
+                    self.follow_errors(stats, now, *from, *page, self.geometry.block_of(*page), *corrected);
+                }
+            }
+        }
+        self.flash.power_cut(&torn.erases);
+    }
+}
+
+impl Kernel {
+    /// Drops operations, collections and requests in service.
+    fn forget_operations(
+        &mut self,
+        dev: &mut Device,
+        host: &mut Host,
+        gc: &mut Gc,
+        features: &mut Features,
+        now: Nanos,
+    ) {
+        for unit in 0..self.dies.units.len() {
+            self.set_holder(now, UnitId(unit as u32), Holder::Free);
+            self.dies.units[unit].power_cut();
+            self.timers.clear(Timer::Array(UnitId(unit as u32)));
+        }
+        for bus in 0..self.buses.all.len() {
+            self.buses[bus].power_cut(now);
+            self.timers.clear(Timer::Bus(bus));
+        }
+        for timer in [Timer::Memory, Timer::Decoder, Timer::Hold] {
+            self.timers.clear(timer);
+        }
+        self.ops.clear();
+        host.runs.power_cut();
+        gc.jobs.clear();
+        features.empty_hands(dev);
+        gc.forget_postponed(|_| true);
+        gc.claimed.clear();
+        for plane in &mut gc.planes {
+            plane.stalled = Fifo::EMPTY;
+        }
+        features.recount_queues(self, dev);
+        host.anywhere = Fifo::EMPTY;
+        host.without_page = Fifo::EMPTY;
+        gc.ready.clear();
+        self.buses.dirty.clear();
+        self.dies.power_cut();
+        self.idle_rounds = 0;
+        if let Some(slc) = &mut features.slc {
+            slc.power_cut();
+        }
+        features.restart_idle(self, now);
+        host.power_cut(now);
+        if let Some(replicas) = &mut features.replicas {
+            replicas.power_cut();
+        }
+        features.retry.iter_mut().for_each(|retry| retry.refresh.clear());
+        dev.await_copies(features);
+        if let Some(raid) = &mut features.raid {
+            raid.power_cut();
+            self.timers.clear(Timer::Encode);
+        }
+        dev.staging.power_cut(now);
+        if let Some(cache) = &mut features.cache {
+            cache.power_cut();
+        }
+        if let Some(nvme) = &mut features.nvme {
+            nvme.power_cut(now);
+        }
+    }
 }
 
 impl Ssd {
@@ -125,7 +388,9 @@ impl Ssd {
         let at = self.features.fault_at;
         self.now = self.now.max(at);
         if self.features.failures.is_some() {
-            self.scheduled_failures();
+            while let Some(chip) = self.features.failures().take_due(self.now) {
+                self.chip_fails(chip);
+            }
         }
         if self.config.faults.power_cut.contains(&at) {
             self.power_cut();
@@ -154,15 +419,15 @@ impl Ssd {
         law!(self.features.noc.is_none(), "recovery with an interconnect is not modelled");
         law!(self.features.raid.is_none() || self.dev.errors.is_none(), "recovery reads every page of a parity group");
         self.bring_to_now();
-        self.complete_lines();
+        self.features.complete_lines(&self.kernel, &self.dev, &mut self.oracle, &self.rules, &self.config);
         let protected = self.config.device.power_loss_protection;
-        let begun = self.groups_at_cut();
+        let begun = self.features.groups_at_cut(&self.kernel, &self.dev, &self.oracle);
         let flight = self.in_flight(&begun);
         let mut report = PowerCut {
             at: self.now,
             exposed_pages: u64::from(self.dev.staging.exposed.pages())
                 + self.features.cache.as_ref().map_or(0, |cache| cache.dirty_pages()),
-            superseded_pages: self.superseded(),
+            superseded_pages: self.dev.superseded(&self.kernel, &self.features, &self.oracle, &self.rules),
             buffered_pages: u64::from(self.dev.staging.filled.pages()),
             torn_pages: if protected { 0 } else { flight.torn.programs.len() as u64 - flight.torn.ahead },
             torn_erases: flight.torn.erases.len() as u64,
@@ -175,106 +440,49 @@ impl Ssd {
         // Losses by failed chips are not losses by the power cut.
         let was_lost: Vec<bool> =
             (0..self.dev.geometry.mapped).map(|lpn| self.features.chunk(Lpn(lpn)) == Chunk::Lost).collect();
-        self.forget_operations();
-        self.tear_pages(&flight.torn, protected);
-        let waiting = if protected { self.drain_memory(&flight, &mut report) } else { Vec::new() };
-        self.rebuild_map(&flight.victims, &trimmed);
+        self.host.none_idle = false;
+        self.kernel.cut_transfers(&mut self.shared, &self.stats, self.now);
+        self.kernel.forget_operations(&mut self.dev, &mut self.host, &mut self.gc, &mut self.features, self.now);
+        self.dev.tear_pages(&mut self.stats, &mut self.oracle, self.now, &flight.torn, protected);
+        for block in &flight.torn.erases {
+            self.dev.forget_block(&mut self.features, &self.stats, &self.rules, self.now, *block);
+        }
+        let torn = flight.torn.programs.iter().map(|(page, ..)| *page).filter(|_| !protected);
+        let (features, stats) = (&mut self.features, &mut self.stats);
+        self.dev.lose_copyback_counts(features, stats, &mut self.oracle, &self.rules, torn);
+        let mut waiting = Vec::new();
+        if protected {
+            let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
+            (report.drained_pages, waiting) =
+                self.dev.drain_memory(features, stats, oracle, &self.rules, self.now, &flight);
+        }
+        self.dev.rebuild_map(&self.features, &self.oracle, &flight.victims, &trimmed);
         report.held_pages = flight.victims.iter().map(|victim| self.finish_collection(*victim)).sum();
         report.held_pages +=
             (0..self.dev.geometry.planes).map(|plane| self.restore_reserve(PlaneId(plane))).sum::<u64>();
         for (plane, tag, lost) in waiting {
             // The page found no room while the charge lasted, and stays in the memory, which survives.
-            self.forget(tag.lpn);
+            self.dev.forget(&mut self.kernel, &self.rules, tag.lpn);
             self.dev.map.set(tag.lpn, Location::Nowhere);
             report.drained_pages += u64::from(self.bring_back(plane, tag, lost));
         }
         if self.rules.units {
-            self.pad_all();
+            self.dev.pad_all(&mut self.oracle);
         }
         self.groups_after_cut(&begun, &mut report);
         self.oracle.power_cut();
-        self.judge_recovery(&was_lost, &mut report);
+        self.features.judge_recovery(&self.dev, &mut self.oracle, self.rules.caches, &was_lost, &mut report);
         self.features.settle_homes(&self.dev);
         if let Some(handles) = &mut self.features.handles {
             handles.recover(&self.dev.geometry, &self.dev.flash, &self.dev.map);
         }
-        self.scan();
+        self.dev.scan(&self.kernel, &self.gc, &self.features, &self.oracle, &self.rules);
         self.features.power_cuts.push(report.clone());
         if self.features.failures.is_some() {
             self.features.resume_rebuilding(self.now);
             self.round(self.now);
         }
         report
-    }
-
-    /// Programs and erases that the cut interrupted leave what they leave on flash.
-    fn tear_pages(&mut self, torn: &Torn, protected: bool) {
-        for (page, tag, brings) in &torn.programs {
-            self.oracle.store(*page, if protected { *tag } else { Tag::NONE });
-            if !protected {
-                self.oracle.tears(*tag);
-            }
-            match brings {
-                Brings::Own { lost } => self.host_programmed(*page, *lost),
-                Brings::Of { from, corrected } => {
-                    self.follow_errors(*from, *page, self.dev.geometry.block_of(*page), *corrected);
-                }
-            }
-        }
-        self.dev.flash.power_cut(&torn.erases);
-        torn.erases.iter().for_each(|block| self.forget_block(*block));
-        self.lose_copyback_counts(torn.programs.iter().map(|(page, ..)| *page).filter(|_| !protected));
-    }
-
-    /// Drains versions that are acknowledged but not on flash; an overwrite that was not acknowledged may be lost. Returns those for
-    /// which there is no room.
-    fn drain_memory(&mut self, flight: &InFlight, report: &mut PowerCut) -> Vec<(PlaneId, Tag, bool)> {
-        let (newest, mut waiting) = (self.dev.newest_pages(&self.oracle, &flight.victims), Vec::new());
-        for page in &flight.in_memory {
-            let (on_flash, held) = (newest[page.tag.lpn.ix()], self.features.missing_tag(page.tag.lpn));
-            let nowhere = on_flash.1.is_none() && held.lpn.is_none();
-            let older = |version| nowhere || on_flash.0.max(held.version) < version;
-            let needed = self.oracle.known(page.tag.lpn).is_some_and(older);
-            if needed || page.always && older(page.tag.version) {
-                if let Some((run, own)) = &page.part {
-                    self.oracle.compose(page.tag, *run, Some(own.clone()));
-                }
-                let fits = self.drain(page.plane, page.tag, page.lost);
-                report.drained_pages += u64::from(fits);
-                if !fits {
-                    waiting.push((page.plane, page.tag, page.lost));
-                }
-            }
-        }
-        waiting
-    }
-
-    /// Compares what the device has found with what it acknowledged (oracle).
-    fn judge_recovery(&mut self, was_lost: &[bool], report: &mut PowerCut) {
-        for lpn in (0..self.dev.geometry.mapped).map(Lpn) {
-            let found = match self.dev.map.get(lpn) {
-                Location::Flash(page) => Some(self.oracle.load(page, lpn).version),
-                // The rest of its parity group restores it.
-                _ => Some(self.features.missing_tag(lpn)).filter(|tag| tag.lpn.is_some()).map(|tag| tag.version),
-            };
-            if self.features.is_parity(lpn) {
-                self.oracle.recovered(lpn, found);
-                self.features.forget_unfound(&mut self.oracle, lpn, found);
-                continue;
-            }
-            match (self.oracle.known(lpn), found) {
-                (Some(known), Some(found)) if found >= known => report.kept_pages += 1,
-                (Some(_), Some(_)) => {
-                    report.stale_pages += 1;
-                    // With a write cache, lost pages are all whose acknowledged version is gone.
-                    report.lost_pages += u64::from(self.rules.caches);
-                }
-                (Some(_), None) => report.lost_pages += u64::from(!was_lost[lpn.ix()]),
-                (None, _) => {}
-            }
-            report.undone_trims += u64::from(self.oracle.recovered(lpn, found));
-            self.features.forget_unfound(&mut self.oracle, lpn, found);
-        }
     }
 
     /// Collects interrupted programs and erases, and pages that are only in the controller's memory.
@@ -284,7 +492,7 @@ impl Ssd {
             for op in unit.in_service() {
                 let mut at = op;
                 while at.is_some() {
-                    self.tear(at, op, &mut torn);
+                    self.kernel.tear(&self.dev, &self.gc, &self.features, &self.rules, (at, op), &mut torn);
                     let page = &self.kernel.ops[at];
                     at = if matches!(page.class, Class::Host | Class::Cache) { page.mate } else { OpId::NONE };
                 }
@@ -304,7 +512,13 @@ impl Ssd {
             let plane = if op.plane.is_some() { op.plane } else { self.dev.geometry.static_plane(lpn) };
             let tag = self.kernel.ops[Page(id)].tags[0];
             let lost = if op.class == Class::Cache { line_is_lost(self, id) } else { op.lost };
-            (!in_program(tag)).then(|| InMemory { plane, tag, lost, always, part: self.part_of_page(id) })
+            (!in_program(tag)).then(|| InMemory {
+                plane,
+                tag,
+                lost,
+                always,
+                part: self.kernel.part_of_page(&self.dev, &self.oracle, &self.config, id),
+            })
         });
         let mut in_memory: Vec<InMemory> = in_memory.collect();
         // A moved unit of which the capacitor writes a newer version is not needed.
@@ -312,7 +526,8 @@ impl Ssd {
             let lines = in_memory.iter().map(|page| page.tag);
             lines.chain(torn.programs.iter().map(|(_, tag, _)| *tag)).any(|other| other.lpn == tag.lpn)
         };
-        let hands: Vec<_> = self.units_in_hands().into_iter().filter(|(_, tag, _)| !newer(tag)).collect();
+        let hands: Vec<_> =
+            self.features.units_in_hands(&self.dev).into_iter().filter(|(_, tag, _)| !newer(tag)).collect();
         in_memory.extend(hands.into_iter().map(|(plane, tag, lost)| InMemory {
             plane,
             tag,
@@ -324,95 +539,14 @@ impl Ssd {
         InFlight { torn, victims, in_memory }
     }
 
-    /// Acknowledged pages whose next version is in flight, unless the acknowledged version is kept meanwhile.
-    fn superseded(&self) -> u64 {
-        let under_way = |lpn: &Lpn| match (self.dev.map.get(*lpn), self.oracle.known(*lpn)) {
-            (Location::Staged(op), Some(known)) if self.kernel.ops[op].class == Class::Host => {
-                let old = self.kernel.ops[Page(op)].old;
-                // With parity, old pages stay valid until their update has begun.
-                !((self.rules.keeps || self.features.raid.is_some())
-                    && old.is_some()
-                    && self.oracle.load(old, *lpn).version >= known)
-            }
-            _ => false,
-        };
-        (0..self.dev.geometry.mapped).map(Lpn).filter(under_way).count() as u64
-    }
-
-    /// Drops operations, collections and requests in service.
-    fn forget_operations(&mut self) {
-        self.host.none_idle = false;
-        self.cut_transfers();
-        for unit in 0..self.kernel.dies.units.len() {
-            self.kernel.set_holder(self.now, UnitId(unit as u32), Holder::Free);
-            self.kernel.dies.units[unit].power_cut();
-            self.kernel.timers.clear(Timer::Array(UnitId(unit as u32)));
-        }
-        for bus in 0..self.kernel.buses.all.len() {
-            self.kernel.buses[bus].power_cut(self.now);
-            self.kernel.timers.clear(Timer::Bus(bus));
-        }
-        for timer in [Timer::Memory, Timer::Decoder, Timer::Hold] {
-            self.kernel.timers.clear(timer);
-        }
-        self.kernel.ops.clear();
-        self.host.runs.power_cut();
-        self.gc.jobs.clear();
-        self.empty_hands();
-        self.gc.forget_postponed(|_| true);
-        self.gc.claimed.clear();
-        for plane in &mut self.gc.planes {
-            plane.stalled = Fifo::EMPTY;
-        }
-        self.features.recount_queues(&self.kernel, &self.dev);
-        self.host.anywhere = Fifo::EMPTY;
-        self.host.without_page = Fifo::EMPTY;
-        self.gc.ready.clear();
-        self.kernel.buses.dirty.clear();
-        self.kernel.dies.power_cut();
-        self.kernel.idle_rounds = 0;
-        if let Some(slc) = &mut self.features.slc {
-            slc.power_cut();
-        }
-        self.features.restart_idle(&mut self.kernel, self.now);
-        self.host.power_cut(self.now);
-        if let Some(replicas) = &mut self.features.replicas {
-            replicas.power_cut();
-        }
-        self.features.retry.iter_mut().for_each(|retry| retry.refresh.clear());
-        self.dev.await_copies(&self.features);
-        if let Some(raid) = &mut self.features.raid {
-            raid.power_cut();
-            self.kernel.timers.clear(Timer::Encode);
-        }
-        self.dev.staging.power_cut(self.now);
-        if let Some(cache) = &mut self.features.cache {
-            cache.power_cut();
-        }
-        if let Some(nvme) = &mut self.features.nvme {
-            nvme.power_cut(self.now);
-        }
-    }
-
-    /// Writes a page to flash on the capacitor's charge. Returns false if there is no room.
-    fn drain(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
-        let (mut homes, stream) = (self.dev.homes(&self.rules, plane), stream_of_newest(&self.features, tag.lpn));
-        // The reserve belongs to the interrupted collections.
-        let Some(page) = homes.find_map(|plane| self.dev.flash.take_page(plane, stream, false)) else {
-            return false;
-        };
-        let block = self.dev.geometry.block_of(page);
-        self.dev.flash.land(page, block, Lpn::NONE);
-        self.oracle.store(page, tag);
-        self.host_programmed(page, lost);
-        self.write_metadata_now(block, false);
-        true
-    }
-
     /// Writes a page from the memory to flash, with GC if there is no room. Returns false if there is no victim left.
     pub(super) fn bring_back(&mut self, plane: PlaneId, tag: Tag, lost: bool) -> bool {
         let page = self.room(plane, stream_of_newest(&self.features, tag.lpn), &mut 0);
-        page.inspect(|page| self.bring_back_to(*page, tag, lost)).is_some()
+        if let Some(page) = page {
+            let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
+            self.dev.bring_back_to(features, stats, oracle, &self.rules, self.now, (page, tag, lost));
+        }
+        page.is_some()
     }
 
     /// A free page of a stream outside the reserves for data of a plane, with GC if there is none; `held` counts the pages that GC
@@ -433,31 +567,6 @@ impl Ssd {
             // Blocks of the cache of SLC are the plane's again when they are folded.
             let victim = victim.or_else(|| homes.find_map(|plane| self.dev.flash.slc_to_fold(plane)))?;
             *held += self.finish_collection(victim);
-        }
-    }
-
-    /// Places a page of the memory on flash at `page`.
-    fn bring_back_to(&mut self, page: Ppn, tag: Tag, lost: bool) {
-        let block = self.dev.geometry.block_of(page);
-        self.dev.flash.land(page, block, tag.lpn);
-        self.dev.map.set(tag.lpn, Location::Flash(page));
-        self.oracle.store(page, tag);
-        self.host_programmed(page, lost);
-        self.write_metadata_now(block, false);
-    }
-
-    /// Makes the newest version of each logical page the valid one.
-    fn rebuild_map(&mut self, victims: &[BlockId], trimmed: &[bool]) {
-        let newest = self.dev.newest_pages(&self.oracle, victims);
-        let geometry = &self.dev.geometry;
-        for (lpn, (version, page)) in newest.into_iter().enumerate() {
-            let lpn = Lpn(lpn as u32);
-            if page.is_some() && !trimmed[lpn.ix()] && self.features.is_current(lpn, version) {
-                self.dev.flash.found(page, geometry.block_of(page), lpn);
-                self.dev.map.set(lpn, Location::Flash(page));
-            } else {
-                self.dev.map.set(lpn, Location::Nowhere);
-            }
         }
     }
 
@@ -498,19 +607,28 @@ impl Ssd {
                 continue;
             }
             let Some(to) = self.dev.recovery_page(&self.rules, plane) else {
-                let pages = self.hold(victim, offset);
+                let pages = self.dev.hold_rest(&mut self.stats, &self.oracle, self.now, victim, offset);
+                self.dev.forget_block(&mut self.features, &self.stats, &self.rules, self.now, victim);
                 let held = pages.len() as u64;
                 for (tag, lost) in pages {
                     let page =
                         self.dev.recovery_page(&self.rules, plane).expect("law: an erased block takes what it held");
-                    self.bring_back_to(page, tag, lost);
+                    let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
+                    self.dev.bring_back_to(features, stats, oracle, &self.rules, self.now, (page, tag, lost));
                 }
                 return held;
             };
-            self.move_recovered(from, to, lpn);
+            self.dev.move_recovered(
+                &mut self.features,
+                &mut self.stats,
+                &mut self.oracle,
+                &self.rules,
+                self.now,
+                (from, to),
+            );
         }
         self.dev.flash.erase_now(victim);
-        self.forget_block(victim);
+        self.dev.forget_block(&mut self.features, &self.stats, &self.rules, self.now, victim);
         0
     }
 
@@ -527,39 +645,18 @@ impl Ssd {
                 let stream =
                     self.dev.flash.kept_stream(victim).unwrap_or_else(|| stream_of_newest(&self.features, lpn));
                 let to = self.room(plane, stream, &mut held).expect("law: what is exported fits outside the reserves");
-                self.move_recovered(from, to, lpn);
+                self.dev.move_recovered(
+                    &mut self.features,
+                    &mut self.stats,
+                    &mut self.oracle,
+                    &self.rules,
+                    self.now,
+                    (from, to),
+                );
             }
         }
         self.dev.flash.erase_now(victim);
-        self.forget_block(victim);
+        self.dev.forget_block(&mut self.features, &self.stats, &self.rules, self.now, victim);
         held
-    }
-
-    /// Moves a page of a victim in no time.
-    fn move_recovered(&mut self, from: Ppn, to: Ppn, lpn: Lpn) {
-        let tag = self.oracle.load(from, lpn);
-        let (victim, block) = (self.dev.geometry.block_of(from), self.dev.geometry.block_of(to));
-        self.dev.flash.invalidate(from, victim, lpn);
-        self.dev.flash.land(to, block, lpn);
-        self.dev.map.set(lpn, Location::Flash(to));
-        self.oracle.store(to, tag);
-        self.follow_errors(from, to, block, true);
-        self.write_metadata_now(block, true);
-    }
-
-    /// Reads the pages of a victim from an offset on into the memory, and erases it.
-    fn hold(&mut self, victim: BlockId, from: u32) -> Vec<(Tag, bool)> {
-        let mut pages = Vec::new();
-        for offset in from..self.dev.geometry.pages_per_block {
-            let page = self.dev.geometry.page(victim, offset);
-            let lpn = self.dev.flash.lpn_of(page);
-            if lpn.is_some() {
-                pages.push((self.oracle.load(page, lpn), !self.survives_move(page)));
-                self.dev.flash.invalidate(page, victim, lpn);
-            }
-        }
-        self.dev.flash.erase_now(victim);
-        self.forget_block(victim);
-        pages
     }
 }

@@ -1,9 +1,9 @@
 //! Collections that pause between two steps, so their unit serves other operations. The collector decides when they pause and
 //! resume.
 
-use super::spine::jobs::seize_for_job;
-use super::{Device, Nanos, Pause, Ssd};
+use super::{Device, Gc, Host, Nanos, Pause, Policies};
 use crate::config::{Config, Scope};
+use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
 use crate::policy::Contention;
 use crate::units::{JobId, PlaneId, UnitId};
@@ -39,88 +39,109 @@ impl Device {
     }
 }
 
-impl Ssd {
-    /// Before a GC step: pauses the collection if the collector decides so. Returns whether it did.
-    pub(super) fn pauses_for_host(&mut self, id: JobId) -> bool {
-        let pauses = self.would_pause(id);
-        self.gc.jobs[id.0].sure = false;
-        if pauses {
-            self.pause(id, Pause::Preempted);
+impl Gc {
+    /// Whether a unit is free because its collection pauses for host operations.
+    pub(super) fn is_paused_for_host(&self, kernel: &Kernel, preempts: bool, unit: UnitId) -> bool {
+        let job = kernel.dies[unit].job;
+        preempts && job.is_some() && self.jobs[job.0].pause == Pause::Preempted && kernel.dies[unit].is_free()
+    }
+
+    /// A unit was free for host operations and served none: its collection resumes in the next round.
+    pub(super) fn revisit(&self, kernel: &mut Kernel, preempts: bool, unit: UnitId) {
+        if self.is_paused_for_host(kernel, preempts, unit) {
+            debug_assert_ne!(self.jobs[kernel.dies[unit].job.0].offered, Nanos::NEVER);
+            kernel.dies.mark(unit);
         }
-        pauses
+    }
+
+    /// A collection pauses: its unit is free for other operations.
+    pub(super) fn pause(&mut self, kernel: &mut Kernel, dev: &Device, now: Nanos, id: JobId, why: Pause) {
+        let running = &mut self.jobs[id.0];
+        running.pause = why;
+        let (unit, plane) = (running.unit, running.plane);
+        kernel.release_unit(dev, now, unit, plane);
+        kernel.dies.mark(unit);
+    }
+
+    /// Whether a paused job resumes though host operations compete for its die. `urgent`: [`Device::below_hard_floor`].
+    pub(super) fn may_resume(
+        &self,
+        schemes: &Policies,
+        urgent: &dyn Fn(PlaneId) -> bool,
+        id: JobId,
+        queued: bool,
+        unplaced: bool,
+    ) -> bool {
+        let plane = self.jobs[id.0].plane;
+        let urgent: &dyn Fn() -> bool = &|| urgent(plane);
+        self.collector_of(schemes, id).resumes(&Contention { queued, unplaced, first_step: false, urgent })
     }
 
     /// Whether a collection that is about to take a step pauses first. The only place that asks the collector, so that shortcuts
-    /// decide by the same facts.
-    pub(super) fn would_pause(&self, id: JobId) -> bool {
-        let running = &self.gc.jobs[id.0];
+    /// decide by the same facts. `urgent`: [`Device::below_hard_floor`].
+    pub(super) fn would_pause(
+        &self,
+        kernel: &Kernel,
+        host: &Host,
+        schemes: &Policies,
+        urgent: &dyn Fn(PlaneId) -> bool,
+        id: JobId,
+    ) -> bool {
+        let running = &self.jobs[id.0];
         let (plane, first_step) = (running.plane, running.sure);
-        let queued = !self.kernel.dies[running.unit].queue.is_empty();
-        let unplaced = !self.host.anywhere.is_empty();
+        let queued = !kernel.dies[running.unit].queue.is_empty();
+        let unplaced = !host.anywhere.is_empty();
         if !running.holds || !(queued || unplaced) {
             // No competitor: nothing to ask.
             return false;
         }
-        let urgent: &dyn Fn() -> bool = &|| self.dev.below_hard_floor(&self.rules, &self.config, plane);
-        self.collector_of(id).pauses(&Contention { queued, unplaced, first_step, urgent })
+        let urgent: &dyn Fn() -> bool = &|| urgent(plane);
+        self.collector_of(schemes, id).pauses(&Contention { queued, unplaced, first_step, urgent })
     }
 
-    /// A collection pauses: its unit is free for other operations.
-    pub(super) fn pause(&mut self, id: JobId, why: Pause) {
-        let running = &mut self.gc.jobs[id.0];
-        running.pause = why;
-        let (unit, plane) = (running.unit, running.plane);
-        self.kernel.release_unit(&self.dev, self.now, unit, plane);
-        self.kernel.dies.mark(unit);
+    /// Before a GC step: whether the collector decides that the collection pauses. `urgent`: [`Device::below_hard_floor`].
+    pub(super) fn decides_to_pause(
+        &mut self,
+        kernel: &Kernel,
+        host: &Host,
+        schemes: &Policies,
+        urgent: &dyn Fn(PlaneId) -> bool,
+        id: JobId,
+    ) -> bool {
+        let pauses = self.would_pause(kernel, host, schemes, urgent, id);
+        self.jobs[id.0].sure = false;
+        pauses
     }
 
-    /// The collection of a free unit resumes if it is paused and the collector decides so, or if the pages for which it waited are
-    /// on flash.
+    /// A free unit has a paused collection: whether it resumes, because the collector decides so, or because the pages for which it
+    /// waited are on flash. `queued`, `unplaced`: host operations wait for the unit, and for any unit. `urgent`:
+    /// [`Device::below_hard_floor`].
     #[inline(never)]
-    pub(super) fn try_resume(&mut self, unit: UnitId) {
-        let id = self.kernel.dies[unit].job;
-        let running = &self.gc.jobs[id.0];
+    pub(super) fn resumes(
+        &mut self,
+        dev: &Device,
+        schemes: &Policies,
+        now: Nanos,
+        urgent: &dyn Fn(PlaneId) -> bool,
+        id: JobId,
+        (queued, unplaced): (bool, bool),
+    ) -> bool {
+        let running = &self.jobs[id.0];
         match running.pause {
-            Pause::No => return,
-            Pause::Durable if self.gc.awaits_durability(&self.dev, id) => return,
+            Pause::No => return false,
+            Pause::Durable if self.awaits_durability(dev, id) => return false,
             Pause::Durable => {}
             Pause::Preempted => {
-                let queued = !self.kernel.dies[unit].queue.is_empty();
-                let unplaced = running.offered != self.now && !self.host.anywhere.is_empty();
-                if (queued || unplaced) && !self.may_resume(id, queued, unplaced) {
-                    self.gc.jobs[id.0].offered = self.now;
-                    return;
+                let unplaced = running.offered != now && unplaced;
+                if (queued || unplaced) && !self.may_resume(schemes, urgent, id, queued, unplaced) {
+                    self.jobs[id.0].offered = now;
+                    return false;
                 }
             }
         }
-        let running = &mut self.gc.jobs[id.0];
+        let running = &mut self.jobs[id.0];
         running.pause = Pause::No;
         running.sure = true;
-        seize_for_job(self, id);
-        self.gc.ready.push(id);
-    }
-
-    /// Whether a paused job resumes though host operations compete for its die.
-    pub(super) fn may_resume(&self, id: JobId, queued: bool, unplaced: bool) -> bool {
-        let plane = self.gc.jobs[id.0].plane;
-        let urgent: &dyn Fn() -> bool = &|| self.dev.below_hard_floor(&self.rules, &self.config, plane);
-        self.collector_of(id).resumes(&Contention { queued, unplaced, first_step: false, urgent })
-    }
-
-    /// Whether a unit is free because its collection pauses for host operations.
-    pub(super) fn is_paused_for_host(&self, unit: UnitId) -> bool {
-        let job = self.kernel.dies[unit].job;
-        self.rules.preempts
-            && job.is_some()
-            && self.gc.jobs[job.0].pause == Pause::Preempted
-            && self.kernel.dies[unit].is_free()
-    }
-
-    /// A unit was free for host operations and served none: its collection resumes in the next round.
-    pub(super) fn revisit(&mut self, unit: UnitId) {
-        if self.is_paused_for_host(unit) {
-            debug_assert_ne!(self.gc.jobs[self.kernel.dies[unit].job.0].offered, Nanos::NEVER);
-            self.kernel.dies.mark(unit);
-        }
+        true
     }
 }

@@ -5,8 +5,8 @@
 //! counted, so that nothing searches a queue for what does not wait there.
 
 use super::rules::Rules;
-use super::{Device, Features, Ssd};
-use crate::config::{OrderKnobs, QueueClass, Task};
+use super::{Device, Features, Host, Ssd};
+use crate::config::{Config, OrderKnobs, QueueClass, Task};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::units::{OpId, UnitId};
@@ -162,6 +162,91 @@ impl Features {
             }
         }
     }
+
+    #[inline(never)]
+    pub(super) fn count_queue(&mut self, kernel: &Kernel, op: OpId, unit: UnitId, joins: bool) {
+        if let Some(queues) = &mut self.queues {
+            queues.waiting[unit.ix()].count(&kernel.ops[op], joins);
+        }
+    }
+
+    /// An operation has joined a unit's queue, or left it.
+    #[inline(always)]
+    pub(super) fn note_queue(&mut self, kernel: &Kernel, rules: &Rules, op: OpId, unit: UnitId, joins: bool) {
+        if rules.counts {
+            self.count_queue(kernel, op, unit, joins);
+        }
+    }
+
+    /// The operation that a unit serves next, with its rank.
+    #[inline(always)]
+    pub(super) fn next_in_queue(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        host: &Host,
+        rules: &Rules,
+        config: &Config,
+        unit: UnitId,
+    ) -> (u8, OpId) {
+        match self.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
+            Some(choice) => self.next_by_class(kernel, host, rules, choice, unit),
+            None => self.next_task(kernel, dev, rules, config, unit),
+        }
+    }
+
+    #[inline(never)]
+    fn next_by_class(&self, kernel: &Kernel, host: &Host, rules: &Rules, choice: &Choice, unit: UnitId) -> (u8, OpId) {
+        const READS: usize = QueueClass::Rhost as usize;
+        let waiting = self.waiting(unit);
+        let best = |reads: bool| {
+            let present = (0..CLASSES).filter(|class| waiting.by_class[*class] > 0 && (reads || *class != READS));
+            present.map(|class| choice.ranks[class]).min()
+        };
+        let (mut burst, collections) = choice.bursts[unit.ix()];
+        if rules.collector_holds && kernel.dies[unit].collections != collections {
+            // A collection was served meanwhile.
+            burst = 0;
+        }
+        if choice.limit > 0 && burst >= choice.limit && waiting.by_class[READS] > 0 {
+            if let Some(rank) = best(false) {
+                let is_first = |class: usize| class != READS && choice.ranks[class] == rank;
+                return (rank, kernel.first_in_queue(unit, |op| is_first(class_of(op) as usize)));
+            }
+            if host.anywhere.head().is_some() {
+                // The write at the head of the device-wide queue goes first.
+                return (u8::MAX, kernel.first_in_queue(unit, |op| class_of(op) as usize == READS));
+            }
+        }
+        match best(true) {
+            None => (u8::MAX, OpId::NONE),
+            // Between equal ranks, the one that arrived first: both are in one list, so their places in it decide.
+            Some(rank) => (rank, kernel.first_in_queue(unit, |op| choice.ranks[class_of(op) as usize] == rank)),
+        }
+    }
+
+    /// An operation has reached the head of its unit's queue. Counts host reads that start in a row.
+    #[inline(always)]
+    pub(super) fn note_burst(&mut self, kernel: &Kernel, host: &Host, rules: &Rules, op: OpId, unit: UnitId) {
+        if rules.by_class {
+            self.counts_burst(kernel, host, rules, op, unit);
+        }
+    }
+
+    #[inline(never)]
+    fn counts_burst(&mut self, kernel: &Kernel, host: &Host, rules: &Rules, op: OpId, unit: UnitId) {
+        let state = &kernel.dies[unit];
+        if state.array() != op && state.cache() != op {
+            // Served from memory, moved to another die, or stalled.
+            return;
+        }
+        let others = host.anywhere.head().is_some() || self.waiting(unit).any_other();
+        let (collections, reads) = (state.collections, class_of(&kernel.ops[op]) == QueueClass::Rhost);
+        let Some(choice) = self.queues.as_mut().and_then(|queues| queues.choice.as_mut()) else { return };
+        let (burst, before) = choice.bursts[unit.ix()];
+        let burst = if rules.collector_holds && before != collections { 0 } else { burst };
+        choice.bursts[unit.ix()] = (if reads && others { burst + 1 } else { 0 }, collections);
+    }
 }
 
 impl Kernel {
@@ -177,60 +262,6 @@ impl Kernel {
 }
 
 impl Ssd {
-    #[inline(never)]
-    fn count_queue(&mut self, op: OpId, unit: UnitId, joins: bool) {
-        if let Some(queues) = &mut self.features.queues {
-            queues.waiting[unit.ix()].count(&self.kernel.ops[op], joins);
-        }
-    }
-
-    /// An operation has joined a unit's queue, or left it.
-    #[inline(always)]
-    pub(super) fn note_queue(&mut self, op: OpId, unit: UnitId, joins: bool) {
-        if self.rules.counts {
-            self.count_queue(op, unit, joins);
-        }
-    }
-
-    /// The operation that a unit serves next, with its rank.
-    #[inline(always)]
-    pub(super) fn next_in_queue(&self, unit: UnitId) -> (u8, OpId) {
-        match self.features.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
-            Some(choice) => self.next_by_class(choice, unit),
-            None => self.next_task(unit),
-        }
-    }
-
-    #[inline(never)]
-    fn next_by_class(&self, choice: &Choice, unit: UnitId) -> (u8, OpId) {
-        const READS: usize = QueueClass::Rhost as usize;
-        let waiting = self.features.waiting(unit);
-        let best = |reads: bool| {
-            let present = (0..CLASSES).filter(|class| waiting.by_class[*class] > 0 && (reads || *class != READS));
-            present.map(|class| choice.ranks[class]).min()
-        };
-        let (mut burst, collections) = choice.bursts[unit.ix()];
-        if self.rules.collector_holds && self.kernel.dies[unit].collections != collections {
-            // A collection was served meanwhile.
-            burst = 0;
-        }
-        if choice.limit > 0 && burst >= choice.limit && waiting.by_class[READS] > 0 {
-            if let Some(rank) = best(false) {
-                let is_first = |class: usize| class != READS && choice.ranks[class] == rank;
-                return (rank, self.kernel.first_in_queue(unit, |op| is_first(class_of(op) as usize)));
-            }
-            if self.host.anywhere.head().is_some() {
-                // The write at the head of the device-wide queue goes first.
-                return (u8::MAX, self.kernel.first_in_queue(unit, |op| class_of(op) as usize == READS));
-            }
-        }
-        match best(true) {
-            None => (u8::MAX, OpId::NONE),
-            // Between equal ranks, the one that arrived first: both are in one list, so their places in it decide.
-            Some(rank) => (rank, self.kernel.first_in_queue(unit, |op| choice.ranks[class_of(op) as usize] == rank)),
-        }
-    }
-
     /// Whether a waiting read needs this unit's array, as far as is known now.
     pub(super) fn read_waits(&self, unit: UnitId) -> bool {
         let here = |page| self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)) == unit;
@@ -247,29 +278,6 @@ impl Ssd {
             at = op.next;
         }
         false
-    }
-
-    /// An operation has reached the head of its unit's queue. Counts host reads that start in a row.
-    #[inline(always)]
-    pub(super) fn note_burst(&mut self, op: OpId, unit: UnitId) {
-        if self.rules.by_class {
-            self.counts_burst(op, unit);
-        }
-    }
-
-    #[inline(never)]
-    fn counts_burst(&mut self, op: OpId, unit: UnitId) {
-        let state = &self.kernel.dies[unit];
-        if state.array() != op && state.cache() != op {
-            // Served from memory, moved to another die, or stalled.
-            return;
-        }
-        let others = self.host.anywhere.head().is_some() || self.features.waiting(unit).any_other();
-        let (collections, reads) = (state.collections, class_of(&self.kernel.ops[op]) == QueueClass::Rhost);
-        let Some(choice) = self.features.queues.as_mut().and_then(|queues| queues.choice.as_mut()) else { return };
-        let (burst, before) = choice.bursts[unit.ix()];
-        let burst = if self.rules.collector_holds && before != collections { 0 } else { burst };
-        choice.bursts[unit.ix()] = (if reads && others { burst + 1 } else { 0 }, collections);
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Device, Features, Policies, Ssd};
+use super::{Device, Features, Gc, Policies, Ssd};
 use crate::device::command::Command;
 use crate::device::flash::{Flash, Stream};
 use crate::device::geometry::Geometry;
@@ -18,10 +18,11 @@ use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
+use crate::engine::rules::Rules;
 use crate::oracle::{Check, Oracle};
 use crate::policy::{CopyNow, PageSet};
 use crate::report::dpr::{Dpr, Totals};
-use crate::units::{BlockId, Lpn, OpId, PlaneId, Ppm, Ppn, Tag, UnitId};
+use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// No copy.
 const NONE: u32 = u32::MAX;
@@ -199,12 +200,6 @@ impl Replicas {
 }
 
 impl Features {
-    fn take_wish(&mut self, i: usize) {
-        if let Some(replicas) = &mut self.replicas {
-            replicas.wanted.remove(i);
-        }
-    }
-
     /// A logical page is overwritten or trimmed: drops its copy.
     #[inline(always)]
     pub(super) fn drop_copy(&mut self, dev: &mut Device, lpn: Lpn) {
@@ -294,6 +289,121 @@ impl Features {
             _ => oracle.load(at, page.lpn),
         }
     }
+
+    /// The plane of a read: that of its page, or that of its copy.
+    #[inline(never)]
+    pub(super) fn route_read(&mut self, kernel: &mut Kernel, dev: &Device, schemes: &Policies, op: OpId) -> PlaneId {
+        let home = kernel.ops[op].plane;
+        let lpn = kernel.ops[op].lpn;
+        let Some(page) = self.replicas.as_ref().and_then(|replicas| replicas.copy(lpn)).map(|copy| copy.page) else {
+            return home;
+        };
+        let plane = dev.geometry.plane_of(page);
+        let (at_home, there) = (kernel.in_collection(dev, home), kernel.in_collection(dev, plane));
+        if !schemes.route.replicate().is_some_and(|route| route.reads_copy(at_home, there)) {
+            return home;
+        }
+        kernel.ops.copy[op].page = page;
+        if let Some(replicas) = &mut self.replicas {
+            replicas.used(replicas.copy_of[lpn.ix()]);
+        }
+        plane
+    }
+
+    /// If no copy is being made, the first wanted page that the route copies now, and where it is.
+    fn next_to_copy(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        gc: &Gc,
+        rules: &Rules,
+        schemes: &Policies,
+    ) -> Option<(Lpn, Ppn)> {
+        let replicas = self.replicas.as_mut().filter(|replicas| replicas.making == Making::Nothing)?;
+        let mut i = 0;
+        while let Some(lpn) = replicas.wanted.get(i).copied() {
+            let (Location::Flash(page), None) = (dev.map.get(lpn), replicas.copy(lpn)) else {
+                replicas.wanted.remove(i);
+                continue;
+            };
+            let unit = dev.geometry.unit_of(dev.geometry.plane_of(page));
+            let unwanted = kernel.is_unwanted(dev, gc, rules, unit);
+            match schemes.route.replicate()?.copies_now(i, unwanted) {
+                CopyNow::Read => {
+                    replicas.wanted.remove(i);
+                    return Some((lpn, page));
+                }
+                CopyNow::Next => i += 1,
+                CopyNow::Stop => return None,
+            }
+        }
+        None
+    }
+
+    /// For the page in the controller, if one is there: its content, and the plane of the next die, in turn, that the route accepts.
+    fn place_for_copy(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        gc: &Gc,
+        rules: &Rules,
+        schemes: &Policies,
+    ) -> Option<(Lpn, Tag, PlaneId)> {
+        let replicas = self.replicas.as_mut()?;
+        let Making::InHand(tag) = replicas.making else { return None };
+        let (lpn, last) = (replicas.making_of, replicas.last_unit);
+        let Location::Flash(page) = dev.map.get(lpn) else {
+            // GC has moved it to the controller's buffer meanwhile.
+            replicas.making = Making::Nothing;
+            replicas.making_of = Lpn::NONE;
+            return None;
+        };
+        let chip = dev.geometry.chip_of(dev.geometry.plane_of(page));
+        let units = dev.geometry.units;
+        for step in 1..=units {
+            let unit = UnitId((last + step) % units);
+            let unwanted = kernel.is_unwanted(dev, gc, rules, unit);
+            if let Some(plane) = kernel.plane_for_copy(dev, schemes, unit, chip, unwanted) {
+                replicas.last_unit = unit.0;
+                return Some((lpn, tag, plane));
+            }
+        }
+        None
+    }
+
+    /// The operation that reads the page of a copy, or programs it.
+    fn begin_copy(&mut self, kernel: &mut Kernel, dev: &Device, lpn: Lpn, page: Ppn, tag: Tag, verb: Verb) -> OpId {
+        if let Some(replicas) = &mut self.replicas {
+            replicas.making = Making::OnFlash;
+            replicas.making_of = lpn;
+        }
+        let plane = dev.geometry.plane_of(page);
+        let unit = dev.geometry.unit_of(plane);
+        let (burst, place) = (dev.timing.page(), dev.place(page));
+        let reads = verb == Verb::Read;
+        let mut op = Op {
+            class: Class::Replica,
+            verb,
+            need: if reads { Need::Read } else { Need::Write },
+            acknowledged: true,
+            age: kernel.age(),
+            unit,
+            plane,
+            channel: dev.geometry.channel_of(plane),
+            lpn,
+            pages: PageSet::one(page),
+            ..Op::blank()
+        };
+        let pages = &[place];
+        op.legs = dev.timing.legs(match reads {
+            true => Command::Read { pages, burst, decoded: false },
+            false => Command::Program { pages, burst },
+        });
+        let id = kernel.ops.create(op);
+        kernel.ops[Page(id)].bytes = dev.geometry.unit_bytes;
+        kernel.ops[Page(id)].tags[0] = tag;
+        id
+    }
 }
 
 impl Device {
@@ -307,148 +417,67 @@ impl Device {
 }
 
 impl Kernel {
+    /// The operation of a copy has its unit.
+    fn serve_copy(&mut self, dev: &Device, now: Nanos, id: OpId) {
+        let (unit, plane) = (self.ops[id].unit, self.ops[id].plane);
+        self.serve(dev, now, id, unit, Holder::Writeback, plane);
+    }
+
     fn in_collection(&self, dev: &Device, plane: PlaneId) -> bool {
         let state = &self.dies.units[dev.geometry.unit_of(plane).ix()];
         state.job.is_some() || state.holder() == Holder::Gc
     }
+
+    /// The next plane of a unit, in turn, with a free page for host data, that may hold the copy of a page of `chip`.
+    fn plane_for_copy(
+        &mut self,
+        dev: &Device,
+        schemes: &Policies,
+        unit: UnitId,
+        chip: u32,
+        unwanted: bool,
+    ) -> Option<PlaneId> {
+        let route = schemes.route.replicate()?;
+        let (planes, token) = (dev.geometry.planes_per_unit, self.dies[unit].token);
+        let k = (1..=planes).map(|step| (token + step) % planes).find(|k| {
+            let plane = dev.geometry.plane_of_unit(unit, *k);
+            route.stores_copy(unwanted, dev.geometry.chip_of(plane) == chip)
+                && dev.flash.next_offset(plane, Stream::Host).is_some()
+        })?;
+        self.dies[unit].token = k;
+        Some(dev.geometry.plane_of_unit(unit, k))
+    }
 }
 
 impl Ssd {
-    /// The plane of a read: that of its page, or that of its copy.
-    #[inline(never)]
-    pub(super) fn route_read(&mut self, op: OpId) -> PlaneId {
-        let home = self.kernel.ops[op].plane;
-        let lpn = self.kernel.ops[op].lpn;
-        let Some(page) = self.features.replicas.as_ref().and_then(|replicas| replicas.copy(lpn)).map(|copy| copy.page)
-        else {
-            return home;
-        };
-        let plane = self.dev.geometry.plane_of(page);
-        let (at_home, there) =
-            (self.kernel.in_collection(&self.dev, home), self.kernel.in_collection(&self.dev, plane));
-        if !self.schemes.route.replicate().is_some_and(|route| route.reads_copy(at_home, there)) {
-            return home;
-        }
-        self.kernel.ops.copy[op].page = page;
-        if let Some(replicas) = &mut self.features.replicas {
-            replicas.used(replicas.copy_of[lpn.ix()]);
-        }
-        plane
-    }
-
     /// After all host operations and write-backs: continues the copy that is being made, or starts the next one.
     ///
     /// Once it returns, nothing is left that could begin without another change of the device. So a further moment at which
     /// nothing changes does not matter.
     #[inline(never)]
     pub(super) fn make_copies(&mut self) {
-        let making = |ssd: &Ssd| ssd.features.replicas.as_ref().map(|replicas| replicas.making);
-        if let Some(Making::InHand(tag)) = making(self) {
-            self.program_copy(tag);
-        }
-        if making(self) == Some(Making::Nothing) {
-            self.read_for_copy();
-        }
-    }
-
-    /// Reads the first wanted page that the route copies now.
-    fn read_for_copy(&mut self) {
-        let mut i = 0;
-        while let Some(lpn) = self.features.replicas.as_ref().and_then(|replicas| replicas.wanted.get(i)).copied() {
-            let copied = self.features.replicas.as_ref().is_some_and(|replicas| replicas.copy(lpn).is_some());
-            let (Location::Flash(page), false) = (self.dev.map.get(lpn), copied) else {
-                self.features.take_wish(i);
-                continue;
-            };
-            let unwanted = self.is_unwanted(self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)));
-            let Some(route) = self.schemes.route.replicate() else { return };
-            match route.copies_now(i, unwanted) {
-                CopyNow::Read => {
-                    self.features.take_wish(i);
-                    let block = self.dev.geometry.block_of(page);
-                    self.array_reads(block);
-                    self.stats.count_reads(Class::Replica, 1);
-                    let tag = self.oracle.load(page, lpn);
-                    return self.begin_copy(lpn, page, tag, Verb::Read);
-                }
-                CopyNow::Next => i += 1,
-                CopyNow::Stop => return,
-            }
-        }
-    }
-
-    /// Programs the page in the controller on the next die, in turn, that the route accepts.
-    fn program_copy(&mut self, tag: Tag) {
-        let Some(replicas) = &mut self.features.replicas else { return };
-        let (lpn, last) = (replicas.making_of, replicas.last_unit);
-        let Location::Flash(page) = self.dev.map.get(lpn) else {
-            // GC has moved it to the controller's buffer meanwhile.
-            replicas.making = Making::Nothing;
-            replicas.making_of = Lpn::NONE;
-            return;
-        };
-        let chip = self.dev.geometry.chip_of(self.dev.geometry.plane_of(page));
-        let units = self.dev.geometry.units;
-        for step in 1..=units {
-            let unit = UnitId((last + step) % units);
-            let Some(plane) = self.plane_for_copy(unit, chip) else { continue };
-            if let Some(replicas) = &mut self.features.replicas {
-                replicas.last_unit = unit.0;
-            }
+        if let Some((lpn, tag, plane)) =
+            self.features.place_for_copy(&mut self.kernel, &self.dev, &self.gc, &self.rules, &self.schemes)
+        {
             let page = self.dev.flash.take_page(plane, Stream::Host, false).expect("a plane with room");
             self.stats.count_programs(Class::Replica, 1);
             if self.rules.tenants {
                 self.features.tenant_copied(&self.dev, lpn);
             }
-            return self.begin_copy(lpn, page, tag, Verb::Program);
+            let id = self.features.begin_copy(&mut self.kernel, &self.dev, lpn, page, tag, Verb::Program);
+            self.kernel.serve_copy(&self.dev, self.now, id);
+            self.run_leg(id);
         }
-    }
-
-    /// The next plane of a unit, in turn, with a free page for host data, that may hold the copy of a page of `chip`.
-    fn plane_for_copy(&mut self, unit: UnitId, chip: u32) -> Option<PlaneId> {
-        let route = self.schemes.route.replicate()?;
-        let (planes, token) = (self.dev.geometry.planes_per_unit, self.kernel.dies[unit].token);
-        let unwanted = self.is_unwanted(unit);
-        let k = (1..=planes).map(|step| (token + step) % planes).find(|k| {
-            let plane = self.dev.geometry.plane_of_unit(unit, *k);
-            route.stores_copy(unwanted, self.dev.geometry.chip_of(plane) == chip)
-                && self.dev.flash.next_offset(plane, Stream::Host).is_some()
-        })?;
-        self.kernel.dies[unit].token = k;
-        Some(self.dev.geometry.plane_of_unit(unit, k))
-    }
-
-    fn begin_copy(&mut self, lpn: Lpn, page: Ppn, tag: Tag, verb: Verb) {
-        if let Some(replicas) = &mut self.features.replicas {
-            replicas.making = Making::OnFlash;
-            replicas.making_of = lpn;
+        if let Some((lpn, page)) =
+            self.features.next_to_copy(&self.kernel, &self.dev, &self.gc, &self.rules, &self.schemes)
+        {
+            self.dev.array_reads(self.dev.geometry.block_of(page));
+            self.stats.count_reads(Class::Replica, 1);
+            let tag = self.oracle.load(page, lpn);
+            let id = self.features.begin_copy(&mut self.kernel, &self.dev, lpn, page, tag, Verb::Read);
+            self.kernel.serve_copy(&self.dev, self.now, id);
+            self.run_leg(id);
         }
-        let plane = self.dev.geometry.plane_of(page);
-        let unit = self.dev.geometry.unit_of(plane);
-        let (burst, place) = (self.dev.timing.page(), self.dev.place(page));
-        let reads = verb == Verb::Read;
-        let mut op = Op {
-            class: Class::Replica,
-            verb,
-            need: if reads { Need::Read } else { Need::Write },
-            acknowledged: true,
-            age: self.kernel.age(),
-            unit,
-            plane,
-            channel: self.dev.geometry.channel_of(plane),
-            lpn,
-            pages: PageSet::one(page),
-            ..Op::blank()
-        };
-        let pages = &[place];
-        op.legs = self.dev.timing.legs(match reads {
-            true => Command::Read { pages, burst, decoded: false },
-            false => Command::Program { pages, burst },
-        });
-        let id = self.kernel.ops.create(op);
-        self.kernel.ops[Page(id)].bytes = self.dev.geometry.unit_bytes;
-        self.kernel.ops[Page(id)].tags[0] = tag;
-        self.start(id, unit, Holder::Writeback, plane);
     }
 
     /// A page has been read for a copy, or programmed as a copy.
@@ -474,8 +503,18 @@ impl Ssd {
             if self.oracle.check() == Check::Full {
                 self.oracle.store(page, tag);
             }
-            self.host_programmed(page, false);
-            self.note_filled(block, crate::units::JobId::NONE, crate::units::JobId::NONE);
+            self.dev.host_programmed(self.now, page, false);
+            let due = self.kernel.note_filled(
+                &self.dev,
+                &mut self.gc,
+                &self.rules,
+                self.now,
+                block,
+                (JobId::NONE, JobId::NONE),
+            );
+            if let Some((op, plane)) = due {
+                self.enqueue(op, plane, false);
+            }
             if wanted {
                 self.features.add_copy(&mut self.dev, lpn, page, block, tag);
             }

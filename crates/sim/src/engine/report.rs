@@ -1,8 +1,9 @@
 //! The summary at the end of a run.
 
+use super::kernel::Kernel;
 use super::rules::Rules;
 use super::spine::host::Host;
-use super::{Device, Ssd};
+use super::{Device, Features, Ssd};
 use crate::blame::{Cause, Extra};
 use crate::policy::Load;
 use crate::report::ecc::Ecc as EccReport;
@@ -105,6 +106,53 @@ impl Device {
     }
 }
 
+impl Kernel {
+    /// Shares of time in which dies and channels were busy, of `span`, and what arrivals found.
+    fn utilisation(&self, dev: &Device, host: &Host, stats: &Stats, span: u64, transferring: u128) -> Utilisation {
+        let geometry = &dev.geometry;
+        let share = |(from, to): (u128, u128), resources: u32| {
+            mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
+        };
+        Utilisation {
+            die: share((stats.held_from, self.dies.held_at_mark()), geometry.units),
+            channel: share((stats.transferring_from, transferring), geometry.channels),
+            chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
+                .map(|chips| chips / f64::from(geometry.chips)),
+            window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| host.windowed),
+        }
+    }
+}
+
+impl Host {
+    /// Whether more arrived than can be served, given the busy time of all channels.
+    fn overload(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        features: &Features,
+        stats: &Stats,
+        depth: u32,
+        transferring: u128,
+    ) -> Option<Overload> {
+        if self.is_closed() || features.has_loops() {
+            return None;
+        }
+        let geometry = &dev.geometry;
+        let outside = |of: &OpStats| of.breakdown().0[Cause::Queue as usize] + of.extra(Extra::Arbitration);
+        let inside = |of: &OpStats| of.latency.sum() - outside(of);
+        let requests = &stats.requests;
+        let flushes = features.cache.as_ref().map_or(0, |cache| cache.flush_latency().count);
+        let first = stats.first_arrival?;
+        Overload::of(&Work {
+            arrivals: requests.read + requests.write + requests.trim + flushes,
+            from_first_to_last: self.last_arrival().0.saturating_sub(first.0),
+            dies: (kernel.dies.held_at_mark().saturating_sub(stats.held_from), geometry.units),
+            channels: (transferring.saturating_sub(stats.transferring_from), geometry.channels),
+            slots: (inside(&stats.read) + inside(&stats.write), depth),
+        })
+    }
+}
+
 impl Ssd {
     /// Load and progress, as policies from outside see them.
     pub fn current_load(&self) -> Load {
@@ -136,49 +184,9 @@ impl Ssd {
         Some([self.stats.read.slowest.as_deref()?, self.stats.write.slowest.as_deref()?])
     }
 
-    /// Whether more arrived than can be served, given the busy time of all channels.
-    fn overload(&self, transferring: u128) -> Option<Overload> {
-        if self.host.is_closed() || self.features.has_loops() {
-            return None;
-        }
-        let (stats, geometry) = (&self.stats, &self.dev.geometry);
-        let outside = |of: &OpStats| of.breakdown().0[Cause::Queue as usize] + of.extra(Extra::Arbitration);
-        let inside = |of: &OpStats| of.latency.sum() - outside(of);
-        let requests = &stats.requests;
-        let flushes = self.features.cache.as_ref().map_or(0, |cache| cache.flush_latency().count);
-        let first = stats.first_arrival?;
-        Overload::of(&Work {
-            arrivals: requests.read + requests.write + requests.trim + flushes,
-            from_first_to_last: self.host.last_arrival().0.saturating_sub(first.0),
-            dies: (self.kernel.dies.held_at_mark().saturating_sub(stats.held_from), geometry.units),
-            channels: (transferring.saturating_sub(stats.transferring_from), geometry.channels),
-            slots: (inside(&stats.read) + inside(&stats.write), self.config.device.queue_depth),
-        })
-    }
-
-    /// Bytes of so many flash pages. A program puts a whole page into flash, padding included.
-    pub(super) fn bytes_of_pages(&self, pages: u64) -> u128 {
-        u128::from(pages) * u128::from(self.page_bytes())
-    }
-
-    /// Shares of time in which dies and channels were busy, of `span`, and what arrivals found.
-    fn utilisation(&self, span: u64, transferring: u128) -> Utilisation {
-        let (stats, geometry) = (&self.stats, &self.dev.geometry);
-        let share = |(from, to): (u128, u128), resources: u32| {
-            mean(to.saturating_sub(from), span).map(|busy| busy / f64::from(resources))
-        };
-        Utilisation {
-            die: share((stats.held_from, self.kernel.dies.held_at_mark()), geometry.units),
-            channel: share((stats.transferring_from, transferring), geometry.channels),
-            chip_at_arrival: mean(u128::from(stats.chips_busy), stats.arrivals)
-                .map(|chips| chips / f64::from(geometry.chips)),
-            window_at_arrival: mean(u128::from(stats.window), stats.arrivals).filter(|_| self.host.windowed),
-        }
-    }
-
     /// The summary of the run. The caller provides `trace_digest` and `config_digest`.
     pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
-        let stats = &self.stats;
+        let (stats, depth) = (&self.stats, self.config.device.queue_depth);
         let breakdown_ns = breakdowns(stats, &self.config.extra_causes());
         let span = stats.last_completion.0.saturating_sub(stats.measured_from.0);
         let (geometry, per_page) = (&self.dev.geometry, u64::from(self.dev.geometry.slots.per_page));
@@ -188,10 +196,12 @@ impl Ssd {
         let simulated_ns = stats.last_completion.0.saturating_sub(stats.first_arrival.unwrap_or(Nanos::ZERO).0);
         let latency = by_op(&stats.read.latency, &stats.write.latency);
         let flushes = self.features.cache.as_ref().map(|cache| cache.flush_latency());
-        let (tenants, interference_ns, fairness) = (self.tenants_report(simulated_ns))
+        let (tenants, interference_ns, fairness) = self
+            .features
+            .tenants_report(&self.dev, &self.rules, &self.config, simulated_ns)
             .map_or((None, None, None), |(tenants, between, fairness)| (Some(tenants), Some(between), Some(fairness)));
         Summary {
-            page_types: self.page_types_report(),
+            page_types: self.dev.page_types_report(stats, &self.rules, &self.config),
             tenants,
             interference_ns,
             fairness,
@@ -200,7 +210,7 @@ impl Ssd {
             fdp: self.features.handles.as_ref().map(|handles| handles.report(&self.dev, stats)),
             slc: self.features.slc.as_ref().map(|slc| slc.report(&self.dev.flash)),
             life: super::life::report(self),
-            pagc: self.pagc_summary(&breakdown_ns, span),
+            pagc: self.kernel.pagc_summary(&self.dev, stats, self.config.geometry.planes_per_die, &breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),
             seed,
@@ -226,11 +236,11 @@ impl Ssd {
             write_amplification_factors: programmed.factors(),
             write_amplification_halves: stats.halves(geometry.planes, self.page_bytes(), per_page),
             gc: collections(stats, self.rules.units),
-            utilisation: self.utilisation(span, transferring),
-            overload: self.overload(transferring),
-            noc: self.noc_summary(span),
+            utilisation: self.kernel.utilisation(&self.dev, &self.host, stats, span, transferring),
+            overload: self.host.overload(&self.kernel, &self.dev, &self.features, stats, depth, transferring),
+            noc: self.features.noc_summary(&self.kernel, &self.dev, stats, &self.rules, span),
             wear: self.dev.erases(&self.rules),
-            fastgc: self.rules.separates.then(|| self.report_copies()),
+            fastgc: self.rules.separates.then(|| self.dev.report_copies(&self.stats, &self.config)),
             ecc: self.dev.errors.as_ref().map(|_| EccReport::new(&stats.ecc, &self.config.ecc)),
             dpr: self.features.replicas.as_ref().map(|replicas| replicas.summary()),
             brr: self.rules.redirects.then(|| stats.brr.summary(self.config.raid.group)),
@@ -239,7 +249,7 @@ impl Ssd {
                 stats.raid.summary(&stats.flash, stats.pages.written, breakdowns)
             }),
             failures: self.features.failures.as_ref().map(|failures| failures.summary(self.now)),
-            idle_chip: self.idle_chip_report(),
+            idle_chip: self.features.idle_chip_report(&self.dev, &self.stats, &self.config, self.now),
             power_cuts: self.features.power_cuts.clone(),
         }
     }

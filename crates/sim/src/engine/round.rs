@@ -21,11 +21,14 @@
 //! | a request completes, a run ends | `spine/complete.rs` `request_done`; `mod.rs` `check_end`; `report.rs` `summary` | reports, every feature |
 
 use super::kernel::timers::Timer;
-use super::{Device, Features, Host, Ssd};
+use super::slc::folds::describe_waiting;
+use super::{Device, Features, Gc, Host, Policies, Ssd};
+use crate::engine::fast::FastPaths;
 use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
-use crate::oracle::Check;
+use crate::oracle::{Check, Oracle};
 use crate::request::RequestOp;
+use crate::stats::Stats;
 use crate::units::Nanos;
 
 impl Device {
@@ -49,6 +52,7 @@ impl Features {
         first && fault_at <= limit && left
     }
 
+    #[inline(always)]
     fn age_of(&self, host: &Host, kernel: &Kernel, timer: Timer) -> u64 {
         let op = match timer {
             Timer::Array(unit) => kernel.dies[unit].of_event(),
@@ -62,6 +66,65 @@ impl Features {
         };
         // An event that only wakes a bus completes nothing.
         if op.is_none() { 0 } else { kernel.ops[op].age }
+    }
+}
+
+impl Kernel {
+    /// Whether nothing is left to do at the current time.
+    #[inline(always)]
+    fn settled(&self, host: &Host, gc: &Gc, features: &Features, stats: &Stats, rules: &Rules, now: Nanos) -> bool {
+        self.dies.dirty.is_empty()
+            && self.buses.dirty.is_empty()
+            && gc.ready.is_empty()
+            && !host.window_stale
+            && features.stripes_settled()
+            && features.lines_settled(host, rules)
+            && !stats.checkpoint_due()
+            && self.timers.next() > now
+            && host.next_arrival(now) > now
+    }
+
+    /// Several legs end at once: age decides the order.
+    pub(in crate::engine) fn sort_batch(&mut self, host: &Host, features: &Features) {
+        for i in 0..self.batch.len() {
+            self.batch[i] |= u128::from(features.age_of(host, self, self.timers.timer(self.batch[i] as u32))) << 32;
+        }
+        self.batch.sort_unstable();
+    }
+
+    /// A round has ended.
+    #[inline(always)]
+    pub(in crate::engine) fn end_round(
+        &mut self,
+        dev: &mut Device,
+        features: &Features,
+        fast: &FastPaths,
+        schemes: &mut Policies,
+        rules: &Rules,
+        now: Nanos,
+    ) {
+        self.dies.time_passes(now);
+        if features.lines_undecided(rules) {
+            self.show_transfers(dev, fast, now);
+        }
+        dev.tell_victim(schemes, rules, now);
+    }
+
+    /// A round has ended: scans all state under the full check, if many events have been handled since the last scan.
+    #[inline(always)]
+    pub(in crate::engine) fn check_round(
+        &mut self,
+        dev: &Device,
+        gc: &Gc,
+        features: &Features,
+        oracle: &mut Oracle,
+        rules: &Rules,
+    ) {
+        if oracle.check() == Check::Full && self.events_since_scan >= rules.scan_every {
+            self.events_since_scan = 0;
+            dev.scan(self, gc, features, oracle, rules);
+            self.sweep_sectors(features, oracle);
+        }
     }
 }
 
@@ -113,7 +176,7 @@ impl Ssd {
     /// Handles all events at one time.
     pub(in crate::engine) fn round(&mut self, time: Nanos) {
         law!(time >= self.now, "time never goes backwards");
-        self.time_comes(time);
+        self.time_comes(time, None);
         self.now = time;
         self.kernel.idle_rounds += 1;
         self.completions();
@@ -129,19 +192,26 @@ impl Ssd {
                 // An arrival may have disturbed a fused move at its turning point.
                 self.completions();
             }
-            self.decide();
+            if self.gc.may_decide(&self.kernel, &self.rules) {
+                self.decide();
+            }
             if self.rules.buffers {
                 self.write_lines_back();
             }
             self.after_decisions();
-            if self.settled() {
+            if self.kernel.settled(&self.host, &self.gc, &self.features, &self.stats, &self.rules, self.now) {
                 break;
             }
             self.kernel.idle_rounds += 1;
-            law!(self.kernel.idle_rounds < self.rules.scan_every, "no request completes: {}", self.describe_waiting());
+            law!(
+                self.kernel.idle_rounds < self.rules.scan_every,
+                "no request completes: {}",
+                self.kernel.describe_waiting(&self.dev, &self.host, &self.gc, &describe_waiting(self), self.now)
+            );
             self.completions();
         }
-        self.end_round();
+        self.kernel.end_round(&mut self.dev, &self.features, &self.fast, &mut self.schemes, &self.rules, self.now);
+        self.kernel.check_round(&self.dev, &self.gc, &self.features, &mut self.oracle, &self.rules);
     }
 
     /// Collectors have decided: what follows in a round.
@@ -151,51 +221,26 @@ impl Ssd {
         while self.fast.moves && self.kernel.timers.next() == time {
             // A step that began now may have disturbed a fused move: the page has to request the bus too.
             self.completions();
-            self.decide_ready();
+            while let Some(job) = self.gc.oldest_ready(&self.kernel) {
+                self.step(job);
+            }
         }
         self.kernel.decided_at = time;
         self.dispatch();
-        self.grant();
+        if !self.kernel.buses.dirty.is_empty() {
+            self.grant_buses();
+        }
         self.kernel.granted_at = time;
     }
 
     /// Something has happened without a round. If more is left to do at the current time, a round does it.
     #[inline(always)]
     pub(in crate::engine) fn leave_time(&mut self) {
-        if self.settled() {
+        if self.kernel.settled(&self.host, &self.gc, &self.features, &self.stats, &self.rules, self.now) {
             self.kernel.dies.time_passes(self.now);
         } else {
             self.round(self.now);
         }
-    }
-
-    /// A round has ended.
-    #[inline(always)]
-    pub(in crate::engine) fn end_round(&mut self) {
-        self.kernel.dies.time_passes(self.now);
-        if self.features.lines_undecided(&self.rules) {
-            self.show_transfers();
-        }
-        self.tell_victim();
-        if self.oracle.check() == Check::Full && self.kernel.events_since_scan >= self.rules.scan_every {
-            self.kernel.events_since_scan = 0;
-            self.scan();
-            self.sweep_sectors();
-        }
-    }
-
-    /// Whether nothing is left to do at the current time.
-    #[inline(always)]
-    fn settled(&self) -> bool {
-        self.kernel.dies.dirty.is_empty()
-            && self.kernel.buses.dirty.is_empty()
-            && self.gc.ready.is_empty()
-            && !self.host.window_stale
-            && self.features.stripes_settled()
-            && self.features.lines_settled(&self.host, &self.rules)
-            && !self.stats.checkpoint_due()
-            && self.kernel.timers.next() > self.now
-            && self.host.next_arrival(self.now) > self.now
     }
 
     /// Ends the legs that end now, oldest operation first.
@@ -222,28 +267,16 @@ impl Ssd {
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
             if self.fast.lane && (self.host.only(RequestOp::Read) || self.fast.unordered) && self.kernel.all_in_lane() {
-                if self.shows_completions() {
-                    self.sort_batch();
+                if self.observer.shows_completions() {
+                    self.kernel.sort_batch(&self.host, &self.features);
                 }
                 self.lane_batch_ends();
                 continue;
             }
-            self.sort_batch();
+            self.kernel.sort_batch(&self.host, &self.features);
             for i in 0..self.kernel.batch.len() {
                 self.leg_ends(self.kernel.timers.timer(self.kernel.batch[i] as u32));
             }
         }
-    }
-
-    /// Several legs end at once: age decides the order.
-    pub(in crate::engine) fn sort_batch(&mut self) {
-        for i in 0..self.kernel.batch.len() {
-            self.kernel.batch[i] |= u128::from(self.features.age_of(
-                &self.host,
-                &self.kernel,
-                self.kernel.timers.timer(self.kernel.batch[i] as u32),
-            )) << 32;
-        }
-        self.kernel.batch.sort_unstable();
     }
 }

@@ -61,7 +61,7 @@ impl Ssd {
         for tag in self.features.failures.iter().flat_map(|failures| failures.tags()).filter(|tag| tag.lpn.is_some()) {
             self.oracle.each_held(tag, |version| of_page(Held::Memory, tag.lpn, version));
         }
-        for (_, tag, _) in self.units_in_hands() {
+        for (_, tag, _) in self.features.units_in_hands(&self.dev) {
             self.oracle.each_held(tag, |version| of_page(Held::Memory, tag.lpn, version));
         }
         for (op, page) in self.kernel.ops.pages().enumerate() {

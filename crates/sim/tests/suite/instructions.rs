@@ -68,10 +68,10 @@ fn an_operation_takes_no_more_instructions_than_it_did() {
         ("writes, idle-chip", "", &[], 1_322),
         ("reads", "", &[], 1_333),
         ("count-only writes", "", &[], 205),
-        ("writes, external", "device.queue_depth = 2048", &[], 629),
-        ("writes, external", "raid = { layout = \"lci\", group = 4 }", &[], 1_735),
-        ("writes, external", "noc = { model = \"formula\" }", &[], 5_375),
-        ("reads", "ecc = { errors = \"model\" }", &[], 3_600),
+        ("writes, external", "device.queue_depth = 2048", &[], 650),
+        ("writes, external", "raid = { layout = \"lci\", group = 4 }", &[], 1_370),
+        ("writes, external", "noc = { model = \"formula\" }", &[], 5_440),
+        ("reads", "ecc = { errors = \"model\" }", &[], 3_650),
     ]);
 }
 
@@ -84,11 +84,11 @@ const FEW_BLOCKS: &str = "geometry.channels = 2\ngeometry.pages_per_block = 96";
 fn modern_drives_and_watched_runs_take_no_more_instructions_than_they_did() {
     let cached = format!("{FEW_BLOCKS}\ncache.size = \"4MiB\"");
     count(&[
-        ("preset nvme-tlc, page", FEW_BLOCKS, &[], 3_118),
-        ("preset nvme-tlc, mix", FEW_BLOCKS, &[], 5_402),
-        ("preset nvme-2024, page", &cached, &[], 4_301),
-        ("preset composed, page", FEW_BLOCKS, &[], 5_440),
-        ("preset noc, page", FEW_BLOCKS, &[], 6_516),
+        ("preset nvme-tlc, page", FEW_BLOCKS, &[], 3_230),
+        ("preset nvme-tlc, mix", FEW_BLOCKS, &[], 5_600),
+        ("preset nvme-2024, page", &cached, &[], 4_430),
+        ("preset composed, page", FEW_BLOCKS, &[], 5_490),
+        ("preset noc, page", FEW_BLOCKS, &[], 6_400),
         ("preset fastgc, page", FEW_BLOCKS, &[], 3_168),
         ("writes, external", "", &["--watch"], 630),
         ("reads", "", &["--watch"], 1_771),

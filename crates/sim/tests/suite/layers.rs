@@ -139,8 +139,8 @@ fn files_and_functions_are_short() {
     assert!(long.is_empty(), "{long:#?}");
 }
 
-/// Most methods and fields of `Ssd`. They are to fall: a feature's methods belong to its own type.
-const METHODS: usize = 788;
+/// Most methods and fields of `Ssd`. What needs only some parts of the device belongs to one of them, and receives the others.
+const METHODS: usize = 350;
 const FIELDS: usize = 15;
 
 #[test]
@@ -161,7 +161,7 @@ fn the_device_gets_no_more_methods_and_fields() {
         }
     }
     eprintln!("{methods} methods, {fields} fields");
-    assert!(methods > 300 && fields > 5, "{methods} methods and {fields} fields were found");
+    assert!(methods > 200 && fields > 5, "{methods} methods and {fields} fields were found");
     assert!(methods <= METHODS, "`Ssd` has {methods} methods, more than {METHODS}: give them to a part of the device");
     assert!(fields <= FIELDS, "`Ssd` has {fields} fields, more than {FIELDS}: give them to a part of the device");
 }

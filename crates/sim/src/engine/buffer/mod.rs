@@ -2,23 +2,20 @@
 
 mod writeback;
 
-use super::{Pause, Ssd};
+use super::Pause;
+use crate::config::Config;
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::staging::Segment;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
-use crate::engine::{Device, Gc};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Gc};
+use crate::oracle::Oracle;
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
+use crate::stats::Stats;
 use crate::units::{JobId, Lpn, Nanos, OpId, PlaneId};
-
-/// A page of a plane was reserved for one in the buffer: it may be the host's now.
-fn gains_page(ssd: &mut Ssd, plane: PlaneId) {
-    if ssd.dev.flash.next_offset(plane, Stream::Host).is_some() {
-        ssd.unstall(plane);
-    }
-}
 
 impl Device {
     fn plan(&self) -> &WriteBack {
@@ -28,6 +25,100 @@ impl Device {
     fn frees_slot(&mut self, now: Nanos) {
         self.staging.release(1);
         self.staging.filled.change(-1, now);
+    }
+
+    /// A page leaves the buffer, because it is on flash or no longer needed.
+    fn leaves_buffer(&mut self, kernel: &mut Kernel, gc: &mut Gc, now: Nanos, absorbed: bool, segment: u32) {
+        let staging = &mut self.staging;
+        let pages = &mut staging.segments[segment];
+        pages.pending -= 1;
+        pages.absorbed -= u32::from(absorbed);
+        if absorbed || pages.job.is_none() {
+            staging.exposed.change(-1, now);
+        }
+        if pages.pending > 0 {
+            return;
+        }
+        if pages.job.is_none() {
+            return staging.segments.remove(segment);
+        }
+        let running = &mut gc.jobs[pages.job.0];
+        if running.pause == Pause::Durable {
+            let (unit, job) = (running.unit, pages.job);
+            if running.holds {
+                kernel.dies.mark(unit);
+            } else {
+                running.pause = Pause::No;
+                gc.ready.push(job);
+            }
+        }
+    }
+
+    /// A page that is trimmed, or that a host write sends to flash, no longer waits in the buffer. Returns the plane where a page
+    /// was reserved for it, if that may be the host's now.
+    #[inline(always)]
+    pub(in crate::engine) fn drop_buffered(
+        &mut self,
+        kernel: &mut Kernel,
+        gc: &mut Gc,
+        rules: &Rules,
+        now: Nanos,
+        lpn: Lpn,
+    ) -> Option<PlaneId> {
+        if rules.stages { self.drops_buffered(kernel, gc, now, lpn) } else { None }
+    }
+
+    #[inline(never)]
+    fn drops_buffered(&mut self, kernel: &mut Kernel, gc: &mut Gc, now: Nanos, lpn: Lpn) -> Option<PlaneId> {
+        let Location::Staged(op) = self.map.get(lpn) else { return None };
+        if !kernel.waits_in_buffer(op) {
+            return None;
+        }
+        // It stays in the queue without a page, and is skipped.
+        kernel.ops[op].lpn = Lpn::NONE;
+        self.staging.stale = true;
+        let (absorbed, segment) = (kernel.ops.buffer[op].absorbed, kernel.ops.buffer[op].segment);
+        self.frees_slot(now);
+        self.leaves_buffer(kernel, gc, now, absorbed, segment);
+        if !self.goes_home() {
+            return None;
+        }
+        let plane = kernel.ops[op].plane;
+        self.flash.keep_promise(plane);
+        self.flash.next_offset(plane, Stream::Host).is_some().then_some(plane)
+    }
+
+    /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
+    #[inline(never)]
+    pub(in crate::engine) fn absorb(
+        &mut self,
+        kernel: &mut Kernel,
+        oracle: &mut Oracle,
+        config: &Config,
+        now: Nanos,
+        op: OpId,
+    ) -> bool {
+        let Location::Staged(page) = self.map.get(kernel.ops[op].lpn) else { return false };
+        if !self.plan().absorb || !kernel.waits_in_buffer(page) {
+            return false;
+        }
+        kernel.ops[op].need = Need::Absorb;
+        let tag = kernel.ops[Page(op)].tags[0];
+        let before = std::mem::replace(&mut kernel.ops[Page(page)].tags[0], tag);
+        kernel.ops[page].lost = false;
+        let buffered = &mut kernel.ops.buffer[page];
+        let segment = buffered.segment;
+        let again = std::mem::replace(&mut buffered.absorbed, true);
+        let staging = &mut self.staging;
+        let pages = &mut staging.segments[segment];
+        if !again {
+            pages.absorbed += 1;
+            if pages.job.is_some() {
+                staging.exposed.change(1, now);
+            }
+        }
+        kernel.overlay(self, oracle, config, op, before);
+        true
     }
 }
 
@@ -131,205 +222,129 @@ impl Gc {
             staging.segments.remove(segment);
         }
     }
-}
 
-impl Ssd {
-    /// Records in a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
-    #[inline(always)]
-    pub(in crate::engine) fn note_contention(&mut self, id: JobId) {
-        if self.rules.stages {
-            self.gc.sees_contention(&self.kernel, &self.dev, id);
-        }
-    }
-
-    /// Executes a step that concerns only the buffer; returns a step that continues to the flash.
+    /// Executes a step that concerns only the buffer; returns a step that continues to the flash, or that stages the hand.
     #[inline(never)]
-    pub(in crate::engine) fn carry_staging(&mut self, id: JobId, step: Step) -> Option<Step> {
+    pub(in crate::engine) fn carry_staging(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        features: &mut Features,
+        now: Nanos,
+        id: JobId,
+        step: Step,
+    ) -> Option<Step> {
         match step {
             Step::Reserve(slots) => {
-                let job = &mut self.gc.jobs[id.0].job;
+                let job = &mut self.jobs[id.0].job;
                 job.contended = false;
                 let before = job.slots.replace(slots);
                 law!(before.is_none(), "law: a collection reserves slots once");
-                self.dev.staging.reserve(slots);
-                self.features.count_conflict(|counters| counters.streams += 1);
+                dev.staging.reserve(slots);
+                features.count_conflict(|counters| counters.streams += 1);
             }
-            Step::Stage if self.gc.must_be_placed(&self.dev, id) => {
-                let pages = self.gc.jobs[id.0].job.hand.len() as u32;
-                self.gc.take_slots(id, pages);
-                self.dev.staging.release(pages);
-                self.gc.hand_over(&mut self.kernel, &mut self.dev, id);
+            Step::Stage if self.must_be_placed(dev, id) => {
+                let pages = self.jobs[id.0].job.hand.len() as u32;
+                self.take_slots(id, pages);
+                dev.staging.release(pages);
+                self.hand_over(kernel, dev, id);
                 return Some(Step::Place);
-            }
-            Step::Stage => {
-                self.stage_hand(id);
-                self.gc.hand_over(&mut self.kernel, &mut self.dev, id);
             }
             Step::Erase | Step::Done => {
                 // Overwritten pages need no slot.
-                if let Some(left) = self.gc.jobs[id.0].job.slots.filter(|left| *left > 0) {
-                    self.gc.take_slots(id, left);
-                    self.dev.staging.release(left);
-                    self.gc.hand_over(&mut self.kernel, &mut self.dev, id);
+                if let Some(left) = self.jobs[id.0].job.slots.filter(|left| *left > 0) {
+                    self.take_slots(id, left);
+                    dev.staging.release(left);
+                    self.hand_over(kernel, dev, id);
                 }
-                if matches!(step, Step::Erase)
-                    && !self.dev.plan().erase_first
-                    && self.gc.awaits_durability(&self.dev, id)
-                {
+                if matches!(step, Step::Erase) && !dev.plan().erase_first && self.awaits_durability(dev, id) {
                     // If no plane has room, the end of the reads lets its pages use the reserve.
-                    self.dev.staging.stale = true;
-                    if self.gc.jobs[id.0].holds {
-                        self.pause(id, Pause::Durable);
+                    dev.staging.stale = true;
+                    if self.jobs[id.0].holds {
+                        self.pause(kernel, dev, now, id, Pause::Durable);
                     } else {
-                        self.gc.jobs[id.0].pause = Pause::Durable;
+                        self.jobs[id.0].pause = Pause::Durable;
                     }
                     return None;
                 }
                 return Some(step);
             }
-            Step::Move(..) | Step::Fetch(..) | Step::Place | Step::Skip(..) => return Some(step),
+            Step::Stage | Step::Move(..) | Step::Fetch(..) | Step::Place | Step::Skip(..) => return Some(step),
         }
-        self.gc.ready.push(id);
+        self.ready.push(id);
         None
     }
 
     /// Moves pages in hand to reserved slots. From now on the map points to them there.
     #[inline(never)]
-    fn stage_hand(&mut self, id: JobId) {
-        let hand = std::mem::replace(&mut self.gc.jobs[id.0].job.hand, PageSet::EMPTY);
-        self.gc.take_slots(id, hand.len() as u32);
-        let tags = self.kernel.ops[Page(self.gc.jobs[id.0].op)].tags;
+    pub(in crate::engine) fn stage_hand(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        features: &mut Features,
+        stats: &mut Stats,
+        now: Nanos,
+        id: JobId,
+    ) {
+        let hand = std::mem::replace(&mut self.jobs[id.0].job.hand, PageSet::EMPTY);
+        self.take_slots(id, hand.len() as u32);
+        let tags = kernel.ops[Page(self.jobs[id.0].op)].tags;
         for (i, page) in hand.iter().enumerate() {
-            let lpn = self.dev.flash.lpn_of(*page);
-            if self.rules.tenants {
-                self.features.tenant_staged(*page);
+            let lpn = dev.flash.lpn_of(*page);
+            if features.nvme.is_some() {
+                features.tenant_staged(*page);
             }
             if lpn.is_none() {
                 // Overwritten or trimmed since its read: no longer needed.
-                self.dev.staging.release(1);
+                dev.staging.release(1);
                 continue;
             }
-            let block = self.dev.geometry.block_of(*page);
-            if self.dev.goes_home() {
-                self.dev.flash.promise(self.dev.geometry.plane_of(*page));
+            let block = dev.geometry.block_of(*page);
+            if dev.goes_home() {
+                dev.flash.promise(dev.geometry.plane_of(*page));
             }
             let op = Op {
                 class: Class::Writeback,
                 verb: Verb::Program,
                 need: Need::Write,
                 acknowledged: true,
-                lost: !self.survives_move(*page),
-                plane: self.dev.geometry.plane_of(*page),
+                lost: !dev.survives_move(stats, now, *page),
+                plane: dev.geometry.plane_of(*page),
                 lpn,
-                age: self.kernel.age(),
-                waits_since: self.now,
+                age: kernel.age(),
+                waits_since: now,
                 ..Op::blank()
             };
-            let (age, segment) = (op.age, self.gc.segment_of(&mut self.dev, id));
-            let op = self.kernel.ops.create(op);
-            let written = &mut self.kernel.ops[Page(op)];
-            written.bytes = self.dev.geometry.unit_bytes;
+            let (age, segment) = (op.age, self.segment_of(dev, id));
+            let op = kernel.ops.create(op);
+            let written = &mut kernel.ops[Page(op)];
+            written.bytes = dev.geometry.unit_bytes;
             written.old_age = age;
             written.tags[0] = tags[i];
-            self.kernel.ops.buffer[op].segment = segment;
-            self.dev.flash.invalidate(*page, block, lpn);
-            self.dev.map.set(lpn, Location::Staged(op));
-            self.gc.jobs[id.0].staged.push(&mut self.kernel.ops, op);
-            self.dev.staging.filled.change(1, self.now);
-            self.features.count_conflict(|counters| counters.buffered += 1);
+            kernel.ops.buffer[op].segment = segment;
+            dev.flash.invalidate(*page, block, lpn);
+            dev.map.set(lpn, Location::Staged(op));
+            self.jobs[id.0].staged.push(&mut kernel.ops, op);
+            dev.staging.filled.change(1, now);
+            features.count_conflict(|counters| counters.buffered += 1);
+        }
+        self.hand_over(kernel, dev, id);
+        self.ready.push(id);
+    }
+
+    /// Records in a collection whether host operations wait for its unit: when it begins, and when pages have been read out.
+    #[inline(always)]
+    pub(in crate::engine) fn note_contention(&mut self, kernel: &Kernel, dev: &Device, rules: &Rules, id: JobId) {
+        if rules.stages {
+            self.sees_contention(kernel, dev, id);
         }
     }
 
     /// The erase of a collection's victims begins: from now on only the buffer has its buffered pages.
     #[inline(always)]
-    pub(in crate::engine) fn segment_erased(&mut self, id: JobId) {
-        if self.rules.stages {
-            self.gc.exposes_segment(&mut self.dev, self.now, id);
-        }
-    }
-
-    /// A page leaves the buffer, because it is on flash or no longer needed.
-    fn leaves_buffer(&mut self, absorbed: bool, segment: u32) {
-        let staging = &mut self.dev.staging;
-        let pages = &mut staging.segments[segment];
-        pages.pending -= 1;
-        pages.absorbed -= u32::from(absorbed);
-        if absorbed || pages.job.is_none() {
-            staging.exposed.change(-1, self.now);
-        }
-        if pages.pending > 0 {
-            return;
-        }
-        if pages.job.is_none() {
-            return staging.segments.remove(segment);
-        }
-        let running = &mut self.gc.jobs[pages.job.0];
-        if running.pause == Pause::Durable {
-            let (unit, job) = (running.unit, pages.job);
-            if running.holds {
-                self.kernel.dies.mark(unit);
-            } else {
-                running.pause = Pause::No;
-                self.gc.ready.push(job);
-            }
-        }
-    }
-
-    /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
-    #[inline(always)]
-    pub(in crate::engine) fn absorb(&mut self, op: OpId, measured: bool) -> bool {
-        self.rules.stages && self.absorbs(op, measured)
-    }
-
-    #[inline(never)]
-    fn absorbs(&mut self, op: OpId, measured: bool) -> bool {
-        let Location::Staged(page) = self.dev.map.get(self.kernel.ops[op].lpn) else { return false };
-        if !self.dev.plan().absorb || !self.kernel.waits_in_buffer(page) {
-            return false;
-        }
-        self.kernel.ops[op].need = Need::Absorb;
-        let tag = self.kernel.ops[Page(op)].tags[0];
-        self.features.count_conflict(|counters| counters.absorbed += u64::from(measured));
-        self.overlay(op, self.kernel.ops[Page(page)].tags[0]);
-        self.kernel.ops[Page(page)].tags[0] = tag;
-        self.kernel.ops[page].lost = false;
-        let buffered = &mut self.kernel.ops.buffer[page];
-        let segment = buffered.segment;
-        let again = std::mem::replace(&mut buffered.absorbed, true);
-        let staging = &mut self.dev.staging;
-        let pages = &mut staging.segments[segment];
-        if !again {
-            pages.absorbed += 1;
-            if pages.job.is_some() {
-                staging.exposed.change(1, self.now);
-            }
-        }
-        true
-    }
-
-    /// A page that is trimmed, or that a host write sends to flash, no longer waits in the buffer.
-    #[inline(always)]
-    pub(in crate::engine) fn drop_buffered(&mut self, lpn: Lpn) {
-        if self.rules.stages {
-            self.drops_buffered(lpn);
-        }
-    }
-
-    #[inline(never)]
-    fn drops_buffered(&mut self, lpn: Lpn) {
-        let Location::Staged(op) = self.dev.map.get(lpn) else { return };
-        if self.kernel.waits_in_buffer(op) {
-            // It stays in the queue without a page, and is skipped.
-            self.kernel.ops[op].lpn = Lpn::NONE;
-            self.dev.staging.stale = true;
-            let (absorbed, segment) = (self.kernel.ops.buffer[op].absorbed, self.kernel.ops.buffer[op].segment);
-            self.dev.frees_slot(self.now);
-            self.leaves_buffer(absorbed, segment);
-            if self.dev.goes_home() {
-                let plane = self.kernel.ops[op].plane;
-                self.dev.flash.keep_promise(plane);
-                gains_page(self, plane);
-            }
+    pub(in crate::engine) fn segment_erased(&mut self, dev: &mut Device, rules: &Rules, now: Nanos, id: JobId) {
+        if rules.stages {
+            self.exposes_segment(dev, now, id);
         }
     }
 }

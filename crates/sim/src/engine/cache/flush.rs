@@ -3,13 +3,16 @@
 //! A flush waits for a number of things: dirty lines, pages that wait for a line, programs that bypass the cache. Each has the place
 //! of its oldest data among writes and flushes, and counts for the flushes after that place.
 
+use super::Cache;
 use crate::blame::{Cause, Extra};
 use crate::device::transaction::{Need, Op};
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
-use crate::units::{Moment, OpId, RequestId};
+use crate::engine::{Features, Host, Ssd};
+use crate::stats::Stats;
+use crate::units::{Moment, Nanos, OpId, RequestId};
 
 /// A flush that waits.
 #[derive(Clone, Debug)]
@@ -28,8 +31,48 @@ impl Flush {
     }
 }
 
+impl Cache {
+    /// Something whose oldest data has the place `place` is on flash, trimmed, or part of something older from now on. Returns whether
+    /// a flush may be done.
+    pub(super) fn flushes_lose(&mut self, place: u64) -> bool {
+        if self.flushes.is_empty() || place == u64::MAX {
+            return false;
+        }
+        self.flushes.iter_mut().filter(|flush| flush.place > place).for_each(|flush| flush.pending -= 1);
+        true
+    }
+
+    /// Takes the first flush that waits for nothing any more. Returns its operation and its place.
+    fn next_done(&mut self) -> Option<(OpId, u64)> {
+        let done = self.flushes.iter().position(|flush| flush.pending == 0)?;
+        let flush = self.flushes.remove(done);
+        Some((flush.op, flush.place))
+    }
+}
+
+impl Features {
+    /// A flush has completed: counts it.
+    #[inline(never)]
+    pub(in crate::engine) fn flush_done(
+        &mut self,
+        kernel: &mut Kernel,
+        host: &Host,
+        stats: &mut Stats,
+        now: Nanos,
+        id: RequestId,
+        latency: u64,
+    ) {
+        if !host.requests[id].measured {
+            stats.requests.warmup += 1;
+            return;
+        }
+        kernel.note_completion(stats, now);
+        self.cache_mut().flush_latency.record(latency);
+    }
+}
+
 impl Ssd {
-    /// A flush is admitted.
+    /// A flush is admitted. If it waits for nothing, it is done at once.
     #[inline(never)]
     pub(in crate::engine) fn admit_flush(&mut self, next: Waiting, index: u64, measured: bool) {
         let waited = (self.now - next.request.arrival).0;
@@ -45,58 +88,34 @@ impl Ssd {
             self.features.note_tenant(&self.host, &mut self.kernel, op, id, waited);
         }
         self.kernel.ops[Page(op)].first_start = Some(Moment::at(self.now));
-        let place = self.features.cache_mut().next_place();
-        let at_once = self.features.cache().flushes_at_once();
+        let cache = self.features.cache_mut();
+        let (place, at_once) = (cache.next_place(), cache.flushes_at_once());
         self.oracle.flush_begins(place, at_once);
-        if at_once {
-            return self.flush_ends(op, place);
+        let mut pending = 0;
+        if !at_once {
+            pending = u64::from(cache.bypassing) + u64::from(cache.outside);
+            for line in cache.lines.all.iter_mut().filter(|line| line.is_dirty() && line.oldest != u64::MAX) {
+                pending += 1;
+                line.flushed = true;
+            }
+            (cache.urgent, cache.fresh) = (true, true);
         }
-        let cache = self.features.cache_mut();
-        let mut pending = u64::from(cache.bypassing) + u64::from(cache.outside);
-        for line in cache.lines.all.iter_mut().filter(|line| line.is_dirty() && line.oldest != u64::MAX) {
-            pending += 1;
-            line.flushed = true;
-        }
-        (cache.urgent, cache.fresh) = (true, true);
-        if pending == 0 {
-            return self.flush_ends(op, place);
-        }
-        self.features.cache_mut().flushes.push(Flush { op, place, pending });
+        cache.flushes.push(Flush { op, place, pending });
+        self.end_flushes();
     }
 
-    /// Something whose oldest data has the place `place` is on flash, trimmed, or part of something older from now on.
-    pub(super) fn flushes_lose(&mut self, place: u64) {
-        let cache = self.features.cache_mut();
-        if cache.flushes.is_empty() || place == u64::MAX {
-            return;
-        }
-        cache.flushes.iter_mut().filter(|flush| flush.place > place).for_each(|flush| flush.pending -= 1);
-        while let Some(done) = self.features.cache().flushes.iter().position(|flush| flush.pending == 0) {
-            let flush = self.features.cache_mut().flushes.remove(done);
-            self.flush_ends(flush.op, flush.place);
-        }
-    }
-
-    /// A flush waits for nothing any more.
-    fn flush_ends(&mut self, op: OpId, place: u64) {
-        self.oracle.flush_ends(place);
-        let wait = (self.now - self.kernel.ops[op].waits_since).0;
-        self.kernel.charge_extra(op, Extra::Cache, wait);
-        law!(self.kernel.ops.cached[op].line == NO_LINE, "law: a flush has no line");
-        self.features.cache_mut().counts.flushes += 1;
-        self.host.flushing -= 1;
-        self.page_done(op);
-        self.release(op);
-    }
-
-    /// A flush has completed: counts it.
+    /// The flushes that wait for nothing any more are done.
     #[inline(never)]
-    pub(in crate::engine) fn flush_done(&mut self, id: RequestId, latency: u64) {
-        if !self.host.requests[id].measured {
-            self.stats.requests.warmup += 1;
-            return;
+    pub(in crate::engine) fn end_flushes(&mut self) {
+        while let Some((op, place)) = self.features.cache_mut().next_done() {
+            self.oracle.flush_ends(place);
+            let wait = (self.now - self.kernel.ops[op].waits_since).0;
+            self.kernel.charge_extra(op, Extra::Cache, wait);
+            law!(self.kernel.ops.cached[op].line == NO_LINE, "law: a flush has no line");
+            self.features.cache_mut().counts.flushes += 1;
+            self.host.flushing -= 1;
+            self.page_done(op);
+            self.host.release(&mut self.kernel, &mut self.oracle, op);
         }
-        self.kernel.note_completion(&mut self.stats, self.now);
-        self.features.cache_mut().flush_latency.record(latency);
     }
 }

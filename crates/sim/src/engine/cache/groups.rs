@@ -5,7 +5,7 @@
 //! time, by operations that are in no map either ([`Fill`]).
 
 use super::lines::{Reason, State};
-use super::order::{NONE, Turn};
+use super::order::{Home, NONE, Turn};
 use crate::blame::{CAUSES, Extra};
 use crate::config::{CachePack, Writeback};
 use crate::device::command::Command;
@@ -14,10 +14,13 @@ use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::retry::super_pages;
+use crate::engine::rules::Rules;
 use crate::engine::streams::count_program;
-use crate::engine::{Features, Ssd};
+use crate::engine::{Device, Features, Gc, Host, Ssd};
+use crate::oracle::Oracle;
 use crate::policy::PageSet;
-use crate::units::{OpId, PlaneId, Ppn, Tag, UnitId};
+use crate::stats::Stats;
+use crate::units::{Lpn, Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 /// Lines that are written back together.
 #[derive(Clone)]
@@ -138,91 +141,288 @@ impl Features {
         let carriers = group.lines.iter().map(|line| self.cache().lines.all[*line as usize].op);
         carriers.map(|op| (kernel.ops[Page(op)].tags[0], kernel.ops[op].lost)).collect()
     }
-}
-
-impl Ssd {
-    /// Collector decisions where programs have several units: first groups with lines that are urgent, then full ones.
-    #[inline(never)]
-    pub(super) fn write_units_back(&mut self, fresh: bool) {
-        let keys = &self.features.cache().keys;
-        let (writeback, any) = (keys.writeback, keys.pack == CachePack::Any);
-        let drains = self.features.drains(&self.host);
-        if writeback != Writeback::Eager {
-            self.features.decide_activity(self.now, fresh);
-        }
-        if std::mem::replace(&mut self.features.cache_mut().urgent, false) || drains {
-            self.urge_lines(drains);
-        }
-        let reason = if drains { Reason::Drain } else { Reason::Flush };
-        if !(writeback == Writeback::Eager && any && !drains) {
-            while let Some(set) = self.features.sets().first_urgent() {
-                self.issue_group(set, reason);
-            }
-        }
-        let reason = if writeback == Writeback::Eager { Reason::Eager } else { Reason::Watermark };
-        while (writeback == Writeback::Eager || self.features.cache().writes_more())
-            && let Some(set) = self.next_set(any)
-        {
-            self.issue_group(set, reason);
-        }
-        if let Some(cache) = &mut self.features.cache {
-            cache.watch_holds(&mut self.kernel.timers, self.now);
-        }
-    }
 
     /// Lines that are ready and that something waits for are written back at once; or all.
-    fn urge_lines(&mut self, all: bool) {
-        let lines = &self.features.cache().lines;
+    fn urge_lines(&mut self, dev: &Device, rules: &Rules, all: bool) {
+        let lines = &self.cache().lines;
         let urgent = |turn: &&Turn| all || lines.all[turn.2 as usize].is_urgent();
         let turns: Vec<Turn> = lines.ready.iter().filter(urgent).copied().collect();
         for turn in turns {
-            let set = self.features.home_of_line(&self.dev, &self.rules, turn.2).set;
-            if let Some(sets) = &mut self.features.cache_mut().lines.ready.sets {
+            let set = self.home_of_line(dev, rules, turn.2).set;
+            if let Some(sets) = &mut self.cache_mut().lines.ready.sets {
                 sets.urge(turn, set);
             }
         }
     }
 
+    /// Collector decisions where programs have several units begin. Returns whether all lines are written back.
+    pub(super) fn decide_groups(&mut self, dev: &Device, host: &Host, rules: &Rules, now: Nanos, fresh: bool) -> bool {
+        let drains = self.drains(host);
+        if self.cache().keys.writeback != Writeback::Eager {
+            self.decide_activity(now, fresh);
+        }
+        if std::mem::replace(&mut self.cache_mut().urgent, false) || drains {
+            self.urge_lines(dev, rules, drains);
+        }
+        drains
+    }
+
+    /// The set whose lines are written back next, and why: first those with lines that are urgent, then full ones.
+    pub(super) fn next_group(&self, dev: &Device, host: &Host, rules: &Rules, drains: bool) -> Option<(u32, Reason)> {
+        let keys = &self.cache().keys;
+        let (eager, any) = (keys.writeback == Writeback::Eager, keys.pack == CachePack::Any);
+        if (drains || !eager || !any)
+            && let Some(set) = self.sets().first_urgent()
+        {
+            return Some((set, if drains { Reason::Drain } else { Reason::Flush }));
+        }
+        if !eager && !self.cache().writes_more() {
+            return None;
+        }
+        let reason = if eager { Reason::Eager } else { Reason::Watermark };
+        self.next_set(dev, host, rules, any).map(|set| (set, reason))
+    }
+
     /// The set whose lines are issued next: the lines fill a program or, if `any`, it has the first line.
-    fn next_set(&self, any: bool) -> Option<u32> {
+    pub(super) fn next_set(&self, dev: &Device, host: &Host, rules: &Rules, any: bool) -> Option<u32> {
         if any {
-            let (_, _, line) = *self.features.cache().lines.ready.first()?;
-            return Some(self.features.home_of_line(&self.dev, &self.rules, line).set);
+            let (_, _, line) = *self.cache().lines.ready.first()?;
+            return Some(self.home_of_line(dev, rules, line).set);
         }
-        first_full(self, |_| true)
+        self.first_full(dev, host, rules, |_| true)
     }
 
-    /// At the end of a dispatch: every die that runs nothing and has nothing queued gets its first group.
-    pub(super) fn write_units_to_idle_dies(&mut self) {
-        let any = self.features.cache().keys.pack == CachePack::Any;
-        if !self.rules.numbered {
-            let idle = |unit: &UnitId| self.is_unwanted(*unit);
-            let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
-            if let Some(unit) = idle.filter(|_| self.host.anywhere.is_empty())
-                && let Some(set) = self.next_set(any)
-            {
-                self.issue_group(set, Reason::Idle);
-                self.kernel.dies.mark(unit);
-            }
-            return;
+    /// The set whose lines fill a program, and whose first line is first; among some sets.
+    fn first_full(&self, dev: &Device, host: &Host, rules: &Rules, wanted: impl Fn(u32) -> bool) -> Option<u32> {
+        let fills = |set| self.fills_program(dev, rules, host, set);
+        self.sets().first_full(|set| wanted(set) && fills(set))
+    }
+
+    /// The slot that a read of what lines lack would read now; none if it needs none.
+    pub(super) fn slot_to_fill(&self, kernel: &Kernel, dev: &Device, rules: &Rules, op: OpId) -> Ppn {
+        let fill = &self.cache().groups.fills[kernel.ops.cached[op].line as usize];
+        let slot = |line: &u32| {
+            let of = &self.cache().lines.all[*line as usize];
+            if of.lacking > 0 { kernel.kept_page(dev, of.lpn) } else { Ppn::NONE }
+        };
+        let mut slots = fill.lines.iter().map(slot);
+        slots.find(|slot| slot.is_some() && !dev.is_in_hand(rules, *slot)).unwrap_or(Ppn::NONE)
+    }
+
+    /// What a line lacked has been found. `lost`: it could not be corrected; the line still lacks it, and its program says so.
+    /// Returns whether its old page is needed no longer.
+    pub(super) fn fills_line(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        oracle: &mut Oracle,
+        line: u32,
+        found: Tag,
+        lost: bool,
+    ) -> bool {
+        let of = &self.cache().lines.all[line as usize];
+        let (lpn, carrier) = (of.lpn, of.op);
+        kernel
+            .memories_of(dev, oracle, lpn, line)
+            .into_iter()
+            .for_each(|memory| oracle.merged(memory, lpn, Some(found)));
+        kernel.ops[carrier].lost = lost;
+        if lost {
+            return false;
         }
-        for unit in (0..self.dev.geometry.units).map(UnitId) {
-            if !self.is_unwanted(unit) {
-                continue;
-            }
-            let (geometry, streams) = (&self.dev.geometry, self.features.cache().streams);
+        self.cache_mut().lines.complete(line);
+        self.cache().protected
+    }
+
+    /// Lines of a group lack sectors, which these slots hold: creates the read of the first super page that has some, which is to join
+    /// the queue of the plane that is returned.
+    fn next_fill(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        now: Nanos,
+        group: u32,
+        left: &mut Vec<(Ppn, u32)>,
+        age: u64,
+    ) -> Option<(OpId, PlaneId)> {
+        let (first, _) = left.first().copied()?;
+        let super_page = dev.geometry.super_page(first);
+        let of = |slot: Ppn| dev.geometry.super_page(slot) == super_page;
+        let own: Vec<u32> = left.iter().filter(|(slot, _)| of(*slot)).map(|(_, line)| *line).collect();
+        left.retain(|(slot, _)| !of(*slot));
+        let op = Op { class: Class::Cache, need: Need::Merge, age, waits_since: now, ..Op::blank() };
+        let op = kernel.ops.create(op);
+        kernel.ops[op].lpn = self.cache().lines.all[own[0] as usize].lpn;
+        kernel.ops[Page(op)].bytes = dev.geometry.unit_bytes;
+        kernel.ops.cached[op].line = self.cache_mut().groups.add_fill(op, group, &own);
+        Some((op, dev.geometry.plane_of(first)))
+    }
+
+    /// The set whose lines a die writes first when it is idle.
+    pub(super) fn first_set_of(&self, dev: &Device, host: &Host, rules: &Rules, unit: UnitId) -> Option<u32> {
+        let (geometry, streams) = (&dev.geometry, self.cache().streams);
+        if self.cache().keys.pack != CachePack::Any {
             let own = |set: u32| geometry.unit_of(PlaneId(set / streams)) == unit;
-            let homes = (0..geometry.planes_per_unit).map(|k| geometry.plane_of_unit(unit, k).0);
-            let mut sets = homes.flat_map(|home| home * streams..(home + 1) * streams);
-            let set = if any { self.features.sets().first_of(&mut sets) } else { first_full(self, own) };
-            if let Some(set) = set {
-                self.issue_group(set, Reason::Idle);
+            return self.first_full(dev, host, rules, own);
+        }
+        let homes = (0..geometry.planes_per_unit).map(|k| geometry.plane_of_unit(unit, k).0);
+        let mut sets = homes.flat_map(|home| home * streams..(home + 1) * streams);
+        self.sets().first_of(&mut sets)
+    }
+
+    /// The lines for which slots of a super page have been read.
+    pub(super) fn lines_read(&mut self, kernel: &Kernel, op: OpId) -> Vec<u32> {
+        let fill = kernel.ops.cached[op].line as usize;
+        std::mem::take(&mut self.cache_mut().groups.fills[fill].lines)
+    }
+
+    /// What a line may have lacked has been read. Returns the page whose old version is needed no longer, if it has one.
+    pub(super) fn slot_is_read(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        oracle: &mut Oracle,
+        line: u32,
+    ) -> Option<Lpn> {
+        let of = &self.cache().lines.all[line as usize];
+        if of.lacking == 0 {
+            return None;
+        }
+        let (lpn, found, lost) = (of.lpn, kernel.ops[Page(of.op)].tags[1], kernel.ops[of.op].lost);
+        self.fills_line(kernel, dev, oracle, line, found, lost).then_some(lpn)
+    }
+
+    /// The program of a group if its lines lack nothing: it is to join a queue. One without lines is not needed.
+    fn group_to_place(&mut self, kernel: &mut Kernel, group: u32) -> Option<OpId> {
+        let of = &mut self.cache_mut().groups.all[group as usize];
+        if !of.fills.is_empty() {
+            return None;
+        }
+        let op = of.op;
+        if of.lines.is_empty() {
+            self.drop_line_op(kernel, op);
+            self.remove_group(group);
+            return None;
+        }
+        of.placed = true;
+        kernel.becomes_program(op);
+        Some(op)
+    }
+
+    /// A read of what lines lack has ended, or is not needed. The program that waits for the last of them has its causes,
+    /// and is returned if it joins a queue.
+    pub(super) fn fill_is_over(&mut self, kernel: &mut Kernel, op: OpId) -> Option<OpId> {
+        let fill = kernel.ops.cached[op].line;
+        let group = self.cache().groups.fills[fill as usize].group;
+        self.cache_mut().groups.remove_fill(fill);
+        let of = &self.cache().groups.all[group as usize];
+        let (lead, last) = (of.op, of.fills.is_empty());
+        let blame = kernel.ops[Page(op)].blame.all();
+        let retry = kernel.ops.extras[op].blame.0[Extra::Retry as usize];
+        let log = kernel.remove_line_op(op);
+        if last {
+            for (cause, _) in CAUSES.iter().copied() {
+                kernel.ops[Page(lead)].blame.add(cause, blame.0[cause as usize]);
             }
+            kernel.charge_extra(lead, Extra::Retry, retry);
+            kernel.ops.cached[lead].log = log;
+        } else {
+            self.cache_mut().logs.forget(log);
+        }
+        self.group_to_place(kernel, group)
+    }
+
+    /// A line that has been issued is trimmed: its slot is padding. A group without lines is not needed.
+    pub(super) fn leaves_group(
+        &mut self,
+        kernel: &mut Kernel,
+        host: &mut Host,
+        gc: &mut Gc,
+        rules: &Rules,
+        carrier: OpId,
+    ) {
+        let line = kernel.ops.cached[carrier].line;
+        let cache = self.cache_mut();
+        let group = std::mem::replace(&mut cache.lines.all[line as usize].group, NONE);
+        let Some(of) = cache.groups.all.get_mut(group as usize) else { return };
+        of.lines.retain(|other| *other != line);
+        of.trimmed = true;
+        let (op, empty, placed) = (of.op, of.lines.is_empty(), of.placed);
+        for fill in of.fills.clone() {
+            cache.groups.fills[fill as usize].lines.retain(|other| *other != line);
+        }
+        if empty && placed {
+            self.leaves_queue(kernel, host, gc, rules, op);
+            self.drop_line_op(kernel, op);
+            self.remove_group(group);
         }
     }
 
+    /// A line that has been issued was written again through another handle: it waits for a group of that one, at its new place. Its
+    /// slot is padding.
+    pub(super) fn change_group(
+        &mut self,
+        kernel: &mut Kernel,
+        host: &mut Host,
+        gc: &mut Gc,
+        rules: &Rules,
+        line: u32,
+        home: Home,
+    ) {
+        let carrier = self.cache().lines.all[line as usize].op;
+        self.leaves_group(kernel, host, gc, rules, carrier);
+        let cache = self.cache_mut();
+        cache.lines.issued -= 1;
+        cache.lines.all[line as usize].state = State::Dirty;
+        cache.lines.get_ready(line, home);
+        cache.urgent |= cache.lines.all[line as usize].is_urgent();
+        cache.fresh = true;
+    }
+}
+
+impl Device {
+    /// Slots that are read for lines have left the die: those that could not be corrected are lost.
+    pub(super) fn units_filled(
+        &self,
+        kernel: &mut Kernel,
+        features: &Features,
+        stats: &mut Stats,
+        now: Nanos,
+        fill: OpId,
+    ) {
+        for carrier in features.carriers(kernel, fill) {
+            let slot = kernel.ops[carrier].pages[0];
+            kernel.ops[carrier].lost = !self.decodes(stats, now, slot);
+        }
+    }
+}
+
+impl Kernel {
+    /// The legs of a read of slots of one super page, each with its bytes. Returns the number of flash pages.
+    pub(in crate::engine) fn read_slots(
+        &mut self,
+        dev: &Device,
+        features: &mut Features,
+        op: OpId,
+        slots: &mut [(Ppn, u32)],
+    ) -> u64 {
+        slots.sort_unstable();
+        let per = dev.geometry.slots.per_super_page;
+        let (burst, pages) = dev.timing.units(slots.iter().map(|(slot, bytes)| (slot.0 % per, *bytes)));
+        let place = dev.place(slots[0].0);
+        let legs = dev.timing.legs(Command::ReadUnits { place: &place, burst, decoded: 0 });
+        let command = &mut self.ops[op];
+        command.verb = Verb::Read;
+        command.pages = PageSet::one(slots[0].0);
+        command.legs = legs;
+        features.note_pages(pages);
+        pages
+    }
+}
+
+impl Ssd {
     /// Lines of a set are issued together: what they lack is read first.
-    fn issue_group(&mut self, set: u32, reason: Reason) {
+    pub(super) fn issue_group(&mut self, set: u32, reason: Reason) {
         let (age, now) = (self.kernel.age(), self.now);
         let small = self.features.small_group(&self.dev, &self.rules, &self.host, set);
         let most = self.features.small_program().filter(|_| small.is_some());
@@ -239,7 +439,7 @@ impl Ssd {
             _ => reason,
         };
         for line in &lines {
-            self.leaves_to_flash(*line, reason);
+            self.features.leaves_to_flash(&self.dev, &self.rules, *line, reason);
             let of = &mut self.features.cache_mut().lines.all[*line as usize];
             of.group = group;
             let carrier = of.op;
@@ -274,25 +474,14 @@ impl Ssd {
         let of = &mut groups.all[group as usize];
         (of.op, of.reason, of.lines) = (op, reason, lines);
         sorted.sort_unstable_by_key(|line| self.features.cache().lines.all[*line as usize].lpn);
-        self.read_what_lines_lack(group, &sorted, age);
+        let mut left = self.slots_lacking(&sorted);
+        while let Some((read, plane)) = self.features.next_fill(&mut self.kernel, &self.dev, now, group, &mut left, age)
+        {
+            self.enqueue(read, plane, false);
+        }
         self.features.cache_mut().groups.sorted = sorted;
-        self.place_if_complete(group);
-    }
-
-    /// Lines of a group lack sectors: each super page that has some is read. `lines`: ascending by their units.
-    fn read_what_lines_lack(&mut self, group: u32, lines: &[u32], age: u64) {
-        let mut left = self.slots_lacking(lines);
-        while let Some((first, _)) = left.first().copied() {
-            let super_page = self.dev.geometry.super_page(first);
-            let of = |slot: Ppn| self.dev.geometry.super_page(slot) == super_page;
-            let own: Vec<u32> = left.iter().filter(|(slot, _)| of(*slot)).map(|(_, line)| *line).collect();
-            left.retain(|(slot, _)| self.dev.geometry.super_page(*slot) != super_page);
-            let op = Op { class: Class::Cache, need: Need::Merge, age, waits_since: self.now, ..Op::blank() };
-            let op = self.kernel.ops.create(op);
-            self.kernel.ops[op].lpn = self.features.cache().lines.all[own[0] as usize].lpn;
-            self.kernel.ops[Page(op)].bytes = self.dev.geometry.unit_bytes;
-            self.kernel.ops.cached[op].line = self.features.cache_mut().groups.add_fill(op, group, &own);
-            self.enqueue(op, self.dev.geometry.plane_of(first), false);
+        if let Some(program) = self.features.group_to_place(&mut self.kernel, group) {
+            self.place(program);
         }
     }
 
@@ -304,58 +493,17 @@ impl Ssd {
             let of = &self.features.cache().lines.all[*line as usize];
             let (lpn, lacks) = (of.lpn, of.lacking > 0);
             let old = if lacks { self.kernel.kept_page(&self.dev, lpn) } else { Ppn::NONE };
-            if self.is_in_hand(old) {
+            if self.dev.is_in_hand(&self.rules, old) {
                 let found = self.oracle.load(old, lpn);
-                self.fills_line(*line, found, self.dev.is_lost(old));
+                let (lost, oracle) = (self.dev.is_lost(old), &mut self.oracle);
+                if self.features.fills_line(&mut self.kernel, &self.dev, oracle, *line, found, lost) {
+                    self.discard_kept(lpn);
+                }
             } else if old.is_some() {
                 lacking.push((old, *line));
             }
         }
         lacking
-    }
-
-    /// What a line lacked has been found. `lost`: it could not be corrected; the line still lacks it, and its program says so.
-    pub(super) fn fills_line(&mut self, line: u32, found: Tag, lost: bool) {
-        let of = &self.features.cache().lines.all[line as usize];
-        let (lpn, carrier) = (of.lpn, of.op);
-        self.kernel
-            .memories_of(&self.dev, &self.oracle, lpn, line)
-            .into_iter()
-            .for_each(|memory| self.oracle.merged(memory, lpn, Some(found)));
-        self.kernel.ops[carrier].lost = lost;
-        if lost {
-            return;
-        }
-        self.features.cache_mut().lines.complete(line);
-        if self.features.cache().protected {
-            self.discard_kept(lpn);
-        }
-    }
-
-    /// A group whose lines lack nothing joins a queue; one without lines is not needed.
-    fn place_if_complete(&mut self, group: u32) {
-        let of = &mut self.features.cache_mut().groups.all[group as usize];
-        if !of.fills.is_empty() {
-            return;
-        }
-        let op = of.op;
-        if of.lines.is_empty() {
-            self.features.drop_line_op(&mut self.kernel, op);
-            return self.features.remove_group(group);
-        }
-        of.placed = true;
-        self.place_program(op);
-    }
-
-    /// The slot that a read of what lines lack would read now; none if it needs none.
-    pub(super) fn slot_to_fill(&self, op: OpId) -> Ppn {
-        let fill = &self.features.cache().groups.fills[self.kernel.ops.cached[op].line as usize];
-        let slot = |line: &u32| {
-            let of = &self.features.cache().lines.all[*line as usize];
-            if of.lacking > 0 { self.kernel.kept_page(&self.dev, of.lpn) } else { Ppn::NONE }
-        };
-        let mut slots = fill.lines.iter().map(slot);
-        slots.find(|slot| slot.is_some() && !self.is_in_hand(*slot)).unwrap_or(Ppn::NONE)
     }
 
     /// A read of what lines lack has reached the head of a unit's queue: it looks at the lines again. Units that have moved are read
@@ -368,8 +516,11 @@ impl Ssd {
         };
         let lacking = self.slots_lacking(&lines);
         let Some((first, _)) = lacking.first().copied() else {
-            self.charge_wait(op, unit);
-            return self.fill_is_over(op);
+            self.charge_wait(op, unit, &self.kernel.turn(self.now, op, unit));
+            if let Some(program) = self.features.fill_is_over(&mut self.kernel, op) {
+                self.place(program);
+            }
+            return;
         };
         let geometry = &self.dev.geometry;
         let (plane, super_page) = (geometry.plane_of(first), geometry.super_page(first));
@@ -378,14 +529,24 @@ impl Ssd {
         self.features.cache_mut().groups.fills[fill as usize].lines = own.iter().map(|(_, line)| *line).collect();
         let others: Vec<u32> = others.into_iter().map(|(_, line)| line).collect();
         let age = self.kernel.ops[op].age;
-        if plane != self.kernel.ops[op].plane {
-            self.charge_wait(op, unit);
+        let here = plane == self.kernel.ops[op].plane;
+        if here {
+            let turn = self.kernel.update_lag(self.now, op, unit);
+            self.charge_wait(op, unit, &turn);
+        } else {
+            self.charge_wait(op, unit, &self.kernel.turn(self.now, op, unit));
             self.kernel.ops[op].waits_since = self.now;
             self.enqueue(op, plane, false);
-            return self.read_what_lines_lack(group, &others, age);
         }
-        self.turn_comes(op, unit);
-        self.read_what_lines_lack(group, &others, age);
+        let mut left = self.slots_lacking(&others);
+        while let Some((read, plane)) =
+            self.features.next_fill(&mut self.kernel, &self.dev, self.now, group, &mut left, age)
+        {
+            self.enqueue(read, plane, false);
+        }
+        if !here {
+            return;
+        }
         for (slot, line) in &own {
             let (carrier, lpn) = (
                 self.features.cache().lines.all[*line as usize].op,
@@ -400,63 +561,12 @@ impl Ssd {
         if self.rules.retries && super_pages::begin_fill_again(self, op, &mut slots, unit) {
             return;
         }
-        let pages = self.read_slots(op, &mut slots);
-        self.array_reads(self.dev.geometry.block_of(first));
+        let pages = self.kernel.read_slots(&self.dev, &mut self.features, op, &mut slots);
+        self.dev.array_reads(self.dev.geometry.block_of(first));
         self.stats.count_reads(Class::Cache, pages);
         self.features.cache_mut().counts.fill_reads += 1;
         self.kernel.ops.cached[op].serving = true;
         self.begin(op, unit);
-    }
-
-    /// What lines lacked has been read.
-    pub(super) fn fill_read_ends(&mut self, op: OpId) {
-        let fill = self.kernel.ops.cached[op].line as usize;
-        let lines = std::mem::take(&mut self.features.cache_mut().groups.fills[fill].lines);
-        for line in lines {
-            let of = &self.features.cache().lines.all[line as usize];
-            if of.lacking > 0 {
-                let (found, lost) = (self.kernel.ops[Page(of.op)].tags[1], self.kernel.ops[of.op].lost);
-                self.fills_line(line, found, lost);
-            }
-        }
-        self.fill_is_over(op);
-    }
-
-    /// A read of what lines lack has ended, or is not needed. The program that waits for the last of them has its causes.
-    fn fill_is_over(&mut self, op: OpId) {
-        let fill = self.kernel.ops.cached[op].line;
-        let group = self.features.cache().groups.fills[fill as usize].group;
-        self.features.cache_mut().groups.remove_fill(fill);
-        let of = &self.features.cache().groups.all[group as usize];
-        let (lead, last) = (of.op, of.fills.is_empty());
-        let blame = self.kernel.ops[Page(op)].blame.all();
-        let retry = self.kernel.ops.extras[op].blame.0[Extra::Retry as usize];
-        let log = self.kernel.remove_line_op(op);
-        if last {
-            for (cause, _) in CAUSES.iter().copied() {
-                self.kernel.ops[Page(lead)].blame.add(cause, blame.0[cause as usize]);
-            }
-            self.kernel.charge_extra(lead, Extra::Retry, retry);
-            self.kernel.ops.cached[lead].log = log;
-        } else {
-            self.features.cache_mut().logs.forget(log);
-        }
-        self.place_if_complete(group);
-    }
-
-    /// The legs of a read of slots of one super page, each with its bytes. Returns the number of flash pages.
-    pub(in crate::engine) fn read_slots(&mut self, op: OpId, slots: &mut [(Ppn, u32)]) -> u64 {
-        slots.sort_unstable();
-        let per = self.dev.geometry.slots.per_super_page;
-        let (burst, pages) = self.dev.timing.units(slots.iter().map(|(slot, bytes)| (slot.0 % per, *bytes)));
-        let place = self.dev.place(slots[0].0);
-        let legs = self.dev.timing.legs(Command::ReadUnits { place: &place, burst, decoded: 0 });
-        let command = &mut self.kernel.ops[op];
-        command.verb = Verb::Read;
-        command.pages = PageSet::one(slots[0].0);
-        command.legs = legs;
-        self.note_pages(pages);
-        pages
     }
 
     /// The program of a group begins in the slots from `first` on: it carries what its lines hold now.
@@ -470,7 +580,7 @@ impl Ssd {
                 let of = (&self.kernel.ops, &self.host.requests);
                 count_program(&mut self.features, &self.dev.flash, of, carrier, first);
             }
-            self.line_selected(carrier);
+            self.features.line_selected(&mut self.kernel, &mut self.oracle, carrier);
             if self.rules.tenants {
                 self.features.tenants_write(&self.kernel, &self.dev, carrier);
             }
@@ -508,7 +618,7 @@ impl Ssd {
         command.verb = Verb::Program;
         command.pages = PageSet::one(first);
         command.legs = self.dev.timing.legs(Command::ProgramUnits { place: &place });
-        self.note_pages(pages);
+        self.features.note_pages(pages);
         self.begin(op, unit);
     }
 
@@ -518,12 +628,26 @@ impl Ssd {
         let group = self.kernel.ops.cached[op].line;
         let lines = std::mem::take(&mut self.features.cache_mut().groups.all[group as usize].lines);
         for (slot, line) in (first.0..).map(Ppn).zip(&lines) {
-            self.unit_lands(*line, slot);
+            let of = &self.features.cache().lines.all[*line as usize];
+            let (carrier, lpn) = (of.op, of.lpn);
+            let newest = self.dev.map.get(lpn) == Location::Staged(carrier);
+            let wanted = newest
+                || self.features.may_keep(&self.kernel, &self.rules, carrier, *line)
+                    && self.replaces_kept(carrier, slot);
+            self.kernel.ops[carrier].pages = PageSet::one(slot);
+            self.land_written(carrier, newest, wanted);
+            if newest {
+                self.discard_old(carrier);
+            }
+            self.features.cache_mut().replaces_base(lpn);
         }
-        self.land_padding(first, lines.len() as u32);
+        self.dev.land_padding(&mut self.oracle, first, lines.len() as u32);
         let mut oldest = std::mem::take(&mut self.features.cache_mut().groups.oldest);
         for line in &lines {
-            self.acknowledge_forced(*line, op);
+            while let Some(write) = self.features.next_forced(&mut self.kernel, &self.rules, self.now, *line, op) {
+                self.page_done(write);
+                self.host.release(&mut self.kernel, &mut self.oracle, write);
+            }
             let of = &self.features.cache().lines.all[*line as usize];
             oldest.push(of.oldest);
             let carrier = of.op;
@@ -534,70 +658,15 @@ impl Ssd {
         groups.all[group as usize].lines = lines;
         groups.remove(group);
         let log = self.kernel.remove_line_op(op);
-        oldest.drain(..).for_each(|place| self.flushes_lose(place));
+        for place in oldest.drain(..) {
+            if self.features.cache_mut().flushes_lose(place) {
+                self.end_flushes();
+            }
+        }
         self.features.cache_mut().groups.oldest = oldest;
-        self.serve_from(log);
+        self.features.cache_mut().line_is_free(log);
+        self.serve_waiting();
+        self.features.cache_mut().writes_are_served(log);
         self.test_trigger(plane);
-    }
-
-    /// The unit of a line has landed in a slot.
-    fn unit_lands(&mut self, line: u32, slot: Ppn) {
-        let of = &self.features.cache().lines.all[line as usize];
-        let (carrier, lpn) = (of.op, of.lpn);
-        let newest = self.dev.map.get(lpn) == Location::Staged(carrier);
-        let wanted = newest || self.is_kept(carrier, line, slot);
-        self.kernel.ops[carrier].pages = PageSet::one(slot);
-        self.land_written(carrier, newest, wanted);
-        if newest {
-            self.discard_old(carrier);
-        }
-        self.features.cache_mut().replaces_base(lpn);
-    }
-
-    /// A line that has been issued is trimmed: its slot is padding. A group without lines is not needed.
-    pub(super) fn leaves_group(&mut self, carrier: OpId) {
-        let line = self.kernel.ops.cached[carrier].line;
-        let cache = self.features.cache_mut();
-        let group = std::mem::replace(&mut cache.lines.all[line as usize].group, NONE);
-        let Some(of) = cache.groups.all.get_mut(group as usize) else { return };
-        of.lines.retain(|other| *other != line);
-        of.trimmed = true;
-        let (op, empty, placed) = (of.op, of.lines.is_empty(), of.placed);
-        for fill in of.fills.clone() {
-            cache.groups.fills[fill as usize].lines.retain(|other| *other != line);
-        }
-        if empty && placed {
-            self.leaves_queue(op);
-            self.features.drop_line_op(&mut self.kernel, op);
-            self.features.remove_group(group);
-        }
-    }
-}
-
-/// The set whose lines fill a program, and whose first line is first; among some sets.
-fn first_full(ssd: &Ssd, wanted: impl Fn(u32) -> bool) -> Option<u32> {
-    let fills = |set| ssd.features.fills_program(&ssd.dev, &ssd.rules, &ssd.host, set);
-    ssd.features.sets().first_full(|set| wanted(set) && fills(set))
-}
-
-/// A line that has been issued was written again through another handle: it waits for a group of that one. Its slot is padding.
-pub(super) fn change_group(ssd: &mut Ssd, line: u32) {
-    let carrier = ssd.features.cache().lines.all[line as usize].op;
-    ssd.leaves_group(carrier);
-    let (home, now) = (ssd.features.home_of_line(&ssd.dev, &ssd.rules, line), ssd.now);
-    let Some(cache) = &mut ssd.features.cache else { return };
-    cache.lines.issued -= 1;
-    cache.lines.all[line as usize].state = State::Dirty;
-    cache.lines.get_ready(line, home);
-    cache.urgent |= cache.lines.all[line as usize].is_urgent();
-    cache.fresh = true;
-    cache.hold_all(&mut ssd.kernel.timers, now);
-}
-
-/// Slots that are read for lines have left the die: those that could not be corrected are lost.
-pub(super) fn units_filled(ssd: &mut Ssd, fill: OpId) {
-    for carrier in ssd.features.carriers(&ssd.kernel, fill) {
-        let slot = ssd.kernel.ops[carrier].pages[0];
-        ssd.kernel.ops[carrier].lost = !ssd.decodes(slot);
     }
 }

@@ -323,6 +323,20 @@ impl Lines {
         self.free.push(line);
     }
 
+    /// A trim frees a line that was in a state; one that is being programmed is free when that ends.
+    pub(super) fn trim(&mut self, line: u32, state: State) {
+        match state {
+            State::Free => return,
+            State::Clean => self.wake(line),
+            State::Programming => {
+                self.all[line as usize].oldest = u64::MAX;
+                return self.part(line);
+            }
+            State::Dirty | State::Issued => {}
+        }
+        self.release(line);
+    }
+
     /// A line no longer belongs to its page: it is free when its program ends.
     pub(super) fn part(&mut self, line: u32) {
         let lpn = self.all[line as usize].lpn;

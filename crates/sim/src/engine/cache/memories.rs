@@ -3,10 +3,10 @@
 use super::{LINES, WAITING};
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
+use crate::engine::Device;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::engine::rules::Rules;
-use crate::engine::{Device, Ssd};
 use crate::oracle::Oracle;
 use crate::units::{Lpn, OpId, Ppn};
 
@@ -52,25 +52,23 @@ impl Kernel {
         }
         keys
     }
-}
 
-impl Ssd {
     /// A write becomes the content of a line: the map, and a newer write that waits, refer to the line from now on.
-    pub(super) fn hand_over_page(&mut self, op: OpId, carrier: OpId) {
-        let lpn = self.kernel.ops[op].lpn;
-        let Location::Staged(newest) = self.dev.map.get(lpn) else {
+    pub(super) fn hand_over_page(&mut self, dev: &mut Device, op: OpId, carrier: OpId) {
+        let lpn = self.ops[op].lpn;
+        let Location::Staged(newest) = dev.map.get(lpn) else {
             panic!("law: a write that is not on flash yet is in the map")
         };
         if newest == op {
-            let (old, age) = (self.kernel.ops[Page(op)].old, self.kernel.ops[Page(op)].old_age);
-            self.kernel.ops[Page(op)].old = Ppn::NONE;
-            (self.kernel.ops[Page(carrier)].old, self.kernel.ops[Page(carrier)].old_age) = (old, age);
-            return self.dev.map.set(lpn, Location::Staged(carrier));
+            let (old, age) = (self.ops[Page(op)].old, self.ops[Page(op)].old_age);
+            self.ops[Page(op)].old = Ppn::NONE;
+            (self.ops[Page(carrier)].old, self.ops[Page(carrier)].old_age) = (old, age);
+            return dev.map.set(lpn, Location::Staged(carrier));
         }
         let mut at = newest;
-        while self.kernel.ops.cached[at].behind != op {
-            at = self.kernel.ops.cached[at].behind;
+        while self.ops.cached[at].behind != op {
+            at = self.ops.cached[at].behind;
         }
-        self.kernel.ops.cached[at].behind = OpId::NONE;
+        self.ops.cached[at].behind = OpId::NONE;
     }
 }

@@ -25,15 +25,14 @@ use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_LINE, Page};
 use crate::engine::rules::Rules;
-use crate::engine::slc::folds;
-use crate::engine::{Device, Features, Host, Ssd};
+use crate::engine::{Device, Features, Gc, Host, Ssd};
 use crate::oracle::Oracle;
 use crate::report::{self, Distribution, Figures};
 use crate::schemes::Place;
 use crate::sectors::Under;
 use crate::units::{Lpn, Nanos, OpId, Ppm, Ppn};
 use flush::Flush;
-use groups::{Groups, change_group};
+use groups::Groups;
 use hold::Holds;
 use lines::{Line, Lines, State};
 use order::{Home, NONE, Order, Stripes};
@@ -227,6 +226,18 @@ impl Cache {
         self.keys.write == CacheWrite::Through
     }
 
+    /// A line of a trimmed page that is being programmed under newer ones: flushes wait for it no longer. Returns the line under it;
+    /// none if `line` is no such line.
+    fn trim_older(&mut self, line: u32, lpn: Lpn) -> Option<u32> {
+        let of = self.lines.all.get_mut(line as usize)?;
+        if of.lpn != lpn || of.state != State::Programming {
+            return None;
+        }
+        let (oldest, older) = (std::mem::replace(&mut of.oldest, u64::MAX), std::mem::replace(&mut of.older, NONE));
+        self.flushes_lose(oldest);
+        Some(older)
+    }
+
     /// A request is submitted after the last one was announced.
     pub(super) fn more_arrivals(&mut self) {
         self.ending = false;
@@ -266,14 +277,6 @@ fn home_of(geometry: &Geometry, rules: &Rules, line: &Line, streams: u32) -> Hom
     let plane = geometry.static_plane(line.lpn);
     let set = if rules.units && rules.numbered { plane.0 } else { 0 } * streams + kind(line.handle, streams);
     Home { unit: geometry.unit_of(plane).0, plane: plane.0, set }
-}
-
-/// A dirty line is written again, perhaps through another handle. Returns its place from now on.
-#[inline(never)]
-fn change_handle(ssd: &mut Ssd, line: u32, by: OpId) -> Home {
-    let of = &mut ssd.features.cache_mut().lines.all[line as usize];
-    of.handle = ssd.kernel.ops.hand_on(of.op, by);
-    ssd.features.home_of_line(&ssd.dev, &ssd.rules, line)
 }
 
 /// Counters at the start, with so many lines, of which some are dirty.
@@ -334,37 +337,239 @@ impl Features {
         }
         home_of(&dev.geometry, rules, &cache.lines.all[line as usize], cache.streams)
     }
-}
 
-impl Ssd {
     /// What lies under a write that gets a line, where its page's line is in a state (oracle).
-    fn under_line(&self, op: OpId, line: u32, state: State, old: Ppn) -> Under {
-        let held = || self.kernel.ops[Page(self.features.cache().lines.all[line as usize].op)].tags[0];
+    fn under_line(&self, kernel: &Kernel, oracle: &Oracle, op: OpId, line: u32, state: State, old: Ppn) -> Under {
+        let held = || kernel.ops[Page(self.cache().lines.all[line as usize].op)].tags[0];
         match state {
             State::Dirty | State::Issued | State::Programming => Under::Memory(LINES | line, held()),
-            State::Clean if old.is_some() => Under::Held(self.oracle.load(old, self.kernel.ops[op].lpn)),
+            State::Clean if old.is_some() => Under::Held(oracle.load(old, kernel.ops[op].lpn)),
             // A read has brought the page to the line and to the write that waits for it.
-            State::Clean => Under::Memory(WAITING | op.0, self.kernel.ops[Page(op)].tags[0]),
+            State::Clean => Under::Memory(WAITING | op.0, kernel.ops[Page(op)].tags[0]),
             State::Free if old.is_some() => Under::Flash,
             State::Free => Under::Nothing,
         }
     }
 
     /// The sectors that a host write brings: all, where a partial write replaces the page.
-    fn sectors_of_write(&self, op: OpId) -> std::ops::Range<u32> {
-        if self.kernel.merges(&self.dev, &self.config, op) {
-            self.kernel.sectors(op)
+    fn sectors_of_write(&self, kernel: &Kernel, dev: &Device, config: &Config, op: OpId) -> std::ops::Range<u32> {
+        if kernel.merges(dev, config, op) { kernel.sectors(op) } else { 0..self.cache().lines.sectors }
+    }
+
+    /// A line becomes dirty by a write.
+    fn soil(&mut self, kernel: &mut Kernel, dev: &Device, rules: &Rules, now: Nanos, line: u32, by: OpId) {
+        let lpn = kernel.ops[by].lpn;
+        let carrier = kernel.ops.create(Op {
+            class: Class::Cache,
+            verb: Verb::Program,
+            need: Need::Write,
+            lpn,
+            waits_since: now,
+            ..Op::blank()
+        });
+        kernel.ops[Page(carrier)].bytes = dev.geometry.unit_bytes;
+        kernel.ops.cached[carrier].line = line;
+        let handle = if rules.streams { kernel.ops.hand_on(carrier, by) } else { 0 };
+        let place = kernel.ops.cached[by].place;
+        let cache = self.cache_mut();
+        cache.lines.dirty += 1;
+        cache.counts.dirty_max = cache.counts.dirty_max.max(u64::from(cache.lines.dirty));
+        let of = &mut cache.lines.all[line as usize];
+        of.state = State::Dirty;
+        of.handle = handle;
+        of.op = carrier;
+        of.inside = false;
+        of.written = now;
+        of.used = now;
+        of.dirtied = now;
+        of.oldest = place;
+        of.flushed = false;
+        of.forced = false;
+        of.held = false;
+    }
+
+    /// A write with a line, or a trimmed one, moves into the cache.
+    fn moves_in(&mut self, kernel: &mut Kernel, now: Nanos, op: OpId) {
+        let wait = (now - kernel.ops[op].waits_since).0;
+        kernel.charge_line_wait(self, now, op);
+        self.cache_mut().counts.waited += u64::from(wait > 0);
+        kernel.ops[op].need = Need::Absorb;
+    }
+
+    /// A write has moved into the cache, or a flush is done. Returns whether it is acknowledged now: it waits for no line.
+    #[inline(never)]
+    pub(super) fn page_is_in(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+    ) -> bool {
+        self.cache_mut().fresh = true;
+        let cached = &kernel.ops.cached[op];
+        let (line, period, fua) = (cached.line, cached.period, cached.fua);
+        if line != NO_LINE && self.cache().lines.all[line as usize].period == period {
+            let home = self.home_of_line(dev, rules, line);
+            let Some(cache) = &mut self.cache else { return false };
+            let of = &mut cache.lines.all[line as usize];
+            let first = !std::mem::replace(&mut of.inside, true);
+            let dirty = of.state == State::Dirty;
+            cache.urgent |= of.flushed || fua;
+            if fua {
+                of.forced = true;
+                of.waiting.push((op, now));
+            }
+            if first {
+                of.entered = now;
+            }
+            if first && dirty {
+                cache.lines.get_ready(line, home);
+                cache.hold_line(&mut kernel.timers, line);
+            }
+            if fua {
+                return false;
+            }
+        }
+        self.cache_mut().counts.fua_writes += u64::from(fua);
+        true
+    }
+
+    /// A dirty line is written again before it is on flash. Returns its place from now on if it leaves its group, because that is of
+    /// another handle.
+    fn absorb_in_line(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        rules: &Rules,
+        now: Nanos,
+        line: u32,
+        by: OpId,
+    ) -> Option<Home> {
+        let place = kernel.ops.cached[by].place;
+        let home = self.home_of_line(dev, rules, line);
+        let cache = self.cache_mut();
+        cache.counts.absorbed += 1;
+        let ready = cache.lines.leave_ready(line, home);
+        let (before, home) =
+            (home.set, if rules.streams { self.change_handle(kernel, dev, rules, line, by) } else { home });
+        let cache = self.cache_mut();
+        let of = &mut cache.lines.all[line as usize];
+        of.written = now;
+        of.used = now;
+        of.oldest = of.oldest.min(place);
+        if ready {
+            cache.lines.get_ready(line, home);
+            return None;
+        }
+        (home.set != before && rules.units && of.state == State::Issued).then_some(home)
+    }
+
+    /// A dirty line is written again, perhaps through another handle. Returns its place from now on.
+    #[inline(never)]
+    fn change_handle(&mut self, kernel: &mut Kernel, dev: &Device, rules: &Rules, line: u32, by: OpId) -> Home {
+        let of = &mut self.cache_mut().lines.all[line as usize];
+        of.handle = kernel.ops.hand_on(of.op, by);
+        self.home_of_line(dev, rules, line)
+    }
+
+    /// A dirty line is trimmed: it is in no order any more.
+    fn drop_dirty(&mut self, dev: &Device, rules: &Rules, line: u32, issued: bool) {
+        let home = self.home_of_line(dev, rules, line);
+        let cache = self.cache_mut();
+        cache.lines.leave_ready(line, home);
+        cache.lines.dirty -= 1;
+        cache.lines.issued -= u32::from(issued);
+        cache.counts.trimmed += 1;
+    }
+
+    /// The write-back of a trimmed line is not needed.
+    fn cancel(&mut self, kernel: &mut Kernel, host: &mut Host, gc: &mut Gc, rules: &Rules, op: OpId, issued: bool) {
+        if kernel.ops.cached[op].serving {
+            // The read of what the line lacked ends, and nothing follows it.
+            kernel.ops.cached[op].trimmed = true;
+            return;
+        }
+        if issued && rules.units {
+            self.leaves_group(kernel, host, gc, rules, op);
+        } else if issued {
+            self.leaves_queue(kernel, host, gc, rules, op);
+        }
+        self.drop_line_op(kernel, op);
+    }
+
+    /// A write-back that is not needed leaves the queue in which it waits.
+    fn leaves_queue(&mut self, kernel: &mut Kernel, host: &mut Host, gc: &mut Gc, rules: &Rules, op: OpId) {
+        let (stalled, unit, plane) = (kernel.ops[op].stalled, kernel.ops[op].unit, kernel.ops[op].plane);
+        let ops = &mut kernel.ops;
+        if stalled && rules.dynamic {
+            host.without_page.remove(ops, op);
+        } else if stalled && rules.slc && ops.extras[op].for_fold {
+            self.forgets_fold(kernel, op, plane);
+        } else if stalled {
+            gc.planes[plane.ix()].stalled.remove(ops, op);
+        } else if unit.is_some() {
+            kernel.dies[unit].queue.remove(ops, op);
+            self.note_queue(kernel, rules, op, unit, false);
         } else {
-            0..self.features.cache().lines.sectors
+            host.anywhere.remove(ops, op);
         }
     }
 
+    // Power cuts.
+
+    /// Power is cut: the capacitor drains lines whole, with what they lack from the old page (oracle).
+    pub(super) fn complete_lines(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        config: &Config,
+    ) {
+        // Whether partial writes need what they do not bring.
+        let lacks = config.device.partial_write == PartialWrite::ReadModifyWrite;
+        if !rules.buffers || !oracle.tracks_sectors() || !lacks {
+            return;
+        }
+        for line in 0..self.cache().lines.all.len() as u32 {
+            let of = &self.cache().lines.all[line as usize];
+            let (open, lpn) = (of.is_open() && of.lacking > 0, of.lpn);
+            let old = if open { kernel.kept_page(dev, lpn) } else { Ppn::NONE };
+            if old.is_some() {
+                let found = oracle.load(old, lpn);
+                oracle.merged(LINES | line, lpn, Some(found));
+            }
+        }
+    }
+
+    /// The cache follows other rules from now on. Its lines, and what they hold, stay.
+    pub(super) fn follow_cache(&mut self, kernel: &mut Kernel, dev: &Device, rules: &Rules, now: Nanos, new: &Cache) {
+        let geometry = &dev.geometry;
+        let Some(cache) = &mut self.cache else { return };
+        let streams = cache.streams;
+        let home = |line: &Line| home_of(geometry, rules, line, streams);
+        let keys = &new.keys;
+        cache.lines.reorder(&new.lines, home);
+        if keys.read == CacheRead::None {
+            cache.lines.drop_clean();
+        }
+        cache.most_dirty = new.most_dirty;
+        let holds = cache.keys.hold != keys.hold;
+        cache.keys = keys.clone();
+        cache.fresh = rules.buffers;
+        if holds {
+            cache.hold_all(&mut kernel.timers, now);
+        }
+    }
+}
+
+impl Ssd {
     /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.
     #[inline(never)]
     pub(super) fn write_cached(&mut self, op: OpId, measured: bool) -> bool {
         let (lpn, fua) = (self.kernel.ops[op].lpn, self.host.requests[self.kernel.ops[op].request].marks.fua);
-        let place = self.features.cache_mut().next_place();
-        self.kernel.ops.cached[op].place = place;
+        self.kernel.ops.cached[op].place = self.features.cache_mut().next_place();
         if !self.rules.buffers {
             self.features.cache_mut().bypassing += 1;
             return false;
@@ -374,12 +579,13 @@ impl Ssd {
         let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
         let merges = partial && self.kernel.merges(&self.dev, &self.config, op);
         if merges || self.oracle.tracks_sectors() {
-            self.note_write(op, merges);
+            self.host.note_write(&self.kernel, &mut self.oracle, op, merges);
         }
         self.stats.pages.partial_writes += u64::from(partial && measured);
         let before = self.dev.map.get(lpn);
         if self.oracle.tracks_sectors() {
-            let (tag, own) = (self.kernel.ops[Page(op)].tags[0], self.sectors_of_write(op));
+            let tag = self.kernel.ops[Page(op)].tags[0];
+            let own = self.features.sectors_of_write(&self.kernel, &self.dev, &self.config, op);
             let under = self.features.under(&self.kernel, &self.oracle, lpn, before);
             self.oracle.pile(WAITING | op.0, &under, tag, own);
         }
@@ -400,10 +606,9 @@ impl Ssd {
         if first && !self.kernel.ops.cached[op].trimmed && self.features.cache().replaces_in_place(lpn) {
             return self.enter_line(op);
         }
-        let head = self.features.cache().waiting.is_empty();
-        let mut waiting = self.features.cache().waiting;
+        let waiting = &mut self.features.cache_mut().waiting;
+        let head = waiting.is_empty();
         waiting.push(&mut self.kernel.ops, op);
-        self.features.cache_mut().waiting = waiting;
         if head {
             self.features.first_waits(&mut self.kernel);
             self.serve_waiting();
@@ -424,35 +629,45 @@ impl Ssd {
             {
                 return;
             }
-            let mut waiting = self.features.cache().waiting;
-            waiting.pop(&self.kernel.ops);
-            self.features.cache_mut().waiting = waiting;
+            self.features.cache_mut().waiting.pop(&self.kernel.ops);
             self.features.first_waits(&mut self.kernel);
-            if trimmed { self.move_in(op) } else { self.enter_line(op) }
+            if trimmed {
+                self.features.moves_in(&mut self.kernel, self.now, op);
+                self.serve_from_memory(op);
+            } else {
+                self.enter_line(op);
+            }
         }
     }
 
     /// A write gets its line: that of its page, a free one or a clean one. The version is in the line from now on.
     fn enter_line(&mut self, op: OpId) {
-        let (now, lpn) = (self.now, self.kernel.ops[op].lpn);
-        let own = self.sectors_of_write(op);
-        let place = self.kernel.ops.cached[op].place;
+        let (now, lpn, place) = (self.now, self.kernel.ops[op].lpn, self.kernel.ops.cached[op].place);
+        let own = self.features.sectors_of_write(&self.kernel, &self.dev, &self.config, op);
         let cache = self.features.cache_mut();
         cache.outside -= 1;
         let urged = cache.flushes.iter().any(|flush| flush.comes_after(place));
         let (tag, old) = (self.kernel.ops[Page(op)].tags[0], self.kernel.kept_page(&self.dev, lpn));
-        let before = self.features.cache().lines.of(lpn);
-        let state = if before == NONE { State::Free } else { self.features.cache().lines.all[before as usize].state };
-        let older = if before == NONE { 0 } else { self.features.cache().lines.all[before as usize].oldest };
-        let under = self.oracle.tracks_sectors().then(|| self.under_line(op, before, state, old));
+        let lines = &self.features.cache().lines;
+        let before = lines.of(lpn);
+        let state = if before == NONE { State::Free } else { lines.all[before as usize].state };
+        let older = if before == NONE { 0 } else { lines.all[before as usize].oldest };
+        let under = self
+            .oracle
+            .tracks_sectors()
+            .then(|| self.features.under_line(&self.kernel, &self.oracle, op, before, state, old));
         let line = match state {
             State::Dirty | State::Issued => {
-                self.absorb_in_line(before, op);
+                let (kernel, host, gc, rules) = (&mut self.kernel, &mut self.host, &mut self.gc, &self.rules);
+                if let Some(home) = self.features.absorb_in_line(kernel, &self.dev, rules, now, before, op) {
+                    self.features.change_group(kernel, host, gc, rules, before, home);
+                    self.features.cache_mut().hold_all(&mut kernel.timers, now);
+                }
                 before
             }
             State::Clean => {
                 self.features.cache_mut().lines.wake(before);
-                self.soil(before, op);
+                self.features.soil(&mut self.kernel, &self.dev, &self.rules, now, before, op);
                 before
             }
             State::Programming | State::Free => {
@@ -464,7 +679,7 @@ impl Ssd {
                 if state == State::Programming {
                     lines.all[line as usize].older = before;
                 }
-                self.soil(line, op);
+                self.features.soil(&mut self.kernel, &self.dev, &self.rules, now, line, op);
                 line
             }
         };
@@ -483,131 +698,30 @@ impl Ssd {
             self.oracle.run_ends(WAITING | op.0);
         }
         self.kernel.ops[Page(carrier)].tags[0] = tag;
-        self.hand_over_page(op, carrier);
+        self.kernel.hand_over_page(&mut self.dev, op, carrier);
         if complete && self.features.cache().protected {
             self.discard_kept(lpn);
         }
         let cached = &mut self.kernel.ops.cached[op];
         (cached.line, cached.period) = (line, period);
-        if state == State::Dirty || state == State::Issued {
-            // The write and its line are one from now on.
-            self.flushes_lose(place.max(older));
+        // A write and the line that absorbs it are one from now on.
+        if matches!(state, State::Dirty | State::Issued) && self.features.cache_mut().flushes_lose(place.max(older)) {
+            self.end_flushes();
         }
-        self.move_in(op);
-    }
-
-    /// A dirty line is written again before it is on flash.
-    fn absorb_in_line(&mut self, line: u32, by: OpId) {
-        let (now, place) = (self.now, self.kernel.ops.cached[by].place);
-        let home = self.features.home_of_line(&self.dev, &self.rules, line);
-        let cache = self.features.cache_mut();
-        cache.counts.absorbed += 1;
-        let ready = cache.lines.leave_ready(line, home);
-        let (before, home) = (home.set, if self.rules.streams { change_handle(self, line, by) } else { home });
-        let cache = self.features.cache_mut();
-        let of = &mut cache.lines.all[line as usize];
-        of.written = now;
-        of.used = now;
-        of.oldest = of.oldest.min(place);
-        if ready {
-            cache.lines.get_ready(line, home);
-        } else if home.set != before && self.rules.units && of.state == State::Issued {
-            change_group(self, line);
-        }
+        self.features.moves_in(&mut self.kernel, self.now, op);
+        self.serve_from_memory(op);
     }
 
     /// The old page of a page on flash is no longer needed.
-    fn discard_kept(&mut self, lpn: Lpn) {
+    pub(super) fn discard_kept(&mut self, lpn: Lpn) {
         if let Location::Staged(newest) = self.dev.map.get(lpn) {
             self.discard_old(newest);
         }
     }
 
-    /// A line becomes dirty by a write.
-    fn soil(&mut self, line: u32, by: OpId) {
-        let (now, lpn) = (self.now, self.kernel.ops[by].lpn);
-        let carrier = self.kernel.ops.create(Op {
-            class: Class::Cache,
-            verb: Verb::Program,
-            need: Need::Write,
-            lpn,
-            waits_since: now,
-            ..Op::blank()
-        });
-        self.kernel.ops[Page(carrier)].bytes = self.dev.geometry.unit_bytes;
-        self.kernel.ops.cached[carrier].line = line;
-        let handle = if self.rules.streams { self.kernel.ops.hand_on(carrier, by) } else { 0 };
-        let place = self.kernel.ops.cached[by].place;
-        let cache = self.features.cache_mut();
-        cache.lines.dirty += 1;
-        cache.counts.dirty_max = cache.counts.dirty_max.max(u64::from(cache.lines.dirty));
-        let of = &mut cache.lines.all[line as usize];
-        of.state = State::Dirty;
-        of.handle = handle;
-        of.op = carrier;
-        of.inside = false;
-        of.written = now;
-        of.used = now;
-        of.dirtied = now;
-        of.oldest = place;
-        of.flushed = false;
-        of.forced = false;
-        of.held = false;
-    }
-
-    /// A write with a line, or a trimmed one, moves into the cache.
-    fn move_in(&mut self, op: OpId) {
-        let wait = (self.now - self.kernel.ops[op].waits_since).0;
-        self.kernel.charge_line_wait(&self.features, self.now, op);
-        self.features.cache_mut().counts.waited += u64::from(wait > 0);
-        self.kernel.ops[op].need = Need::Absorb;
-        self.serve_from_memory(op);
-    }
-
-    /// A write has moved into the cache, or a flush is done.
-    #[inline(never)]
-    pub(super) fn page_is_in(&mut self, op: OpId) {
-        self.features.cache_mut().fresh = true;
-        let cached = &self.kernel.ops.cached[op];
-        let (line, period, fua) = (cached.line, cached.period, cached.fua);
-        if line != NO_LINE && self.features.cache().lines.all[line as usize].period == period {
-            let home = self.features.home_of_line(&self.dev, &self.rules, line);
-            let now = self.now;
-            let Some(cache) = &mut self.features.cache else { return };
-            let of = &mut cache.lines.all[line as usize];
-            let first = !std::mem::replace(&mut of.inside, true);
-            let dirty = of.state == State::Dirty;
-            cache.urgent |= of.flushed || fua;
-            if fua {
-                of.forced = true;
-                of.waiting.push((op, now));
-            }
-            if first {
-                of.entered = now;
-            }
-            if first && dirty {
-                cache.lines.get_ready(line, home);
-                cache.hold_line(&mut self.kernel.timers, line);
-            }
-            if fua {
-                return;
-            }
-        }
-        self.features.cache_mut().counts.fua_writes += u64::from(fua);
-        self.page_done(op);
-        self.release(op);
-    }
-
     /// A page is trimmed: its lines and the writes that wait for one hold nothing that must reach flash.
-    #[inline(always)]
-    pub(super) fn trim_cached(&mut self, lpn: Lpn) {
-        if self.rules.caches {
-            self.trims_cached(lpn);
-        }
-    }
-
     #[inline(never)]
-    fn trims_cached(&mut self, lpn: Lpn) {
+    pub(super) fn trim_cached(&mut self, lpn: Lpn) {
         self.features.cache_mut().replaces_base(lpn);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
             && self.rules.buffers
@@ -622,134 +736,42 @@ impl Ssd {
                 let cache = self.features.cache_mut();
                 cache.counts.trimmed += 1;
                 cache.outside -= 1;
-                self.flushes_lose(place);
+                if cache.flushes_lose(place) {
+                    self.end_flushes();
+                }
                 at = behind;
             }
         }
         let line = self.features.cache().lines.of(lpn);
-        if line != NONE {
-            let older = self.features.cache().lines.all[line as usize].older;
-            self.trim_line(line);
-            self.trim_older(older, lpn);
+        if line == NONE {
+            return;
         }
-    }
-
-    /// Lines of a trimmed page that are being programmed under newer ones: flushes wait for them no longer.
-    fn trim_older(&mut self, mut line: u32, lpn: Lpn) {
-        while line != NONE {
-            let of = &mut self.features.cache_mut().lines.all[line as usize];
-            if of.lpn != lpn || of.state != State::Programming {
-                return;
-            }
-            let (oldest, older) = (std::mem::replace(&mut of.oldest, u64::MAX), std::mem::replace(&mut of.older, NONE));
-            self.flushes_lose(oldest);
-            line = older;
-        }
-    }
-
-    /// A trim frees a line; one that is being programmed is free when that ends.
-    fn trim_line(&mut self, line: u32) {
         let of = &self.features.cache().lines.all[line as usize];
-        let (state, carrier, lpn, oldest) = (of.state, of.op, of.lpn, of.oldest);
-        match state {
-            State::Free => return,
-            State::Clean => self.features.cache_mut().lines.wake(line),
-            State::Programming => {
-                self.flushes_lose(oldest);
-                self.features.cache_mut().lines.all[line as usize].oldest = u64::MAX;
-                return self.features.cache_mut().lines.part(line);
-            }
-            State::Dirty | State::Issued => {
-                // The old page that it keeps is stale, too.
-                self.discard_kept(lpn);
-                self.flushes_lose(oldest);
-                let home = self.features.home_of_line(&self.dev, &self.rules, line);
-                let lines = &mut self.features.cache_mut().lines;
-                lines.leave_ready(line, home);
-                lines.dirty -= 1;
-                lines.issued -= u32::from(state == State::Issued);
-                self.features.cache_mut().counts.trimmed += 1;
-                self.oracle.run_ends(LINES | line);
-                self.cancel(carrier, state == State::Issued);
-                self.acknowledge_forced(line, OpId::NONE);
+        let (state, carrier, oldest, mut at) = (of.state, of.op, of.oldest, of.older);
+        let dirty = matches!(state, State::Dirty | State::Issued);
+        if dirty {
+            // The old page that it keeps is stale, too.
+            self.discard_kept(lpn);
+        }
+        if (dirty || state == State::Programming) && self.features.cache_mut().flushes_lose(oldest) {
+            self.end_flushes();
+        }
+        if dirty {
+            let issued = state == State::Issued;
+            self.features.drop_dirty(&self.dev, &self.rules, line, issued);
+            self.oracle.run_ends(LINES | line);
+            let (kernel, host, gc) = (&mut self.kernel, &mut self.host, &mut self.gc);
+            self.features.cancel(kernel, host, gc, &self.rules, carrier, issued);
+            let none = OpId::NONE;
+            while let Some(write) = self.features.next_forced(&mut self.kernel, &self.rules, self.now, line, none) {
+                self.page_done(write);
+                self.host.release(&mut self.kernel, &mut self.oracle, write);
             }
         }
-        self.features.cache_mut().lines.release(line);
-    }
-
-    /// The write-back of a trimmed line is not needed.
-    fn cancel(&mut self, op: OpId, issued: bool) {
-        if self.kernel.ops.cached[op].serving {
-            // The read of what the line lacked ends, and nothing follows it.
-            self.kernel.ops.cached[op].trimmed = true;
-            return;
-        }
-        if issued && self.rules.units {
-            self.leaves_group(op);
-        } else if issued {
-            self.leaves_queue(op);
-        }
-        self.features.drop_line_op(&mut self.kernel, op);
-    }
-
-    /// A write-back that is not needed leaves the queue in which it waits.
-    fn leaves_queue(&mut self, op: OpId) {
-        let (stalled, unit, plane) = (self.kernel.ops[op].stalled, self.kernel.ops[op].unit, self.kernel.ops[op].plane);
-        let ops = &mut self.kernel.ops;
-        if stalled && self.rules.dynamic {
-            self.host.without_page.remove(ops, op);
-        } else if stalled && self.rules.slc && ops.extras[op].for_fold {
-            folds::forgets(self, op, plane);
-        } else if stalled {
-            self.gc.planes[plane.ix()].stalled.remove(ops, op);
-        } else if unit.is_some() {
-            self.kernel.dies[unit].queue.remove(ops, op);
-            self.note_queue(op, unit, false);
-        } else {
-            self.host.anywhere.remove(ops, op);
-        }
-    }
-
-    // Power cuts.
-
-    /// Power is cut: the capacitor drains lines whole, with what they lack from the old page (oracle).
-    pub(super) fn complete_lines(&mut self) {
-        // Whether partial writes need what they do not bring.
-        let lacks = self.config.device.partial_write == PartialWrite::ReadModifyWrite;
-        if !self.rules.buffers || !self.oracle.tracks_sectors() || !lacks {
-            return;
-        }
-        for line in 0..self.features.cache().lines.all.len() as u32 {
-            let of = &self.features.cache().lines.all[line as usize];
-            let (open, lpn) = (of.is_open() && of.lacking > 0, of.lpn);
-            let old = if open { self.kernel.kept_page(&self.dev, lpn) } else { Ppn::NONE };
-            if old.is_some() {
-                let found = self.oracle.load(old, lpn);
-                self.oracle.merged(LINES | line, lpn, Some(found));
-            }
-        }
-    }
-
-    /// The cache follows other rules from now on. Its lines, and what they hold, stay.
-    pub(super) fn follow_cache(&mut self, new: &Cache) {
-        let (geometry, rules) = (&self.dev.geometry, &self.rules);
-        let Some(cache) = &mut self.features.cache else { return };
-        let streams = cache.streams;
-        let home = |line: &Line| home_of(geometry, rules, line, streams);
-        let keys = &new.keys;
-        cache.lines.reorder(&new.lines, home);
-        if keys.read == CacheRead::None {
-            cache.lines.drop_clean();
-        }
-        cache.most_dirty = new.most_dirty;
-        let holds = cache.keys.hold != keys.hold;
-        cache.keys = keys.clone();
-        cache.fresh = self.rules.buffers;
-        if holds {
-            cache.hold_all(&mut self.kernel.timers, self.now);
-        }
-        if self.rules.buffers {
-            self.serve_waiting();
+        self.features.cache_mut().lines.trim(line, state);
+        while let Some(older) = self.features.cache_mut().trim_older(at, lpn) {
+            self.end_flushes();
+            at = older;
         }
     }
 

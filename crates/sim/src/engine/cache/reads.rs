@@ -2,12 +2,15 @@
 
 use super::lines::State;
 use super::order::NONE;
-use crate::config::CacheRead;
+use crate::config::{CacheRead, Config};
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
-use crate::units::{Lpn, OpId, Ppn, UnitId};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Host, Ssd};
+use crate::oracle::Oracle;
+use crate::units::{Lpn, Nanos, OpId, Ppn, UnitId};
 
 /// Where a read is served now.
 pub(in crate::engine) enum Served {
@@ -19,52 +22,199 @@ pub(in crate::engine) enum Served {
     Otherwise,
 }
 
-impl Ssd {
+impl Features {
     /// Where a read is served now.
-    pub(in crate::engine) fn served(&self, op: OpId) -> Served {
-        let lpn = self.kernel.ops[op].lpn;
-        let lines = &self.features.cache().lines;
-        match self.dev.map.get(lpn) {
-            Location::Staged(newest) if self.rules.buffers => {
-                let old = self.kernel.ops[Page(newest)].old;
+    pub(in crate::engine) fn served(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        rules: &Rules,
+        config: &Config,
+        op: OpId,
+    ) -> Served {
+        let lpn = kernel.ops[op].lpn;
+        let lines = &self.cache().lines;
+        match dev.map.get(lpn) {
+            Location::Staged(newest) if rules.buffers => {
+                let old = kernel.ops[Page(newest)].old;
                 // What moves between blocks is in memory, too.
-                let memory = old.is_none() || self.is_in_hand(old) || self.is_in_memory(op, newest);
+                let memory =
+                    old.is_none() || dev.is_in_hand(rules, old) || self.is_in_memory(kernel, dev, config, op, newest);
                 if memory { Served::Memory } else { Served::Flash(old) }
             }
             Location::Flash(page) => match lines.of(lpn) {
-                _ if self.is_in_hand(page) => Served::Memory,
+                _ if dev.is_in_hand(rules, page) => Served::Memory,
                 NONE => Served::Flash(page),
-                line if lines.has(line, self.kernel.sectors(op)) => Served::Memory,
+                line if lines.has(line, kernel.sectors(op)) => Served::Memory,
                 _ => Served::Flash(page),
             },
             Location::Staged(_) | Location::Nowhere => Served::Otherwise,
         }
     }
 
+    /// The page on flash that a host read would read now; none if it needs none.
+    pub(in crate::engine) fn page_beside_cache(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        host: &Host,
+        rules: &Rules,
+        config: &Config,
+        op: OpId,
+    ) -> Ppn {
+        let mate = kernel.ops[op].mate;
+        match self.served(kernel, dev, rules, config, op) {
+            // Another unit of the same operation may need flash.
+            Served::Memory | Served::Otherwise if mate.is_some() => {
+                self.page_beside_cache(kernel, dev, host, rules, config, mate)
+            }
+            Served::Flash(page) => page,
+            Served::Memory => Ppn::NONE,
+            Served::Otherwise => match dev.map.get(kernel.ops[op].lpn) {
+                Location::Staged(newest) if host.needs_old(kernel, dev, rules, op, newest) => {
+                    self.old_page(kernel, dev, newest)
+                }
+                _ => Ppn::NONE,
+            },
+        }
+    }
+
     /// Whether all sectors of a read are in its page's line or in writes that wait for one, of which `newest` is the last.
-    fn is_in_memory(&self, op: OpId, newest: OpId) -> bool {
-        let lines = &self.features.cache().lines;
-        let lpn = self.kernel.ops[op].lpn;
+    fn is_in_memory(&self, kernel: &Kernel, dev: &Device, config: &Config, op: OpId, newest: OpId) -> bool {
+        let lines = &self.cache().lines;
+        let lpn = kernel.ops[op].lpn;
         let line = lines.of(lpn);
-        if line != NONE && lines.has(line, self.kernel.sectors(op)) {
+        if line != NONE && lines.has(line, kernel.sectors(op)) {
             return true;
         }
-        self.kernel.sectors(op).all(|sector| {
-            let mut at = if self.kernel.ops[newest].class == Class::Host { newest } else { OpId::NONE };
+        kernel.sectors(op).all(|sector| {
+            let mut at = if kernel.ops[newest].class == Class::Host { newest } else { OpId::NONE };
             while at.is_some() {
-                if self.sectors_of_write(at).contains(&sector) {
+                if self.sectors_of_write(kernel, dev, config, at).contains(&sector) {
                     return true;
                 }
-                at = self.kernel.ops.cached[at].behind;
+                at = kernel.ops.cached[at].behind;
             }
             line != NONE && lines.has(line, sector..sector + 1)
         })
     }
 
+    /// A read of a page with or without a line begins on flash.
+    pub(in crate::engine) fn begin_cached_read(&mut self, kernel: &mut Kernel, dev: &Device, rules: &Rules, op: OpId) {
+        let lpn = kernel.ops[op].lpn;
+        let cache = self.cache();
+        let (line, base) = (cache.lines.of(lpn), cache.bases[lpn.ix()]);
+        let waits = matches!(dev.map.get(lpn), Location::Staged(_));
+        let cached = &mut kernel.ops.cached[op];
+        (cached.fills, cached.period) = (line != NONE || waits, base);
+        if rules.units {
+            self.cache_mut().counts.misses += 1;
+        }
+    }
+
+    /// The data of a host read is out: its sectors are in the line of its page, if that still lacks them, or a line is taken. A newer
+    /// version of the page keeps them if one had begun before the read: it has, or will have, what it brings itself.
+    /// Returns whether that one has all sectors now, and needs the old page no longer.
+    #[inline(never)]
+    pub(in crate::engine) fn read_brings(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        oracle: &mut Oracle,
+        now: Nanos,
+        op: OpId,
+    ) -> bool {
+        let (lpn, sectors) = (kernel.ops[op].lpn, kernel.sectors(op));
+        let (fills, base) = (kernel.ops.cached[op].fills, kernel.ops.cached[op].period);
+        let cache = self.cache_mut();
+        if cache.bases[lpn.ix()] != base {
+            // What was read is on flash no longer.
+            return false;
+        }
+        let here = cache.lines.of(lpn);
+        if !matches!(dev.map.get(lpn), Location::Flash(_)) {
+            return fills && here != NONE && self.fills(kernel, dev, oracle, op, here, sectors);
+        }
+        let cache = self.cache_mut();
+        if here != NONE {
+            cache.lines.add(here, sectors);
+            cache.lines.hit(here, now);
+        } else if cache.keys.read == CacheRead::All
+            && let Some(line) = cache.lines.take(lpn, now)
+        {
+            cache.lines.add(line, sectors);
+            cache.lines.rest(line);
+        }
+        false
+    }
+
+    /// The sectors of a read are in a line that lacks some. Returns whether its old page is needed no longer.
+    fn fills(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        oracle: &mut Oracle,
+        op: OpId,
+        line: u32,
+        sectors: std::ops::Range<u32>,
+    ) -> bool {
+        if self.cache().lines.all[line as usize].lacking == 0 {
+            return false;
+        }
+        let lpn = kernel.ops[op].lpn;
+        self.cache_mut().lines.add(line, sectors.clone());
+        if oracle.tracks_sectors() {
+            let found = kernel.ops[Page(op)].tags[1];
+            let mut bits = vec![0u64; self.cache().lines.sectors.div_ceil(64) as usize];
+            sectors.for_each(|sector| bits[sector as usize / 64] |= 1 << (sector % 64));
+            for memory in kernel.memories_of(dev, oracle, lpn, line) {
+                oracle.brought(memory, found, bits.clone());
+            }
+        }
+        self.cache().lines.all[line as usize].lacking == 0 && self.cache().protected
+    }
+
+    /// A host write that bypasses the cache has been programmed. Returns whether a flush may be done.
+    #[inline(never)]
+    pub(in crate::engine) fn bypass_ends(&mut self, kernel: &Kernel, op: OpId) -> bool {
+        let cache = self.cache_mut();
+        cache.bypassing -= 1;
+        cache.replaces_base(kernel.ops[op].lpn);
+        cache.flushes_lose(kernel.ops.cached[op].place)
+    }
+
+    /// The newest version of a page has bypassed the cache. With `cache.write = "through"` it is put in a line.
+    #[inline(never)]
+    pub(in crate::engine) fn written_through(&mut self, now: Nanos, lpn: Lpn) {
+        if !self.cache().writes_through() {
+            return;
+        }
+        let lines = &mut self.cache_mut().lines;
+        debug_assert!(lines.of(lpn) == NONE, "a write drops its page's line");
+        if let Some(line) = lines.take(lpn, now) {
+            lines.complete(line);
+            lines.all[line as usize].state = State::Clean;
+            lines.rest(line);
+        }
+    }
+}
+
+impl Host {
+    /// A read is served from a place in the controller, whose unit may be lost; not what a line has.
+    fn note_lost(&mut self, kernel: &Kernel, dev: &Device, features: &Features, op: OpId, place: Ppn) {
+        let lines = &features.cache().lines;
+        let line = lines.of(kernel.ops[op].lpn);
+        if dev.is_lost(place) && !(line != NONE && lines.has(line, kernel.sectors(op))) {
+            self.report_uncorrectable(kernel, op);
+        }
+    }
+}
+
+impl Ssd {
     /// A page read is admitted. Returns whether it waits for flash; none if it is served as without a cache.
     #[inline(never)]
     pub(in crate::engine) fn read_cached(&mut self, op: OpId, lpn: Lpn, measured: bool) -> Option<bool> {
-        match self.served(op) {
+        match self.features.served(&self.kernel, &self.dev, &self.rules, &self.config, op) {
             Served::Otherwise => None,
             Served::Memory => {
                 self.stats.pages.from_memory += u64::from(measured);
@@ -83,15 +233,22 @@ impl Ssd {
     pub(in crate::engine) fn hits(&mut self, op: OpId, lpn: Lpn) {
         let now = self.now;
         if let Location::Staged(newest) = self.dev.map.get(lpn)
-            && self.is_in_hand(self.kernel.ops[Page(newest)].old)
-            && !self.is_in_memory(op, newest)
+            && self.dev.is_in_hand(&self.rules, self.kernel.ops[Page(newest)].old)
+            && !self.features.is_in_memory(&self.kernel, &self.dev, &self.config, op, newest)
         {
-            return self.hits_hand(op, self.kernel.ops[Page(newest)].old);
+            // A part is from an old version of the unit in the controller.
+            let old = self.kernel.ops[Page(newest)].old;
+            self.host.note_lost(&self.kernel, &self.dev, &self.features, op, old);
+            let found = self.oracle.load(old, lpn);
+            let tag = self.kernel.delivers(&self.dev, &self.oracle, &self.rules, op, found);
+            self.oracle.delivered(lpn, tag, self.kernel.ops[Page(op)].expected);
+            self.features.cache_mut().counts.hits += 1;
+            return;
         }
         if let Location::Flash(page) = self.dev.map.get(lpn)
-            && self.is_in_hand(page)
+            && self.dev.is_in_hand(&self.rules, page)
         {
-            note_lost(self, op, page);
+            self.host.note_lost(&self.kernel, &self.dev, &self.features, op, page);
         }
         let (tag, memory) = match self.dev.map.get(lpn) {
             Location::Staged(newest) => (self.kernel.ops[Page(newest)].tags[0], self.kernel.memory_of(newest)),
@@ -110,30 +267,6 @@ impl Ssd {
         }
     }
 
-    /// A read is served from a line, or a write that waits for one, and from an old version of the unit in the controller.
-    #[inline(never)]
-    fn hits_hand(&mut self, op: OpId, old: Ppn) {
-        let lpn = self.kernel.ops[op].lpn;
-        note_lost(self, op, old);
-        let found = self.oracle.load(old, lpn);
-        let tag = self.delivers(op, found);
-        self.oracle.delivered(lpn, tag, self.kernel.ops[Page(op)].expected);
-        self.features.cache_mut().counts.hits += 1;
-    }
-
-    /// A read of a page with or without a line begins on flash.
-    pub(in crate::engine) fn begin_cached_read(&mut self, op: OpId) {
-        let lpn = self.kernel.ops[op].lpn;
-        let cache = self.features.cache();
-        let (line, base) = (cache.lines.of(lpn), cache.bases[lpn.ix()]);
-        let waits = matches!(self.dev.map.get(lpn), Location::Staged(_));
-        let cached = &mut self.kernel.ops.cached[op];
-        (cached.fills, cached.period) = (line != NONE || waits, base);
-        if self.rules.units {
-            self.features.cache_mut().counts.misses += 1;
-        }
-    }
-
     /// A host read has reached the head of a unit's queue: it looks at the cache again.
     #[inline(never)]
     pub(in crate::engine) fn select_cached_read(&mut self, op: OpId, unit: UnitId) {
@@ -141,13 +274,13 @@ impl Ssd {
             return self.select_units(op, unit);
         }
         let lpn = self.kernel.ops[op].lpn;
-        match self.served(op) {
+        match self.features.served(&self.kernel, &self.dev, &self.rules, &self.config, op) {
             Served::Memory => {
                 self.hits(op, lpn);
                 self.select_in_memory(op, unit);
             }
             Served::Flash(at) => {
-                self.begin_cached_read(op);
+                self.features.begin_cached_read(&mut self.kernel, &self.dev, &self.rules, op);
                 let before = self.kernel.ops[op].unit;
                 self.begin_read(op, at, unit);
                 let state = &self.kernel.dies[before];
@@ -156,113 +289,24 @@ impl Ssd {
                 }
             }
             Served::Otherwise => match self.dev.map.get(lpn) {
-                Location::Staged(newest) if self.needs_old(op, newest) => {
+                Location::Staged(newest) if self.host.needs_old(&self.kernel, &self.dev, &self.rules, op, newest) => {
                     let old = self.features.old_page(&self.kernel, &self.dev, newest);
                     self.begin_read(op, old, unit);
                 }
                 place => {
                     if let Location::Staged(newest) = place {
-                        self.note_memory_read(op, self.kernel.ops[Page(newest)].tags[0]);
+                        self.host.note_memory_read(
+                            &self.kernel,
+                            &self.dev,
+                            &mut self.oracle,
+                            &self.rules,
+                            op,
+                            self.kernel.ops[Page(newest)].tags[0],
+                        );
                     }
                     self.select_in_memory(op, unit);
                 }
             },
         }
-    }
-
-    /// The page on flash that a host read would read now; none if it needs none.
-    pub(in crate::engine) fn page_beside_cache(&self, op: OpId) -> Ppn {
-        let mate = self.kernel.ops[op].mate;
-        match self.served(op) {
-            // Another unit of the same operation may need flash.
-            Served::Memory | Served::Otherwise if mate.is_some() => self.page_beside_cache(mate),
-            Served::Flash(page) => page,
-            Served::Memory => Ppn::NONE,
-            Served::Otherwise => match self.dev.map.get(self.kernel.ops[op].lpn) {
-                Location::Staged(newest) if self.needs_old(op, newest) => {
-                    self.features.old_page(&self.kernel, &self.dev, newest)
-                }
-                _ => Ppn::NONE,
-            },
-        }
-    }
-
-    /// The data of a host read is out: its sectors are in the line of its page, if that still lacks them, or a line is taken. A newer
-    /// version of the page keeps them if one had begun before the read: it has, or will have, what it brings itself.
-    #[inline(never)]
-    pub(in crate::engine) fn read_brings(&mut self, op: OpId) {
-        let (now, lpn, sectors) = (self.now, self.kernel.ops[op].lpn, self.kernel.sectors(op));
-        let (fills, base) = (self.kernel.ops.cached[op].fills, self.kernel.ops.cached[op].period);
-        let cache = self.features.cache_mut();
-        if cache.bases[lpn.ix()] != base {
-            // What was read is on flash no longer.
-            return;
-        }
-        let here = cache.lines.of(lpn);
-        if !matches!(self.dev.map.get(lpn), Location::Flash(_)) {
-            if fills && here != NONE {
-                self.fills(op, here, sectors);
-            }
-            return;
-        }
-        let cache = self.features.cache_mut();
-        if here != NONE {
-            cache.lines.add(here, sectors);
-            cache.lines.hit(here, now);
-        } else if cache.keys.read == CacheRead::All
-            && let Some(line) = cache.lines.take(lpn, now)
-        {
-            cache.lines.add(line, sectors);
-            cache.lines.rest(line);
-        }
-    }
-
-    /// The sectors of a read are in a line that lacks some.
-    fn fills(&mut self, op: OpId, line: u32, sectors: std::ops::Range<u32>) {
-        if self.features.cache().lines.all[line as usize].lacking == 0 {
-            return;
-        }
-        let lpn = self.kernel.ops[op].lpn;
-        self.features.cache_mut().lines.add(line, sectors.clone());
-        if self.oracle.tracks_sectors() {
-            let found = self.kernel.ops[Page(op)].tags[1];
-            let mut bits = vec![0u64; self.features.cache().lines.sectors.div_ceil(64) as usize];
-            sectors.for_each(|sector| bits[sector as usize / 64] |= 1 << (sector % 64));
-            for memory in self.kernel.memories_of(&self.dev, &self.oracle, lpn, line) {
-                self.oracle.brought(memory, found, bits.clone());
-            }
-        }
-        if self.features.cache().lines.all[line as usize].lacking == 0 && self.features.cache().protected {
-            self.discard_kept(lpn);
-        }
-    }
-
-    /// A host write that bypasses the cache has been programmed. With `cache.write = "through"` its page is put in a line.
-    #[inline(never)]
-    pub(in crate::engine) fn written_through(&mut self, op: OpId, newest: bool) {
-        let (now, lpn, place) = (self.now, self.kernel.ops[op].lpn, self.kernel.ops.cached[op].place);
-        let cache = self.features.cache_mut();
-        cache.bypassing -= 1;
-        cache.replaces_base(lpn);
-        self.flushes_lose(place);
-        if !newest || !self.features.cache().writes_through() {
-            return;
-        }
-        let lines = &mut self.features.cache_mut().lines;
-        debug_assert!(lines.of(lpn) == NONE, "a write drops its page's line");
-        if let Some(line) = lines.take(lpn, now) {
-            lines.complete(line);
-            lines.all[line as usize].state = State::Clean;
-            lines.rest(line);
-        }
-    }
-}
-
-/// A read is served from a place in the controller, whose unit may be lost; not what a line has.
-fn note_lost(ssd: &mut Ssd, op: OpId, place: Ppn) {
-    let lines = &ssd.features.cache().lines;
-    let line = lines.of(ssd.kernel.ops[op].lpn);
-    if ssd.dev.is_lost(place) && !(line != NONE && lines.has(line, ssd.kernel.sectors(op))) {
-        ssd.host.report_uncorrectable(&ssd.kernel, op);
     }
 }

@@ -4,11 +4,12 @@
 //! a die or a channel in turns, the spans of GC tell which of them did at a time. Of the rest of a wait for a die, the part by the
 //! shadow clock comes first, and the part that is late because of GC follows.
 
+use super::Cache;
 use crate::blame::{BY_GC, Cause, Extra, WAITS};
 use crate::device::transaction::Class;
+use crate::engine::Features;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::NO_LOG;
-use crate::engine::{Features, Ssd};
 use crate::units::{Nanos, OpId, UnitId};
 
 /// What a write-back waited for.
@@ -115,6 +116,19 @@ impl Kernel {
     }
 }
 
+impl Cache {
+    /// The line of a write-back is free: what that write-back waited for is what the writes do that are served now.
+    pub(super) fn line_is_free(&mut self, log: u32) {
+        self.logs.freed = (log != NO_LOG).then_some(log);
+    }
+
+    /// The writes that wait have been served.
+    pub(super) fn writes_are_served(&mut self, log: u32) {
+        self.logs.freed = None;
+        self.logs.forget(log);
+    }
+}
+
 impl Features {
     /// The first of the writes that wait for a line is another one, or none: the times of GC are needed from when it began to wait.
     pub(super) fn first_waits(&mut self, kernel: &mut Kernel) {
@@ -129,40 +143,39 @@ impl Features {
         let log = kernel.remove_line_op(op);
         self.cache_mut().logs.forget(log);
     }
-}
 
-impl Ssd {
     /// A write-back has waited for `gc`, `late` and `host` until now.
     #[inline(never)]
-    pub(in crate::engine) fn note_line_wait(&mut self, op: OpId, resource: For, [gc, late, host]: [u64; 3]) {
-        if self.kernel.ops[op].class != Class::Cache
-            || gc + late + host == 0
-            || self.features.cache().waiting.is_empty()
-        {
+    pub(in crate::engine) fn note_line_wait(
+        &mut self,
+        kernel: &mut Kernel,
+        now: Nanos,
+        op: OpId,
+        resource: For,
+        [gc, late, host]: [u64; 3],
+    ) {
+        if kernel.ops[op].class != Class::Cache || gc + late + host == 0 || self.cache().waiting.is_empty() {
             return;
         }
-        let waited = Waited { until: self.now, resource, gc, late, host };
-        let Some(cache) = &mut self.features.cache else { return };
-        cache.logs.add(&mut self.kernel.ops.cached[op].log, waited);
+        let waited = Waited { until: now, resource, gc, late, host };
+        let Some(cache) = &mut self.cache else { return };
+        cache.logs.add(&mut kernel.ops.cached[op].log, waited);
     }
 
     /// The same of causes that it is charged in service, where it waits for its channel or, for one cause, in its die.
     #[inline(never)]
-    pub(in crate::engine) fn note_line_causes(&mut self, op: OpId, causes: &[(Cause, u64)]) {
+    pub(in crate::engine) fn note_line_causes(
+        &mut self,
+        kernel: &mut Kernel,
+        now: Nanos,
+        op: OpId,
+        causes: &[(Cause, u64)],
+    ) {
         let waits = || causes.iter().filter(|(cause, _)| (*cause as usize) < WAITS);
         let gc = waits().filter(|(cause, _)| BY_GC.contains(cause)).map(|(_, ns)| ns).sum::<u64>();
         let host = waits().map(|(_, ns)| ns).sum::<u64>() - gc;
-        let channel = self.kernel.ops[op].channel.ix();
+        let channel = kernel.ops[op].channel.ix();
         let resource = if gc > 0 && host > 0 { For::Channel(channel) } else { For::Any };
-        self.note_line_wait(op, resource, [gc, 0, host]);
-    }
-
-    /// The line of a write-back is free: writes that wait are served, and what that write-back waited for is what they did.
-    pub(super) fn serve_from(&mut self, log: u32) {
-        self.features.cache_mut().logs.freed = (log != NO_LOG).then_some(log);
-        self.serve_waiting();
-        let logs = &mut self.features.cache_mut().logs;
-        logs.freed = None;
-        logs.forget(log);
+        self.note_line_wait(kernel, now, op, resource, [gc, 0, host]);
     }
 }

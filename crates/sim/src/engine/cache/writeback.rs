@@ -1,18 +1,17 @@
 //! Write-backs: when dirty lines are issued, and how they reach flash.
 
 use super::LINES;
-use super::groups::units_filled;
 use super::lines::{Reason, State};
-use super::order::{Command, NONE};
+use super::order::{NONE, Order};
 use crate::blame::{Blame, CAUSES, Cause, Extra};
-use crate::config::Writeback;
+use crate::config::{CachePack, Writeback};
 use crate::device::mapping::Location;
 use crate::device::transaction::Need;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
-use crate::engine::{Features, Host, Ssd};
+use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;
 use crate::units::{Nanos, OpId, Ppn, UnitId};
 
@@ -20,6 +19,13 @@ use crate::units::{Nanos, OpId, Ppn, UnitId};
 const LATEST: [Cause; 6] = [Cause::Array, Cause::DieHost, Cause::Bus, Cause::BusHost, Cause::BusGc, Cause::Decode];
 
 impl Kernel {
+    /// The program of a line or a group is about to join a queue.
+    pub(super) fn becomes_program(&mut self, op: OpId) {
+        let page = &mut self.ops[op];
+        page.need = Need::Write;
+        page.unit = UnitId::NONE;
+    }
+
     /// The holder of a unit on which an operation begins, perhaps beside another one (R8).
     pub(in crate::engine) fn holder_beside(&self, op: OpId, unit: UnitId) -> Holder {
         let array = self.dies[unit].array();
@@ -107,141 +113,60 @@ impl Features {
             lines.release(line);
         }
     }
-}
 
-impl Ssd {
+    /// The next of the writes with forced unit access that wait for a line, whose program `op` has ended, or that a trim has freed: it
+    /// is to be acknowledged. Its causes are the last ones of the write-back.
+    pub(super) fn next_forced(
+        &mut self,
+        kernel: &mut Kernel,
+        rules: &Rules,
+        now: Nanos,
+        line: u32,
+        op: OpId,
+    ) -> Option<OpId> {
+        let waiting = &mut self.cache_mut().lines.all[line as usize].waiting;
+        if waiting.is_empty() {
+            return None;
+        }
+        let (write, since) = waiting.remove(0);
+        let left = (now - since).0;
+        let left = if op.is_some() { kernel.charge_like(self, rules, write, op, left) } else { left };
+        kernel.charge_extra(write, Extra::Cache, left);
+        self.cache_mut().counts.fua_writes += 1;
+        Some(write)
+    }
+
     /// A line's program begins: it carries what the line holds now.
     #[inline(never)]
-    pub(in crate::engine) fn line_selected(&mut self, op: OpId) {
-        let line = self.kernel.ops.cached[op].line;
-        if self.oracle.tracks_sectors() {
-            self.oracle.compose_line(LINES | line, self.kernel.ops[Page(op)].tags[0]);
+    pub(in crate::engine) fn line_selected(&mut self, kernel: &mut Kernel, oracle: &mut Oracle, op: OpId) {
+        let line = kernel.ops.cached[op].line;
+        if oracle.tracks_sectors() {
+            oracle.compose_line(LINES | line, kernel.ops[Page(op)].tags[0]);
         }
-        self.kernel.ops.cached[op].before = self.kernel.ops[Page(op)].blame.all();
-        self.kernel.ops.cached[op].serving = true;
-        let of = &mut self.features.cache_mut().lines.all[line as usize];
+        kernel.ops.cached[op].before = kernel.ops[Page(op)].blame.all();
+        kernel.ops.cached[op].serving = true;
+        let of = &mut self.cache_mut().lines.all[line as usize];
         of.state = State::Programming;
         // Later writes may have brought what was lost.
         let lacks = of.lacking > 0;
-        self.kernel.ops[op].lost &= lacks;
+        kernel.ops[op].lost &= lacks;
     }
 
-    /// Collector decisions: issues write-backs, after the arrivals and grants of the nanosecond.
-    #[inline(never)]
-    pub(in crate::engine) fn write_lines_back(&mut self) {
-        let fresh = std::mem::replace(&mut self.features.cache_mut().fresh, false);
-        if self.rules.units {
-            return self.write_units_back(fresh);
-        }
-        let eager = self.features.cache().keys.writeback == Writeback::Eager;
-        if eager {
-            // All lines go, in their order, whoever waits for them.
-            self.features.cache_mut().urgent = false;
-        } else if self.features.cache().urgent {
-            self.issue_urgent();
-        }
-        if !eager {
-            self.features.decide_activity(self.now, fresh);
-        }
-        match self.features.cache().keys.writeback {
-            Writeback::Eager => {
-                while let Some(lines) = self.features.cache().lines.next_ready() {
-                    self.issue_together(lines, Reason::Eager);
-                }
-            }
-            Writeback::Watermark | Writeback::Idle => {
-                while self.features.cache().writes_more()
-                    && let cache = self.features.cache()
-                    && let Some(lines) = cache.lines.next_ready()
-                {
-                    self.issue_together(lines, Reason::Watermark);
-                }
-            }
-        }
-        self.drain_lines();
-        if let Some(cache) = &mut self.features.cache {
-            cache.watch_holds(&mut self.kernel.timers, self.now);
-        }
-    }
-
-    /// Issues lines that a flush or a write with forced unit access waits for, and those that have been held long enough.
-    fn issue_urgent(&mut self) {
-        self.features.cache_mut().urgent = false;
-        let lines = &self.features.cache().lines;
+    /// The lines that a flush or a write with forced unit access waits for, and those that have been held long enough: they are to be
+    /// issued.
+    fn urgent_lines(&mut self, dev: &Device, rules: &Rules) -> Order {
+        self.cache_mut().urgent = false;
+        let lines = &self.cache().lines;
         let wanted = |line: u32| lines.all[line as usize].is_urgent();
         let urgent = lines.ready.iter().filter(|(_, _, line)| wanted(*line));
-        let home = |line| self.features.home_of_line(&self.dev, &self.rules, line);
-        let mut urgent = lines.ready.of(urgent.map(|turn| (*turn, home(turn.2))));
-        while !urgent.is_empty() {
-            for line in urgent.next().into_iter().filter(|line| *line != NONE) {
-                let home = self.features.home_of_line(&self.dev, &self.rules, line);
-                urgent.remove(self.features.cache().lines.ready_turn(line), home);
-                self.issue(line, Reason::Flush);
-            }
-        }
-    }
-
-    /// Issues lines one after the other, so that a multi-plane command can carry them.
-    fn issue_together(&mut self, lines: Command, reason: Reason) {
-        lines.into_iter().filter(|line| *line != NONE).for_each(|line| self.issue(line, reason));
-    }
-
-    /// At the end all lines are written back.
-    fn drain_lines(&mut self) {
-        while self.features.drains(&self.host)
-            && let Some(lines) = self.features.cache().lines.next_ready()
-        {
-            self.issue_together(lines, Reason::Drain);
-        }
-    }
-
-    /// At the end of a dispatch: every die that runs nothing and has nothing queued gets its first line.
-    #[inline(never)]
-    pub(in crate::engine) fn write_lines_to_idle_dies(&mut self) {
-        if self.features.cache().lines.ready.is_empty() {
-            return;
-        }
-        if self.rules.units {
-            return self.write_units_to_idle_dies();
-        }
-        if self.rules.dynamic {
-            let idle = |unit: &UnitId| self.is_unwanted(*unit);
-            let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
-            if let Some(unit) = idle.filter(|_| self.host.anywhere.is_empty())
-                && let Some(lines) = self.features.cache().lines.next_ready()
-            {
-                self.issue_together(lines, Reason::Idle);
-                self.kernel.dies.mark(unit);
-            }
-            return;
-        }
-        for unit in (0..self.dev.geometry.units).map(UnitId) {
-            if self.is_unwanted(unit) {
-                let lines = self.features.cache().lines.ready.next_of(unit.0);
-                self.issue_together(lines, Reason::Idle);
-            }
-        }
-    }
-
-    /// A line's write-back is issued: what it lacks is read first.
-    fn issue(&mut self, line: u32, reason: Reason) {
-        let op = self.features.cache().lines.all[line as usize].op;
-        let age = self.kernel.age();
-        let lacks = self.leaves_to_flash(line, reason);
-        self.kernel.ops[op].age = age;
-        self.kernel.ops[op].waits_since = self.now;
-        let old = self.page_to_fill(op);
-        if lacks && old.is_some() {
-            self.kernel.ops[op].need = Need::Merge;
-            return self.enqueue(op, self.dev.geometry.plane_of(old), false);
-        }
-        self.place_program(op);
+        let home = |line| self.home_of_line(dev, rules, line);
+        lines.ready.of(urgent.map(|turn| (*turn, home(turn.2))))
     }
 
     /// A line is issued: it is counted, and in no order any more. Returns whether it lacks sectors.
-    pub(super) fn leaves_to_flash(&mut self, line: u32, reason: Reason) -> bool {
-        let home = self.features.home_of_line(&self.dev, &self.rules, line);
-        let cache = self.features.cache_mut();
+    pub(super) fn leaves_to_flash(&mut self, dev: &Device, rules: &Rules, line: u32, reason: Reason) -> bool {
+        let home = self.home_of_line(dev, rules, line);
+        let cache = self.cache_mut();
         let ready = cache.lines.leave_ready(line, home);
         law!(ready, "law: a line that is written back is in its order");
         cache.lines.issued += 1;
@@ -266,41 +191,153 @@ impl Ssd {
         lacks
     }
 
-    /// A line's program joins its queue.
-    pub(super) fn place_program(&mut self, op: OpId) {
-        let page = &mut self.kernel.ops[op];
-        page.need = Need::Write;
-        page.unit = UnitId::NONE;
-        self.place(op);
+    /// Whether a version that is not the newest may stay valid on flash when its program has ended: as long as the newest one may
+    /// need its sectors or, without a capacitor, its data.
+    pub(super) fn may_keep(&self, kernel: &Kernel, rules: &Rules, op: OpId, line: u32) -> bool {
+        rules.keeps || self.cache().lines.of(kernel.ops[op].lpn) == line
     }
 
     /// The page on flash that has what a line lacks; none if it lacks nothing.
-    pub(in crate::engine) fn page_to_fill(&self, op: OpId) -> Ppn {
-        if self.rules.units {
-            return self.slot_to_fill(op);
+    pub(in crate::engine) fn page_to_fill(&self, kernel: &Kernel, dev: &Device, rules: &Rules, op: OpId) -> Ppn {
+        if rules.units {
+            return self.slot_to_fill(kernel, dev, rules, op);
         }
-        let line = self.kernel.ops.cached[op].line;
-        if self.features.cache().lines.all[line as usize].lacking == 0 {
+        let line = kernel.ops.cached[op].line;
+        if self.cache().lines.all[line as usize].lacking == 0 {
             return Ppn::NONE;
         }
-        self.kernel.kept_page(&self.dev, self.kernel.ops[op].lpn)
+        kernel.kept_page(dev, kernel.ops[op].lpn)
+    }
+}
+
+impl Ssd {
+    /// Collector decisions: issues write-backs, after the arrivals and grants of the nanosecond.
+    #[inline(never)]
+    pub(in crate::engine) fn write_lines_back(&mut self) {
+        let fresh = std::mem::replace(&mut self.features.cache_mut().fresh, false);
+        if self.rules.units {
+            let drains = self.features.decide_groups(&self.dev, &self.host, &self.rules, self.now, fresh);
+            while let Some((set, reason)) = self.features.next_group(&self.dev, &self.host, &self.rules, drains) {
+                self.issue_group(set, reason);
+            }
+            return self.features.cache_mut().watch_holds(&mut self.kernel.timers, self.now);
+        }
+        let eager = self.features.cache().keys.writeback == Writeback::Eager;
+        if eager {
+            // All lines go, in their order, whoever waits for them.
+            self.features.cache_mut().urgent = false;
+        } else if self.features.cache().urgent {
+            let mut urgent = self.features.urgent_lines(&self.dev, &self.rules);
+            while !urgent.is_empty() {
+                for line in urgent.next().into_iter().filter(|line| *line != NONE) {
+                    let home = self.features.home_of_line(&self.dev, &self.rules, line);
+                    urgent.remove(self.features.cache().lines.ready_turn(line), home);
+                    self.issue_together([line], Reason::Flush);
+                }
+            }
+        }
+        if !eager {
+            self.features.decide_activity(self.now, fresh);
+        }
+        match self.features.cache().keys.writeback {
+            Writeback::Eager => {
+                while let Some(lines) = self.features.cache().lines.next_ready() {
+                    self.issue_together(lines, Reason::Eager);
+                }
+            }
+            Writeback::Watermark | Writeback::Idle => {
+                while self.features.cache().writes_more()
+                    && let cache = self.features.cache()
+                    && let Some(lines) = cache.lines.next_ready()
+                {
+                    self.issue_together(lines, Reason::Watermark);
+                }
+            }
+        }
+        // At the end all lines are written back.
+        while self.features.drains(&self.host)
+            && let Some(lines) = self.features.cache().lines.next_ready()
+        {
+            self.issue_together(lines, Reason::Drain);
+        }
+        if let Some(cache) = &mut self.features.cache {
+            cache.watch_holds(&mut self.kernel.timers, self.now);
+        }
+    }
+
+    /// Issues lines one after the other, so that a multi-plane command can carry them: what they lack is read first.
+    fn issue_together(&mut self, lines: impl IntoIterator<Item = u32>, reason: Reason) {
+        for line in lines.into_iter().filter(|line| *line != NONE) {
+            let op = self.features.cache().lines.all[line as usize].op;
+            let age = self.kernel.age();
+            let lacks = self.features.leaves_to_flash(&self.dev, &self.rules, line, reason);
+            self.kernel.ops[op].age = age;
+            self.kernel.ops[op].waits_since = self.now;
+            let old = self.features.page_to_fill(&self.kernel, &self.dev, &self.rules, op);
+            if lacks && old.is_some() {
+                self.kernel.ops[op].need = Need::Merge;
+                self.enqueue(op, self.dev.geometry.plane_of(old), false);
+            } else {
+                self.kernel.becomes_program(op);
+                self.place(op);
+            }
+        }
+    }
+
+    /// At the end of a dispatch: every die that runs nothing and has nothing queued gets its first line, or its first group.
+    #[inline(never)]
+    pub(in crate::engine) fn write_lines_to_idle_dies(&mut self) {
+        if self.features.cache().lines.ready.is_empty() {
+            return;
+        }
+        let units = self.rules.units;
+        // Whether any die may serve what is written back.
+        let anywhere = if units { !self.rules.numbered } else { self.rules.dynamic };
+        if anywhere {
+            let idle = |unit: &UnitId| self.kernel.is_unwanted(&self.dev, &self.gc, &self.rules, *unit);
+            let idle = (0..self.dev.geometry.units).map(UnitId).find(idle);
+            let Some(unit) = idle.filter(|_| self.host.anywhere.is_empty()) else { return };
+            if units {
+                let any = self.features.cache().keys.pack == CachePack::Any;
+                let set = self.features.next_set(&self.dev, &self.host, &self.rules, any);
+                let Some(set) = set else { return };
+                self.issue_group(set, Reason::Idle);
+            } else {
+                let Some(lines) = self.features.cache().lines.next_ready() else { return };
+                self.issue_together(lines, Reason::Idle);
+            }
+            return self.kernel.dies.mark(unit);
+        }
+        for unit in (0..self.dev.geometry.units).map(UnitId) {
+            if !self.kernel.is_unwanted(&self.dev, &self.gc, &self.rules, unit) {
+                continue;
+            }
+            if !units {
+                let lines = self.features.cache().lines.ready.next_of(unit.0);
+                self.issue_together(lines, Reason::Idle);
+            } else if let Some(set) = self.features.first_set_of(&self.dev, &self.host, &self.rules, unit) {
+                self.issue_group(set, Reason::Idle);
+            }
+        }
     }
 
     /// A write-back, or its fill read, has reached the head of a unit's queue.
     #[inline(never)]
     pub(in crate::engine) fn select_line(&mut self, op: OpId, unit: UnitId) {
         if self.kernel.ops[op].need == Need::Write {
-            self.turn_comes(op, unit);
+            let turn = self.kernel.update_lag(self.now, op, unit);
+            self.charge_wait(op, unit, &turn);
             return self.begin_write(op, unit);
         }
         if self.rules.units {
             return self.select_fill(op, unit);
         }
-        let old = self.page_to_fill(op);
+        let old = self.features.page_to_fill(&self.kernel, &self.dev, &self.rules, op);
         if old.is_none() {
             // The line has become complete meanwhile.
-            self.charge_wait(op, unit);
-            return self.place_program(op);
+            self.charge_wait(op, unit, &self.kernel.turn(self.now, op, unit));
+            self.kernel.becomes_program(op);
+            return self.place(op);
         }
         self.begin_read(op, old, unit);
         let state = &self.kernel.dies[unit];
@@ -321,44 +358,55 @@ impl Ssd {
             let at = page.pages[0];
             self.dev.flash.read_ends(self.dev.geometry.block_of(at));
             if self.rules.units {
-                units_filled(self, op);
+                self.dev.units_filled(&mut self.kernel, &self.features, &mut self.stats, self.now, op);
             } else {
-                self.kernel.ops[op].lost = !self.decodes(at);
+                self.kernel.ops[op].lost = !self.dev.decodes(&mut self.stats, self.now, at);
             }
-            return self.decode(op);
+            if self.host.decode(&mut self.kernel, &self.config, self.now, op) {
+                self.decoded(op);
+            }
+            return;
         }
         let (lpn, plane, at) = (page.lpn, page.plane, page.pages[0]);
         let line = self.kernel.ops.cached[op].line;
         let newest = self.dev.map.get(lpn) == Location::Staged(op);
-        let wanted = newest || self.is_kept(op, line, at);
+        let wanted =
+            newest || self.features.may_keep(&self.kernel, &self.rules, op, line) && self.replaces_kept(op, at);
         self.land_written(op, newest, wanted);
         if newest {
             self.discard_old(op);
         }
         self.features.cache_mut().replaces_base(lpn);
-        self.acknowledge_forced(line, op);
+        while let Some(write) = self.features.next_forced(&mut self.kernel, &self.rules, self.now, line, op) {
+            self.page_done(write);
+            self.host.release(&mut self.kernel, &mut self.oracle, write);
+        }
         let oldest = self.features.cache().lines.all[line as usize].oldest;
         let log = self.kernel.remove_line_op(op);
         self.features.line_is_clean(&mut self.oracle, line);
-        self.flushes_lose(oldest);
-        self.serve_from(log);
-        self.test_trigger(plane);
-    }
-
-    /// Whether a version that is not the newest stays valid on flash when its program has ended at `page`: as long as the newest
-    /// one may need its sectors or, without a capacitor, its data.
-    pub(super) fn is_kept(&mut self, op: OpId, line: u32, page: Ppn) -> bool {
-        if self.rules.keeps {
-            return self.keeps_instead(op, page);
+        if self.features.cache_mut().flushes_lose(oldest) {
+            self.end_flushes();
         }
-        self.features.cache().lines.of(self.kernel.ops[op].lpn) == line && self.replaces_kept(op, page)
+        self.features.cache_mut().line_is_free(log);
+        self.serve_waiting();
+        self.features.cache_mut().writes_are_served(log);
+        self.test_trigger(plane);
     }
 
     /// What a line lacked has been read.
     #[inline(never)]
     pub(in crate::engine) fn fill_ends(&mut self, op: OpId) {
         if self.rules.units {
-            return self.fill_read_ends(op);
+            for line in self.features.lines_read(&self.kernel, op) {
+                let (kernel, oracle) = (&mut self.kernel, &mut self.oracle);
+                if let Some(lpn) = self.features.slot_is_read(kernel, &self.dev, oracle, line) {
+                    self.discard_kept(lpn);
+                }
+            }
+            if let Some(program) = self.features.fill_is_over(&mut self.kernel, op) {
+                self.place(program);
+            }
+            return;
         }
         let cached = &self.kernel.ops.cached[op];
         let (line, trimmed) = (cached.line, cached.trimmed);
@@ -366,24 +414,13 @@ impl Ssd {
             return self.features.drop_line_op(&mut self.kernel, op);
         }
         self.kernel.ops.cached[op].serving = false;
-        self.fills_line(line, self.kernel.ops[Page(op)].tags[1], self.kernel.ops[op].lost);
-        self.place_program(op);
-    }
-
-    /// Acknowledges the writes with forced unit access that wait for a line, whose program `op` has ended, or that a trim has
-    /// freed. Their causes are the last ones of the write-back.
-    pub(super) fn acknowledge_forced(&mut self, line: u32, op: OpId) {
-        let mut waiting = std::mem::take(&mut self.features.cache_mut().lines.all[line as usize].waiting);
-        for (write, since) in waiting.drain(..) {
-            let left = (self.now - since).0;
-            let left =
-                if op.is_some() { self.kernel.charge_like(&self.features, &self.rules, write, op, left) } else { left };
-            self.kernel.charge_extra(write, Extra::Cache, left);
-            self.features.cache_mut().counts.fua_writes += 1;
-            self.page_done(write);
-            self.release(write);
+        let (found, lost) = (self.kernel.ops[Page(op)].tags[1], self.kernel.ops[op].lost);
+        let lpn = self.features.cache().lines.all[line as usize].lpn;
+        if self.features.fills_line(&mut self.kernel, &self.dev, &mut self.oracle, line, found, lost) {
+            self.discard_kept(lpn);
         }
-        self.features.cache_mut().lines.all[line as usize].waiting = waiting;
+        self.kernel.becomes_program(op);
+        self.place(op);
     }
 }
 

@@ -4,17 +4,18 @@
 //! its die begins, unless another one begins later and requests the channel before. Such a read is booked: its only event is its
 //! end, which moves if another one is booked before it.
 //!
-//! Bookings of a channel are undone ([`Ssd::unbook`]) when another operation requests it: each of its reads is then in the state
+//! Bookings of a channel are undone ([`Kernel::unbook`]) when another operation requests it: each of its reads is then in the state
 //! that it would have had with an event for each leg.
 
 use crate::blame::Cause;
 use crate::device::transaction::{Fifo, Need, Op};
-use crate::engine::fast::Shared;
+use crate::engine::Nanos;
+use crate::engine::fast::{FastPaths, Shared};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Nanos, Ssd};
+use crate::stats::Stats;
 use crate::units::{OpId, UnitId};
 
 /// Leg of a booked read.
@@ -116,21 +117,111 @@ impl Kernel {
         self.timers.set(Timer::Array(unit), ends);
         self.move_bookings(bus, self.ops[id].next, ends);
     }
-}
 
-impl Ssd {
+    /// Undoes the bookings of a channel: its reads are in the array, wait for the channel or use it. If this is not `within` a
+    /// round, an array time that ends now still has its event.
+    #[inline(never)]
+    fn unbook(&mut self, shared: &mut Shared, stats: &Stats, now: Nanos, bus: usize, within: bool) {
+        let granted = self.granted_at == now;
+        let mut next = std::mem::replace(&mut self.buses[bus].booked.reads, Fifo::EMPTY).head();
+        let first = next;
+        while next.is_some() {
+            let id = next;
+            let op = &self.ops[id];
+            next = op.next;
+            let (unit, asks, age) = (op.unit, op.bus_since, op.age);
+            let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
+            let ends = self.timers.get(Timer::Array(unit));
+            if ends <= now || ends == Nanos::NEVER {
+                // Its event is being handled or comes next: it stays booked.
+                law_eq!(id, first, "law: one transfer at a time");
+                let booked = &mut self.buses[bus].booked;
+                (booked.asks, booked.age, booked.ends) = (asks, age, now);
+                booked.reads.push(&mut self.ops, id);
+                continue;
+            }
+            let begins = Nanos(ends.0 - time.0);
+            shared.booked.count -= 1;
+            if begins < now || begins == now && granted {
+                self.timers.clear(Timer::Array(unit));
+                self.ops[id].leg = 1;
+                let state = &mut self.buses[bus];
+                state.begin(false, begins, ends, stats.last_completion);
+                state.holder = id;
+                self.timers.set(Timer::Bus(bus), ends);
+                let blame = &mut self.ops[Page(id)].blame;
+                blame.add(Cause::BusHost, (begins - asks).0);
+                blame.add(Cause::Bus, time.0);
+            } else if asks < now || asks == now && (within || granted) {
+                self.timers.clear(Timer::Array(unit));
+                let ledger = self.buses[bus].gc(now);
+                let op = &mut self.ops[id];
+                op.leg = 1;
+                op.bus_ledger = ledger;
+                op.asked = asks;
+                op.turn = age;
+                let queue = &mut self.buses[bus].queue;
+                queue.push(&mut self.ops, id);
+                self.buses.mark(bus);
+            } else {
+                self.ops[id].leg = 0;
+                self.timers.set(Timer::Array(unit), asks);
+            }
+        }
+    }
+
+    /// Undoes all bookings between two rounds.
+    pub(super) fn unbook_all(&mut self, shared: &mut Shared, stats: &Stats, now: Nanos) {
+        if shared.booked.count == 0 {
+            return;
+        }
+        for bus in 0..self.buses.all.len() {
+            if self.has_bookings(shared, bus) {
+                self.unbook(shared, stats, now, bus, false);
+            }
+        }
+    }
+
+    /// An operation requests a bus: undoes its bookings, and books no more for a while unless the operation is a read in the lane.
+    #[inline(always)]
+    pub(super) fn meet_bookings(
+        &mut self,
+        shared: &mut Shared,
+        fast: &FastPaths,
+        stats: &Stats,
+        now: Nanos,
+        id: OpId,
+        bus: usize,
+    ) {
+        if fast.books {
+            if !is_lane_read(&self.ops[id]) {
+                self.buses[bus].calm = 0;
+            }
+            if self.has_bookings(shared, bus) {
+                self.unbook(shared, stats, now, bus, true);
+            }
+        }
+    }
+
     /// Books a channel for a read that will request it at a given time and has an age.
     #[inline(always)]
-    fn book_at(&mut self, id: OpId, unit: UnitId, bus: usize, turn: (Nanos, u64), transfer: Nanos) -> bool {
-        let passages = self.shared.has_passages(bus);
-        let state = &mut self.kernel.buses[bus];
-        let known =
-            if state.holder.is_none() { state.until <= self.now } else { is_lane_read(&self.kernel.ops[state.holder]) };
+    fn book_at(
+        &mut self,
+        shared: &mut Shared,
+        now: Nanos,
+        (id, unit): (OpId, UnitId),
+        bus: usize,
+        turn: (Nanos, u64),
+        transfer: Nanos,
+    ) -> bool {
+        let passages = shared.has_passages(bus);
+        let state = &mut self.buses[bus];
+        let known = if state.holder.is_none() { state.until <= now } else { is_lane_read(&self.ops[state.holder]) };
         if !known || transfer == Nanos::ZERO || !state.queue.is_empty() || passages {
             return false;
         }
-        self.shared.booked.count += 1;
-        let op = &mut self.kernel.ops[id];
+        shared.booked.count += 1;
+        let op = &mut self.ops[id];
         op.leg = BOOKED;
         op.bus_since = turn.0;
         let booked = &mut state.booked;
@@ -139,113 +230,43 @@ impl Ssd {
         } else if (booked.asks, booked.age) < turn {
             booked.ends
         } else {
-            self.kernel.book_before(self.now, id, bus, transfer);
+            self.book_before(now, id, bus, transfer);
             return true;
         };
         let ends = turn.0.max(free) + transfer;
         (booked.asks, booked.age, booked.ends) = (turn.0, turn.1, ends);
-        booked.reads.push(&mut self.kernel.ops, id);
-        self.kernel.timers.begin(Timer::Array(unit), ends);
+        booked.reads.push(&mut self.ops, id);
+        self.timers.begin(Timer::Array(unit), ends);
         true
     }
 
     /// A read's array time begins on its die: books its channel for its transfer, if only reads use that. `turn`: time of its
     /// request, and its age. Returns whether it did.
     #[inline(always)]
-    pub(super) fn book(&mut self, id: OpId, unit: UnitId, bus: usize, turn: (Nanos, u64), transfer: Nanos) -> bool {
-        let state = &mut self.kernel.buses[bus];
+    pub(super) fn book(
+        &mut self,
+        shared: &mut Shared,
+        now: Nanos,
+        (id, unit): (OpId, UnitId),
+        bus: usize,
+        turn: (Nanos, u64),
+        transfer: Nanos,
+    ) -> bool {
+        let state = &mut self.buses[bus];
         if state.calm < CALM {
             state.calm += 1;
             return false;
         }
-        self.book_at(id, unit, bus, turn, transfer)
+        self.book_at(shared, now, (id, unit), bus, turn, transfer)
     }
 
     /// A read's array time has ended: the same. Otherwise it requests the channel as any operation does.
     #[inline(always)]
-    pub(super) fn book_now(&mut self, id: OpId, unit: UnitId) -> bool {
-        let op = &self.kernel.ops[id];
-        let (bus, turn) = (op.channel.ix(), (self.now, op.age));
-        self.fast.books
-            && self.kernel.buses[bus].calm == CALM
-            && op.legs.get(1).is_some_and(|leg| self.book_at(id, unit, bus, turn, leg.time))
-    }
-
-    /// An operation requests a bus: undoes its bookings, and books no more for a while unless the operation is a read in the lane.
-    #[inline(always)]
-    pub(super) fn meet_bookings(&mut self, id: OpId, bus: usize) {
-        if self.fast.books {
-            if !is_lane_read(&self.kernel.ops[id]) {
-                self.kernel.buses[bus].calm = 0;
-            }
-            if self.kernel.has_bookings(&self.shared, bus) {
-                self.unbook(bus, true);
-            }
-        }
-    }
-
-    /// Undoes all bookings between two rounds.
-    pub(super) fn unbook_all(&mut self) {
-        if self.shared.booked.count == 0 {
-            return;
-        }
-        for bus in 0..self.kernel.buses.all.len() {
-            if self.kernel.has_bookings(&self.shared, bus) {
-                self.unbook(bus, false);
-            }
-        }
-    }
-
-    /// Undoes the bookings of a channel: its reads are in the array, wait for the channel or use it. If this is not `within` a
-    /// round, an array time that ends now still has its event.
-    #[inline(never)]
-    fn unbook(&mut self, bus: usize, within: bool) {
-        let now = self.now;
-        let granted = self.kernel.granted_at == now;
-        let mut next = std::mem::replace(&mut self.kernel.buses[bus].booked.reads, Fifo::EMPTY).head();
-        let first = next;
-        while next.is_some() {
-            let id = next;
-            let op = &self.kernel.ops[id];
-            next = op.next;
-            let (unit, asks, age) = (op.unit, op.bus_since, op.age);
-            let time = op.legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
-            let ends = self.kernel.timers.get(Timer::Array(unit));
-            if ends <= now || ends == Nanos::NEVER {
-                // Its event is being handled or comes next: it stays booked.
-                law_eq!(id, first, "law: one transfer at a time");
-                let booked = &mut self.kernel.buses[bus].booked;
-                (booked.asks, booked.age, booked.ends) = (asks, age, now);
-                booked.reads.push(&mut self.kernel.ops, id);
-                continue;
-            }
-            let begins = Nanos(ends.0 - time.0);
-            self.shared.booked.count -= 1;
-            if begins < now || begins == now && granted {
-                self.kernel.timers.clear(Timer::Array(unit));
-                self.kernel.ops[id].leg = 1;
-                let state = &mut self.kernel.buses[bus];
-                state.begin(false, begins, ends, self.stats.last_completion);
-                state.holder = id;
-                self.kernel.timers.set(Timer::Bus(bus), ends);
-                let blame = &mut self.kernel.ops[Page(id)].blame;
-                blame.add(Cause::BusHost, (begins - asks).0);
-                blame.add(Cause::Bus, time.0);
-            } else if asks < now || asks == now && (within || granted) {
-                self.kernel.timers.clear(Timer::Array(unit));
-                let ledger = self.kernel.buses[bus].gc(now);
-                let op = &mut self.kernel.ops[id];
-                op.leg = 1;
-                op.bus_ledger = ledger;
-                op.asked = asks;
-                op.turn = age;
-                let queue = &mut self.kernel.buses[bus].queue;
-                queue.push(&mut self.kernel.ops, id);
-                self.kernel.buses.mark(bus);
-            } else {
-                self.kernel.ops[id].leg = 0;
-                self.kernel.timers.set(Timer::Array(unit), asks);
-            }
-        }
+    pub(super) fn book_now(&mut self, shared: &mut Shared, books: bool, now: Nanos, id: OpId, unit: UnitId) -> bool {
+        let op = &self.ops[id];
+        let (bus, turn) = (op.channel.ix(), (now, op.age));
+        books
+            && self.buses[bus].calm == CALM
+            && op.legs.get(1).is_some_and(|leg| self.book_at(shared, now, (id, unit), bus, turn, leg.time))
     }
 }

@@ -11,7 +11,7 @@
 //! difference; they dissolve the chain first ([`Ssd::becomes_stale`]).
 //!
 //! Transfers of a chain are known in advance. Each channel keeps the next one of every chain in a list ordered by time. They enter
-//! the ledger of the bus when it is next used ([`Ssd::catch_up`]). Transfers of two chains never overlap: a chain begins only if
+//! the ledger of the bus when it is next used ([`Kernel::catch_up`]). Transfers of two chains never overlap: a chain begins only if
 //! its transfers meet no other chain's, and all periods are equal.
 
 use super::cycles::{Ends, Times};
@@ -25,6 +25,7 @@ use crate::engine::fast::{FUSED, Shared};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
+use crate::engine::rules::Rules;
 use crate::engine::{Device, Gc, Nanos, Ssd};
 use crate::policy::{Hop, Journey};
 use crate::stats::Stats;
@@ -99,7 +100,7 @@ impl Chains {
 
     /// The start of the next transfer on a bus, or never. Only channels have chains, not ports.
     #[inline(always)]
-    fn next_at(&self, bus: usize) -> Nanos {
+    pub(super) fn next_at(&self, bus: usize) -> Nanos {
         self.passages.get(bus).and_then(Passages::front).map_or(Nanos::NEVER, |first| first.at)
     }
 
@@ -115,7 +116,8 @@ impl Chains {
 
 impl Shared {
     /// The chain whose page is next on a bus, if it is there before `until`.
-    fn next_passage(&self, bus: usize, from: Nanos, until: Nanos) -> Option<UnitId> {
+    #[inline(never)]
+    pub(super) fn next_passage(&self, bus: usize, from: Nanos, until: Nanos) -> Option<UnitId> {
         let next = self.chains.passages[bus].iter().find(|passage| passage.at >= from);
         next.filter(|passage| passage.at < until).map(|passage| passage.unit)
     }
@@ -181,6 +183,54 @@ impl Kernel {
         });
         programs.sum()
     }
+
+    /// Enters transfers of chains that have begun into the ledger of a bus. Those that begin at `now` have begun if buses have
+    /// been granted since.
+    #[inline(always)]
+    pub(super) fn catch_up(&mut self, shared: &mut Shared, stats: &Stats, bus: usize, now: Nanos) {
+        if shared.chains.cross() && shared.chains.next_at(bus) <= now {
+            self.enter_transfers(shared, stats, bus, now);
+        }
+    }
+
+    /// A move of a plain collection begins at `start`, and its page is set up. If the moves after it can share an event, sets it.
+    /// Returns whether it did.
+    #[inline(never)]
+    pub(in crate::engine) fn form_chain(
+        &mut self,
+        dev: &Device,
+        gc: &Gc,
+        shared: &mut Shared,
+        stats: &Stats,
+        rules: &Rules,
+        (id, unit, journey, start): (OpId, UnitId, Journey, Nanos),
+    ) -> bool {
+        let op = &self.ops[id];
+        let bus = op.channel.ix();
+        let victim = gc.jobs[op.job.0].job.victims[0];
+        let inside = journey.out == Hop::Die;
+        let mut moves = u32::from(dev.flash.valid(victim));
+        if rules.stages {
+            // Pages of the buffer look for a plane that lets the host open a block, so none is opened for GC later than in truth.
+            moves = moves.min(dev.flash.room(op.plane, Stream::Gc));
+        }
+        if moves < SHORTEST {
+            return false;
+        }
+        let pace = shared.chains.pace;
+        if !inside {
+            self.catch_up(shared, stats, bus, start);
+            let first = start + pace.read;
+            let free = self.way_is_clear(shared, bus, first);
+            if !free || !shared.chains.passages[bus].insert(&[Passage { at: first, unit }], &pace) {
+                return false;
+            }
+        }
+        gc.expect_next_moves(self, dev, id);
+        let until = start + Nanos(pace.period.0 * u64::from(moves));
+        self.set_chain(shared, unit, Chain::new(id, start, until, Kind::Moves));
+        true
+    }
 }
 
 impl Gc {
@@ -191,73 +241,35 @@ impl Gc {
         let next = dev.flash.lpns_from(job.victims[0], job.cursor[0]);
         next.iter().take(EXPECTED).for_each(|lpn| dev.map.expect(*lpn));
     }
+
+    /// The unit of a page whose block is a victim of a chain there, and whether a move that ends now has landed.
+    #[inline(never)]
+    pub(super) fn chain_of_page(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        shared: &Shared,
+        page: Ppn,
+    ) -> Option<(UnitId, bool)> {
+        let unit = dev.geometry.unit_of(dev.geometry.plane_of(page));
+        let chain = &shared.chains.of_unit[unit.ix()];
+        if chain.op.is_none() {
+            return None;
+        }
+        let (block, mut is_victim) = (dev.geometry.block_of(page), false);
+        for id in [chain.op, chain.second].into_iter().filter(|id| id.is_some()) {
+            let job = &self.jobs[kernel.ops[id].job.0].job;
+            is_victim |= job.victims[..usize::from(job.count)].contains(&block);
+        }
+        // A move that ends now has landed, unless a command that ends before it drops the page.
+        is_victim.then(|| (unit, kernel.ops[chain.op].age < kernel.ending_age))
+    }
 }
 
 impl Ssd {
-    /// A move of a plain collection begins now, and its page is set up. If the moves after it can share an event, sets it.
-    /// Returns whether it did.
-    #[inline(never)]
-    pub(in crate::engine) fn form_chain(&mut self, id: OpId, unit: UnitId, journey: Journey, start: Nanos) -> bool {
-        let op = &self.kernel.ops[id];
-        let bus = op.channel.ix();
-        let victim = self.gc.jobs[op.job.0].job.victims[0];
-        let inside = journey.out == Hop::Die;
-        let mut moves = u32::from(self.dev.flash.valid(victim));
-        if self.rules.stages {
-            // Pages of the buffer look for a plane that lets the host open a block, so none is opened for GC later than in truth.
-            moves = moves.min(self.dev.flash.room(op.plane, Stream::Gc));
-        }
-        if moves < SHORTEST {
-            return false;
-        }
-        let pace = self.shared.chains.pace;
-        if !inside {
-            self.catch_up(bus, start);
-            let first = start + pace.read;
-            let free = self.kernel.way_is_clear(&self.shared, bus, first);
-            if !free || !self.shared.chains.passages[bus].insert(&[Passage { at: first, unit }], &pace) {
-                return false;
-            }
-        }
-        self.gc.expect_next_moves(&self.kernel, &self.dev, id);
-        let until = start + Nanos(pace.period.0 * u64::from(moves));
-        self.kernel.set_chain(&mut self.shared, unit, Chain::new(id, start, until, Kind::Moves));
-        true
-    }
-
-    /// A collector's step begins now. If it is the first of several plain moves, they share an event. Returns whether they do.
-    #[inline(never)]
-    pub(in crate::engine) fn begin_chain(&mut self, id: OpId, unit: UnitId) -> bool {
-        let op = &self.kernel.ops[id];
-        let Some(journey) = self.rules.plain_moves else { return false };
-        let verb = if journey.out == Hop::Die { Verb::Copyback } else { Verb::Read };
-        let running = &self.gc.jobs[op.job.0];
-        let plain = op.verb == verb && op.class == Class::Gc && op.pages.len() == 1 && running.job.count == 1;
-        let alike = !running.fetches && running.stream == Stream::Gc && running.journey == journey;
-        plain && alike && self.continues_alone(op.job, unit) && self.form_chain(id, unit, journey, self.now)
-    }
-
-    /// Enters transfers of chains that have begun into the ledger of a bus. Those that begin at `now` have begun if buses have
-    /// been granted since.
-    #[inline(always)]
-    pub(super) fn catch_up(&mut self, bus: usize, now: Nanos) {
-        if self.shared.chains.cross() && self.shared.chains.next_at(bus) <= now {
-            self.kernel.enter_transfers(&mut self.shared, &self.stats, bus, now);
-        }
-    }
-
-    /// An operation requests a bus. Dissolves a chain whose page requests it at the same time, or is on its way out: then its
-    /// way back comes later.
-    #[inline(always)]
-    pub(super) fn meet_chains(&mut self, bus: usize) {
-        if self.shared.chains.cross() {
-            self.meet_chains_of(bus);
-        }
-    }
-
-    fn meet_chains_of(&mut self, bus: usize) {
+    pub(super) fn meet_chains_of(&mut self, bus: usize) {
         let now = self.now;
-        self.catch_up(bus, now);
+        self.kernel.catch_up(&mut self.shared, &self.stats, bus, now);
         if self.fast.turns {
             // A request of one of its own would be an event.
             return;
@@ -280,72 +292,26 @@ impl Ssd {
         }
     }
 
-    /// The bus is taken from `from` to `until`: dissolves chains whose pages would be on it.
-    #[inline(always)]
-    pub(super) fn clear_way(&mut self, bus: usize, from: Nanos, until: Nanos) {
-        if self.shared.chains.cross() && self.shared.chains.next_at(bus) < until {
-            self.dissolve_between(bus, from, until);
-        }
-    }
-
-    fn dissolve_between(&mut self, bus: usize, from: Nanos, until: Nanos) {
-        while let Some(unit) = self.shared.next_passage(bus, from, until) {
-            self.dissolve(unit, self.now, false);
-        }
-    }
-
-    /// Dissolves the chain of a page's block, if it has one.
-    #[inline(always)]
-    pub(super) fn touch_page(&mut self, page: Ppn) {
-        if self.shared.chains.count > 0 && page.is_some() {
-            self.touch_chain_of(page);
-        }
-    }
-
-    #[inline(always)]
-    fn touch_chain_of(&mut self, page: Ppn) {
-        // A closed block is no victim.
-        if !self.dev.flash.is_closed(self.dev.geometry.block_of(page)) {
-            self.touch_chain_in(page);
-        }
-    }
-
+    /// A collector's step begins now. If it is the first of several plain moves, they share an event. Returns whether they do.
     #[inline(never)]
-    fn touch_chain_in(&mut self, page: Ppn) {
-        let unit = self.dev.geometry.unit_of(self.dev.geometry.plane_of(page));
-        let chain = &self.shared.chains.of_unit[unit.ix()];
-        if chain.op.is_some() {
-            let (block, mut is_victim) = (self.dev.geometry.block_of(page), false);
-            for id in [chain.op, chain.second].into_iter().filter(|id| id.is_some()) {
-                let job = &self.gc.jobs[self.kernel.ops[id].job.0].job;
-                is_victim |= job.victims[..usize::from(job.count)].contains(&block);
-            }
-            if is_victim {
-                // A move that ends now has landed, unless a command that ends before it drops the page.
-                let has_ended = self.kernel.ops[chain.op].age < self.kernel.ending_age;
-                self.dissolve(unit, self.now, has_ended);
-            }
-        }
-    }
-
-    /// Dissolves the chain of a unit, if it has one.
-    #[inline(always)]
-    pub(super) fn touch_unit(&mut self, unit: UnitId) {
-        if self.shared.chains.count > 0 && self.shared.chains.of_unit[unit.ix()].op.is_some() {
-            self.dissolve(unit, self.now, true);
-        }
-    }
-
-    /// Dissolves all chains between two rounds.
-    pub(super) fn dissolve_all(&mut self) {
-        if self.shared.chains.count == 0 {
-            return;
-        }
-        for unit in 0..self.shared.chains.of_unit.len() {
-            if self.shared.chains.of_unit[unit].op.is_some() {
-                self.dissolve(UnitId(unit as u32), self.now, false);
-            }
-        }
+    pub(in crate::engine) fn begin_chain(&mut self, id: OpId, unit: UnitId) -> bool {
+        let op = &self.kernel.ops[id];
+        let Some(journey) = self.rules.plain_moves else { return false };
+        let verb = if journey.out == Hop::Die { Verb::Copyback } else { Verb::Read };
+        let running = &self.gc.jobs[op.job.0];
+        let plain = op.verb == verb && op.class == Class::Gc && op.pages.len() == 1 && running.job.count == 1;
+        let alike = !running.fetches && running.stream == Stream::Gc && running.journey == journey;
+        plain
+            && alike
+            && self.gc.continues_alone(&self.kernel, &self.dev, &self.host, &self.rules, op.job, unit)
+            && self.kernel.form_chain(
+                &self.dev,
+                &self.gc,
+                &mut self.shared,
+                &self.stats,
+                &self.rules,
+                (id, unit, journey, self.now),
+            )
     }
 
     /// The last moves of chains end at `time`, which comes next: sets them up, each with an event of its own.
@@ -367,7 +333,7 @@ impl Ssd {
         let inside = pace.transfer == Nanos::ZERO;
         let bus = self.kernel.ops[id].channel.ix();
         if !inside {
-            self.catch_up(bus, now);
+            self.kernel.catch_up(&mut self.shared, &self.stats, bus, now);
             self.shared.chains.passages[bus].remove(unit);
             self.shared.chains.crossing -= 1;
         }
@@ -433,7 +399,10 @@ impl Ssd {
             }
         }
         let landed_at = |moved: usize| start + Nanos(pace.period.0 * (landed_before + moved as u64));
-        let next = self.move_some(plane, victim, first, landing, landed_at);
+        self.gc.moving.list_some(&self.dev.flash, plane, victim, first, landing);
+        let (kernel, oracle) = (&mut self.kernel, &mut self.oracle);
+        let next = self.dev.move_some(kernel, &self.features, oracle, &self.gc.moving, first, landed_at);
+        self.stats.count_sorted((landing) as u64);
         let time = if inside { count - 1 } else { count };
         self.stats.gc_time.read += time * pace.read.0;
         self.stats.gc_time.transfer += count * pace.on_bus.0;
@@ -442,9 +411,9 @@ impl Ssd {
         self.gc.jobs[job.0].job.cursor[0] = next + 1;
         let page = self.dev.geometry.page(victim, next);
         if inside {
-            self.copy_one(id, page);
+            self.kernel.copy_one(&mut self.dev, &mut self.stats, &self.oracle, &self.rules, id, page);
         } else {
-            self.fetch_one(id, page);
+            self.kernel.fetch_one(&self.dev, &self.oracle, id, page);
         }
     }
 }

@@ -9,9 +9,14 @@ use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::fast::Shared;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Device, Ssd};
-use crate::policy::{PageSet, Step};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Gc, Policies, Ssd};
+use crate::oracle::{Check, Oracle};
+use crate::policy::{PageSet, Step, View};
+use crate::stats::Stats;
 use crate::units::{Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
 /// Kinds of moves: of two pages that are read together, of two that are read one after the other, of one.
@@ -55,6 +60,40 @@ impl Joint {
     fn time(&self, kind: usize) -> Nanos {
         self.times[kind].0 + self.times[kind].1
     }
+
+    /// A move has ended, whose pages are valid: they leave their blocks. `demanding`: the first of them is in the plane that triggered the
+    /// collection.
+    fn depart(
+        &mut self,
+        dev: &mut Device,
+        stats: &mut Stats,
+        (pages, stream): (&PageSet, Stream),
+        demanding: bool,
+        kind: usize,
+        at: Nanos,
+    ) {
+        let (read, program) = self.times[kind];
+        stats.gc_time.read += read.0;
+        stats.gc_time.program += program.0;
+        stats.count_copybacks(pages.len() as u64);
+        let moves = &mut stats.moves;
+        *match (kind, demanding) {
+            (0, _) => &mut moves.pard_pawr,
+            (1, _) => &mut moves.srrd_pawr,
+            (_, true) => &mut moves.srrd_srwr_d,
+            (_, false) => &mut moves.srrd_srwr_nd,
+        } += pages.len() as u64;
+        for from in pages.iter().copied() {
+            stats.count_moved(false);
+            let lpn = dev.flash.lpn_of(from);
+            dev.map.expect(lpn);
+            dev.flash.invalidate(from, dev.geometry.block_of(from), lpn);
+            let k = dev.geometry.plane_in_unit(dev.geometry.plane_of(from));
+            let landing = &mut self.landing[k as usize];
+            landing.lpns.push(lpn);
+            landing.moves.push(Moved { from, stream, at });
+        }
+    }
 }
 
 impl Device {
@@ -62,34 +101,114 @@ impl Device {
         let offset = |page| self.geometry.offset(page);
         if pages.len() == 1 { 2 } else { usize::from(offset(pages[0]) != offset(pages[1])) }
     }
+
+    fn land_in(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &Features,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        plane: PlaneId,
+        landing: &Landing,
+    ) {
+        let Landing { lpns, moves } = landing;
+        let mut next = 0;
+        while let Some(first) = moves.get(next) {
+            let point = self.write_point(rules, plane, first.stream, true);
+            let alike = moves[next..].iter().take_while(|other| other.stream == first.stream).count();
+            let (to, count) = self.flash.program_run(plane, point, true, &lpns[next..next + alike]);
+            let moved = &moves[next..next + count];
+            let (some, from) = (&lpns[next..next + count], |n: usize| moved[n].from);
+            self.follow_moves(kernel, features, some, from, to, &[]);
+            oracle.carry(some, from, to);
+            next += count;
+            if self.flash.has_undated() {
+                self.flash.date_closings(moves[next - 1].at);
+            }
+        }
+    }
+
+    /// Pages that have left their blocks land, plane by plane.
+    fn land_departed(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &Features,
+        shared: &mut Shared,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        unit: UnitId,
+    ) {
+        for k in 0..2 {
+            let plane = self.geometry.plane_of_unit(unit, k);
+            let mut landing = std::mem::take(&mut shared.joint.landing[k as usize]);
+            self.land_in(kernel, features, oracle, rules, plane, &landing);
+            landing.lpns.clear();
+            landing.moves.clear();
+            shared.joint.landing[k as usize] = landing;
+        }
+        let point = |k| self.flash.next_offset(self.geometry.plane_of_unit(unit, k), Stream::Aligned);
+        law_eq!(point(0), point(1), "law: multi-plane programs have equal offsets");
+    }
 }
 
-impl Ssd {
+impl Gc {
+    /// The collector's next step, which is a move.
+    fn next_joint(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        schemes: &mut Policies,
+        now: Nanos,
+        id: OpId,
+    ) -> (PageSet, Stream) {
+        let running = &mut self.jobs[kernel.ops[id].job.0];
+        let step = schemes.collector.policy().next(&dev.view(now), &mut running.job);
+        let Step::Move(pages, stream) = step else {
+            panic!("law: a collection has as many moves as its collector has counted, not {step:?}")
+        };
+        running.stream = stream;
+        (pages, stream)
+    }
+}
+
+impl Kernel {
     /// A move of a collection of two planes begins now. If the moves after it are known, they share an event. Returns whether
     /// they do.
     #[inline(never)]
-    pub(in crate::engine) fn join_chain(&mut self, id: OpId, unit: UnitId) -> bool {
-        let op = &self.kernel.ops[id];
+    pub(in crate::engine) fn join_chain(
+        &mut self,
+        view: &View,
+        gc: &Gc,
+        shared: &mut Shared,
+        schemes: &Policies,
+        oracle: &Oracle,
+        (id, unit): (OpId, UnitId),
+    ) -> bool {
+        let op = &self.ops[id];
         if op.verb != Verb::Copyback || op.class != Class::Gc {
             return false;
         }
-        let running = &self.gc.jobs[op.job.0];
-        let outlook = self.schemes.collector.policy_ref().outlook(&self.dev.view(self.now), &running.job, &op.from);
+        let running = &gc.jobs[op.job.0];
+        let outlook = schemes.collector.policy_ref().outlook(view, &running.job, &op.from);
         let Some(moves) = outlook else { return false };
-        self.check_outlook(&running.job, &op.from, moves);
+        if oracle.check() == Check::Full && self.copies_now(view.geometry) {
+            schemes.rehearse_outlook(view, running.job.clone(), &op.from, moves);
+        }
         let Some(first) = op.legs.get(0) else { return false };
         let counts: [u32; KINDS] = [moves.together, moves.apart, moves.single];
         if counts.iter().sum::<u32>() == 0 {
             return false;
         }
-        let joint = &self.shared.joint;
+        let joint = &shared.joint;
         let rest: u64 = (0..KINDS).map(|kind| u64::from(counts[kind]) * joint.time(kind).0).sum();
-        let start = self.now;
+        let start = view.now;
         let until = start + first.time + Nanos(rest);
-        self.kernel.set_chain(&mut self.shared, unit, Chain::new(id, start, until, Kind::Joint));
+        self.set_chain(shared, unit, Chain::new(id, start, until, Kind::Joint));
         true
     }
+}
 
+impl Ssd {
     /// Ends a chain at `now`: carries out its moves up to then. The one in progress gets its event; if it ends now and has not
     /// been handled yet, it is handled here if this is `within` a round.
     #[inline(never)]
@@ -101,24 +220,27 @@ impl Ssd {
         let over = |ends: Nanos| ends < now || ends == now && decided;
         let mut ends = chain.start + self.kernel.ops[id].legs.get(0).map_or(Nanos::ZERO, |leg| leg.time);
         if over(ends) {
-            self.end_reads(id);
+            self.dev.end_reads(&self.kernel, id);
             self.land(id);
             if self.dev.flash.has_undated() {
                 self.dev.flash.date_closings(ends);
             }
             let pages = loop {
                 law!(ends < chain.until, "law: a collection has as many moves as its collector has counted");
-                let (pages, stream) = self.next_joint(id);
+                let (pages, stream) = self.gc.next_joint(&self.kernel, &self.dev, &mut self.schemes, self.now, id);
                 let kind = self.dev.kind_of(&pages);
                 let end = ends + self.shared.joint.time(kind);
                 if !over(end) {
                     ends = end;
                     break pages;
                 }
-                self.depart(id, &pages, stream, kind, end);
+                let demanding = self.gc.jobs[self.kernel.ops[id].job.0].plane == self.dev.geometry.plane_of(pages[0]);
+                let joint = &mut self.shared.joint;
+                joint.depart(&mut self.dev, &mut self.stats, (&pages, stream), demanding, kind, end);
                 ends = end;
             };
-            self.land_departed(unit);
+            let (features, shared, oracle) = (&self.features, &mut self.shared, &mut self.oracle);
+            self.dev.land_departed(&mut self.kernel, features, shared, oracle, &self.rules, unit);
             self.kernel.ops[id].verb = Verb::Read;
             self.kernel.ops[id].pages = pages;
             self.begin_move(id);
@@ -128,73 +250,6 @@ impl Ssd {
             self.array_ends(unit);
         } else {
             self.kernel.timers.begin(Timer::Array(unit), ends);
-        }
-    }
-
-    /// The collector's next step, which is a move.
-    fn next_joint(&mut self, id: OpId) -> (PageSet, Stream) {
-        let running = &mut self.gc.jobs[self.kernel.ops[id].job.0];
-        let step = self.schemes.collector.policy().next(&self.dev.view(self.now), &mut running.job);
-        let Step::Move(pages, stream) = step else {
-            panic!("law: a collection has as many moves as its collector has counted, not {step:?}")
-        };
-        running.stream = stream;
-        (pages, stream)
-    }
-
-    /// A move has ended, whose pages are valid: they leave their blocks.
-    fn depart(&mut self, id: OpId, pages: &PageSet, stream: Stream, kind: usize, at: Nanos) {
-        let (read, program) = self.shared.joint.times[kind];
-        self.stats.gc_time.read += read.0;
-        self.stats.gc_time.program += program.0;
-        self.stats.count_copybacks(pages.len() as u64);
-        let demanding = self.gc.jobs[self.kernel.ops[id].job.0].plane == self.dev.geometry.plane_of(pages[0]);
-        let moves = &mut self.stats.moves;
-        *match (kind, demanding) {
-            (0, _) => &mut moves.pard_pawr,
-            (1, _) => &mut moves.srrd_pawr,
-            (_, true) => &mut moves.srrd_srwr_d,
-            (_, false) => &mut moves.srrd_srwr_nd,
-        } += pages.len() as u64;
-        for from in pages.iter().copied() {
-            self.stats.count_moved(false);
-            let lpn = self.dev.flash.lpn_of(from);
-            self.dev.map.expect(lpn);
-            self.dev.flash.invalidate(from, self.dev.geometry.block_of(from), lpn);
-            let k = self.dev.geometry.plane_in_unit(self.dev.geometry.plane_of(from));
-            let landing = &mut self.shared.joint.landing[k as usize];
-            landing.lpns.push(lpn);
-            landing.moves.push(Moved { from, stream, at });
-        }
-    }
-
-    /// Pages that have left their blocks land, plane by plane.
-    fn land_departed(&mut self, unit: UnitId) {
-        for k in 0..2 {
-            let plane = self.dev.geometry.plane_of_unit(unit, k);
-            let mut landing = std::mem::take(&mut self.shared.joint.landing[k as usize]);
-            self.land_in(plane, &landing);
-            landing.lpns.clear();
-            landing.moves.clear();
-            self.shared.joint.landing[k as usize] = landing;
-        }
-        let point = |k| self.dev.flash.next_offset(self.dev.geometry.plane_of_unit(unit, k), Stream::Aligned);
-        law_eq!(point(0), point(1), "law: multi-plane programs have equal offsets");
-    }
-
-    fn land_in(&mut self, plane: PlaneId, landing: &Landing) {
-        let Landing { lpns, moves } = landing;
-        let mut next = 0;
-        while let Some(first) = moves.get(next) {
-            let point = self.write_point(plane, first.stream, true);
-            let alike = moves[next..].iter().take_while(|other| other.stream == first.stream).count();
-            let (to, count) = self.dev.flash.program_run(plane, point, true, &lpns[next..next + alike]);
-            let moved = &moves[next..next + count];
-            self.follow_moves(&lpns[next..next + count], |n| moved[n].from, to, &[]);
-            next += count;
-            if self.dev.flash.has_undated() {
-                self.dev.flash.date_closings(moves[next - 1].at);
-            }
         }
     }
 }

@@ -5,11 +5,11 @@
 //! does not have, and looks each value up once. If it meets anything else, such as a page that has moved or an overlapping write,
 //! it falls back to the general path. Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
-use crate::blame::Cause;
+use crate::blame::{Cause, ExtraBlame};
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Op, Verb};
-use crate::engine::fast::{BOOKED, FastPaths};
+use crate::engine::fast::{BOOKED, FastPaths, Shared};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::{HostPage, Page};
@@ -17,7 +17,7 @@ use crate::engine::kernel::timers::Timer;
 use crate::engine::spine::complete::note_completion;
 use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
-use crate::engine::{Device, Host, Pause, Ssd};
+use crate::engine::{Device, Features, Gc, Host, Pause, Policies, Ssd};
 use crate::oracle::Oracle;
 use crate::request::{Extent, RequestOp};
 use crate::stats::Stats;
@@ -48,6 +48,68 @@ impl Kernel {
             // A bus event that only wakes the bus ends nothing.
             id.is_none() || self.ops[id].lane
         })
+    }
+
+    /// A page in the lane has ended on its die. `READS`: only reads have been submitted.
+    #[inline(always)]
+    fn leave_die<const READS: bool>(
+        &mut self,
+        dev: &Device,
+        quiet: bool,
+        now: Nanos,
+        unit: UnitId,
+        chip: u32,
+        bus_gc: u64,
+    ) {
+        let (next, awaited) = self.dies.release_host(unit, bus_gc, chip, now);
+        if next.is_some() {
+            let op = &self.ops[next];
+            if READS { dev.expect_entry(op) } else { dev.map.expect(op.lpn) }
+        }
+        if awaited || !quiet {
+            if READS {
+                self.dies.mark_for_read(unit);
+            } else {
+                self.dies.mark(unit);
+            }
+        }
+    }
+
+    /// Adds a page to the queue of its die. With [`await_die`] this equals [`Ssd::enqueue`], without cases that cannot occur here.
+    #[inline(always)]
+    fn join_queue<const READ: bool>(&mut self, id: OpId, unit: UnitId) {
+        let state = &mut self.dies.units[unit.ix()];
+        state.queue.push_new(&mut self.ops, id);
+        // A busy die looks at its queue when it becomes free.
+        if state.array().is_none() {
+            if READ {
+                self.dies.mark_for_read(unit);
+            } else {
+                self.dies.mark(unit);
+            }
+        }
+    }
+
+    /// [`Kernel::charge_collections`] for a page in the lane that has just begun.
+    #[inline(always)]
+    fn charge_held(
+        &mut self,
+        dev: &Device,
+        host: &mut Host,
+        features: &mut Features,
+        schemes: &Policies,
+        now: Nanos,
+        (id, unit, (gc, writeback)): (OpId, UnitId, (u64, u64)),
+    ) {
+        if features.conflict.is_some() {
+            features.note_conflict(self, host, schemes, id, unit, (gc, writeback));
+            return self.charge_collections(dev, now, id, unit, gc, writeback);
+        }
+        let (op, page) = self.ops.both(id);
+        // GC does not hold the die any more.
+        let ledger = dev.geometry.spot(op.plane).ledger;
+        let own = self.dies.gc_by_plane[ledger as usize] - page.ledger_gc_own;
+        page.blame.add_collections(own, gc - own, writeback);
     }
 }
 
@@ -129,6 +191,31 @@ impl Host {
             kernel.ops.expect(op.next);
         }
     }
+
+    /// Whether a write that is admitted now begins now, as it finds its die free: until this round dispatches, nothing else begins
+    /// that could request its channel or take a page of its plane.
+    #[inline(always)]
+    fn writes_at_once(
+        &self,
+        kernel: &Kernel,
+        gc: &Gc,
+        shared: &Shared,
+        fast: &FastPaths,
+        now: Nanos,
+        unit: UnitId,
+    ) -> bool {
+        let state = &kernel.dies[unit];
+        state.array().is_none()
+            && fast.starts
+            && kernel.dies.dirty.is_empty()
+            && state.holder() == Holder::Free
+            && state.queue.is_empty()
+            && state.due().is_empty()
+            && gc.jobs.in_use() == 0
+            && !shared.booked.exist()
+            // Requests other than writes that are admitted after it may put pages on flash in no time.
+            && (kernel.dies.starts_early() || self.outstanding == self.depth || !self.may_admit(now))
+    }
 }
 
 impl Ssd {
@@ -141,7 +228,8 @@ impl Ssd {
         match request.op {
             RequestOp::Read => {
                 let Some(page) = self.dev.map.on_flash(lpn) else { return false };
-                let asked = self.flash_pages(&Extent { offset: request.offset, bytes: request.bytes }, 1);
+                let asked =
+                    self.dev.flash_pages(&self.config, &Extent { offset: request.offset, bytes: request.bytes }, 1);
                 self.stats.pages.read += asked;
                 let offset = (request.offset - u64::from(lpn.0) * self.dev.entry_bytes()) as u32;
                 self.read_in_lane((Lane::Single(next, index), lpn), page, offset, bytes, self.now - request.arrival);
@@ -211,7 +299,10 @@ impl Ssd {
                 self.joins_turns(spot.unit);
             }
             await_die(&mut self.kernel.ops[Page(id)], &self.kernel.dies, spot, now);
-            self.join_queue::<true>(id, spot.unit);
+            self.kernel.join_queue::<true>(id, spot.unit);
+            if self.rules.heeds {
+                self.unit_is_awaited(spot.unit);
+            }
         }
     }
 
@@ -236,48 +327,18 @@ impl Ssd {
         if old.is_some() {
             self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
         }
-        if self.writes_at_once(spot.unit) && self.begin_write_in_lane::<true>(id, spot.unit).is_some() {
+        if self.host.writes_at_once(&self.kernel, &self.gc, &self.shared, &self.fast, self.now, spot.unit)
+            && self.begin_write_in_lane::<true>(id, spot.unit).is_some()
+        {
             return;
         }
         if self.fast.turns {
             self.joins_turns(spot.unit);
         }
         await_die(&mut self.kernel.ops[Page(id)], &self.kernel.dies, spot, now);
-        self.join_queue::<false>(id, spot.unit);
-    }
-
-    /// Whether a write that is admitted now begins now, as it finds its die free: until this round dispatches, nothing else begins
-    /// that could request its channel or take a page of its plane.
-    #[inline(always)]
-    fn writes_at_once(&self, unit: UnitId) -> bool {
-        let (host, state) = (&self.host, &self.kernel.dies[unit]);
-        state.array().is_none()
-            && self.fast.starts
-            && self.kernel.dies.dirty.is_empty()
-            && state.holder() == Holder::Free
-            && state.queue.is_empty()
-            && state.due().is_empty()
-            && self.gc.jobs.in_use() == 0
-            && !self.shared.booked.exist()
-            // Requests other than writes that are admitted after it may put pages on flash in no time.
-            && (self.kernel.dies.starts_early() || host.outstanding == host.depth || !self.host.may_admit(self.now))
-    }
-
-    /// Adds a page to the queue of its die. With [`await_die`] this equals [`Ssd::enqueue`], without cases that cannot occur here.
-    #[inline(always)]
-    fn join_queue<const READ: bool>(&mut self, id: OpId, unit: UnitId) {
-        let state = &mut self.kernel.dies.units[unit.ix()];
-        state.queue.push_new(&mut self.kernel.ops, id);
-        // A busy die looks at its queue when it becomes free.
-        if state.array().is_none() {
-            if READ {
-                self.kernel.dies.mark_for_read(unit);
-            } else {
-                self.kernel.dies.mark(unit);
-            }
-        }
+        self.kernel.join_queue::<false>(id, spot.unit);
         if self.rules.heeds {
-            self.unit_is_awaited(unit);
+            self.unit_is_awaited(spot.unit);
         }
     }
 
@@ -297,7 +358,22 @@ impl Ssd {
             return false;
         }
         let op = &self.kernel.ops[id];
-        op.lane && if op.need == Need::Write { self.start_write(id, unit) } else { self.start_read(id, unit) }
+        if !op.lane {
+            return false;
+        }
+        if op.need != Need::Write {
+            return self.start_read(id, unit);
+        }
+        // If its plane has a page for it.
+        let Some((next, request, waits)) = self.begin_write_in_lane::<false>(id, unit) else { return false };
+        if self.rules.deep {
+            self.host.expect_next(&self.kernel, &self.dev, next, request);
+        }
+        if waits.0 + waits.1 > 0 {
+            let (host, features) = (&mut self.host, &mut self.features);
+            self.kernel.charge_held(&self.dev, host, features, &self.schemes, self.now, (id, unit, waits));
+        }
+        true
     }
 
     /// Starts the read at the head of a free unit's queue, if its page is still on the plane.
@@ -343,46 +419,23 @@ impl Ssd {
         page.tags[0] = tag;
         self.stats.count_host_read();
         let (bus, age) = (op.channel.ix(), op.age);
-        if !(self.fast.books && self.book(id, unit, bus, (now + array, age), transfer)) {
+        if !(self.fast.books
+            && self.kernel.book(&mut self.shared, self.now, (id, unit), bus, (now + array, age), transfer))
+        {
             self.kernel.timers.begin(Timer::Array(unit), now + array);
         }
         // There is no write cache.
         if self.host.runs.any() || self.oracle.tracks_sectors() {
-            self.note_flash_read(id, tag);
+            self.kernel.note_flash_read(&self.dev, &self.features, &mut self.oracle, &self.rules, id, tag);
         }
         if gc + writeback > 0 {
-            self.charge_held(id, unit, gc, writeback);
+            let (host, features, waits) = (&mut self.host, &mut self.features, (gc, writeback));
+            self.kernel.charge_held(&self.dev, host, features, &self.schemes, self.now, (id, unit, waits));
         }
-    }
-
-    /// [`Ssd::charge_collections`] for a page in the lane that has just begun.
-    #[inline(always)]
-    fn charge_held(&mut self, id: OpId, unit: UnitId, gc: u64, writeback: u64) {
-        if self.features.conflict.is_some() {
-            return self.charge_collections(id, unit, gc, writeback);
-        }
-        let (op, page) = self.kernel.ops.both(id);
-        // GC does not hold the die any more.
-        let ledger = self.dev.geometry.spot(op.plane).ledger;
-        let own = self.kernel.dies.gc_by_plane[ledger as usize] - page.ledger_gc_own;
-        page.blame.add_collections(own, gc - own, writeback);
-    }
-
-    /// Starts the write at the head of a free unit's queue, if its plane has a page for it.
-    #[inline(always)]
-    fn start_write(&mut self, id: OpId, unit: UnitId) -> bool {
-        let Some((next, request, (gc, writeback))) = self.begin_write_in_lane::<false>(id, unit) else { return false };
-        if self.rules.deep {
-            self.host.expect_next(&self.kernel, &self.dev, next, request);
-        }
-        if gc + writeback > 0 {
-            self.charge_held(id, unit, gc, writeback);
-        }
-        true
     }
 
     /// A write in the lane begins on its free die, if its plane has a page for it. Returns the next operation in the queue of the
-    /// die, its request, and for how long it has waited for collections and write-backs. `AT_ONCE`: [`Ssd::writes_at_once`].
+    /// die, its request, and for how long it has waited for collections and write-backs. `AT_ONCE`: [`Host::writes_at_once`].
     #[inline(always)]
     fn begin_write_in_lane<const AT_ONCE: bool>(
         &mut self,
@@ -447,7 +500,7 @@ impl Ssd {
     fn cross_to_die(&mut self, id: OpId, unit: UnitId, bus: usize, transfer: Nanos, array: Nanos) {
         let (now, until) = (self.now, self.now + transfer);
         self.kernel.buses[bus].begin(false, now, until, self.stats.last_completion);
-        self.clear_way(bus, now, until);
+        self.transfer_begins(bus, now, until);
         let (op, page) = self.kernel.ops.both(id);
         charge_program(op, page, transfer, array);
         self.kernel.timers.begin(Timer::Array(unit), until + array);
@@ -485,7 +538,7 @@ impl Ssd {
     pub(super) fn express_written(&mut self, id: OpId, unit: UnitId, time: Nanos) -> bool {
         if self.fast.turns {
             // Its request may be followed by others, on any channel.
-            self.meet_turns(time, None);
+            self.time_comes(time, None);
             if !self.kernel.timers.alone() {
                 return false;
             }
@@ -516,34 +569,17 @@ impl Ssd {
         let latency =
             complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, single, false), page, self.now);
         self.page_leaves(id, (request, single), latency);
-        self.leave_die::<false>(unit, chip, bus_gc);
+        self.kernel.leave_die::<false>(&self.dev, self.fast.quiet, self.now, unit, chip, bus_gc);
         self.test_trigger(plane);
-    }
-
-    /// A page in the lane has ended on its die. `READS`: only reads have been submitted.
-    #[inline(always)]
-    fn leave_die<const READS: bool>(&mut self, unit: UnitId, chip: u32, bus_gc: u64) {
-        let (next, awaited) = self.kernel.dies.release_host(unit, bus_gc, chip, self.now);
-        if next.is_some() {
-            let op = &self.kernel.ops[next];
-            if READS { self.dev.expect_entry(op) } else { self.dev.map.expect(op.lpn) }
-        }
-        if awaited || !self.fast.quiet {
-            if READS {
-                self.kernel.dies.mark_for_read(unit);
-            } else {
-                self.kernel.dies.mark(unit);
-            }
-        }
     }
 
     /// A page in the lane is served. If its request is complete, its latency is given.
     #[inline(always)]
     fn page_leaves(&mut self, id: OpId, (request, single): (RequestId, bool), latency: Option<u64>) {
         let Some(latency) = latency else { return self.count_page_in_lane(id) };
-        self.note_done(request, latency);
-        if self.stats.keeps_slowest || self.shows_completions() {
-            self.show_done(request, id, latency);
+        self.features.note_done(&self.kernel, &self.dev, &self.host, self.now, request, latency);
+        if self.stats.keeps_slowest || self.observer.shows_completions() {
+            self.show_done(request, id, &ExtraBlame::ZERO, latency);
         }
         self.kernel.idle_rounds = 0;
         self.host.request_ends(self.now);
@@ -579,7 +615,7 @@ impl Ssd {
         }
         op.leg = 1;
         let bus = op.channel.ix();
-        if !self.book_now(id, unit) {
+        if !self.kernel.book_now(&mut self.shared, self.fast.books, self.now, id, unit) {
             self.ask(id, bus);
         }
     }
@@ -603,7 +639,7 @@ impl Ssd {
         let latency =
             complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, single, true), page, now);
         self.page_leaves(id, (request, single), latency);
-        self.leave_die::<READS>(unit, chip, bus_gc);
+        self.kernel.leave_die::<READS>(&self.dev, self.fast.quiet, self.now, unit, chip, bus_gc);
     }
 }
 

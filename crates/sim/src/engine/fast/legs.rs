@@ -13,12 +13,15 @@
 use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::fast::Shared;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Nanos, Ssd};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Gc, Host, Nanos, Ssd};
 use crate::policy::Journey;
-use crate::units::{JobId, OpId, UnitId};
+use crate::stats::Stats;
+use crate::units::{JobId, OpId, Ppn, Tag, UnitId};
 
 /// Leg of a move whose read-out, transfer back and program are fused.
 pub(in crate::engine) const FUSED: u8 = u8::MAX;
@@ -30,6 +33,112 @@ impl Kernel {
         match self.timers.timer(event as u32) {
             Timer::Array(unit) => Some(self.dies[unit].array()),
             _ => None,
+        }
+    }
+
+    /// The bus of an operation whose array read has ended, if no other operation requests it now; and the next leg.
+    #[inline(always)]
+    fn free_bus(&mut self, shared: &mut Shared, stats: &Stats, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
+        let bus = self.ops[id].channel.ix();
+        self.catch_up(shared, stats, bus, time);
+        if shared.passage_begins(bus, time) || self.has_bookings(shared, bus) {
+            return None;
+        }
+        let op = &self.ops[id];
+        let state = &self.buses[op.channel.ix()];
+        let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
+        op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (bus, out.time))
+    }
+
+    /// The channel of a leg's event.
+    #[inline(never)]
+    fn channel_of(&self, event: Timer) -> Option<usize> {
+        match event {
+            Timer::Array(unit) => Some(self.ops[self.dies[unit].array()].channel.ix()),
+            Timer::Bus(bus) => Some(bus),
+            _ => None,
+        }
+    }
+
+    /// The page of a fused move, whose read was counted when it began, has been programmed: counts its time. Returns from where it moves,
+    /// to where, and what it holds.
+    #[inline(always)]
+    fn fused_page(&self, dev: &mut Device, stats: &mut Stats, rules: &Rules, id: OpId) -> (Ppn, Ppn, Tag) {
+        let op = &self.ops[id];
+        let (from, tag, plane, read) = (op.from[0], self.ops[Page(id)].tags[0], op.plane, op.legs.get(0));
+        let to = dev.gc_page(rules, plane, Stream::Gc, false);
+        let transfer = dev.timing.page();
+        let program = dev.timing.steady_program(|| dev.geometry.offset(to));
+        stats.gc_time.read += read.map_or(0, |leg| leg.time.0);
+        stats.gc_time.transfer += 2 * transfer.0;
+        stats.gc_time.program += program.0;
+        (from, to, tag)
+    }
+}
+
+impl Gc {
+    /// Whether a job's collector would find no waiting operation now, and so continue with a plain move.
+    #[inline]
+    pub(in crate::engine) fn continues_alone(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        host: &Host,
+        rules: &Rules,
+        job: JobId,
+        unit: UnitId,
+    ) -> bool {
+        if !rules.yields {
+            return true;
+        }
+        let job = &self.jobs[job.0].job;
+        let mut planes = 0..dev.geometry.planes_per_unit;
+        let stalled = |k| !self.planes[dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
+        let wanted = !kernel.dies[unit].queue.is_empty()
+            || rules.preempts && !host.anywhere.is_empty()
+            || rules.stages && planes.any(stalled);
+        !wanted && !job.contended && job.slots.is_none_or(|left| left == 0)
+    }
+
+    /// Whether a batch's event is a leg of a plain move of a collection that goes on.
+    #[inline(always)]
+    fn is_plain_leg(&self, kernel: &Kernel, dev: &Device, host: &Host, rules: &Rules, i: usize) -> bool {
+        let Some(id) = kernel.array_in_batch(kernel.batch[i]) else { return false };
+        let op = &kernel.ops[id];
+        let (job, unit) = (op.job, op.unit);
+        op.class == Class::Gc && job.is_some() && self.continues_alone(kernel, dev, host, rules, job, unit)
+    }
+
+    /// Whether such a leg can end without a round, independent of the rest of the batch.
+    #[inline(always)]
+    fn ends_alone(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        shared: &mut Shared,
+        stats: &Stats,
+        i: usize,
+        time: Nanos,
+    ) -> bool {
+        let id = kernel.array_in_batch(kernel.batch[i]).expect("as looked at");
+        let op = &kernel.ops[id];
+        let (job, plane, channel) = (op.job, op.plane, op.channel);
+        match (op.verb, op.leg) {
+            (Verb::Read, FUSED) | (Verb::Copyback, 0) => {
+                let view = dev.view(time);
+                self.jobs[job.0].job.peek_valid(&view, 0).is_some()
+            }
+            (Verb::Read, 0) => {
+                if kernel.free_bus(shared, stats, id, time).is_none() {
+                    return false;
+                }
+                let asks = |other: &u128| {
+                    let op = &kernel.ops[kernel.array_in_batch(*other).expect("as looked at")];
+                    op.channel == channel && op.leg == 0
+                };
+                dev.flash.room(plane, Stream::Gc) > 0 && !kernel.batch[..i].iter().any(asks)
+            }
+            _ => false,
         }
     }
 }
@@ -44,7 +153,9 @@ impl Ssd {
             return false;
         }
         let (plane, unit) = (op.plane, op.unit);
-        if self.dev.flash.room(plane, Stream::Gc) == 0 || !self.continues_alone(op.job, unit) {
+        if self.dev.flash.room(plane, Stream::Gc) == 0
+            || !self.gc.continues_alone(&self.kernel, &self.dev, &self.host, &self.rules, op.job, unit)
+        {
             return false;
         }
         let Some(offset) = self.dev.flash.next_offset(plane, Stream::Gc) else { return false };
@@ -56,7 +167,7 @@ impl Ssd {
         state.fused = id;
         state.half = half;
         state.prolong(half + back);
-        self.clear_way(bus, half, half + back);
+        self.transfer_begins(bus, half, half + back);
         self.kernel.timers.set(Timer::Array(unit), half + back + array);
         self.kernel.ops[id].leg = FUSED;
         self.kernel.fused = true;
@@ -76,7 +187,7 @@ impl Ssd {
         let state = &mut self.kernel.buses[bus];
         state.queue.pop(&self.kernel.ops);
         state.begin(true, now, until, self.stats.last_completion);
-        self.clear_way(bus, now, until);
+        self.transfer_begins(bus, now, until);
         if let Some(array) = array {
             self.kernel.ops[id].leg += 1;
             self.kernel.timers.begin(Timer::Array(unit), until + array.time);
@@ -88,21 +199,6 @@ impl Ssd {
             self.kernel.timers.begin(Timer::Bus(bus), until);
         }
         true
-    }
-
-    /// Whether a job's collector would find no waiting operation now, and so continue with a plain move.
-    #[inline]
-    pub(in crate::engine) fn continues_alone(&self, job: JobId, unit: UnitId) -> bool {
-        if !self.rules.yields {
-            return true;
-        }
-        let job = &self.gc.jobs[job.0].job;
-        let mut planes = 0..self.dev.geometry.planes_per_unit;
-        let stalled = |k| !self.gc.planes[self.dev.geometry.plane_of_unit(unit, k).ix()].stalled.is_empty();
-        let wanted = !self.kernel.dies[unit].queue.is_empty()
-            || self.rules.preempts && !self.host.anywhere.is_empty()
-            || self.rules.stages && planes.any(stalled);
-        !wanted && !job.contended && job.slots.is_none_or(|left| left == 0)
     }
 
     /// An operation requests a bus with a fused move. If the page's way back has not begun, the page has to request the bus like
@@ -146,48 +242,27 @@ impl Ssd {
     /// The page of a fused move has been programmed, and the move has ended.
     #[inline(always)]
     pub(super) fn land_turned(&mut self, id: OpId) {
-        self.land_fused(id);
-        self.end_reads(id);
+        let (from, to, tag) = self.kernel.fused_page(&mut self.dev, &mut self.stats, &self.rules, id);
+        self.land_one(from, to, tag, true);
+        self.stats.count_programs(Class::Gc, 1);
+        self.dev.end_reads(&self.kernel, id);
         let op = &mut self.kernel.ops[id];
         // The last step was a program.
         (op.verb, op.leg) = (Verb::Program, 1);
     }
 
-    /// The page of a fused move, whose read was counted when it began, has been programmed.
-    #[inline(always)]
-    fn land_fused(&mut self, id: OpId) {
-        let op = &self.kernel.ops[id];
-        let (from, tag, plane, read) = (op.from[0], self.kernel.ops[Page(id)].tags[0], op.plane, op.legs.get(0));
-        let to = self.gc_page(plane, Stream::Gc, false);
-        let transfer = self.dev.timing.page();
-        let program = self.dev.timing.steady_program(|| self.dev.geometry.offset(to));
-        self.stats.gc_time.read += read.map_or(0, |leg| leg.time.0);
-        self.stats.gc_time.transfer += 2 * transfer.0;
-        self.stats.gc_time.program += program.0;
-        self.land_one(from, to, tag, true);
-        self.stats.count_programs(Class::Gc, 1);
-    }
-
     /// Applies the end of a fused move's read-out and the start of its way back. From then on it is a program.
     pub(super) fn page_is_back(&mut self, id: OpId) {
-        self.count_time(id);
-        self.end_read_step(id);
+        self.kernel.count_time(&mut self.stats, id);
+        self.gc.end_read_step(&self.kernel, &mut self.dev, id);
         let job = self.kernel.ops[id].job;
-        self.begin_place(job);
+        self.gc.begin_place(&mut self.kernel, &mut self.dev, &mut self.stats, &self.rules, &self.config, job);
+        if self.rules.tenants {
+            let from = self.kernel.ops[id].from;
+            self.features.tenants_moved(&self.dev, &from);
+        }
         self.kernel.ops[id].verb = Verb::Program;
         self.kernel.ops[id].leg = self.kernel.ops[id].legs.len() - 1;
-    }
-
-    /// Dissolves chains of turns that the first event meets on its channel. Returns whether it is that of a leg.
-    #[inline(never)]
-    fn meet_turns_of(&mut self, first: Timer, time: Nanos) -> bool {
-        let bus = match first {
-            Timer::Array(unit) => self.kernel.ops[self.kernel.dies[unit].array()].channel.ix(),
-            Timer::Bus(bus) => bus,
-            _ => return false,
-        };
-        self.meet_turns(time, Some(bus));
-        true
     }
 
     /// Precondition: at the next event's time nothing but events happens. If the event is alone and ends an array read for the
@@ -195,8 +270,10 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn express(&mut self, time: Nanos) -> bool {
         let first = self.kernel.timers.first();
-        if self.fast.turns && !self.meet_turns_of(first, time) {
-            return false;
+        if self.fast.turns {
+            let Some(bus) = self.kernel.channel_of(first) else { return false };
+            // Chains of turns that the event meets on its channel are dissolved.
+            self.time_comes(time, Some(bus));
         }
         if self.fast.steps && !self.kernel.timers.alone() {
             return self.express_steps(time);
@@ -222,7 +299,10 @@ impl Ssd {
             return plain && self.express_moves(time);
         }
         match (op.verb, op.leg) {
-            (Verb::Read, 0) if plain && self.continues_alone(op.job, op.unit) => {
+            (Verb::Read, 0)
+                if plain
+                    && self.gc.continues_alone(&self.kernel, &self.dev, &self.host, &self.rules, op.job, op.unit) =>
+            {
                 self.express_out(id, time) || self.fast.alone && self.express_asks(id, time)
             }
             (Verb::Read, 0) if op.class == Class::Gc => {
@@ -248,7 +328,11 @@ impl Ssd {
     fn express_moves(&mut self, time: Nanos) -> bool {
         self.kernel.batch.clear();
         self.kernel.timers.each(&mut self.kernel.batch);
-        if !(0..self.kernel.batch.len()).all(|i| self.is_plain_end(i, time)) {
+        let end_alone = (0..self.kernel.batch.len()).all(|i| {
+            self.gc.is_plain_leg(&self.kernel, &self.dev, &self.host, &self.rules, i)
+                && self.gc.ends_alone(&mut self.kernel, &self.dev, &mut self.shared, &self.stats, i, time)
+        });
+        if !end_alone {
             return false;
         }
         for i in 0..self.kernel.batch.len() {
@@ -265,59 +349,17 @@ impl Ssd {
         true
     }
 
-    /// Whether a batch's event is a leg of a plain move that can end without a round, independent of the rest of the batch.
-    #[inline(always)]
-    fn is_plain_end(&mut self, i: usize, time: Nanos) -> bool {
-        let Some(id) = self.kernel.array_in_batch(self.kernel.batch[i]) else { return false };
-        let op = &self.kernel.ops[id];
-        let (job, plane, channel) = (op.job, op.plane, op.channel);
-        if op.class != Class::Gc || job.is_none() || !self.continues_alone(job, op.unit) {
-            return false;
-        }
-        match (op.verb, op.leg) {
-            (Verb::Read, FUSED) | (Verb::Copyback, 0) => {
-                let view = self.dev.view(time);
-                self.gc.jobs[job.0].job.peek_valid(&view, 0).is_some()
-            }
-            (Verb::Read, 0) => {
-                if self.free_bus(id, time).is_none() {
-                    return false;
-                }
-                let asks = |other: &u128| {
-                    let op = &self.kernel.ops[self.kernel.array_in_batch(*other).expect("as looked at")];
-                    op.channel == channel && op.leg == 0
-                };
-                self.dev.flash.room(plane, Stream::Gc) > 0 && !self.kernel.batch[..i].iter().any(asks)
-            }
-            _ => false,
-        }
-    }
-
-    /// The bus of an operation whose array read has ended, if no other operation requests it now; and the next leg.
-    #[inline(always)]
-    fn free_bus(&mut self, id: OpId, time: Nanos) -> Option<(usize, Nanos)> {
-        let bus = self.kernel.ops[id].channel.ix();
-        self.catch_up(bus, time);
-        if self.shared.passage_begins(bus, time) || self.kernel.has_bookings(&self.shared, bus) {
-            return None;
-        }
-        let op = &self.kernel.ops[id];
-        let state = &self.kernel.buses[op.channel.ix()];
-        let free = state.holder.is_none() && state.until <= time && state.queue.is_empty();
-        op.legs.get(1).filter(|_| free && op.legs.len() == 2).map(|out| (bus, out.time))
-    }
-
     /// An array read for the host or GC has ended: its pages cross the bus at once if it is free.
     #[inline]
     fn express_read(&mut self, id: OpId, time: Nanos) -> bool {
-        let Some((bus, out)) = self.free_bus(id, time) else { return false };
+        let Some((bus, out)) = self.kernel.free_bus(&mut self.shared, &self.stats, id, time) else { return false };
         self.now = time;
         self.kernel.ops[id].leg = 1;
         let state = &mut self.kernel.buses[bus];
         state.begin(self.kernel.ops[id].class == Class::Gc, time, time + out, self.stats.last_completion);
         state.holder = id;
-        self.clear_way(bus, time, time + out);
-        self.charge(id, Cause::Bus, out.0);
+        self.transfer_begins(bus, time, time + out);
+        self.kernel.charge(&mut self.features, &self.rules, self.now, id, Cause::Bus, out.0);
         self.kernel.timers.pop();
         self.kernel.timers.begin(Timer::Bus(bus), time + out);
         true
@@ -326,13 +368,13 @@ impl Ssd {
     /// The array read of a plain move has ended: the page crosses the bus at once if it is free.
     #[inline(never)]
     fn express_out(&mut self, id: OpId, time: Nanos) -> bool {
-        let Some((bus, out)) = self.free_bus(id, time) else { return false };
+        let Some((bus, out)) = self.kernel.free_bus(&mut self.shared, &self.stats, id, time) else { return false };
         if self.dev.flash.room(self.kernel.ops[id].plane, Stream::Gc) == 0 {
             return false;
         }
         self.now = time;
         self.kernel.buses[bus].begin(true, time, time + out, self.stats.last_completion);
-        self.clear_way(bus, time, time + out);
+        self.transfer_begins(bus, time, time + out);
         self.fuse_move(id, bus)
     }
 
@@ -347,7 +389,8 @@ impl Ssd {
         // Nothing happens now but moves of this bus, which go on.
         self.kernel.decided_at = time;
         self.ask(id, bus);
-        self.rest_of_round();
+        self.after_decisions();
+        self.leave_time();
         true
     }
 
@@ -361,7 +404,8 @@ impl Ssd {
         self.now = time;
         self.kernel.timers.pop();
         self.kernel.wake_bus(bus);
-        self.rest_of_round();
+        self.after_decisions();
+        self.leave_time();
         true
     }
 
@@ -372,17 +416,27 @@ impl Ssd {
     fn express_next(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, unit) = (op.job, op.unit);
-        if !self.continues_alone(job, unit) {
+        if !self.gc.continues_alone(&self.kernel, &self.dev, &self.host, &self.rules, job, unit) {
             return false;
         }
         let view = self.dev.view(time);
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return self.express_erase(id, time) };
         self.now = time;
-        self.land_fused(id);
+        let (from, to, tag) = self.kernel.fused_page(&mut self.dev, &mut self.stats, &self.rules, id);
+        self.land_one(from, to, tag, true);
+        self.stats.count_programs(Class::Gc, 1);
         self.stats.count_reads(Class::Gc, 1);
         // The block keeps its reader, since the next page is in the same block.
-        let array = self.fetch_one(id, page);
-        let chained = self.fast.chains && self.form_chain(id, unit, Journey::EXTERNAL, time);
+        let array = self.kernel.fetch_one(&self.dev, &self.oracle, id, page);
+        let chained = self.fast.chains
+            && self.kernel.form_chain(
+                &self.dev,
+                &self.gc,
+                &mut self.shared,
+                &self.stats,
+                &self.rules,
+                (id, unit, Journey::EXTERNAL, time),
+            );
         self.kernel.timers.set(Timer::Array(unit), if chained { Nanos::NEVER } else { time + array });
         true
     }
@@ -392,7 +446,7 @@ impl Ssd {
     fn express_next_copyback(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, from, to, tag, unit) = (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.unit);
-        if !self.continues_alone(job, unit) {
+        if !self.gc.continues_alone(&self.kernel, &self.dev, &self.host, &self.rules, job, unit) {
             return false;
         }
         let view = self.dev.view(time);
@@ -400,8 +454,16 @@ impl Ssd {
         self.now = time;
         self.land_one(from, to, tag, false);
         self.stats.count_moves(Journey::COPYBACK, 1);
-        let array = self.copy_one(id, page);
-        let chained = self.fast.chains && self.form_chain(id, unit, Journey::COPYBACK, time);
+        let array = self.kernel.copy_one(&mut self.dev, &mut self.stats, &self.oracle, &self.rules, id, page);
+        let chained = self.fast.chains
+            && self.kernel.form_chain(
+                &self.dev,
+                &self.gc,
+                &mut self.shared,
+                &self.stats,
+                &self.rules,
+                (id, unit, Journey::COPYBACK, time),
+            );
         self.kernel.timers.set(Timer::Array(unit), if chained { Nanos::NEVER } else { time + array });
         true
     }
@@ -418,12 +480,13 @@ impl Ssd {
         self.kernel.timers.clear(Timer::Array(unit));
         if op.verb == Verb::Copyback {
             let tag = self.kernel.ops[Page(id)].tags[0];
-            self.end_reads(id);
+            self.dev.end_reads(&self.kernel, id);
             self.land_one(from, to, tag, false);
         } else {
             self.land_turned(id);
         }
-        self.erase_alone(job);
+        let op = self.gc.erase_alone(&mut self.kernel, &self.dev, &mut self.stats, job);
+        self.run_leg(op);
         true
     }
 
@@ -433,18 +496,23 @@ impl Ssd {
     fn express_erased(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, unit) = (op.job, op.unit);
-        if !self.continues_alone(job, unit) || !self.gc.planes[op.plane.ix()].stalled.is_empty() {
+        if !self.gc.continues_alone(&self.kernel, &self.dev, &self.host, &self.rules, job, unit)
+            || !self.gc.planes[op.plane.ix()].stalled.is_empty()
+        {
             return false;
         }
         self.now = time;
         self.kernel.timers.pop();
         self.kernel.dies[unit].vacate();
-        self.count_time(id);
+        self.kernel.count_time(&mut self.stats, id);
         self.erased(job);
         self.gc.jobs[job.0].busy = false;
         self.end_collection(job);
-        self.decide();
-        self.rest_of_round();
+        if self.gc.may_decide(&self.kernel, &self.rules) {
+            self.decide();
+        }
+        self.after_decisions();
+        self.leave_time();
         true
     }
 }

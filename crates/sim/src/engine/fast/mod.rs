@@ -164,9 +164,4 @@ impl Ssd {
         };
         self.fast = FastPaths { allowed: fusing, ..paths };
     }
-
-    /// What closes shortcuts has changed.
-    pub(super) fn reopen(&mut self) {
-        self.set_fusing(self.fast.allowed);
-    }
 }

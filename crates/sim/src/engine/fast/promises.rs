@@ -2,11 +2,12 @@
 //! does not hold ends the run.
 
 use crate::device::flash::Stream;
+use crate::device::geometry::Geometry;
 use crate::engine::kernel::Kernel;
 use crate::engine::report::load;
 use crate::engine::spine::ring::Waiting;
-use crate::engine::{Device, Policies, Ssd};
-use crate::oracle::Check;
+use crate::engine::{Device, Features, Host, Policies, Ssd};
+use crate::oracle::{Check, Oracle};
 use crate::policy::{Collector, Hop, Job, Journey, MovePath, Order, Outlook, PageSet, Step, View, Window};
 use crate::request::RequestOp;
 use crate::units::{BlockId, Nanos, PlaneId, Ppn, RequestId};
@@ -18,8 +19,7 @@ const PAGES_A_COPY: u64 = 64;
 
 impl Kernel {
     /// Whether this is one of the moments at which a copy of the device is made.
-    fn copies_now(&self, dev: &Device) -> bool {
-        let geometry = &dev.geometry;
+    pub(super) fn copies_now(&self, geometry: &Geometry) -> bool {
         let pages = u64::from(geometry.planes) * u64::from(geometry.pages_per_plane);
         self.next_age.is_multiple_of(COPIES_APART + pages / PAGES_A_COPY)
     }
@@ -45,16 +45,65 @@ impl Device {
         }
     }
 
+    /// A collection begins: asks its collector and its path for all steps that shortcuts would take without them. In no time, pages
+    /// are never in `hand`.
+    #[inline(always)]
+    pub(in crate::engine) fn check_promised_steps(
+        &self,
+        schemes: &Policies,
+        oracle: &Oracle,
+        now: Nanos,
+        job: &Job,
+        hand: bool,
+    ) {
+        if oracle.check() == Check::Full {
+            self.rehearse(schemes, now, job, hand);
+        }
+    }
+}
+
+impl Host {
     #[cold]
-    fn rehearse_outlook(&self, schemes: &Policies, now: Nanos, mut job: Job, moving: &PageSet, promised: Outlook) {
-        let (mut collector, mut flash) = (schemes.collector.clone(), self.flash.clone());
-        let (geometry, mut moves) = (&self.geometry, Outlook { together: 0, apart: 0, single: 0 });
+    fn dispatches_at_once(&self, dev: &Device, features: &Features, schemes: &Policies, next: &Waiting) {
+        let geometry = &dev.geometry;
+        let window = Alone {
+            pending: [RequestId(0)],
+            op: next.request.op,
+            chip: geometry.chip_of(geometry.static_plane(features.logical(next.page))),
+            chips: geometry.chips,
+            dispatched: self.outstanding,
+        };
+        rehearse_dispatch(schemes.order.clone().policy(), &window);
+    }
+
+    /// A request is about to be admitted on a device without a window: asks its order.
+    #[inline(always)]
+    pub(in crate::engine) fn check_eager(
+        &self,
+        dev: &Device,
+        features: &Features,
+        schemes: &Policies,
+        oracle: &Oracle,
+        next: &Waiting,
+    ) {
+        if oracle.check() == Check::Full && !self.windowed && self.window.is_empty() {
+            self.dispatches_at_once(dev, features, schemes, next);
+        }
+    }
+}
+
+impl Policies {
+    /// A collection of two planes says which moves remain after those of `moving`: asks for them one by one, on a copy of the flash.
+    #[cold]
+    pub(super) fn rehearse_outlook(&self, view: &View, mut job: Job, moving: &PageSet, promised: Outlook) {
+        let (mut collector, mut flash) = (self.collector.clone(), view.flash.clone());
+        let (geometry, mut moves) = (view.geometry, Outlook { together: 0, apart: 0, single: 0 });
         let mut moving = *moving;
         loop {
-            for page in moving.iter().filter(|page| self.flash.is_valid(**page)) {
-                flash.invalidate(*page, geometry.block_of(*page), self.flash.lpn_of(*page));
+            for page in moving.iter().filter(|page| view.flash.is_valid(**page)) {
+                flash.invalidate(*page, geometry.block_of(*page), view.flash.lpn_of(*page));
             }
-            let view = View::new(now, geometry, &flash, &self.wear, &self.staging);
+            let view = View::new(view.now, geometry, &flash, view.wear, view.staging);
             let Step::Move(pages, _) = collector.policy().next(&view, &mut job) else { break };
             let offset = |i: usize| geometry.offset(pages[i]);
             *match pages.len() {
@@ -69,23 +118,6 @@ impl Device {
 }
 
 impl Ssd {
-    /// A collection begins: asks its collector and its path for all steps that shortcuts would take without them. In no time, pages
-    /// are never in `hand`.
-    #[inline(always)]
-    pub(in crate::engine) fn check_promised_steps(&self, job: &Job, hand: bool) {
-        if self.oracle.check() == Check::Full {
-            self.dev.rehearse(&self.schemes, self.now, job, hand);
-        }
-    }
-
-    /// A collection of two planes says which moves remain after those of `moving`: asks for them one by one, on a copy of the flash.
-    #[inline(always)]
-    pub(super) fn check_outlook(&self, job: &Job, moving: &PageSet, promised: Outlook) {
-        if self.oracle.check() == Check::Full && self.kernel.copies_now(&self.dev) {
-            self.dev.rehearse_outlook(&self.schemes, self.now, job.clone(), moving, promised);
-        }
-    }
-
     /// A victim is about to be picked by a policy that promises to read no other planes, and no load. Returns what it picks
     /// without shortcuts.
     #[inline(always)]
@@ -95,7 +127,7 @@ impl Ssd {
 
     #[cold]
     fn picks_apart(&self, plane: PlaneId) -> Option<Option<BlockId>> {
-        if !self.kernel.copies_now(&self.dev) {
+        if !self.kernel.copies_now(&self.dev.geometry) {
             return None;
         }
         let mut copy = self.clone();
@@ -103,27 +135,6 @@ impl Ssd {
         copy.dev.date_closings(copy.now);
         let load = || load(&copy.host, &copy.stats, copy.config.device.queue_depth);
         Some(copy.schemes.victim.policy().pick(&copy.dev.view(copy.now).under(&load), plane))
-    }
-
-    /// A request is about to be admitted on a device without a window: asks its order.
-    #[inline(always)]
-    pub(in crate::engine) fn check_eager(&self, next: &Waiting) {
-        if self.oracle.check() == Check::Full && !self.host.windowed && self.host.window.is_empty() {
-            self.dispatches_at_once(next);
-        }
-    }
-
-    #[cold]
-    fn dispatches_at_once(&self, next: &Waiting) {
-        let geometry = &self.dev.geometry;
-        let window = Alone {
-            pending: [RequestId(0)],
-            op: next.request.op,
-            chip: geometry.chip_of(geometry.static_plane(self.features.logical(next.page))),
-            chips: geometry.chips,
-            dispatched: self.host.outstanding,
-        };
-        rehearse_dispatch(self.schemes.order.clone().policy(), &window);
     }
 }
 

@@ -5,9 +5,9 @@
 //! it is admitted, without a queue, and there are no decisions and no grants. Anything else that turns up is left to the general
 //! round, which follows at the same time.
 
-use crate::engine::Ssd;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
+use crate::engine::{Gc, Host, Ssd};
 use crate::units::{Nanos, UnitId};
 
 impl Kernel {
@@ -22,6 +22,16 @@ impl Kernel {
             && state.job.is_none()
             && state.due().is_empty()
     }
+
+    /// [`Kernel::settled`] on a device of the lane, which has neither a window nor parity groups nor a write cache.
+    #[inline(always)]
+    fn settled_in_lane(&self, host: &Host, gc: &Gc, now: Nanos) -> bool {
+        self.dies.dirty.is_empty()
+            && self.buses.dirty.is_empty()
+            && gc.ready.is_empty()
+            && self.timers.next() > now
+            && host.next_arrival(now) > now
+    }
 }
 
 impl Ssd {
@@ -32,19 +42,14 @@ impl Ssd {
         if !self.kernel.all_booked(&self.shared) {
             return false;
         }
-        self.read_round(time);
-        true
-    }
-
-    fn read_round(&mut self, time: Nanos) {
         law!(time >= self.now, "time never goes backwards");
         self.now = time;
         if self.kernel.timers.next() == time {
             self.kernel.batch.clear();
             self.kernel.timers.take_all(&mut self.kernel.batch);
             self.kernel.events_since_scan += self.kernel.batch.len() as u64;
-            if self.shows_completions() && self.kernel.batch.len() > 1 {
-                self.sort_batch();
+            if self.observer.shows_completions() && self.kernel.batch.len() > 1 {
+                self.kernel.sort_batch(&self.host, &self.features);
             }
             let batch = std::mem::take(&mut self.kernel.batch);
             for number in &batch {
@@ -71,20 +76,12 @@ impl Ssd {
         self.kernel.dies.start_early(false);
         self.kernel.decided_at = time;
         self.kernel.granted_at = time;
-        if self.settled_in_lane() {
-            self.end_round();
+        if self.kernel.settled_in_lane(&self.host, &self.gc, self.now) {
+            self.kernel.end_round(&mut self.dev, &self.features, &self.fast, &mut self.schemes, &self.rules, self.now);
+            self.kernel.check_round(&self.dev, &self.gc, &self.features, &mut self.oracle, &self.rules);
         } else {
             self.round(time);
         }
-    }
-
-    /// [`Ssd::settled`] on a device of the lane, which has neither a window nor parity groups nor a write cache.
-    #[inline(always)]
-    fn settled_in_lane(&self) -> bool {
-        self.kernel.dies.dirty.is_empty()
-            && self.kernel.buses.dirty.is_empty()
-            && self.gc.ready.is_empty()
-            && self.kernel.timers.next() > self.now
-            && self.host.next_arrival(self.now) > self.now
+        true
     }
 }

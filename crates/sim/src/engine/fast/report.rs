@@ -3,7 +3,9 @@
 use super::FastPaths;
 use crate::config::Config;
 use crate::device::geometry::Geometry;
-use crate::engine::Ssd;
+use crate::engine::rules::Rules;
+use crate::engine::{Features, Ssd};
+use crate::observe::Slot;
 
 /// Shortcuts of a device: they save time and change no result.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -101,6 +103,19 @@ impl FastPaths {
         let paths = FastPaths::of_device(config, &Geometry::new(&config.array_spec()), &config.schemes.victim);
         Some(paths.named().map(|(_, open)| open))
     }
+
+    /// What closes all shortcuts, whatever the configuration allows.
+    fn closes_all(&self, features: &Features, observer: &Slot, rules: &Rules) -> Option<&'static str> {
+        let asked = [
+            (observer.watches.legs, OBSERVER),
+            (rules.tenants, "tenants"),
+            (rules.watches, "schemes.victim"),
+            (features.failures.is_some(), "faults.chip_fails"),
+            (rules.mixed, "a change of the running device"),
+            (!self.allowed, "the caller"),
+        ];
+        asked.into_iter().find_map(|(closes, by)| closes.then_some(by))
+    }
 }
 
 /// By shortcut: the keys of a configuration that close it, each alone, on the first of some devices on which it is open.
@@ -140,23 +155,10 @@ fn keys_of(all: &toml::Table) -> impl Iterator<Item = (&str, &str, &toml::Value)
 }
 
 impl Ssd {
-    /// What closes all shortcuts, whatever the configuration allows.
-    fn closes_all(&self) -> Option<&'static str> {
-        let asked = [
-            (self.observer.watches.legs, OBSERVER),
-            (self.rules.tenants, "tenants"),
-            (self.rules.watches, "schemes.victim"),
-            (self.features.failures.is_some(), "faults.chip_fails"),
-            (self.rules.mixed, "a change of the running device"),
-            (!self.fast.allowed, "the caller"),
-        ];
-        asked.into_iter().find_map(|(closes, by)| closes.then_some(by))
-    }
-
     /// What was asked of this device, such as an output that shows legs, or tenants, if that makes its operations take more than
     /// 1.5 times the CPU time. None if its configuration closes those shortcuts anyway: [`Ssd::shortcuts`] says which keys do.
     pub fn slowed(&self) -> Option<Slowed> {
-        let by = self.closes_all()?;
+        let by = self.fast.closes_all(&self.features, &self.observer, &self.rules)?;
         let paths = FastPaths::of_device(&self.config, &self.dev.geometry, &self.schemes.victim);
         let costly = paths.named().into_iter().filter(|(name, open)| *open && COSTLY.contains(name));
         let closes: Vec<_> = costly.map(|(name, _)| name).collect();
@@ -165,7 +167,7 @@ impl Ssd {
 
     /// Which shortcuts are open now, and what closes the others: keys, an output, or what was asked of the device.
     pub fn shortcuts(&self) -> Shortcuts {
-        let by = self.closes_all();
+        let by = self.fast.closes_all(&self.features, &self.observer, &self.rules);
         let keys = if by.is_none() { closers(&self.config) } else { Default::default() };
         let mut shortcuts = Shortcuts { open: Vec::new(), closed: Vec::new() };
         for ((name, open), keys) in self.fast.named().into_iter().zip(keys) {

@@ -12,7 +12,8 @@ use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::{Device, Gc, Ssd};
 use crate::policy::{Journey, PageSet};
-use crate::units::{Nanos, OpId, PlaneId, Ppn, UnitId};
+use crate::stats::Stats;
+use crate::units::{Nanos, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Kernel {
     /// Whether a transfer is the read-out of a queued step's page.
@@ -27,6 +28,46 @@ impl Kernel {
     pub(super) fn wake_bus(&mut self, bus: usize) {
         self.buses[bus].awaited = false;
         self.buses.mark(bus);
+    }
+
+    /// The page of a queued step is in its register. Returns the bus that it requests now.
+    #[inline(always)]
+    fn step_asks(&mut self, id: OpId) -> usize {
+        let op = &mut self.ops[id];
+        op.leg += 1;
+        op.channel.ix()
+    }
+
+    /// Queues a step on its die, where a step has just ended. Returns the die and its plane.
+    #[inline(always)]
+    fn queue_step(&mut self, id: OpId) -> (UnitId, PlaneId) {
+        let op = &self.ops[id];
+        let (unit, plane) = (op.unit, op.plane);
+        let state = &mut self.dies[unit];
+        state.vacate();
+        state.queue.push(&mut self.ops, id);
+        (unit, plane)
+    }
+
+    /// The page of a queued step has reached the controller: its program is queued.
+    #[inline(always)]
+    fn step_fetched(&mut self, dev: &mut Device, gc: &mut Gc, stats: &mut Stats, bus: usize) -> OpId {
+        let state = &mut self.buses[bus];
+        let id = std::mem::replace(&mut state.holder, OpId::NONE);
+        state.awaited = false;
+        self.buses.mark(bus);
+        self.count_time(stats, id);
+        gc.end_read_step(self, dev, id);
+        self.ops[id].verb = Verb::Program;
+        id
+    }
+
+    /// The next step of a queued collection reads this page.
+    #[inline(always)]
+    fn read_next(&mut self, id: OpId, next: Ppn) {
+        let op = &mut self.ops[id];
+        op.verb = Verb::Read;
+        op.pages = PageSet::one(next);
     }
 }
 
@@ -47,6 +88,36 @@ impl Gc {
             Verb::Erase => false,
         }
     }
+
+    /// Lists the next events. Returns whether all are for [`Ssd::express_steps`].
+    fn are_steps(&mut self, kernel: &mut Kernel, dev: &Device, time: Nanos) -> bool {
+        kernel.batch.clear();
+        kernel.timers.each(&mut kernel.batch);
+        (0..kernel.batch.len()).all(|i| match kernel.timers.timer(kernel.batch[i] as u32) {
+            Timer::Bus(bus) => {
+                let id = kernel.buses[bus].holder;
+                id.is_none() || kernel.is_read_out(id)
+            }
+            Timer::Array(unit) => self.goes_on(kernel, dev, unit, time),
+            _ => false,
+        })
+    }
+
+    /// A queued step has programmed its page. Returns the page that lands: from where it has moved, to where, what it holds, and whether
+    /// it was programmed from the controller.
+    #[inline(always)]
+    fn step_placed(&mut self, kernel: &Kernel, dev: &mut Device, stats: &mut Stats, id: OpId) -> (Ppn, Ppn, Tag, bool) {
+        let op = &kernel.ops[id];
+        let (job, from, to, tag, program) =
+            (op.job, op.from[0], op.pages[0], kernel.ops[Page(id)].tags[0], op.verb == Verb::Program);
+        kernel.count_time(stats, id);
+        if program {
+            self.jobs[job.0].job.hand = PageSet::EMPTY;
+        } else {
+            dev.end_reads(kernel, id);
+        }
+        (from, to, tag, program)
+    }
 }
 
 impl Ssd {
@@ -61,12 +132,15 @@ impl Ssd {
         self.now = time;
         self.kernel.timers.pop();
         if id.is_some() {
-            self.step_fetched(bus);
+            self.kernel.step_fetched(&mut self.dev, &mut self.gc, &mut self.stats, bus);
             self.pass_on(id);
         } else {
             self.kernel.wake_bus(bus);
         }
-        self.leave_steps();
+        if !self.kernel.buses.dirty.is_empty() {
+            self.grant_buses();
+        }
+        self.leave_time();
         true
     }
 
@@ -93,8 +167,12 @@ impl Ssd {
     pub(super) fn express_waits(&mut self, id: OpId, time: Nanos) -> bool {
         self.now = time;
         self.kernel.timers.pop();
-        self.step_asks(id);
-        self.leave_steps();
+        let bus = self.kernel.step_asks(id);
+        self.ask(id, bus);
+        if !self.kernel.buses.dirty.is_empty() {
+            self.grant_buses();
+        }
+        self.leave_time();
         true
     }
 
@@ -107,9 +185,14 @@ impl Ssd {
         let Some(page) = self.gc.jobs[job.0].job.next_valid(&view, 0) else { return false };
         self.now = time;
         self.kernel.timers.pop();
-        self.step_placed(id, page);
+        let (from, to, tag, program) = self.gc.step_placed(&self.kernel, &mut self.dev, &mut self.stats, id);
+        self.land_one(from, to, tag, program);
+        self.kernel.read_next(id, page);
         self.pass_on(id);
-        self.leave_steps();
+        if !self.kernel.buses.dirty.is_empty() {
+            self.grant_buses();
+        }
+        self.leave_time();
         true
     }
 
@@ -117,8 +200,8 @@ impl Ssd {
     /// others, or buses that are free, handles them here. Returns whether it did.
     #[inline(never)]
     pub(super) fn express_steps(&mut self, time: Nanos) -> bool {
-        self.meet_turns(time, None);
-        if !self.are_steps(time) || self.features.lines_undecided(&self.rules) {
+        self.time_comes(time, None);
+        if !self.gc.are_steps(&mut self.kernel, &self.dev, time) || self.features.lines_undecided(&self.rules) {
             return false;
         }
         self.now = time;
@@ -130,114 +213,52 @@ impl Ssd {
                 Timer::Array(unit) => {
                     let id = self.kernel.dies[unit].array();
                     if self.kernel.ops[id].verb == Verb::Read {
-                        self.step_asks(id);
+                        let bus = self.kernel.step_asks(id);
+                        self.ask(id, bus);
                         continue;
                     }
                     let view = self.dev.view(time);
                     let job = self.kernel.ops[id].job;
                     let page = self.gc.jobs[job.0].job.next_valid(&view, 0).expect("law: it goes on, as looked at");
-                    self.step_placed(id, page);
+                    let (from, to, tag, program) =
+                        self.gc.step_placed(&self.kernel, &mut self.dev, &mut self.stats, id);
+                    self.land_one(from, to, tag, program);
+                    self.kernel.read_next(id, page);
                     id
                 }
-                Timer::Bus(bus) if self.kernel.buses[bus].holder.is_some() => self.step_fetched(bus),
+                Timer::Bus(bus) if self.kernel.buses[bus].holder.is_some() => {
+                    self.kernel.step_fetched(&mut self.dev, &mut self.gc, &mut self.stats, bus)
+                }
                 Timer::Bus(bus) => {
                     self.kernel.wake_bus(bus);
                     continue;
                 }
                 _ => unreachable!("as looked at"),
             };
-            let (unit, plane) = self.queue_step(ended);
+            let (unit, plane) = self.kernel.queue_step(ended);
+            self.features.note_queue(&self.kernel, &self.rules, ended, unit, true);
             self.kernel.release_unit(&self.dev, self.now, unit, plane);
             self.kernel.dies.mark(unit);
         }
         self.dispatch();
         self.kernel.events_since_scan += count as u64 - 1;
-        self.leave_steps();
-        true
-    }
-
-    /// Lists the next events. Returns whether all are for [`Ssd::express_steps`].
-    fn are_steps(&mut self, time: Nanos) -> bool {
-        self.kernel.batch.clear();
-        self.kernel.timers.each(&mut self.kernel.batch);
-        (0..self.kernel.batch.len()).all(|i| match self.kernel.timers.timer(self.kernel.batch[i] as u32) {
-            Timer::Bus(bus) => {
-                let id = self.kernel.buses[bus].holder;
-                id.is_none() || self.kernel.is_read_out(id)
-            }
-            Timer::Array(unit) => self.gc.goes_on(&self.kernel, &self.dev, unit, time),
-            _ => false,
-        })
-    }
-
-    /// The page of a queued step is in its register, and requests the bus.
-    #[inline(always)]
-    fn step_asks(&mut self, id: OpId) {
-        let op = &mut self.kernel.ops[id];
-        op.leg += 1;
-        let bus = op.channel.ix();
-        self.ask(id, bus);
-    }
-
-    /// The page of a queued step has reached the controller: its program is queued.
-    #[inline(always)]
-    fn step_fetched(&mut self, bus: usize) -> OpId {
-        let state = &mut self.kernel.buses[bus];
-        let id = std::mem::replace(&mut state.holder, OpId::NONE);
-        state.awaited = false;
-        self.kernel.buses.mark(bus);
-        self.count_time(id);
-        self.end_read_step(id);
-        self.kernel.ops[id].verb = Verb::Program;
-        id
-    }
-
-    /// A queued step has programmed its page: the read of its collection's next page is queued.
-    #[inline(always)]
-    fn step_placed(&mut self, id: OpId, next: Ppn) {
-        let op = &self.kernel.ops[id];
-        let (job, from, to, tag, program) =
-            (op.job, op.from[0], op.pages[0], self.kernel.ops[Page(id)].tags[0], op.verb == Verb::Program);
-        self.count_time(id);
-        if program {
-            self.gc.jobs[job.0].job.hand = PageSet::EMPTY;
-        } else {
-            self.end_reads(id);
+        if !self.kernel.buses.dirty.is_empty() {
+            self.grant_buses();
         }
-        self.land_one(from, to, tag, program);
-        let op = &mut self.kernel.ops[id];
-        op.verb = Verb::Read;
-        op.pages = PageSet::one(next);
+        self.leave_time();
+        true
     }
 
     /// Queues a step on its die, where a step has just ended, and starts the first operation of the queue.
     #[inline(never)]
     fn pass_on(&mut self, id: OpId) {
-        let (unit, plane) = self.queue_step(id);
+        let (unit, plane) = self.kernel.queue_step(id);
+        self.features.note_queue(&self.kernel, &self.rules, id, unit, true);
         if !self.begin_plain_step(unit) {
             self.kernel.release_unit(&self.dev, self.now, unit, plane);
             self.kernel.dies.mark(unit);
             self.dispatch();
         }
-    }
-
-    /// Queues a step on its die, where a step has just ended. Returns the die and its plane.
-    #[inline(always)]
-    fn queue_step(&mut self, id: OpId) -> (UnitId, PlaneId) {
-        let op = &self.kernel.ops[id];
-        let (unit, plane) = (op.unit, op.plane);
-        let state = &mut self.kernel.dies[unit];
-        state.vacate();
-        state.queue.push(&mut self.kernel.ops, id);
-        self.note_queue(id, unit, true);
-        (unit, plane)
-    }
-
-    /// Steps have ended, and others have begun.
-    #[inline(always)]
-    fn leave_steps(&mut self) {
-        self.grant();
-        self.leave_time();
     }
 
     /// If the first operation in the queue of a free die is a step of a plain move, starts it. Returns whether it did.
@@ -259,11 +280,11 @@ impl Ssd {
         }
         let k = self.dev.geometry.plane_in_unit(plane);
         self.kernel.dies[unit].queue.pop(&self.kernel.ops);
-        self.note_queue(id, unit, false);
+        self.features.note_queue(&self.kernel, &self.rules, id, unit, false);
         self.kernel.dies.pass_to_gc(unit, id, 1 << k, now);
-        self.note_burst(id, unit);
+        self.features.note_burst(&self.kernel, &self.host, &self.rules, id, unit);
         if verb == Verb::Program {
-            self.place_one(id, plane);
+            self.kernel.place_one(&mut self.dev, &mut self.stats, &self.rules, id, plane);
             self.ask(id, self.kernel.ops[id].channel.ix());
             return true;
         }
@@ -271,14 +292,16 @@ impl Ssd {
         self.dev.flash.read_begins(self.dev.geometry.block_of(page));
         let time = if self.rules.plain_moves == Some(Journey::COPYBACK) {
             self.stats.count_copybacks(1);
-            self.copy_one(id, page)
+            self.kernel.copy_one(&mut self.dev, &mut self.stats, &self.oracle, &self.rules, id, page)
         } else {
             self.stats.count_reads(Class::Gc, 1);
-            self.fetch_one(id, page)
+            self.kernel.fetch_one(&self.dev, &self.oracle, id, page)
         };
         if self.kernel.ops[id].legs.len() == 3 {
             self.ask(id, self.kernel.ops[id].channel.ix());
-        } else if !(self.fast.turns && self.take_turns(id, unit)) {
+        } else if !(self.fast.turns
+            && self.kernel.take_turns(&self.dev, &self.gc, &mut self.shared, &self.stats, self.now, (id, unit)))
+        {
             self.kernel.timers.begin(Timer::Array(unit), now + time);
         }
         true

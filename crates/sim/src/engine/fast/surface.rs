@@ -4,12 +4,78 @@
 //! which shortcuts meet, dissolve or catch up with something are private to this folder.
 
 use crate::device::mapping::Location;
-use crate::engine::fast::FUSED;
+use crate::engine::fast::{FUSED, FastPaths, Shared};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::dies::Unit;
 use crate::engine::kernel::ops::Page;
-use crate::engine::{Nanos, Ssd};
-use crate::units::{Lpn, OpId, PlaneId, UnitId};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Nanos, Ssd};
+use crate::stats::Stats;
+use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
+
+/// Transfers.
+impl Kernel {
+    /// A bus, with all transfers that have begun.
+    #[inline(always)]
+    pub(in crate::engine) fn bus_now(
+        &mut self,
+        shared: &mut Shared,
+        stats: &Stats,
+        now: Nanos,
+        bus: usize,
+    ) -> &mut Bus {
+        self.catch_up(shared, stats, bus, now);
+        &mut self.buses[bus]
+    }
+
+    /// Power is cut, and bookings have been undone. Only a read whose transfer ends now is still booked: its channel was in use.
+    pub(in crate::engine) fn cut_transfers(&mut self, shared: &mut Shared, stats: &Stats, now: Nanos) {
+        for bus in 0..self.buses.all.len() {
+            let id = self.buses[bus].booked.reads.pop(&self.ops);
+            if id.is_some() {
+                let time = self.ops[id].legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
+                let begins = Nanos(now.0 - time.0);
+                self.buses[bus].begin(false, begins, now, stats.last_completion);
+            }
+            law!(self.buses[bus].booked.reads.is_empty(), "one transfer at a time");
+        }
+        shared.booked.count = 0;
+    }
+
+    /// An operation requests a bus, which it has approached, ahead of those that wait for it, because the command that it belongs to
+    /// requested it at `asked`.
+    pub(in crate::engine) fn join_bus_first(
+        &mut self,
+        features: &Features,
+        rules: &Rules,
+        now: Nanos,
+        id: OpId,
+        bus: usize,
+        asked: Nanos,
+    ) {
+        let bus_ledger = self.buses[bus].gc(now);
+        let op = &mut self.ops[id];
+        (op.bus_since, op.bus_ledger, op.asked, op.turn) = (now, bus_ledger, asked, op.age);
+        if rules.tenants {
+            self.shares_at_bus(features, now, id, bus);
+        }
+        self.buses[bus].queue.insert_before(&mut self.ops, id, |_| true);
+        self.buses.mark(bus);
+    }
+
+    /// Every transfer that is in progress ends in an event of its own, where something may look at it.
+    pub(in crate::engine) fn show_transfers(&mut self, dev: &Device, fast: &FastPaths, now: Nanos) {
+        if !fast.legs {
+            self.part_all_transfers(dev, fast, now);
+        }
+    }
+
+    /// The same where other rules follow, by which the end of any transfer may concern anything.
+    pub(in crate::engine) fn show_all_transfers(&mut self, dev: &Device, fast: &FastPaths, now: Nanos) {
+        self.part_all_transfers(dev, fast, now);
+    }
+}
 
 /// Buses.
 impl Ssd {
@@ -20,54 +86,26 @@ impl Ssd {
         self.join_bus(id, bus);
     }
 
-    /// An operation requests a bus ahead of those that wait for it, because the command that it belongs to requested it at `asked`.
-    pub(in crate::engine) fn ask_first(&mut self, id: OpId, bus: usize, asked: Nanos) {
-        self.approach(id, bus);
-        let (now, bus_ledger) = (self.now, self.kernel.buses[bus].gc(self.now));
-        let op = &mut self.kernel.ops[id];
-        (op.bus_since, op.bus_ledger, op.asked, op.turn) = (now, bus_ledger, asked, op.age);
-        if self.rules.tenants {
-            self.shares_at_bus(id, bus);
-        }
-        self.kernel.buses[bus].queue.insert_before(&mut self.kernel.ops, id, |_| true);
-        self.kernel.buses.mark(bus);
-    }
-
     /// An operation is about to request a bus, before it looks at the bus or its queue.
     #[inline(always)]
-    pub(in crate::engine::fast) fn approach(&mut self, id: OpId, bus: usize) {
-        self.meet_bookings(id, bus);
-        self.meet_chains(bus);
+    pub(in crate::engine) fn approach(&mut self, id: OpId, bus: usize) {
+        self.kernel.meet_bookings(&mut self.shared, &self.fast, &self.stats, self.now, id, bus);
+        if self.shared.chains.cross() {
+            self.meet_chains_of(bus);
+        }
         if self.kernel.buses[bus].fused.is_some() {
             self.disturb(bus);
         }
     }
 
-    /// A bus, with all transfers that have begun.
+    /// A transfer begins: the bus is taken from `from` to `until`. Dissolves chains whose pages would be on it.
     #[inline(always)]
-    pub(in crate::engine) fn bus_now(&mut self, bus: usize) -> &mut Bus {
-        self.catch_up(bus, self.now);
-        &mut self.kernel.buses[bus]
-    }
-
-    /// A transfer has begun: the bus is in use until then.
-    #[inline(always)]
-    pub(in crate::engine) fn transfer_begins(&mut self, bus: usize, until: Nanos) {
-        self.clear_way(bus, self.now, until);
-    }
-
-    /// Power is cut, and bookings have been undone. Only a read whose transfer ends now is still booked: its channel was in use.
-    pub(in crate::engine) fn cut_transfers(&mut self) {
-        for bus in 0..self.kernel.buses.all.len() {
-            let id = self.kernel.buses[bus].booked.reads.pop(&self.kernel.ops);
-            if id.is_some() {
-                let time = self.kernel.ops[id].legs.get(1).map_or(Nanos::ZERO, |leg| leg.time);
-                let begins = Nanos(self.now.0 - time.0);
-                self.kernel.buses[bus].begin(false, begins, self.now, self.stats.last_completion);
+    pub(in crate::engine) fn transfer_begins(&mut self, bus: usize, from: Nanos, until: Nanos) {
+        if self.shared.chains.cross() && self.shared.chains.next_at(bus) < until {
+            while let Some(unit) = self.shared.next_passage(bus, from, until) {
+                self.dissolve(unit, self.now, false);
             }
-            law!(self.kernel.buses[bus].booked.reads.is_empty(), "one transfer at a time");
         }
-        self.shared.booked.count = 0;
     }
 }
 
@@ -79,12 +117,17 @@ impl Ssd {
         if self.fast.turns {
             let unit = self.dev.geometry.unit_of(plane);
             if by_age {
-                self.touch_unit(unit);
+                self.unit_changes(unit);
             } else {
                 self.joins_turns(unit);
             }
         }
-        self.join_die(op, plane, by_age);
+        self.kernel.ops[op].plane = plane;
+        self.kernel.join_die(&self.dev, &mut self.features, &self.rules, self.now, op, by_age);
+        if self.rules.heeds {
+            self.unit_is_awaited(self.kernel.ops[op].unit);
+            self.features.note_awaited(&self.kernel, &self.rules, self.now, op);
+        }
     }
 
     /// An operation starts to wait for a unit whose collection checks for waiting operations between two steps.
@@ -94,7 +137,7 @@ impl Ssd {
             // Its collector does not look.
             return;
         }
-        self.touch_unit(unit);
+        self.unit_changes(unit);
         let id = self.kernel.dies[unit].array();
         if id.is_none() || self.kernel.ops[id].leg != FUSED {
             return;
@@ -110,23 +153,20 @@ impl Ssd {
     /// A write that any die may serve waits for one. Idle dies are searched when all events of this moment are known.
     #[inline(always)]
     pub(in crate::engine) fn await_any_unit(&mut self, op: OpId) {
-        self.waits_anywhere(op);
+        self.kernel.waits_anywhere(&self.features, &self.rules, self.now, op);
         self.host.anywhere.push(&mut self.kernel.ops, op);
-        self.disturb_collections();
-    }
-
-    /// A write for any die starts to wait. Collections that check for waiting operations may have to pause.
-    #[inline]
-    fn disturb_collections(&mut self) {
         if self.rules.yields && self.rules.preempts && self.fast.moves {
+            // Collections that check for waiting operations may have to pause.
             (0..self.kernel.dies.units.len() as u32).for_each(|unit| self.unit_is_awaited(UnitId(unit)));
         }
     }
 
-    /// A page is about to be put on flash in no time.
+    /// An operation is about to wait for a unit, or a page to be put there in no time: dissolves the chain of the unit, if it has one.
     #[inline(always)]
-    pub(in crate::engine) fn plane_changes(&mut self, plane: PlaneId) {
-        self.touch_unit(self.dev.geometry.unit_of(plane));
+    pub(in crate::engine) fn unit_changes(&mut self, unit: UnitId) {
+        if self.shared.chains.count > 0 && self.shared.chains.of_unit[unit.ix()].op.is_some() {
+            self.dissolve(unit, self.now, true);
+        }
     }
 }
 
@@ -138,34 +178,50 @@ impl Ssd {
     pub(in crate::engine) fn becomes_stale(&mut self, lpn: Lpn) {
         if self.shared.chains.exist() {
             match self.dev.map.get(lpn) {
-                Location::Flash(page) => self.touch_page(page),
-                Location::Staged(write) => self.old_becomes_stale(write),
+                Location::Flash(page) => self.page_becomes_stale(page),
+                Location::Staged(write) => self.page_becomes_stale(self.kernel.ops[Page(write)].old),
                 Location::Nowhere => {}
             }
         }
     }
 
-    /// The old page of a write is about to become stale.
+    /// A page is about to become stale, if there is one, such as the old page of a write: dissolves the chain of its block, if it has one.
     #[inline(always)]
-    pub(in crate::engine) fn old_becomes_stale(&mut self, op: OpId) {
-        self.touch_page(self.kernel.ops[Page(op)].old);
+    pub(in crate::engine) fn page_becomes_stale(&mut self, page: Ppn) {
+        // A closed block is no victim.
+        if self.shared.chains.count > 0
+            && page.is_some()
+            && !self.dev.flash.is_closed(self.dev.geometry.block_of(page))
+            && let Some((unit, has_ended)) = self.gc.chain_of_page(&self.kernel, &self.dev, &self.shared, page)
+        {
+            self.dissolve(unit, self.now, has_ended);
+        }
     }
 }
 
 /// Time.
 impl Ssd {
-    /// Something happens at `time`, which comes next.
+    /// Something happens at `time`, which comes next, on one channel or on any of them: dissolves the chains of turns there of which
+    /// a leg ends then. (If it is one channel, the end of the leg must concern it.)
     #[inline(always)]
-    pub(in crate::engine) fn time_comes(&mut self, time: Nanos) {
-        self.meet_turns(time, None);
+    pub(in crate::engine) fn time_comes(&mut self, time: Nanos, bus: Option<usize>) {
+        if self.shared.chains.count > 0 && self.fast.turns {
+            self.dissolve_met_turns(time, bus);
+        }
     }
 
     /// The device is looked at, copied or changed from outside between two rounds: every operation is in the state that it would
     /// have with an event for each leg.
     pub(in crate::engine) fn bring_to_now(&mut self) {
-        self.unbook_all();
-        self.dissolve_all();
-        self.show_transfers();
+        self.kernel.unbook_all(&mut self.shared, &self.stats, self.now);
+        if self.shared.chains.count > 0 {
+            for unit in 0..self.shared.chains.of_unit.len() {
+                if self.shared.chains.of_unit[unit].op.is_some() {
+                    self.dissolve(UnitId(unit as u32), self.now, false);
+                }
+            }
+        }
+        self.kernel.show_transfers(&self.dev, &self.fast, self.now);
         if !std::mem::take(&mut self.kernel.fused) {
             return;
         }
@@ -182,31 +238,13 @@ impl Ssd {
         }
     }
 
-    /// The same after the ends of this moment: needed before counters restart.
-    pub(in crate::engine) fn bring_past_ends(&mut self) {
-        self.bring_to_now();
-        self.completions();
-    }
-
-    /// The same where other rules follow, by which the end of any transfer may concern anything.
-    pub(in crate::engine) fn bring_to_other_rules(&mut self) {
-        self.bring_to_now();
-        self.part_all_transfers();
-    }
-
-    /// Every transfer that is in progress ends in an event of its own, where something may look at it.
-    pub(in crate::engine) fn show_transfers(&mut self) {
-        if !self.fast.legs {
-            self.part_all_transfers();
-        }
-    }
-
     /// Programs of GC that have begun in shared events, and are not counted yet. Chains of joint collections, whose moves only the
     /// collector knows, are dissolved.
     #[cold]
     pub(in crate::engine) fn uncounted_programs(&mut self) -> u64 {
         if self.fast.joint {
-            self.bring_past_ends();
+            self.bring_to_now();
+            self.completions();
         }
         let decided = self.kernel.decided_at == self.now;
         let fused = self.kernel.dies.units.iter().map(Unit::array).filter(|id| id.is_some()).filter(|id| {

@@ -9,13 +9,13 @@ use crate::blame::Cause;
 use crate::config::{Config, WriteAck};
 use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Ssd;
 use crate::engine::fast::FastPaths;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::rules::Rules;
+use crate::engine::{Device, Features};
 use crate::units::{Nanos, OpId, UnitId};
 
 impl Kernel {
@@ -44,58 +44,63 @@ impl Kernel {
         let leg = op.legs.get(op.leg).filter(|leg| op.leg > 0 && leg.kind == LegKind::Array)?;
         (end > now + leg.time).then_some((id, leg.time))
     }
-}
 
-impl Ssd {
-    /// The channel has been granted to an operation whose next leg is the array's. Whether both end in one event.
-    #[inline(always)]
-    pub(in crate::engine) fn shares_event(&self, id: OpId) -> bool {
-        self.fast.legs || self.fast.transfers && self.ends_unseen(id)
-    }
-
-    /// Whether the end of an operation's transfer into its die concerns nothing.
-    #[inline(never)]
-    fn ends_unseen(&self, id: OpId) -> bool {
-        let op = &self.kernel.ops[id];
-        if op.verb == Verb::Read {
-            return true;
+    /// If the transfer of a unit's operation shares an event with the array and has not ended, its end is an event from now on.
+    /// Returns whether it is one.
+    fn parts_transfer(&mut self, fast: &FastPaths, now: Nanos, unit: UnitId) -> bool {
+        let Some((id, array)) = self.shared_transfer(fast, now, unit) else { return false };
+        let bus = self.ops[id].channel.ix();
+        let mut at = id;
+        while at.is_some() && self.ops[at].class.like_host() {
+            law!(!self.ops[at].acknowledged, "law: a write is acknowledged by an event");
+            self.ops[Page(at)].blame.take_back(Cause::Array, array.0);
+            at = self.ops[at].mate;
         }
-        let seen = op.class.like_host() && self.kernel.host_sees_end(&self.rules, &self.config, id);
-        !(seen || self.rules.suspends && self.features.waiting(op.unit).any_read())
+        self.ops[id].leg -= 1;
+        self.timers.clear(Timer::Array(unit));
+        let until = self.buses[bus].until;
+        debug_assert!(self.buses[bus].holder.is_none() && until > now);
+        self.buses[bus].holder = id;
+        self.timers.set(Timer::Bus(bus), until);
+        true
     }
 
     /// Operations wait for a unit. Whether its operation is in the array by now; one that is not, because its transfer shares an event
     /// with the array, gets the event of the transfer's end back.
     #[inline(always)]
-    pub(in crate::engine) fn is_in_array(&mut self, unit: UnitId) -> bool {
-        let op = &self.kernel.ops[self.kernel.dies[unit].array()];
-        op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Array) && !self.parts_transfer(unit)
-    }
-
-    /// If the transfer of a unit's operation shares an event with the array and has not ended, its end is an event from now on.
-    /// Returns whether it is one.
-    fn parts_transfer(&mut self, unit: UnitId) -> bool {
-        let Some((id, array)) = self.kernel.shared_transfer(&self.fast, self.now, unit) else { return false };
-        let bus = self.kernel.ops[id].channel.ix();
-        let mut at = id;
-        while at.is_some() && self.kernel.ops[at].class.like_host() {
-            law!(!self.kernel.ops[at].acknowledged, "law: a write is acknowledged by an event");
-            self.kernel.ops[Page(at)].blame.take_back(Cause::Array, array.0);
-            at = self.kernel.ops[at].mate;
-        }
-        self.kernel.ops[id].leg -= 1;
-        self.kernel.timers.clear(Timer::Array(unit));
-        let until = self.kernel.buses[bus].until;
-        debug_assert!(self.kernel.buses[bus].holder.is_none() && until > self.now);
-        self.kernel.buses[bus].holder = id;
-        self.kernel.timers.set(Timer::Bus(bus), until);
-        true
+    pub(in crate::engine) fn is_in_array(&mut self, fast: &FastPaths, now: Nanos, unit: UnitId) -> bool {
+        let op = &self.ops[self.dies[unit].array()];
+        op.legs.get(op.leg).is_some_and(|leg| leg.kind == LegKind::Array) && !self.parts_transfer(fast, now, unit)
     }
 
     /// The same on every device: by other rules the end may concern anything.
-    pub(super) fn part_all_transfers(&mut self) {
-        if self.fast.transfers {
-            (0..self.dev.geometry.units).map(UnitId).for_each(|unit| _ = self.parts_transfer(unit));
+    pub(super) fn part_all_transfers(&mut self, dev: &Device, fast: &FastPaths, now: Nanos) {
+        if fast.transfers {
+            (0..dev.geometry.units).map(UnitId).for_each(|unit| _ = self.parts_transfer(fast, now, unit));
         }
+    }
+
+    /// Whether the end of an operation's transfer into its die concerns nothing.
+    #[inline(never)]
+    fn ends_unseen(&self, features: &Features, rules: &Rules, config: &Config, id: OpId) -> bool {
+        let op = &self.ops[id];
+        if op.verb == Verb::Read {
+            return true;
+        }
+        let seen = op.class.like_host() && self.host_sees_end(rules, config, id);
+        !(seen || rules.suspends && features.waiting(op.unit).any_read())
+    }
+
+    /// The channel has been granted to an operation whose next leg is the array's. Whether both end in one event.
+    #[inline(always)]
+    pub(in crate::engine) fn shares_event(
+        &self,
+        features: &Features,
+        fast: &FastPaths,
+        rules: &Rules,
+        config: &Config,
+        id: OpId,
+    ) -> bool {
+        fast.legs || fast.transfers && self.ends_unseen(features, rules, config, id)
     }
 }

@@ -7,7 +7,7 @@
 //! An operation that joins the queue of the die is served when the steps that were there before it have ended, so such a chain then
 //! ends at the end of the one of them that waits ([`Ssd::joins_turns`]). Otherwise it is dissolved like that of a collection that
 //! holds its die ([`super::chains`]). When time comes to the end of one of its legs, it is dissolved before anything else happens
-//! ([`Ssd::meet_turns`]). So no order at one time depends on an event that a chain does without. If what happens concerns one channel
+//! ([`Ssd::time_comes`]). So no order at one time depends on an event that a chain does without. If what happens concerns one channel
 //! alone, the end of a program that is followed by a read does not matter.
 
 use super::cycles::{STEPS, Times, Turn};
@@ -17,8 +17,10 @@ use crate::engine::fast::Shared;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Device, Ssd};
+use crate::engine::{Device, Gc, Ssd};
+use crate::oracle::Oracle;
 use crate::policy::PageSet;
+use crate::stats::Stats;
 use crate::units::{Nanos, OpId, Ppn, UnitId};
 
 /// The collections of a chain, the one whose step began with the chain first, and the cycle of their steps.
@@ -71,6 +73,136 @@ impl Kernel {
             self.dies.pass_to_gc(unit, id, planes, begun);
         }
     }
+
+    /// A queued read of a plain move begins now, or a program's transfer. If only steps of such moves follow on its die, they share
+    /// an event. Returns whether they do.
+    #[inline(never)]
+    pub(in crate::engine) fn take_turns(
+        &mut self,
+        dev: &Device,
+        gc: &Gc,
+        shared: &mut Shared,
+        stats: &Stats,
+        now: Nanos,
+        (id, unit): (OpId, UnitId),
+    ) -> bool {
+        let second = self.dies[unit].queue.head();
+        if second.is_some() && self.ops[second].next.is_some() {
+            return false;
+        }
+        let cycle = self.cycle_of(unit, id);
+        let mut cycles = u32::MAX;
+        for id in &cycle.ops[..cycle.count] {
+            let op = &self.ops[*id];
+            let page = match op.verb {
+                Verb::Read if op.class == Class::Gc => op.pages[0],
+                Verb::Program if op.class == Class::Gc => op.from[0],
+                _ => return false,
+            };
+            if !dev.flash.is_valid(page) {
+                return false;
+            }
+            // One page is left, so that there is a next step.
+            let moves = u32::from(dev.flash.valid(gc.jobs[op.job.0].job.victims[0])) - 1;
+            cycles = cycles.min(moves * cycle.count as u32 / 2);
+        }
+        if cycles == 0 {
+            return false;
+        }
+        let (pace, bus) = (shared.chains.pace, self.ops[id].channel.ix());
+        self.catch_up(shared, stats, bus, now);
+        let (state, turns) = (&self.buses[bus], &shared.chains.cycles[cycle.times].turns);
+        let reads = turns[0].reads;
+        if !state.queue.is_empty() || self.has_bookings(shared, bus) || reads && state.until > now + pace.read {
+            return false;
+        }
+        let passages = turns.map(|turn| Passage { at: now + turn.requests, unit });
+        if !shared.chains.passages[bus].insert(&passages, &pace) {
+            return false;
+        }
+        if !reads {
+            // Its transfer has begun.
+            shared.chains.passages[bus].pass(now + Nanos(1), &pace);
+        }
+        let since = shared.chains.ends.within_cycle(now, pace.period);
+        let Times { ends, on_channel, .. } = shared.chains.cycles[cycle.times];
+        let ends = ends.map(|end| {
+            let at = since + end.0;
+            if at < pace.period.0 { at } else { at - pace.period.0 }
+        });
+        shared.chains.ends.enter(unit, ends, on_channel);
+        cycle.ops[..cycle.count].iter().for_each(|id| gc.expect_next_moves(self, dev, *id));
+        let until = now + Nanos(pace.period.0 * u64::from(cycles));
+        let chain = Chain::new(id, now, until, Kind::Turns);
+        self.set_chain(shared, unit, Chain { second: cycle.ops[1], cycle: cycle.times as u8, ..chain });
+        true
+    }
+
+    /// A bus has been granted to an operation of GC. If that is a program that takes turns, sets the event that it shares. Returns
+    /// whether it did.
+    #[inline(always)]
+    pub(in crate::engine) fn program_takes_turns(
+        &mut self,
+        dev: &Device,
+        gc: &Gc,
+        shared: &mut Shared,
+        stats: &Stats,
+        now: Nanos,
+        id: OpId,
+    ) -> bool {
+        let op = &self.ops[id];
+        op.verb == Verb::Program && self.take_turns(dev, gc, shared, stats, now, (id, op.unit))
+    }
+
+    /// Whether a leg of a unit's chain ends at a time of the cycle, on this channel if one is given.
+    fn turn_ends(&self, shared: &Shared, unit: UnitId, since: u64, bus: Option<usize>) -> bool {
+        let (id, (ends, on_channel)) = (shared.chains.of_unit[unit.ix()].op, &shared.chains.ends.of_unit[unit.ix()]);
+        match bus {
+            None => ends.contains(&since),
+            Some(bus) => self.ops[id].channel.ix() == bus && ends[..*on_channel].contains(&since),
+        }
+    }
+
+    /// Ends a chain at the end of the step that waits behind the one in service, if it does not end before. An operation that joined
+    /// earlier has done so already; then only the order of the queue and the ledger of the die are brought up to date. False if a leg
+    /// ends now, so that the chain has to be dissolved.
+    #[inline(never)]
+    fn limit_turns(&mut self, dev: &Device, shared: &mut Shared, now: Nanos, unit: UnitId) -> bool {
+        let (chain, pace) = (shared.chains.of_unit[unit.ix()], shared.chains.pace);
+        let since = shared.chains.ends.within_cycle(now, pace.period);
+        if shared.chains.ends.of_unit[unit.ix()].0.contains(&since) {
+            // A leg ends now: it needs its event.
+            return false;
+        }
+        let cycle = Cycle::of(&chain);
+        let place = shared.place_in(cycle, &chain, now);
+        self.serve_turn(dev, &chain, cycle, &place, unit);
+        if chain.joined {
+            return true;
+        }
+        let turns = &shared.chains.cycles[cycle.times].turns;
+        // The step in service, and that of the other collection.
+        let left = (0..cycle.count).map(|step| turns[(place.ended + step) % STEPS].time().0).sum::<u64>();
+        let until = chain.until.min(place.begun + Nanos(left));
+        shared.chains.of_unit[unit.ix()] = Chain { until, joined: true, ..chain };
+        self.timers.move_chain(unit, until);
+        true
+    }
+
+    /// A page is the next that a collection reads, or the one that it has read and programs next.
+    fn set_turn(&mut self, dev: &Device, oracle: &Oracle, id: OpId, page: Ppn, reads: bool) {
+        let (one, lpn) = (PageSet::one(page), dev.flash.lpn_of(page));
+        // The entry is needed when the page lands.
+        dev.map.expect(lpn);
+        if reads {
+            let op = &mut self.ops[id];
+            (op.verb, op.pages) = (Verb::Read, one);
+        } else {
+            self.ops[Page(id)].tags[0] = oracle.load(page, lpn);
+            let op = &mut self.ops[id];
+            (op.verb, op.from) = (Verb::Program, one);
+        }
+    }
 }
 
 impl Shared {
@@ -96,148 +228,35 @@ impl Shared {
 }
 
 impl Ssd {
-    /// A bus has been granted to an operation of GC. If that is a program that takes turns, sets the event that it shares. Returns
-    /// whether it did.
-    #[inline(always)]
-    pub(in crate::engine) fn program_takes_turns(&mut self, id: OpId) -> bool {
-        let op = &self.kernel.ops[id];
-        op.verb == Verb::Program && self.take_turns(id, op.unit)
-    }
-
-    /// A queued read of a plain move begins now, or a program's transfer. If only steps of such moves follow on its die, they share
-    /// an event. Returns whether they do.
-    #[inline(never)]
-    pub(in crate::engine) fn take_turns(&mut self, id: OpId, unit: UnitId) -> bool {
-        let second = self.kernel.dies[unit].queue.head();
-        if second.is_some() && self.kernel.ops[second].next.is_some() {
-            return false;
-        }
-        let cycle = self.kernel.cycle_of(unit, id);
-        let mut cycles = u32::MAX;
-        for id in &cycle.ops[..cycle.count] {
-            let op = &self.kernel.ops[*id];
-            let page = match op.verb {
-                Verb::Read if op.class == Class::Gc => op.pages[0],
-                Verb::Program if op.class == Class::Gc => op.from[0],
-                _ => return false,
-            };
-            if !self.dev.flash.is_valid(page) {
-                return false;
-            }
-            // One page is left, so that there is a next step.
-            let moves = u32::from(self.dev.flash.valid(self.gc.jobs[op.job.0].job.victims[0])) - 1;
-            cycles = cycles.min(moves * cycle.count as u32 / 2);
-        }
-        if cycles == 0 {
-            return false;
-        }
-        let (now, pace, bus) = (self.now, self.shared.chains.pace, self.kernel.ops[id].channel.ix());
-        self.catch_up(bus, now);
-        let (state, turns) = (&self.kernel.buses[bus], &self.shared.chains.cycles[cycle.times].turns);
-        let reads = turns[0].reads;
-        if !state.queue.is_empty()
-            || self.kernel.has_bookings(&self.shared, bus)
-            || reads && state.until > now + pace.read
-        {
-            return false;
-        }
-        let passages = turns.map(|turn| Passage { at: now + turn.requests, unit });
-        if !self.shared.chains.passages[bus].insert(&passages, &pace) {
-            return false;
-        }
-        if !reads {
-            // Its transfer has begun.
-            self.shared.chains.passages[bus].pass(now + Nanos(1), &pace);
-        }
-        let since = self.shared.chains.ends.within_cycle(now, pace.period);
-        let Times { ends, on_channel, .. } = self.shared.chains.cycles[cycle.times];
-        let ends = ends.map(|end| {
-            let at = since + end.0;
-            if at < pace.period.0 { at } else { at - pace.period.0 }
-        });
-        self.shared.chains.ends.enter(unit, ends, on_channel);
-        cycle.ops[..cycle.count].iter().for_each(|id| self.gc.expect_next_moves(&self.kernel, &self.dev, *id));
-        let until = now + Nanos(pace.period.0 * u64::from(cycles));
-        let chain = Chain::new(id, now, until, Kind::Turns);
-        self.kernel.set_chain(
-            &mut self.shared,
-            unit,
-            Chain { second: cycle.ops[1], cycle: cycle.times as u8, ..chain },
-        );
-        true
-    }
-
     /// An operation joins the queue of a unit, behind all others. If steps take turns there, their chain ends when the operation
     /// may be served.
     #[inline(always)]
     pub(super) fn joins_turns(&mut self, unit: UnitId) {
-        if self.shared.chains.count > 0 && self.shared.chains.of_unit[unit.ix()].op.is_some() {
-            self.limit_turns(unit);
-        }
-    }
-
-    /// Ends a chain at the end of the step that waits behind the one in service, if it does not end before. An operation that joined
-    /// earlier has done so already; then only the order of the queue and the ledger of the die are brought up to date.
-    #[inline(never)]
-    fn limit_turns(&mut self, unit: UnitId) {
-        let (chain, now, pace) = (self.shared.chains.of_unit[unit.ix()], self.now, self.shared.chains.pace);
-        let since = self.shared.chains.ends.within_cycle(now, pace.period);
-        if self.shared.chains.ends.of_unit[unit.ix()].0.contains(&since) {
-            // A leg ends now: it needs its event.
-            return self.dissolve(unit, now, true);
-        }
-        let cycle = Cycle::of(&chain);
-        let place = self.shared.place_in(cycle, &chain, now);
-        self.kernel.serve_turn(&self.dev, &chain, cycle, &place, unit);
-        if chain.joined {
-            return;
-        }
-        let turns = &self.shared.chains.cycles[cycle.times].turns;
-        // The step in service, and that of the other collection.
-        let left = (0..cycle.count).map(|step| turns[(place.ended + step) % STEPS].time().0).sum::<u64>();
-        let until = chain.until.min(place.begun + Nanos(left));
-        self.shared.chains.of_unit[unit.ix()] = Chain { until, joined: true, ..chain };
-        self.kernel.timers.move_chain(unit, until);
-    }
-
-    /// Something happens at `time`, which comes next, on one channel or on any of them: dissolves the chains there of which a leg
-    /// ends then. (If it is one channel, the end of the leg must concern it.)
-    #[inline(always)]
-    pub(super) fn meet_turns(&mut self, time: Nanos, bus: Option<usize>) {
-        if self.shared.chains.count > 0 && self.fast.turns {
-            self.dissolve_met_turns(time, bus);
+        if self.shared.chains.count > 0
+            && self.shared.chains.of_unit[unit.ix()].op.is_some()
+            && !self.kernel.limit_turns(&self.dev, &mut self.shared, self.now, unit)
+        {
+            self.dissolve(unit, self.now, true);
         }
     }
 
     #[inline(never)]
-    fn dissolve_met_turns(&mut self, time: Nanos, bus: Option<usize>) {
+    pub(super) fn dissolve_met_turns(&mut self, time: Nanos, bus: Option<usize>) {
         let since = self.shared.chains.ends.within_cycle(time, self.shared.chains.pace.period);
         match self.shared.chains.ends.at(since) {
-            (0, _) => {}
-            (1, unit) => self.dissolve_turns_of(UnitId(unit), time, since, bus),
-            _ => self.dissolve_turns_at(time, since, bus),
-        }
-    }
-
-    #[inline(never)]
-    fn dissolve_turns_at(&mut self, time: Nanos, since: u64, bus: Option<usize>) {
-        for unit in (0..self.shared.chains.of_unit.len() as u32).map(UnitId) {
-            if self.shared.chains.of_unit[unit.ix()].op.is_some() {
-                self.dissolve_turns_of(unit, time, since, bus);
+            (1, unit) if self.kernel.turn_ends(&self.shared, UnitId(unit), since, bus) => {
+                self.dissolve(UnitId(unit), time, false);
             }
-        }
-    }
-
-    /// Dissolves the chain of a unit if one of its legs ends at `time`, on this channel if one is given.
-    fn dissolve_turns_of(&mut self, unit: UnitId, time: Nanos, since: u64, bus: Option<usize>) {
-        let (id, (ends, on_channel)) =
-            (self.shared.chains.of_unit[unit.ix()].op, &self.shared.chains.ends.of_unit[unit.ix()]);
-        let met = match bus {
-            None => ends.contains(&since),
-            Some(bus) => self.kernel.ops[id].channel.ix() == bus && ends[..*on_channel].contains(&since),
-        };
-        if met {
-            self.dissolve(unit, time, false);
+            (0 | 1, _) => {}
+            _ => {
+                for unit in (0..self.shared.chains.of_unit.len() as u32).map(UnitId) {
+                    if self.shared.chains.of_unit[unit.ix()].op.is_some()
+                        && self.kernel.turn_ends(&self.shared, unit, since, bus)
+                    {
+                        self.dissolve(unit, time, false);
+                    }
+                }
+            }
         }
     }
 
@@ -285,7 +304,18 @@ impl Ssd {
             let landed = if reads_first { own / 2 } else { own.div_ceil(2) };
             let page = self.land_turns(chain, cycle, who, landed);
             let reads_next = reads_first == own.is_multiple_of(2);
-            self.set_turn(cycle.ops[who], page, reads_next, who == turn.who);
+            let (id, serves) = (cycle.ops[who], who == turn.who);
+            let (job, plane) = (self.kernel.ops[id].job, self.kernel.ops[id].plane);
+            self.gc.jobs[job.0].job.hand = if reads_next { PageSet::EMPTY } else { PageSet::one(page) };
+            // A step in service is set up now, and counted below.
+            if reads_next && serves {
+                self.kernel.fetch_one(&self.dev, &self.oracle, id, page);
+            } else {
+                self.kernel.set_turn(&self.dev, &self.oracle, id, page, reads_next);
+                if serves {
+                    self.kernel.place_one(&mut self.dev, &mut self.stats, &self.rules, id, plane);
+                }
+            }
             let reads = own - landed;
             (read, programmed) = (read + reads as u64, programmed + landed as u64);
         }
@@ -327,34 +357,11 @@ impl Ssd {
             }
         }
         let landed_at = |moved: usize| first_end + Nanos(distance * (before + moved - 1) as u64);
-        let next = self.move_some(plane, victim, first, landed - before, landed_at);
+        self.gc.moving.list_some(&self.dev.flash, plane, victim, first, landed - before);
+        let (kernel, oracle) = (&mut self.kernel, &mut self.oracle);
+        let next = self.dev.move_some(kernel, &self.features, oracle, &self.gc.moving, first, landed_at);
+        self.stats.count_sorted((landed - before) as u64);
         self.gc.jobs[job.0].job.cursor[0] = next + 1;
         self.dev.geometry.page(victim, next)
-    }
-
-    /// A page is the next that a collection reads, or the one that it has read and programs next: now if it `serves` it, which is
-    /// counted by the caller.
-    fn set_turn(&mut self, id: OpId, page: Ppn, reads: bool, serves: bool) {
-        let (job, plane) = (self.kernel.ops[id].job, self.kernel.ops[id].plane);
-        let one = PageSet::one(page);
-        self.gc.jobs[job.0].job.hand = if reads { PageSet::EMPTY } else { one };
-        if reads && serves {
-            self.fetch_one(id, page);
-            return;
-        }
-        let lpn = self.dev.flash.lpn_of(page);
-        // The entry is needed when the page lands.
-        self.dev.map.expect(lpn);
-        if reads {
-            let op = &mut self.kernel.ops[id];
-            (op.verb, op.pages) = (Verb::Read, one);
-        } else {
-            self.kernel.ops[Page(id)].tags[0] = self.oracle.load(page, lpn);
-            let op = &mut self.kernel.ops[id];
-            (op.verb, op.from) = (Verb::Program, one);
-            if serves {
-                self.place_one(id, plane);
-            }
-        }
     }
 }

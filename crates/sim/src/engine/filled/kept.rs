@@ -5,11 +5,13 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Filled, PlaneState, Ssd};
+use super::{Device, Filled, Gc, Host, Kernel, PlaneState, Policies, Ssd};
 use crate::carry::Carrier;
 use crate::config::{Config, ConfigError};
-use crate::oracle::Check;
+use crate::device::geometry::Geometry;
+use crate::oracle::{Check, Oracle};
 use crate::schemes::AnyVictim;
+use crate::stats::Stats;
 use crate::units::PlaneId;
 
 /// The arrangement of the bytes. It changes with every change of what is carried, or of its order.
@@ -24,6 +26,52 @@ impl Filled {
     }
 }
 
+impl Device {
+    /// The fields of [`Filled`] that filling changes: those of the flash and its pages come first. Collectors, paths and the
+    /// interconnect have no state that it could change.
+    fn carry_filling(&mut self, oracle: &mut Oracle, carrier: &mut Carrier<'_>) -> io::Result<()> {
+        carrier.same(FORMAT)?;
+        self.flash.carry(carrier)?;
+        self.map.carry(carrier)?;
+        self.wear.carry(carrier)?;
+        if let Some(errors) = &mut self.errors {
+            errors.carry(carrier)?;
+        }
+        self.page_errors.carry(carrier)?;
+        oracle.carry_tags(carrier)
+    }
+}
+
+impl Kernel {
+    /// The rest of what filling changes.
+    fn carry_filling(
+        &mut self,
+        host: &mut Host,
+        gc: &mut Gc,
+        stats: &mut Stats,
+        schemes: &mut Policies,
+        carrier: &mut Carrier<'_>,
+    ) -> io::Result<()> {
+        self.dies.units.iter_mut().try_for_each(|unit| unit.carry(carrier))?;
+        for (plane, PlaneState { levelled, stalled: _ }) in (0..).map(PlaneId).zip(&mut gc.planes) {
+            let mut claimed = gc.claimed.has(plane);
+            carrier.value(&mut claimed)?;
+            if claimed {
+                gc.claimed.insert(plane);
+            }
+            carrier.value(levelled)?;
+        }
+        if let Some(generator) = schemes.victim.generator() {
+            carrier.generator(generator)?;
+        }
+        carrier.value(&mut host.last_place)?;
+        carrier.value(&mut gc.target)?;
+        stats.carry(carrier)?;
+        // Nothing may follow that belongs to another device.
+        carrier.same(FORMAT)
+    }
+}
+
 impl Ssd {
     /// Writes the state after filling, before the first request.
     ///
@@ -33,9 +81,15 @@ impl Ssd {
     /// # Panics
     /// If the device has been used, or its victim policy is from outside: see [`Filled::kept_key`].
     pub fn write_filling(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        law!(self.is_unused(), "a filling is kept before the first request");
+        law!(
+            self.kernel.is_unused(&self.host, &self.gc, &self.stats, self.now),
+            "a filling is kept before the first request"
+        );
         law!(!matches!(self.schemes.victim, AnyVictim::Outside(_)), "the state of every policy is known");
-        self.carry_filling(&mut Carrier::Out(out))
+        let carrier = &mut Carrier::Out(out);
+        self.dev.carry_filling(&mut self.oracle, carrier)?;
+        let (host, gc, stats) = (&mut self.host, &mut self.gc, &mut self.stats);
+        self.kernel.carry_filling(host, gc, stats, &mut self.schemes, carrier)
     }
 
     /// The device that [`Ssd::new`] builds, from the bytes of [`Ssd::write_filling`] for a configuration, seed and level of checks
@@ -50,42 +104,16 @@ impl Ssd {
         check: Check,
         input: &mut dyn Read,
     ) -> Result<io::Result<Self>, ConfigError> {
-        let mut ssd = Ssd::unfilled(config, seed, check)?;
-        let carried = ssd.carry_filling(&mut Carrier::In(input)).map(|()| {
-            ssd.starts_filled();
-            ssd
+        let mut ssd = Ssd::assembled(config, seed, check, Geometry::clone)?;
+        let carrier = &mut Carrier::In(input);
+        let carried = ssd.dev.carry_filling(&mut ssd.oracle, carrier).and_then(|()| {
+            let (host, gc, stats) = (&mut ssd.host, &mut ssd.gc, &mut ssd.stats);
+            ssd.kernel.carry_filling(host, gc, stats, &mut ssd.schemes, carrier)
         });
-        Ok(carried)
-    }
-
-    /// The fields of [`Filled`] that filling changes. Collectors, paths and the interconnect have no state that it could change.
-    fn carry_filling(&mut self, carrier: &mut Carrier<'_>) -> io::Result<()> {
-        carrier.same(FORMAT)?;
-        let dev = &mut self.dev;
-        dev.flash.carry(carrier)?;
-        dev.map.carry(carrier)?;
-        dev.wear.carry(carrier)?;
-        if let Some(errors) = &mut dev.errors {
-            errors.carry(carrier)?;
-        }
-        dev.page_errors.carry(carrier)?;
-        self.oracle.carry_tags(carrier)?;
-        self.kernel.dies.units.iter_mut().try_for_each(|unit| unit.carry(carrier))?;
-        for (plane, PlaneState { levelled, stalled: _ }) in (0..).map(PlaneId).zip(&mut self.gc.planes) {
-            let mut claimed = self.gc.claimed.has(plane);
-            carrier.value(&mut claimed)?;
-            if claimed {
-                self.gc.claimed.insert(plane);
-            }
-            carrier.value(levelled)?;
-        }
-        if let Some(generator) = self.schemes.victim.generator() {
-            carrier.generator(generator)?;
-        }
-        carrier.value(&mut self.host.last_place)?;
-        carrier.value(&mut self.gc.target)?;
-        self.stats.carry(carrier)?;
-        // Nothing may follow that belongs to another device.
-        carrier.same(FORMAT)
+        Ok(carried.map(|()| {
+            let (features, stats, oracle) = (&mut ssd.features, &mut ssd.stats, &mut ssd.oracle);
+            ssd.dev.starts_filled(&ssd.kernel, features, stats, oracle, &ssd.rules, ssd.now);
+            ssd
+        }))
     }
 }

@@ -7,14 +7,16 @@ mod kept;
 mod parts;
 
 use super::noc::Noc;
-use super::{Device, Features, Gc, Kernel, PlaneState, Policies, Ssd, life, streams};
+use super::{Device, Features, Gc, Host, Kernel, PlaneState, Policies, Ssd, streams};
 use crate::config::{Config, ConfigError, Remainder};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
+use crate::device::geometry::Geometry;
 use crate::device::mapping::Mapping;
 use crate::device::planes::PlaneSet;
 use crate::device::wear::Wear;
 use crate::engine::kernel::dies::Unit;
+use crate::engine::rules::Rules;
 use crate::oracle::Oracle;
 use crate::schemes::{AnyCollector, AnyPath, AnyVictim};
 use crate::stats::Stats;
@@ -110,6 +112,36 @@ fn noc_after_filling(features: &Features) -> &Option<Box<Noc>> {
     noc
 }
 
+impl Kernel {
+    /// Whether the device has served nothing.
+    fn is_unused(&self, host: &Host, gc: &Gc, stats: &Stats, now: Nanos) -> bool {
+        let idle = host.is_empty() && self.ops.in_use() == 0 && gc.jobs.in_use() == 0;
+        idle && stats.completed == 0 && now == Nanos::ZERO && self.next_age == 0
+    }
+}
+
+impl Device {
+    /// What follows from the state of a filled device.
+    fn starts_filled(
+        &mut self,
+        kernel: &Kernel,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        now: Nanos,
+    ) {
+        self.flash.take_programs(rules.units);
+        streams::are_filled(features);
+        self.flash.begin_life();
+        oracle.restart_flushes(rules.caches);
+        self.prepare_page_types(stats, rules);
+        features.settle_groups(kernel, self, oracle);
+        features.settle_homes(self);
+        features.restart_conflicts(self, stats, now);
+    }
+}
+
 impl Ssd {
     /// The state after filling, before the first request.
     ///
@@ -149,7 +181,10 @@ impl Ssd {
             stats,
             observer: _,
         } = self;
-        law!(self.is_unused(), "a filling is kept before the first request");
+        law!(
+            self.kernel.is_unused(&self.host, &self.gc, &self.stats, self.now),
+            "a filling is kept before the first request"
+        );
         Filled {
             key: Filled::key(config),
             seed: *seed,
@@ -172,12 +207,6 @@ impl Ssd {
         }
     }
 
-    /// Whether it has served nothing.
-    fn is_unused(&self) -> bool {
-        let idle = self.host.is_empty() && self.kernel.ops.in_use() == 0 && self.gc.jobs.in_use() == 0;
-        idle && self.stats.completed == 0 && self.now == Nanos::ZERO && self.kernel.next_age == 0
-    }
-
     /// The device that [`Ssd::new`] builds for a configuration with the same seed and check level, without filling it again.
     ///
     /// # Errors
@@ -187,7 +216,7 @@ impl Ssd {
     /// If this configuration fills a device differently: see [`Filled::key`].
     pub fn from_filled(config: &Config, filled: &Filled) -> Result<Self, ConfigError> {
         law_eq!(&filled.key, &Filled::key(config), "configurations that fill alike");
-        let mut ssd = Ssd::unfilled(config, filled.seed, filled.oracle.check())?;
+        let mut ssd = Ssd::assembled(config, filled.seed, filled.oracle.check(), Geometry::clone)?;
         let Filled {
             key: _,
             seed: _,
@@ -225,20 +254,11 @@ impl Ssd {
         ssd.gc.target = gc_target;
         ssd.features.noc = noc;
         ssd.stats = stats;
-        ssd.watch_pages();
-        ssd.starts_filled();
+        if ssd.dev.watch_pages(&mut ssd.schemes, &mut ssd.rules) {
+            ssd.set_fusing(false);
+        }
+        let (features, stats, oracle) = (&mut ssd.features, &mut ssd.stats, &mut ssd.oracle);
+        ssd.dev.starts_filled(&ssd.kernel, features, stats, oracle, &ssd.rules, ssd.now);
         Ok(ssd)
-    }
-
-    /// What follows from the state of a filled device.
-    fn starts_filled(&mut self) {
-        self.dev.flash.take_programs(self.rules.units);
-        streams::are_filled(&mut self.features);
-        life::begins(self);
-        self.oracle.restart_flushes(self.config.cache.exists());
-        self.prepare_page_types();
-        self.settle_groups();
-        self.features.settle_homes(&self.dev);
-        self.restart_conflicts();
     }
 }

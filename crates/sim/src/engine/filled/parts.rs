@@ -16,8 +16,9 @@ use crate::device::transaction::Class;
 use crate::device::wear::Wear;
 use crate::engine::Ssd;
 use crate::engine::spine::aged::AgedPages;
+use crate::engine::spine::moving::{MOVES_AHEAD, Moving};
 use crate::engine::spine::ring::LOOK_AHEAD;
-use crate::engine::spine::timeless::{ASKED, MOVES_AHEAD, Moving, TILE, Work};
+use crate::engine::spine::timeless::{ASKED, TILE, Work};
 use crate::oracle::{Check, Oracle};
 use crate::policy::{Journey, View};
 use crate::random;
@@ -155,7 +156,7 @@ impl Part<'_> {
         }
     }
 
-    /// Like `Ssd::age_directly`.
+    /// Like `Ssd::age_planes`.
     fn age(&mut self, valid: u64, invalid: u64, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let planes = self.whole.geometry.planes;
         for residue in (0..planes).map(Lpn).filter(|lpn| self.holds(*lpn)).collect::<Vec<_>>() {
@@ -262,7 +263,7 @@ impl Part<'_> {
         }
     }
 
-    /// Like `Ssd::fill_tile`.
+    /// Like `Device::fill_tile`.
     fn fill_tile(&mut self, first: Lpn) {
         let (plane, planes) = (self.place(first), self.whole.geometry.planes);
         let lpns: [Lpn; TILE as usize] = std::array::from_fn(|row| Lpn(first.0 + row as u32 * planes));
@@ -330,10 +331,10 @@ impl Part<'_> {
         true
     }
 
-    /// Like `Ssd::move_all_now`.
+    /// Like `Device::move_listed`, with all pages of the victim.
     fn move_all(&mut self, plane: PlaneId, victim: BlockId) {
         let map = self.whole.map;
-        let Moving { offsets, lpns } = &mut self.moving;
+        let Moving { offsets, lpns, .. } = &mut self.moving;
         let moved = self.flash.list_valid(victim, offsets, lpns);
         law_eq!(moved, usize::from(self.flash.valid(victim)), "law: validity and the reverse map agree");
         let (offsets, lpns) = (&offsets[..moved], &lpns[..moved]);

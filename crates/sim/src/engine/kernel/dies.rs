@@ -73,7 +73,7 @@ pub(in crate::engine) struct Unit {
     gc: u64,
     /// Total time held by write-backs.
     writeback: u64,
-    /// Delay of host service compared with service without GC: see `Ssd::turn`.
+    /// Delay of host service compared with service without GC: see `Kernel::turn`.
     lag: u64,
     /// Total time held by GC and write-backs when the last host operation began.
     lag_gc: u64,
@@ -303,7 +303,7 @@ impl Unit {
     }
 
     /// The turn of an operation that has waited since `since`, by the ledger and by the shadow clock, which serves host operations
-    /// only. See `Ssd::turn`.
+    /// only. See `Kernel::turn`.
     #[inline(always)]
     pub(in crate::engine) fn turn(&self, since: Nanos, now: Nanos) -> Turn {
         self.turn_after(self.gc(now), self.writeback(now), since, now)

@@ -11,11 +11,12 @@ pub(super) mod salvage;
 use crate::config::Config;
 use crate::device::flash::FailedBy;
 use crate::device::geometry::Geometry;
-use crate::engine::Ssd;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
+use crate::engine::{Device, Features, Ssd};
 use crate::observe::Completed;
 use crate::report::life::{Dwpd, End, LifeReport, LifeSample, Rejected, RetiredBlocks, SpareLeft, thinned};
+use crate::stats::Stats;
 use crate::units::{BlockId, Nanos, PlaneId, Ppm};
 
 /// A block has failed: bytes that the host had written, and usable and spare blocks after that.
@@ -69,18 +70,20 @@ impl Life {
     }
 }
 
-/// Notes the blocks that have failed at the current time.
-#[inline(never)]
-pub(in crate::engine) fn note(ssd: &mut Ssd) {
-    let (now, host_bytes) = (ssd.now, ssd.stats.bytes.written);
-    let ended = ssd.dev.flash.ended_by();
-    let Some(life) = &mut ssd.features.life else { return };
-    for retired in ssd.dev.flash.take_retired() {
-        life.retired[usize::from(retired.by == FailedBy::Program)] += 1;
-        let left = life.blocks - life.initial - life.failed();
-        life.failures.push(Failure { host_bytes, left });
-        if ended == Some(retired.plane) && life.end.is_none() {
-            life.end = Some((retired.plane, now));
+impl Features {
+    /// Notes the blocks that have failed at the current time.
+    #[inline(never)]
+    pub(in crate::engine) fn note_retired(&mut self, dev: &mut Device, stats: &Stats, now: Nanos) {
+        let host_bytes = stats.bytes.written;
+        let ended = dev.flash.ended_by();
+        let Some(life) = &mut self.life else { return };
+        for retired in dev.flash.take_retired() {
+            life.retired[usize::from(retired.by == FailedBy::Program)] += 1;
+            let left = life.blocks - life.initial - life.failed();
+            life.failures.push(Failure { host_bytes, left });
+            if ended == Some(retired.plane) && life.end.is_none() {
+                life.end = Some((retired.plane, now));
+            }
         }
     }
 }
@@ -97,17 +100,18 @@ pub(in crate::engine) fn rejects(ssd: &mut Ssd, next: &Waiting, index: u64) -> b
         return false;
     }
     let request = next.request;
-    let (_, pages) = ssd.pages_of(next);
-    ssd.each_extent(next, |_, _, _| {});
+    let (_, pages) = ssd.host.pages_of(&ssd.dev, &ssd.config, next);
+    ssd.host.drop_extents(next);
     count_rejected(ssd, pages);
     let (arbitration, extras) = ssd.features.waits_of_trim();
     ssd.host.loop_continues(ssd.now);
     let end = PageEnd::now(ssd.now, (ssd.now - request.arrival).0 - arbitration);
     let tenant = next.marks.tenant;
-    ssd.watch_completion(|ssd| {
+    let rejected = || {
         let at_once = completed(&request, index, false, 0, end.shown(), (&extras, tenant, None), ssd.now);
         Completed { rejected: true, ..at_once }
-    });
+    };
+    ssd.observer.watch_completion(rejected);
     true
 }
 

@@ -16,8 +16,8 @@ pub(in crate::engine) fn rejects(ssd: &mut Ssd, next: &Waiting) -> bool {
     if next.request.op != RequestOp::Write || !ssd.ended() {
         return false;
     }
-    let (_, pages) = ssd.pages_of(next);
-    ssd.each_extent(next, |_, _, _| {});
+    let (_, pages) = ssd.host.pages_of(&ssd.dev, &ssd.config, next);
+    ssd.host.drop_extents(next);
     count_rejected(ssd, pages);
     true
 }
@@ -37,7 +37,7 @@ pub(in crate::engine) fn rejects_page(ssd: &mut Ssd) -> bool {
 pub(in crate::engine) fn has_written(ssd: &mut Ssd, plane: PlaneId) {
     let failed = ssd.dev.flash.take_failed();
     ssd.stats.count_programs(Class::Host, failed);
-    super::note(ssd);
+    ssd.features.note_retired(&mut ssd.dev, &ssd.stats, ssd.now);
     while ssd.dev.flash.next_salvage(plane).is_some() && ssd.collect_once(plane) {}
 }
 
@@ -45,13 +45,13 @@ pub(in crate::engine) fn has_written(ssd: &mut Ssd, plane: PlaneId) {
 #[inline(never)]
 pub(in crate::engine) fn salvages(ssd: &mut Ssd, plane: PlaneId) -> bool {
     let Some(block) = ssd.dev.flash.next_salvage(plane) else { return false };
-    super::note(ssd);
+    ssd.features.note_retired(&mut ssd.dev, &ssd.stats, ssd.now);
     ssd.dev.flash.begin_salvage(block);
     for offset in 0..ssd.dev.flash.written(block) {
         let from = ssd.dev.geometry.page(block, offset);
         if ssd.dev.flash.is_valid(from) {
             let to = ssd.move_now(from, Stream::Gc);
-            ssd.sort_moves(&PageSet::one(from), &PageSet::one(to), plane, false);
+            ssd.dev.sort_moves(&mut ssd.stats, &PageSet::one(from), &PageSet::one(to), plane, false);
         }
     }
     ends(ssd, block)
@@ -60,7 +60,7 @@ pub(in crate::engine) fn salvages(ssd: &mut Ssd, plane: PlaneId) -> bool {
 /// The next page of a GC point whose program does not fail. Those that do are counted. `copied`: they are copied inside the plane.
 pub(in crate::engine) fn sound_page(ssd: &mut Ssd, plane: PlaneId, stream: Stream, copied: bool) -> Ppn {
     loop {
-        let page = ssd.gc_page(plane, stream, copied);
+        let page = ssd.dev.gc_page(&ssd.rules, plane, stream, copied);
         if !has_failed(ssd, page) {
             return page;
         }
@@ -73,7 +73,7 @@ pub(in crate::engine) fn has_failed(ssd: &mut Ssd, page: Ppn) -> bool {
     let fails = ssd.dev.flash.fails(page);
     if fails {
         ssd.dev.flash.fail(page);
-        super::note(ssd);
+        ssd.features.note_retired(&mut ssd.dev, &ssd.stats, ssd.now);
     }
     fails
 }

@@ -6,11 +6,11 @@
 use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Need, Verb};
+use crate::engine::Nanos;
 use crate::engine::Ssd;
 use crate::engine::slc::steps;
 use crate::engine::spine::release::leave_die;
 use crate::engine::streams::count_program;
-use crate::engine::{Nanos, life};
 use crate::policy::PageSet;
 use crate::units::{OpId, Ppn};
 
@@ -31,7 +31,7 @@ pub(in crate::engine) fn legs_end(ssd: &mut Ssd, id: OpId) -> bool {
 pub(super) fn fail(ssd: &mut Ssd, page: Ppn) {
     let plane = ssd.dev.geometry.plane_of(page);
     ssd.dev.flash.fail(page);
-    life::note(ssd);
+    ssd.features.note_retired(&mut ssd.dev, &ssd.stats, ssd.now);
     // A spare block has joined.
     ssd.unstall(plane);
 }
@@ -44,7 +44,7 @@ fn step_ends(ssd: &mut Ssd, id: OpId) -> bool {
     }
     law_eq!(ssd.kernel.ops[id].pages.len(), 1, "law: programs that fail are those of single pages");
     let plane = ssd.dev.geometry.plane_of(page);
-    ssd.count_time(id);
+    ssd.kernel.count_time(&mut ssd.stats, id);
     fail(ssd, page);
     let from = ssd.kernel.ops[id].from[0];
     let to = match class {
@@ -56,7 +56,7 @@ fn step_ends(ssd: &mut Ssd, id: OpId) -> bool {
         }
         _ => {
             let stream = ssd.gc.jobs[ssd.kernel.ops[id].job.0].stream;
-            ssd.gc_page(plane, stream, verb == Verb::Copyback)
+            ssd.dev.gc_page(&ssd.rules, plane, stream, verb == Verb::Copyback)
         }
     };
     let places = (ssd.dev.place(from), ssd.dev.place(to));
@@ -154,11 +154,13 @@ fn program_again(ssd: &mut Ssd, id: OpId) {
     if ssd.rules.streams {
         count_program(&mut ssd.features, &ssd.dev.flash, (&ssd.kernel.ops, &ssd.host.requests), id, to);
     }
-    ssd.count_host(id, 1);
+    if ssd.host.count_host(&ssd.kernel, &mut ssd.stats, id, 1) && ssd.rules.tenants {
+        ssd.features.tenants_write(&ssd.kernel, &ssd.dev, id);
+    }
     let op = &mut ssd.kernel.ops[id];
     (op.verb, op.pages, op.legs, op.leg) = (Verb::Program, PageSet::one(to), legs, 0);
     if ssd.rules.page_types {
-        ssd.count_by_type(id);
+        ssd.kernel.count_by_type(&ssd.dev, &ssd.host, &ssd.features, &mut ssd.stats, id);
     }
     ssd.run_leg(id);
 }
@@ -170,7 +172,7 @@ fn wait_for_page(ssd: &mut Ssd, id: OpId) {
     while at.is_some() {
         let next = std::mem::replace(&mut ssd.kernel.ops[at].mate, OpId::NONE);
         let plane = ssd.kernel.ops[at].plane;
-        ssd.begin_stall(at);
+        ssd.kernel.begin_stall(&ssd.host, &mut ssd.stats, ssd.now, at);
         ssd.gc.planes[plane.ix()].stalled.push(&mut ssd.kernel.ops, at);
         ssd.claim(plane);
         at = next;

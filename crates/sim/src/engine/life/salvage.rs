@@ -34,6 +34,6 @@ pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> 
 #[inline(never)]
 pub(in crate::engine) fn has_brought(ssd: &mut Ssd, plane: PlaneId) {
     ssd.dev.flash.take_failed();
-    super::note(ssd);
+    ssd.features.note_retired(&mut ssd.dev, &ssd.stats, ssd.now);
     test_plane(ssd, plane);
 }

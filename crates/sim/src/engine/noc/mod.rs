@@ -10,7 +10,7 @@ mod queues;
 mod rows;
 
 use crate::blame::Cause;
-use crate::config::Config;
+use crate::config::{Config, WriteAck};
 use crate::device::command::LegKind;
 use crate::device::geometry::Geometry;
 use crate::device::noc::Interconnect;
@@ -20,9 +20,10 @@ use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::occupancy::Occupancy;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::rules::Rules;
-use crate::engine::{Features, Nanos, Ssd};
+use crate::engine::{Device, Features, Nanos, Ssd};
 use crate::report::mean;
 use crate::report::noc::{Latency, Moved, NocSummary};
+use crate::stats::Stats;
 use crate::units::OpId;
 
 /// The interconnect of a device that has one.
@@ -76,6 +77,15 @@ impl Noc {
         self.ranks = other.ranks;
     }
 
+    /// Sets the event of a delay.
+    fn delay(&mut self, kernel: &mut Kernel, now: Nanos, id: OpId, time: Nanos) {
+        let first = 2 * kernel.ops[id].unit.ix();
+        let slot = if self.delays[first].is_none() { first } else { first + 1 };
+        law!(self.delays[slot].is_none(), "law: a unit serves at most two operations");
+        self.delays[slot] = id;
+        kernel.timers.set(Timer::Delay(slot), now + time);
+    }
+
     /// Time that a page takes across.
     pub(in crate::engine) fn traversal(&self, page_size: u32) -> Nanos {
         self.net.traversal(page_size)
@@ -104,30 +114,28 @@ impl Features {
         }
     }
 
-    /// A delay has ended.
+    /// The operation of a delay.
     #[inline(never)]
     pub(in crate::engine) fn delayed(&self, slot: usize) -> OpId {
         self.noc.as_ref().map_or(OpId::NONE, |noc| noc.delays[slot])
     }
-}
 
-impl Kernel {
-    /// Sum of a figure over all ports.
-    pub(in crate::engine) fn port_time(&self, rules: &Rules, of: impl Fn(&Bus) -> u64) -> u128 {
-        self.buses.all[rules.ports..].iter().map(|port| u128::from(of(port))).sum()
-    }
-}
-
-impl Ssd {
     /// Summary of the interconnect, over `span` nanoseconds.
-    pub(in crate::engine) fn noc_summary(&self, span: u64) -> Option<NocSummary> {
-        let noc = self.features.noc.as_ref()?;
-        let (counts, channels, bytes) = (&self.stats.noc, self.dev.geometry.channels, self.dev.geometry.unit_bytes);
-        let moved = self.stats.moved;
+    pub(in crate::engine) fn noc_summary(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        stats: &Stats,
+        rules: &Rules,
+        span: u64,
+    ) -> Option<NocSummary> {
+        let noc = self.noc.as_ref()?;
+        let (counts, channels, bytes) = (&stats.noc, dev.geometry.channels, dev.geometry.unit_bytes);
+        let moved = stats.moved;
         let gc = counts.traversals.gc_out + counts.traversals.gc_back;
         let max = |op: &crate::stats::OpStats| op.latency.figures().max;
-        let busy: u128 = self.kernel.port_time(&self.rules, |bus| bus.busy_at_mark(self.stats.last_completion));
-        let busy = (busy.saturating_sub(self.stats.ports_busy_from) as u64).saturating_add(counts.delayed_ns);
+        let busy: u128 = kernel.port_time(rules, |bus| bus.busy_at_mark(stats.last_completion));
+        let busy = (busy.saturating_sub(stats.ports_busy_from) as u64).saturating_add(counts.delayed_ns);
         let average = |op: &crate::stats::OpStats| op.latency.figures().mean;
         Some(NocSummary {
             traversal_ns: noc.net.mean_traversal(bytes),
@@ -145,79 +153,112 @@ impl Ssd {
             },
             buffer_pages_max: counts.buffer_pages_max,
             latency_ns: Latency {
-                read_mean: average(&self.stats.read),
-                read_max: max(&self.stats.read),
-                write_mean: average(&self.stats.write),
-                write_max: max(&self.stats.write),
+                read_mean: average(&stats.read),
+                read_max: max(&stats.read),
+                write_mean: average(&stats.write),
+                write_max: max(&stats.write),
             },
         })
     }
 
-    // Task queues.
-
-    /// Starts a traversal, which requests its channel's port, or only takes time.
-    #[inline(never)]
-    pub(in crate::engine) fn cross(&mut self, id: OpId, time: Nanos) {
-        if self.features.net().delayed {
-            self.stats.noc.delayed_ns += time.0;
-            return self.delay(id, Cause::Noc, time);
+    /// A traversal begins. Returns the port of its channel, which it requests, or none if it only takes time.
+    #[inline(always)]
+    pub(in crate::engine) fn port_to_cross(
+        &self,
+        kernel: &Kernel,
+        stats: &mut Stats,
+        rules: &Rules,
+        id: OpId,
+        time: Nanos,
+    ) -> Option<usize> {
+        if self.net().delayed {
+            stats.noc.delayed_ns += time.0;
+            return None;
         }
-        let port = self.rules.ports + self.kernel.ops[id].channel.ix();
-        self.ask(id, port);
+        Some(rules.ports + kernel.ops[id].channel.ix())
     }
 
-    /// Starts a delay that occupies nothing but the operation's own unit.
-    pub(in crate::engine) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
-        if self.kernel.ops[id].class.like_host() {
-            self.charge_delay(id, cause, time);
-        }
-        let first = 2 * self.kernel.ops[id].unit.ix();
-        let delays = &mut self.features.noc_mut().delays;
-        let slot = if delays[first].is_none() { first } else { first + 1 };
-        law!(delays[slot].is_none(), "law: a unit serves at most two operations");
-        delays[slot] = id;
-        self.kernel.timers.set(Timer::Delay(slot), self.now + time);
-    }
-
-    /// Out of line, because most delays are those of GC.
-    #[inline(never)]
-    fn charge_delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
-        self.charge(id, cause, time.0);
-    }
-
-    #[inline(never)]
-    pub(in crate::engine) fn delay_ends(&mut self, slot: usize) {
-        let id = self.features.delayed(slot);
-        self.features.noc_mut().delays[slot] = OpId::NONE;
-        self.leg_of_noc_ends(id);
+    /// A delay has ended. Returns its operation.
+    #[inline(always)]
+    pub(in crate::engine) fn delay_ends(&mut self, slot: usize) -> OpId {
+        let id = self.delayed(slot);
+        self.noc_mut().delays[slot] = OpId::NONE;
+        id
     }
 
     /// A traversal has ended: the port is free.
-    #[inline(never)]
-    pub(in crate::engine) fn port_ends(&mut self, bus: usize, id: OpId) {
-        let (now, gc) = (self.now, !self.kernel.ops[id].class.like_host());
-        let noc = self.features.noc_mut();
+    #[inline(always)]
+    pub(in crate::engine) fn port_ends(&mut self, kernel: &Kernel, now: Nanos, bus: usize, id: OpId) {
+        let gc = !kernel.ops[id].class.like_host();
+        let noc = self.noc_mut();
         if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
             noc.rows[row] = FREE;
             if gc {
                 noc.rows_gc.change(false, now);
             }
         }
+    }
+}
+
+impl Kernel {
+    /// Sum of a figure over all ports.
+    pub(in crate::engine) fn port_time(&self, rules: &Rules, of: impl Fn(&Bus) -> u64) -> u128 {
+        self.buses.all[rules.ports..].iter().map(|port| u128::from(of(port))).sum()
+    }
+}
+
+impl Ssd {
+    /// A page crosses the interconnect: it asks for its port, or is on its way for a time.
+    #[inline(never)]
+    pub(in crate::engine) fn cross(&mut self, id: OpId, time: Nanos) {
+        match self.features.port_to_cross(&self.kernel, &mut self.stats, &self.rules, id, time) {
+            Some(port) => self.ask(id, port),
+            None => self.delay(id, Cause::Noc, time),
+        }
+    }
+
+    /// A page has been on its way for its time.
+    #[inline(never)]
+    pub(in crate::engine) fn delay_ends(&mut self, slot: usize) {
+        let id = self.features.delay_ends(slot);
         self.leg_of_noc_ends(id);
     }
 
-    fn leg_of_noc_ends(&mut self, id: OpId) {
+    /// A page has crossed a port.
+    #[inline(never)]
+    pub(in crate::engine) fn port_ends(&mut self, bus: usize, id: OpId) {
+        self.features.port_ends(&self.kernel, self.now, bus, id);
+        self.leg_of_noc_ends(id);
+    }
+
+    /// Starts a delay that occupies nothing but the operation's own unit.
+    pub(in crate::engine) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
+        if self.kernel.ops[id].class.like_host() {
+            self.kernel.charge(&mut self.features, &self.rules, self.now, id, cause, time.0);
+        }
+        self.features.noc_mut().delay(&mut self.kernel, self.now, id, time);
+    }
+
+    /// A leg across the interconnect, or into a buffer or out of it, has ended.
+    #[inline(never)]
+    pub(in crate::engine) fn leg_of_noc_ends(&mut self, id: OpId) {
         let op = &mut self.kernel.ops[id];
         let kind = op.legs.get(op.leg).map(|leg| leg.kind);
         op.leg += 1;
         let next = op.legs.get(op.leg).map(|leg| leg.kind);
         if op.verb == Verb::Program {
             if kind == Some(LegKind::Buffer) {
-                self.buffer(id, -i64::from(self.kernel.ops.crossing[id].buffered));
+                let held = -i64::from(self.kernel.ops.crossing[id].buffered);
+                self.features.noc_mut().buffer(&mut self.kernel, &mut self.stats, id, held);
             }
             // Without a transfer on the channel, the data is in the die now.
-            if next == Some(LegKind::Array) && self.data_in_ends(id) {
-                return;
+            if next == Some(LegKind::Array) && self.kernel.ops[id].class.like_host() {
+                if self.config.device.write_ack == WriteAck::AfterTransfer {
+                    self.acknowledge_early(id);
+                }
+                if self.kernel.data_is_in(&self.config, self.now, id) {
+                    return;
+                }
             }
         }
         self.run_leg(id);

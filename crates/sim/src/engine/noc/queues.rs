@@ -1,10 +1,11 @@
 //! Task queues: which task of a unit is served first (`noc.priority`).
 
-use crate::config::Task;
+use crate::config::{Config, Task};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::queues::steps;
-use crate::engine::{Features, Ssd};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features};
 use crate::units::{OpId, UnitId};
 
 /// The task queue of an operation.
@@ -37,20 +38,25 @@ impl Features {
     pub(in crate::engine) fn rank(&self, kernel: &Kernel, op: OpId, short: bool) -> u8 {
         self.ranks(short)[task(&kernel.ops[op]) as usize]
     }
-}
 
-impl Ssd {
     /// The first task of the first queue of a unit that is not empty, and the rank of the queue.
-    pub(in crate::engine) fn next_task(&self, unit: UnitId) -> (u8, OpId) {
-        let short = self.dev.unit_below_hard_floor(&self.rules, &self.config, unit);
-        let ranks = self.features.ranks(short);
+    pub(in crate::engine) fn next_task(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        rules: &Rules,
+        config: &Config,
+        unit: UnitId,
+    ) -> (u8, OpId) {
+        let short = dev.unit_below_hard_floor(rules, config, unit);
+        let ranks = self.ranks(short);
         // No task of another kind is there, so none of a lower rank is behind the first of this one.
-        let first = self.features.waiting(unit).tasks().map(|task| ranks[task as usize]).min();
+        let first = self.waiting(unit).tasks().map(|task| ranks[task as usize]).min();
         let mut best = (u8::MAX, OpId::NONE);
-        let mut at = self.kernel.dies[unit].queue.head();
+        let mut at = kernel.dies[unit].queue.head();
         while at.is_some() && Some(best.0) != first {
             steps::count();
-            let op = &self.kernel.ops[at];
+            let op = &kernel.ops[at];
             let rank = ranks[task(op) as usize];
             if rank < best.0 {
                 best = (rank, at);
@@ -59,6 +65,4 @@ impl Ssd {
         }
         best
     }
-
-    // Legs.
 }

@@ -154,7 +154,7 @@ impl Ssd {
     /// # Panics
     /// As [`Ssd::submit_marked`], and if the tenant has no loop.
     pub fn submit_next(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
-        let waiting = self.checked(request, marks, extents);
+        let waiting = self.host.checked(&self.dev, &self.rules, request, marks, extents);
         let extents = self.host.take_last_extents(&waiting);
         self.host.looped += 1;
         self.features.count_submitted(&mut self.host, &self.rules, &request);

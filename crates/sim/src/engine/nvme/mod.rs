@@ -16,12 +16,15 @@ use crate::device::geometry::Geometry;
 use crate::device::transaction::Class;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
+use crate::engine::rules::Rules;
+use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
-use crate::engine::{Features, Host, Ssd};
+use crate::engine::{Device, Features, Host, Ssd};
+use crate::observe::Slot;
 use crate::report::tenants::{Fairness, Interference, Pages, Requests, Tenant, Tenants, jain};
 use crate::report::{Breakdown, ByOp, Distribution, HostBytes, mean};
 use crate::request::{Extent, RequestOp};
-use crate::stats::OpStats;
+use crate::stats::{OpStats, Stats};
 use crate::units::{Nanos, OpId, Ppn, RequestId};
 use arbiter::Arbiter;
 use loops::Loops;
@@ -263,6 +266,186 @@ impl Features {
             self.nvme_mut().owners[lpn.ix()] = tenant;
         }
     }
+
+    /// Takes the requests that have arrived into their queues.
+    fn take_arrivals(&mut self, kernel: &Kernel, host: &mut Host, stats: &mut Stats, observer: &mut Slot, now: Nanos) {
+        while let Some((mut next, extents)) = self.nvme_mut().loops.arrival(now) {
+            host.looped -= 1;
+            next.request.arrival = now;
+            self.joins_queue(kernel, host, stats, observer, now, (next, extents));
+        }
+        if self.nvme().loops.timed() {
+            host.pause_ends = self.nvme().loops.next_time(now);
+        }
+        loop {
+            let closed = host.is_closed();
+            let arrived = match host.ring.front() {
+                None => return,
+                Some(_) if closed => host.loop_sends(now),
+                Some(next) => next.request.arrival <= now,
+            };
+            if !arrived {
+                return;
+            }
+            let Some(mut next) = host.ring.pop_front() else { return };
+            if closed {
+                next.request.arrival = now;
+                host.loop_sent();
+            }
+            let extents = host.take_extents(&next);
+            self.joins_queue(kernel, host, stats, observer, now, (next, extents));
+        }
+    }
+
+    /// A request has arrived, with its extents.
+    fn joins_queue(
+        &mut self,
+        kernel: &Kernel,
+        host: &mut Host,
+        stats: &mut Stats,
+        observer: &mut Slot,
+        now: Nanos,
+        (waiting, extents): (Waiting, Vec<Extent>),
+    ) {
+        let nvme = self.nvme_mut();
+        let number = nvme.next_number;
+        observer.watch_arrival(number, waiting.request);
+        host.arrives(kernel, stats);
+        host.queued += 1;
+        nvme.next_number += 1;
+        let queue = if nvme.arbiter.is_some() { usize::from(waiting.marks.queue) } else { 0 };
+        let own = nvme.own_time(queue, now);
+        nvme.queues[queue].outside.push_back(Outside { waiting, extents, number, own });
+    }
+
+    /// Grants a slot if one is free. Returns the queue that gets it, and its first command.
+    fn grant_slot(&mut self, host: &mut Host, now: Nanos) -> Option<(usize, Outside)> {
+        if host.outstanding >= host.slots() || host.fault.is_some() {
+            return None;
+        }
+        let nvme = self.nvme_mut();
+        let queue = nvme.pick()?;
+        host.queued -= 1;
+        let next = nvme.queues[queue].outside.pop_front().expect("law: a queue that is picked has a command");
+        // In a closed loop it has not waited.
+        let wait = (now - next.waiting.request.arrival).0;
+        let own = nvme.own_time(queue, now) - next.own;
+        nvme.note_grant(queue, now);
+        nvme.arbitration = wait - own;
+        nvme.queues[queue].inside += 1;
+        Some((queue, next))
+    }
+
+    /// A request has completed: its queue has room for another command. Returns what tenants cost it.
+    #[inline(never)]
+    pub(super) fn leaves_slot(
+        &mut self,
+        kernel: &Kernel,
+        host: &mut Host,
+        now: Nanos,
+        id: RequestId,
+        last: OpId,
+    ) -> [u64; MAX_TENANTS] {
+        let marks = host.requests[id].marks;
+        let by = self.shares_of(kernel, id, last);
+        let nvme = self.nvme_mut();
+        let queue = if nvme.arbiter.is_some() { usize::from(marks.queue) } else { 0 };
+        nvme.queues[queue].inside -= 1;
+        let at = nvme.loops.completed(marks.tenant, now);
+        host.loop_sends_at(now, at);
+        by
+    }
+
+    /// A measured request has completed: its tenant has a result. `by`: what tenants cost it.
+    #[inline(never)]
+    pub(super) fn tenant_done(
+        &mut self,
+        record: &HostRequest,
+        by: [u64; MAX_TENANTS],
+        blame: &Causes,
+        extras: &ExtraBlame,
+        latency: u64,
+        waits: u64,
+    ) {
+        let nvme = self.nvme_mut();
+        let (tenant, op) = (usize::from(record.marks.tenant), record.request.op);
+        let counts = &mut nvme.counts[tenant];
+        let stats = match op {
+            RequestOp::Read => &mut counts.read,
+            RequestOp::Flush => {
+                counts.flushes += 1;
+                return;
+            }
+            _ => &mut counts.write,
+        };
+        counts.bytes[usize::from(op == RequestOp::Write)] += record.request.bytes;
+        stats.spend(blame, latency, waits);
+        stats.spend_extras(extras, latency);
+        let total: u64 = by.iter().sum();
+        law_eq!(
+            total,
+            blame.get(Cause::DieHost) + blame.get(Cause::BusHost),
+            "law: what tenants cost a request sums to its die_host and bus_host"
+        );
+        nvme.matrix[tenant].iter_mut().zip(by).for_each(|(sum, ns)| *sum += u128::from(ns));
+    }
+
+    /// Results by tenant, with what they cost each other.
+    pub(super) fn tenants_report(
+        &self,
+        dev: &Device,
+        rules: &Rules,
+        config: &Config,
+        simulated_ns: u64,
+    ) -> Option<(Tenants, Interference, Fairness)> {
+        let nvme = self.nvme.as_ref()?;
+        let extras = config.extra_causes();
+        let tenant = |counts: &Counts| {
+            let by_op = |read: &Distribution, write: &Distribution| {
+                let mut all = read.clone();
+                all.merge(write);
+                ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
+            };
+            let breakdown = |stats: &OpStats| {
+                let more = extras.iter().map(|extra| (*extra, stats.extra(*extra))).collect();
+                Breakdown(stats.breakdown().0, more)
+            };
+            let (read, write) = (breakdown(&counts.read), breakdown(&counts.write));
+            let mut all = read.clone();
+            all.merge(&write);
+            let (reads, writes) = (counts.read.latency.count(), counts.write.latency.count());
+            // Where a page has several units, these are counted.
+            let per_page = dev.geometry.slots.per_page;
+            let programs = counts.programs[0] + counts.programs[1];
+            // A program puts a whole page into flash, padding included.
+            let bytes = u128::from(programs) * u128::from(config.geometry.page_size.0);
+            Tenant {
+                requests: Requests {
+                    read: reads,
+                    write: writes,
+                    trim: counts.trims,
+                    flush: rules.caches.then_some(counts.flushes),
+                },
+                pages: Pages { read: counts.pages[0], written: counts.pages[1] },
+                bytes: HostBytes { read: counts.bytes[0], written: counts.bytes[1] },
+                latency_ns: by_op(&counts.read.latency, &counts.write.latency),
+                waiting_ns: by_op(&counts.read.waiting, &counts.write.waiting),
+                breakdown_ns: ByOp { read, write, all },
+                iops: mean(u128::from(reads + writes) * 1_000_000_000, simulated_ns),
+                programs: counts.programs[0],
+                gc_programs: counts.programs[1],
+                write_amplification: mean(u128::from(programs), counts.pages[1]),
+                write_amplification_bytes: mean(bytes / u128::from(per_page), counts.bytes[1]),
+                slowdown: None,
+            }
+        };
+        let list: Vec<(String, Tenant)> = nvme.tenants.iter().cloned().zip(nvme.counts.iter().map(tenant)).collect();
+        let columns = |row: &[u128; MAX_TENANTS]| nvme.tenants.iter().cloned().zip(row.iter().copied()).collect();
+        let matrix = nvme.tenants.iter().cloned().zip(nvme.matrix.iter().map(columns)).collect();
+        let rates: Vec<u128> = nvme.counts.iter().map(|counts| u128::from(counts.bytes[0] + counts.bytes[1])).collect();
+        let fairness = Fairness { throughput: jain(&rates), slowdown: None };
+        Some((Tenants(list), Interference(matrix), fairness))
+    }
 }
 
 impl Ssd {
@@ -287,7 +470,7 @@ impl Ssd {
                 self.rules.tenants = true;
                 self.rules.sorts_waits = true;
                 self.kernel.ops.count_tenants();
-                self.reopen();
+                self.set_fusing(self.fast.allowed);
             }
         }
     }
@@ -314,183 +497,28 @@ impl Ssd {
     pub(super) fn admit_queued(&mut self) {
         self.host.stirred = false;
         loop {
-            self.take_arrivals();
-            let granted = self.grant_slots();
+            let (stats, observer) = (&mut self.stats, &mut self.observer);
+            self.features.take_arrivals(&self.kernel, &mut self.host, stats, observer, self.now);
+            let mut granted = false;
+            while let Some((queue, next)) = self.features.grant_slot(&mut self.host, self.now) {
+                granted = true;
+                self.host.give_extents(next.extents);
+                let (op, tenant) = (next.waiting.request.op, next.waiting.marks.tenant);
+                let at_once = op == RequestOp::Trim || op == RequestOp::Write && self.ended();
+                self.admit_numbered(next.waiting, next.number);
+                if at_once {
+                    // It takes a slot for no time.
+                    let nvme = self.features.nvme_mut();
+                    nvme.queues[queue].inside -= 1;
+                    let at = nvme.loops.completed(tenant, self.now);
+                    self.host.loop_sends_at(self.now, at);
+                }
+            }
             // In a closed loop, a request that completes at once makes room for another arrival.
             let closed = self.host.is_closed() || self.features.nvme().loops.exist();
             if !(closed && granted) {
                 return;
             }
         }
-    }
-
-    fn take_arrivals(&mut self) {
-        let now = self.now;
-        while let Some((mut next, extents)) = self.features.nvme_mut().loops.arrival(now) {
-            self.host.looped -= 1;
-            next.request.arrival = now;
-            self.joins_queue(next, extents);
-        }
-        if self.features.nvme().loops.timed() {
-            self.host.pause_ends = self.features.nvme().loops.next_time(now);
-        }
-        loop {
-            let closed = self.host.is_closed();
-            let arrived = match self.host.ring.front() {
-                None => return,
-                Some(_) if closed => self.host.loop_sends(now),
-                Some(next) => next.request.arrival <= self.now,
-            };
-            if !arrived {
-                return;
-            }
-            let Some(mut next) = self.host.ring.pop_front() else { return };
-            if closed {
-                next.request.arrival = now;
-                self.host.loop_sent();
-            }
-            let extents = self.host.take_extents(&next);
-            self.joins_queue(next, extents);
-        }
-    }
-
-    /// A request has arrived.
-    fn joins_queue(&mut self, waiting: Waiting, extents: Vec<Extent>) {
-        let number = self.features.nvme().next_number;
-        self.watch_arrival(number, waiting.request);
-        self.arrives();
-        self.host.queued += 1;
-        let now = self.now;
-        let nvme = self.features.nvme_mut();
-        nvme.next_number += 1;
-        let queue = if nvme.arbiter.is_some() { usize::from(waiting.marks.queue) } else { 0 };
-        let own = nvme.own_time(queue, now);
-        nvme.queues[queue].outside.push_back(Outside { waiting, extents, number, own });
-    }
-
-    /// Grants slots while any is free. Returns whether any was granted.
-    fn grant_slots(&mut self) -> bool {
-        let mut granted = false;
-        while self.host.outstanding < self.host.slots() && self.host.fault.is_none() {
-            let Some(queue) = self.features.nvme_mut().pick() else { break };
-            granted = true;
-            self.host.queued -= 1;
-            let now = self.now;
-            let nvme = self.features.nvme_mut();
-            let next = nvme.queues[queue].outside.pop_front().expect("law: a queue that is picked has a command");
-            // In a closed loop it has not waited.
-            let wait = (now - next.waiting.request.arrival).0;
-            let own = nvme.own_time(queue, now) - next.own;
-            nvme.note_grant(queue, now);
-            nvme.arbitration = wait - own;
-            nvme.queues[queue].inside += 1;
-            self.host.give_extents(next.extents);
-            let (op, tenant) = (next.waiting.request.op, next.waiting.marks.tenant);
-            let at_once = op == RequestOp::Trim || op == RequestOp::Write && self.ended();
-            self.admit_numbered(next.waiting, next.number);
-            if at_once {
-                // It takes a slot for no time.
-                let nvme = self.features.nvme_mut();
-                nvme.queues[queue].inside -= 1;
-                let at = nvme.loops.completed(tenant, now);
-                self.host.loop_sends_at(self.now, at);
-            }
-        }
-        granted
-    }
-
-    /// A request has completed: its queue has room for another command, and its tenant a result.
-    #[inline(never)]
-    pub(super) fn tenant_done(
-        &mut self,
-        id: RequestId,
-        last: OpId,
-        blame: &Causes,
-        extras: &ExtraBlame,
-        latency: u64,
-        waits: u64,
-    ) {
-        let record = &self.host.requests[id];
-        let (marks, op, bytes, measured) = (record.marks, record.request.op, record.request.bytes, record.measured);
-        let by = self.features.shares_of(&self.kernel, id, last);
-        let now = self.now;
-        let nvme = self.features.nvme_mut();
-        let queue = if nvme.arbiter.is_some() { usize::from(marks.queue) } else { 0 };
-        nvme.queues[queue].inside -= 1;
-        let at = nvme.loops.completed(marks.tenant, now);
-        self.host.loop_sends_at(self.now, at);
-        if !measured {
-            return;
-        }
-        let nvme = self.features.nvme_mut();
-        let counts = &mut nvme.counts[usize::from(marks.tenant)];
-        let stats = match op {
-            RequestOp::Read => &mut counts.read,
-            RequestOp::Flush => {
-                counts.flushes += 1;
-                return;
-            }
-            _ => &mut counts.write,
-        };
-        counts.bytes[usize::from(op == RequestOp::Write)] += bytes;
-        stats.spend(blame, latency, waits);
-        stats.spend_extras(extras, latency);
-        let total: u64 = by.iter().sum();
-        law_eq!(
-            total,
-            blame.get(Cause::DieHost) + blame.get(Cause::BusHost),
-            "law: what tenants cost a request sums to its die_host and bus_host"
-        );
-        let row = &mut nvme.matrix[usize::from(marks.tenant)];
-        row.iter_mut().zip(by).for_each(|(sum, ns)| *sum += u128::from(ns));
-    }
-
-    /// Results by tenant, with what they cost each other.
-    pub(super) fn tenants_report(&self, simulated_ns: u64) -> Option<(Tenants, Interference, Fairness)> {
-        let nvme = self.features.nvme.as_ref()?;
-        let extras = self.config.extra_causes();
-        let tenant = |counts: &Counts| {
-            let by_op = |read: &Distribution, write: &Distribution| {
-                let mut all = read.clone();
-                all.merge(write);
-                ByOp { read: read.figures(), write: write.figures(), all: all.figures() }
-            };
-            let breakdown = |stats: &OpStats| {
-                let more = extras.iter().map(|extra| (*extra, stats.extra(*extra))).collect();
-                Breakdown(stats.breakdown().0, more)
-            };
-            let (read, write) = (breakdown(&counts.read), breakdown(&counts.write));
-            let mut all = read.clone();
-            all.merge(&write);
-            let (reads, writes) = (counts.read.latency.count(), counts.write.latency.count());
-            // Where a page has several units, these are counted.
-            let per_page = self.dev.geometry.slots.per_page;
-            let programs = counts.programs[0] + counts.programs[1];
-            Tenant {
-                requests: Requests {
-                    read: reads,
-                    write: writes,
-                    trim: counts.trims,
-                    flush: self.rules.caches.then_some(counts.flushes),
-                },
-                pages: Pages { read: counts.pages[0], written: counts.pages[1] },
-                bytes: HostBytes { read: counts.bytes[0], written: counts.bytes[1] },
-                latency_ns: by_op(&counts.read.latency, &counts.write.latency),
-                waiting_ns: by_op(&counts.read.waiting, &counts.write.waiting),
-                breakdown_ns: ByOp { read, write, all },
-                iops: mean(u128::from(reads + writes) * 1_000_000_000, simulated_ns),
-                programs: counts.programs[0],
-                gc_programs: counts.programs[1],
-                write_amplification: mean(u128::from(programs), counts.pages[1]),
-                write_amplification_bytes: mean(self.bytes_of_pages(programs) / u128::from(per_page), counts.bytes[1]),
-                slowdown: None,
-            }
-        };
-        let list: Vec<(String, Tenant)> = nvme.tenants.iter().cloned().zip(nvme.counts.iter().map(tenant)).collect();
-        let columns = |row: &[u128; MAX_TENANTS]| nvme.tenants.iter().cloned().zip(row.iter().copied()).collect();
-        let matrix = nvme.tenants.iter().cloned().zip(nvme.matrix.iter().map(columns)).collect();
-        let rates: Vec<u128> = nvme.counts.iter().map(|counts| u128::from(counts.bytes[0] + counts.bytes[1])).collect();
-        let fairness = Fairness { throughput: jain(&rates), slowdown: None };
-        Some((Tenants(list), Interference(matrix), fairness))
     }
 }

@@ -3,7 +3,8 @@
 
 use super::MAX_TENANTS;
 use crate::engine::kernel::Kernel;
-use crate::engine::{Features, Host, Ssd};
+use crate::engine::rules::Rules;
+use crate::engine::{Features, Host};
 use crate::request::RequestOp;
 use crate::units::{Nanos, OpId, RequestId, UnitId};
 
@@ -103,6 +104,64 @@ impl Features {
         let tenant = host.then(|| self.tenant_of(kernel, op));
         self.nvme_mut().shares.dies[unit.ix()].pass(tenant, now, Nanos::NEVER);
     }
+
+    /// A bus is granted to an operation, which has waited for other host data.
+    #[inline(never)]
+    pub(in crate::engine) fn share_bus(
+        &mut self,
+        kernel: &mut Kernel,
+        now: Nanos,
+        op: OpId,
+        bus: usize,
+        host: u64,
+        until: Nanos,
+    ) {
+        let like_host = kernel.ops[op].class.like_host();
+        if like_host && host > 0 {
+            let own = self.tenant_of(kernel, op);
+            let times = self.nvme().shares.buses[bus].at(now);
+            let before = kernel.ops.tenant[op].bus;
+            let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - before[tenant]);
+            let shares = divide(host, &waited, own);
+            // All pages of a command wait as one.
+            let mut at = op;
+            while at.is_some() {
+                let page = &mut kernel.ops.tenant[at];
+                page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
+                at = kernel.ops[at].mate;
+            }
+        }
+        let tenant = like_host.then(|| self.tenant_of(kernel, op));
+        self.nvme_mut().shares.buses[bus].pass(tenant, now, until);
+    }
+
+    /// Of the tenants other than its own, the one that cost a completed request most, and how much; none if none did.
+    #[inline(always)]
+    pub(in crate::engine) fn aggressor(
+        &self,
+        kernel: &Kernel,
+        host: &Host,
+        rules: &Rules,
+        id: RequestId,
+        last: OpId,
+    ) -> Option<(u8, Nanos)> {
+        if rules.tenants { self.aggressor_of(kernel, host, id, last) } else { None }
+    }
+
+    /// The same on a device with tenants.
+    #[inline(never)]
+    fn aggressor_of(&self, kernel: &Kernel, host: &Host, id: RequestId, last: OpId) -> Option<(u8, Nanos)> {
+        let record = &host.requests[id];
+        if record.request.op == RequestOp::Flush {
+            return None;
+        }
+        let own = usize::from(record.marks.tenant);
+        let shares = self.shares_of(kernel, id, last).into_iter().enumerate();
+        let others = shares.filter(|(tenant, ns)| *tenant != own && *ns > 0);
+        others
+            .max_by_key(|(tenant, ns)| (*ns, std::cmp::Reverse(*tenant)))
+            .map(|(tenant, ns)| (tenant as u8, Nanos(ns)))
+    }
 }
 
 impl Kernel {
@@ -138,6 +197,18 @@ impl Kernel {
         page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
     }
 
+    /// An operation begins to wait for a unit.
+    #[inline(never)]
+    pub(in crate::engine) fn shares_at_queue(&mut self, features: &Features, now: Nanos, op: OpId, unit: UnitId) {
+        self.ops.tenant[op].die = features.nvme().shares.dies[unit.ix()].at(now);
+    }
+
+    /// An operation asks for a bus.
+    #[inline(never)]
+    pub(in crate::engine) fn shares_at_bus(&mut self, features: &Features, now: Nanos, op: OpId, bus: usize) {
+        self.ops.tenant[op].bus = features.nvme().shares.buses[bus].at(now);
+    }
+
     /// A write begins to wait for any unit.
     pub(in crate::engine) fn shares_anywhere(&mut self, features: &Features, now: Nanos, op: OpId) {
         self.ops.tenant[op].die = features.held_by_tenants(now);
@@ -151,64 +222,6 @@ impl Kernel {
         let shares = divide(host, &waited, own);
         page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
     }
-}
-
-impl Ssd {
-    /// A bus is granted to an operation, which has waited for other host data.
-    #[inline(never)]
-    pub(in crate::engine) fn share_bus(&mut self, op: OpId, bus: usize, host: u64, until: Nanos) {
-        let now = self.now;
-        let like_host = self.kernel.ops[op].class.like_host();
-        if like_host && host > 0 {
-            let own = self.features.tenant_of(&self.kernel, op);
-            let times = self.features.nvme().shares.buses[bus].at(now);
-            let before = self.kernel.ops.tenant[op].bus;
-            let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - before[tenant]);
-            let shares = divide(host, &waited, own);
-            // All pages of a command wait as one.
-            let mut at = op;
-            while at.is_some() {
-                let page = &mut self.kernel.ops.tenant[at];
-                page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
-                at = self.kernel.ops[at].mate;
-            }
-        }
-        let tenant = like_host.then(|| self.features.tenant_of(&self.kernel, op));
-        self.features.nvme_mut().shares.buses[bus].pass(tenant, now, until);
-    }
-
-    /// An operation begins to wait for a unit.
-    #[inline(never)]
-    pub(in crate::engine) fn shares_at_queue(&mut self, op: OpId, unit: UnitId) {
-        let now = self.now;
-        self.kernel.ops.tenant[op].die = self.features.nvme().shares.dies[unit.ix()].at(now);
-    }
-
-    /// An operation asks for a bus.
-    #[inline(never)]
-    pub(in crate::engine) fn shares_at_bus(&mut self, op: OpId, bus: usize) {
-        let now = self.now;
-        self.kernel.ops.tenant[op].bus = self.features.nvme().shares.buses[bus].at(now);
-    }
-
-    /// Of the tenants other than its own, the one that cost a completed request most, and how much; none if none did.
-    #[inline(always)]
-    pub(in crate::engine) fn aggressor(&self, id: RequestId, last: OpId) -> Option<(u8, Nanos)> {
-        if self.rules.tenants { aggressor_of(&self.host, &self.features, &self.kernel, id, last) } else { None }
-    }
-}
-
-/// The same on a device with tenants.
-#[inline(never)]
-fn aggressor_of(host: &Host, features: &Features, kernel: &Kernel, id: RequestId, last: OpId) -> Option<(u8, Nanos)> {
-    let record = &host.requests[id];
-    if record.request.op == RequestOp::Flush {
-        return None;
-    }
-    let own = usize::from(record.marks.tenant);
-    let shares = features.shares_of(kernel, id, last).into_iter().enumerate();
-    let others = shares.filter(|(tenant, ns)| *tenant != own && *ns > 0);
-    others.max_by_key(|(tenant, ns)| (*ns, std::cmp::Reverse(*tenant))).map(|(tenant, ns)| (tenant as u8, Nanos(ns)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{Chunk, NO_REDIRECT, NO_UPDATE, Page};
-use crate::engine::{Device, Ssd};
+use crate::engine::{Device, Features, Ssd};
+use crate::oracle::Oracle;
 use crate::units::{Lpn, OpId, Tag, UnitId};
 
 impl Kernel {
@@ -34,6 +35,37 @@ impl Kernel {
     }
 }
 
+impl Features {
+    /// Adds the content of a chunk that an update reads to the new parity.
+    pub(super) fn add_chunk(&mut self, kernel: &Kernel, oracle: &Oracle, op: OpId, tag: Tag) {
+        let (update, lpn) = (kernel.ops.parity[op].update, kernel.ops[op].lpn);
+        if update == NO_UPDATE || !oracle.checks_content() {
+            return;
+        }
+        law_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
+        let reads_old = self.raid().records[update].rmw;
+        if !reads_old && (kernel.ops[op].need == Need::Merge || lpn == self.parity_of(lpn)) {
+            // Read for a partial write only.
+            return;
+        }
+        let content = self.content(oracle, tag);
+        self.raid().records[update].content ^= content;
+    }
+    /// An update has begun with this write: the old content that it has taken over is part of the new parity, if old content is.
+    #[inline(always)]
+    pub(super) fn add_replaced(&mut self, kernel: &mut Kernel, oracle: &Oracle, update: u32, op: OpId, rmw: bool) {
+        if !kernel.ops.stages() {
+            return;
+        }
+        if let Some(tag) = kernel.ops.buffer[op].replaces.take()
+            && rmw
+        {
+            let content = self.content(oracle, tag);
+            self.raid().records[update].content ^= content;
+        }
+    }
+}
+
 /// Reads a chunk for an update, from the flash or from the buffer.
 pub(super) fn read(ssd: &mut Ssd, update: u32, slot: Lpn) {
     let op = ssd.kernel.chunk_op(&ssd.dev, update, slot, Verb::Read, Need::Read);
@@ -45,24 +77,10 @@ pub(super) fn read(ssd: &mut Ssd, update: u32, slot: Lpn) {
     ssd.queue_on_chip(op);
 }
 
-/// An update has begun with this write: the old content that it has taken over is part of the new parity, if old content is.
-#[inline(always)]
-pub(super) fn add_replaced(ssd: &mut Ssd, update: u32, op: OpId, rmw: bool) {
-    if !ssd.kernel.ops.stages() {
-        return;
-    }
-    if let Some(tag) = ssd.kernel.ops.buffer[op].replaces.take()
-        && rmw
-    {
-        let content = ssd.content(tag);
-        ssd.features.raid().records[update].content ^= content;
-    }
-}
-
 /// A read for a group finds its chunk in the buffer.
 pub(super) fn take(ssd: &mut Ssd, op: OpId, tag: Tag) {
     ssd.kernel.ops[Page(op)].tags[0] = tag;
-    add(ssd, op, tag);
+    ssd.features.add_chunk(&ssd.kernel, &ssd.oracle, op, tag);
     ssd.serve_from_memory(op);
 }
 
@@ -71,8 +89,8 @@ pub(super) fn take(ssd: &mut Ssd, op: OpId, tag: Tag) {
 pub(in crate::engine) fn select(ssd: &mut Ssd, op: OpId, unit: UnitId) {
     let slot = ssd.kernel.ops[op].lpn;
     let tag = ssd.kernel.covered_in_buffer(&ssd.dev, slot);
-    ssd.leaves_chip(op);
-    ssd.charge_wait(op, unit);
+    ssd.features.leaves_chip(&ssd.kernel, &ssd.dev, &mut ssd.host, op);
+    ssd.charge_wait(op, unit, &ssd.kernel.turn(ssd.now, op, unit));
     take(ssd, op, tag.expect("law: a stripe's members stay while they are read"));
 }
 
@@ -93,20 +111,4 @@ fn is_given(ssd: &mut Ssd, op: OpId) {
     }
     ssd.kernel.ops.remove(op);
     ssd.part_of_update_ends(update);
-}
-
-/// Adds the content of a chunk that an update reads to the new parity.
-pub(super) fn add(ssd: &mut Ssd, op: OpId, tag: Tag) {
-    let (update, lpn) = (ssd.kernel.ops.parity[op].update, ssd.kernel.ops[op].lpn);
-    if update == NO_UPDATE || !ssd.checks_content() {
-        return;
-    }
-    law_eq!(tag.lpn, lpn, "oracle: a chunk is read where its group has it");
-    let reads_old = ssd.features.raid().records[update].rmw;
-    if !reads_old && (ssd.kernel.ops[op].need == Need::Merge || lpn == ssd.features.parity_of(lpn)) {
-        // Read for a partial write only.
-        return;
-    }
-    let content = ssd.content(tag);
-    ssd.features.raid().records[update].content ^= content;
 }

@@ -16,7 +16,8 @@ use crate::device::transaction::{Class, Fifo, Need};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Page};
 use crate::engine::raid::stripe::{Chain, Phase, Plan};
-use crate::engine::{Device, Features, Host, Nanos, Ssd};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Gc, Host, Nanos, Ssd};
 use crate::oracle::Oracle;
 use crate::random;
 use crate::report::failure::{ChipFailure, Failed, FailureTotals};
@@ -31,6 +32,38 @@ pub(in crate::engine) enum Chunk {
     Missing,
     /// Not restorable.
     Lost,
+}
+
+/// What has gone with a slot's chip.
+pub(in crate::engine) enum Gone {
+    /// Nothing.
+    Nothing,
+    /// A page that was never written, to which this write adds sectors: no read of it is needed.
+    Zeroes(OpId),
+    /// Content.
+    Content,
+}
+
+/// What follows a program that has stored nothing.
+enum Denied {
+    /// It is programmed again: a spare chip has replaced the failed one.
+    Again,
+    /// It ends: a newer write of its page has begun, so it would have landed stale.
+    Stale,
+    /// It was part of this update, which continues without it.
+    Part(u32),
+}
+
+/// How a read of a missing or lost page is served.
+pub(super) enum Instead {
+    /// From memory: the page has been overwritten meanwhile.
+    Newer,
+    /// It is lost, and reported.
+    Lost,
+    /// By the rest of its group, which this update keeps as it is.
+    Group(u32),
+    /// When its group is clean.
+    Later,
 }
 
 /// Failed chips, and states of chunks.
@@ -87,6 +120,12 @@ impl Failures {
             totals: FailureTotals::default(),
             failed: Vec::with_capacity(fails.len()),
         }))
+    }
+
+    /// The next chip of `faults.chip_fails` that fails by now, if there is one.
+    #[cold]
+    pub(in crate::engine) fn take_due(&mut self, now: Nanos) -> Option<u32> {
+        self.due.pop_if(|(at, _)| *at <= now).map(|(_, chip)| chip)
     }
 
     /// Time of the next failure.
@@ -260,6 +299,189 @@ impl Features {
         self.set_chunk(now, parity, Chunk::Sound);
         true
     }
+
+    /// No chip accepts a write: it ends with its update.
+    fn keep(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        oracle: &mut Oracle,
+        config: &Config,
+        now: Nanos,
+        op: OpId,
+    ) {
+        if oracle.tracks_sectors() {
+            kernel.compose(dev, oracle, config, op);
+        }
+        let update = kernel.ops.parity[op].update;
+        let raid = self.raid.as_mut().expect("only devices with parity get here");
+        raid.records[update].kept.push(&mut kernel.ops, op);
+        let (lpn, tag) = (kernel.ops[op].lpn, kernel.ops[Page(op)].tags[0]);
+        // Until then, the group restores the previous version.
+        let before = (self.chunk(lpn) == Chunk::Missing).then(|| self.last_tag(lpn).version);
+        kernel.ops.parity[op].before = before;
+        kernel.ops[op].waits_since = now;
+        self.misses(dev, now, lpn, tag);
+    }
+
+    /// The content of a slot's chip is gone.
+    pub(in crate::engine) fn chunk_fails(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        host: &Host,
+        oracle: &mut Oracle,
+        now: Nanos,
+        slot: Lpn,
+    ) -> Gone {
+        let (page, holder) = kernel.chunk_page(dev, slot);
+        let Some(page) = page else { return Gone::Nothing };
+        if holder.is_some() {
+            kernel.ops[Page(holder)].old = Ppn::NONE;
+        } else {
+            dev.map.set(slot, Location::Nowhere);
+        }
+        let tag = oracle.load(page, slot);
+        let parity = self.parity_of(slot);
+        if slot != parity && dev.map.get(parity) == Location::Nowhere && !self.is_missing(parity) {
+            // Read before it was written, without room for parity: it had no content.
+            oracle.never_written(slot);
+            let lacks = holder.is_some() && host.lacks(kernel, holder);
+            return if lacks { Gone::Zeroes(holder) } else { Gone::Nothing };
+        }
+        self.misses(dev, now, slot, tag);
+        let (index, chunk) = (self.layout().group_index(slot), self.chunk(slot));
+        let member = self.layout().member_of(slot);
+        let Some(update) = self.raid().record_of(index) else { return Gone::Content };
+        let record = &mut self.raid().records[update];
+        let untouched = record.rmw && slot != parity && record.mask >> member & 1 == 0 && chunk == Chunk::Missing;
+        record.reread |= record.phase == Phase::Reading && !untouched;
+        Gone::Content
+    }
+
+    /// Whether a read's page is neither on flash nor in controller memory.
+    fn is_nowhere_for(&self, kernel: &Kernel, dev: &Device, host: &Host, rules: &Rules, read: OpId) -> bool {
+        match dev.map.get(kernel.ops[read].lpn) {
+            Location::Nowhere => true,
+            Location::Staged(newest) => {
+                host.needs_old(kernel, dev, rules, read, newest) && self.old_page(kernel, dev, newest).is_none()
+            }
+            Location::Flash(_) => false,
+        }
+    }
+
+    /// Decides how a read of a missing or lost page is served.
+    pub(super) fn read_missing(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        host: &mut Host,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+    ) -> Instead {
+        let lpn = kernel.ops[op].lpn;
+        if !self.is_nowhere_for(kernel, dev, host, rules, op) {
+            return Instead::Newer;
+        }
+        if self.chunk(lpn) == Chunk::Lost {
+            let measured = host.requests[kernel.ops[op].request].measured;
+            self.failures().totals.lost_reads += u64::from(measured);
+            host.report_uncorrectable(kernel, op);
+            return Instead::Lost;
+        }
+        let index = self.layout().group_index(lpn);
+        let raid = self.raid();
+        if raid.is_clean(index) {
+            return Instead::Group(raid.pin(lpn, now));
+        }
+        let update = raid.record_of(index).expect("a group that is not clean has a record");
+        kernel.ops[op].waits_since = now;
+        raid.records[update].reads.push(&mut kernel.ops, op);
+        Instead::Later
+    }
+
+    /// Counts the reads that restore a page.
+    pub(super) fn count_degraded(&mut self, kernel: &Kernel, host: &Host, op: OpId, reads: u32) {
+        law!(reads > 0, "law: parity restores a missing page");
+        let measured = host.requests[kernel.ops[op].request].measured;
+        let totals = &mut self.failures().totals;
+        totals.degraded_reads += u64::from(measured);
+        totals.instead += if measured { u64::from(reads) } else { 0 };
+    }
+
+    /// A chunk is about to be programmed. Returns whether its chip works; otherwise the update's parity will contain it.
+    #[inline(never)]
+    pub(in crate::engine) fn begin_chunk(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        oracle: &mut Oracle,
+        config: &Config,
+        now: Nanos,
+        op: OpId,
+    ) -> bool {
+        dev.drop_old(kernel, op);
+        kernel.ops[op].need = Need::Write;
+        let lpn = kernel.ops[op].lpn;
+        if self.is_dead(lpn) {
+            self.keep(kernel, dev, oracle, config, now, op);
+            return false;
+        }
+        self.set_chunk(now, lpn, Chunk::Sound);
+        true
+    }
+
+    /// A program has stored nothing.
+    fn program_is_denied(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        oracle: &mut Oracle,
+        config: &Config,
+        now: Nanos,
+        id: OpId,
+    ) -> Denied {
+        let op = &kernel.ops[id];
+        let (lpn, update) = (op.lpn, kernel.ops.parity[id].update);
+        let dropped = op.class == Class::Parity && dev.map.get(lpn) == Location::Nowhere;
+        if !self.is_dead(lpn) && !dropped {
+            return Denied::Again;
+        }
+        if op.class == Class::Parity {
+            if dev.map.get(lpn) == Location::Staged(id) {
+                dev.map.set(lpn, Location::Nowhere);
+                self.misses(dev, now, lpn, Tag::NONE);
+            }
+            kernel.ops.remove(id);
+        } else if update == NO_UPDATE {
+            return Denied::Stale;
+        } else {
+            self.keep(kernel, dev, oracle, config, now, id);
+        }
+        Denied::Part(update)
+    }
+
+    /// Takes the first of the writes of an update that no chip accepted.
+    pub(super) fn take_kept(&mut self, update: u32) -> OpId {
+        std::mem::replace(&mut self.raid().records[update].kept, Chain::EMPTY).head
+    }
+
+    /// An update has ended: parity contains such a write, or it has failed.
+    pub(super) fn kept_ends(&mut self, kernel: &mut Kernel, dev: &mut Device, host: &mut Host, now: Nanos, op: OpId) {
+        let lpn = kernel.ops[op].lpn;
+        kernel.held(now, op);
+        match dev.map.get(lpn) {
+            Location::Staged(newest) if newest == op => dev.map.set(lpn, Location::Nowhere),
+            Location::Staged(newest) if kernel.ops.parity[newest].behind == op => {
+                kernel.ops.parity[newest].behind = OpId::NONE
+            }
+            _ => {}
+        }
+        if self.chunk(lpn) == Chunk::Lost {
+            self.report_lost_write(host, kernel, op);
+        }
+    }
 }
 
 impl Device {
@@ -284,17 +506,71 @@ impl Kernel {
     }
 }
 
+impl Gc {
+    /// Operations in service on the chip will complete without effect, and its collections end. Returns the writes stalled there.
+    fn stop_chip(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        host: &mut Host,
+        features: &mut Features,
+        now: Nanos,
+        chip: u32,
+    ) -> Vec<OpId> {
+        let mut stalled = Vec::new();
+        for plane in dev.planes_of(chip) {
+            let unit = dev.geometry.unit_of(plane);
+            kernel.dies.take_dues(unit);
+            let state = &mut kernel.dies[unit];
+            for op in state.in_service() {
+                let mut at = op;
+                while at.is_some() {
+                    kernel.ops[at].failed = true;
+                    at = if kernel.ops[at].class.like_host() { kernel.ops[at].mate } else { OpId::NONE };
+                }
+            }
+            loop {
+                let queue = &mut kernel.dies[unit].queue;
+                let step = queue.take(&mut kernel.ops, |op| op.class == Class::Gc);
+                if step.is_none() {
+                    break;
+                }
+                features.count_queue(kernel, step, unit, false);
+                self.jobs.remove(kernel.ops[step].job.0);
+                kernel.ops.remove(step);
+            }
+            self.forget_postponed(|held| held == plane);
+            self.claimed.remove(plane);
+            let state = &mut self.planes[plane.ix()];
+            state.levelled = false;
+            let mut waiting = std::mem::replace(&mut state.stalled, Fifo::EMPTY);
+            while !waiting.is_empty() {
+                let op = waiting.pop(&kernel.ops);
+                kernel.ops[op].stalled = false;
+                let since = kernel.ops[op].waits_since;
+                kernel.ops[Page(op)].blame.add(crate::blame::Cause::Space, (now - since).0);
+                features.leaves_chip(kernel, dev, host, op);
+                stalled.push(op);
+            }
+            kernel.dies.mark(unit);
+        }
+        stalled
+    }
+
+    /// The step of a collection has ended on a chip that failed meanwhile, and so does the collection.
+    #[inline(never)]
+    pub(in crate::engine) fn collection_is_denied(&mut self, kernel: &mut Kernel, dev: &Device, now: Nanos, id: OpId) {
+        let (job, unit) = (kernel.ops[id].job, kernel.ops[id].unit);
+        let plane = self.jobs[job.0].plane;
+        kernel.dies[unit].job = JobId::NONE;
+        kernel.stop(dev, now, unit, plane);
+        kernel.ops.remove(id);
+        self.jobs.remove(job.0);
+    }
+}
+
 impl Ssd {
     // The failure.
-
-    /// A chip of `faults.chip_fails` fails, before any other event of its time.
-    #[cold]
-    pub(in crate::engine) fn scheduled_failures(&mut self) {
-        let now = self.now;
-        while let Some((_, chip)) = self.features.failures().due.pop_if(|(at, _)| *at <= now) {
-            self.chip_fails(chip);
-        }
-    }
 
     /// Fails a chip now, before any other event of this time.
     ///
@@ -307,7 +583,7 @@ impl Ssd {
         self.round(self.now);
     }
 
-    fn chip_fails(&mut self, chip: u32) {
+    pub(in crate::engine) fn chip_fails(&mut self, chip: u32) {
         let now = self.now;
         let failures = self.features.failures();
         if failures.dead[chip as usize] {
@@ -315,15 +591,25 @@ impl Ssd {
         }
         failures.dead[chip as usize] = failures.rebuild == 0;
         let lost = failures.totals.lost_pages;
-        let stalled = self.stop_chip(chip);
+        let stalled =
+            self.gc.stop_chip(&mut self.kernel, &self.dev, &mut self.host, &mut self.features, self.now, chip);
         let mut pages = 0;
         for stripe in 0..self.features.layout().stripes {
-            pages += u64::from(self.chunk_fails(self.features.layout().slot_of(stripe, chip)));
+            let slot = self.features.layout().slot_of(stripe, chip);
+            let (dev, oracle) = (&mut self.dev, &mut self.oracle);
+            match self.features.chunk_fails(&mut self.kernel, dev, &self.host, oracle, self.now, slot) {
+                Gone::Content => pages += 1,
+                Gone::Zeroes(write) => {
+                    self.host.run_is_read(&self.kernel, &mut self.oracle, write, None, false);
+                    self.host.release_waiting(&mut self.kernel, &self.features, &self.rules, self.now, write);
+                }
+                Gone::Nothing => {}
+            }
         }
         for plane in self.dev.planes_of(chip) {
             self.dev.flash.replace(plane);
             for block in self.dev.geometry.blocks(plane) {
-                self.forget_block(BlockId(block as u32));
+                self.dev.forget_block(&mut self.features, &self.stats, &self.rules, self.now, BlockId(block as u32));
             }
         }
         let failures = self.features.failures();
@@ -334,112 +620,27 @@ impl Ssd {
         self.features.rebuild_more(self.now);
     }
 
-    /// Operations in service on the chip will complete without effect, and its collections end. Returns the writes stalled there.
-    fn stop_chip(&mut self, chip: u32) -> Vec<OpId> {
-        let mut stalled = Vec::new();
-        for plane in self.dev.planes_of(chip) {
-            let unit = self.dev.geometry.unit_of(plane);
-            self.kernel.dies.take_dues(unit);
-            let state = &mut self.kernel.dies[unit];
-            for op in state.in_service() {
-                let mut at = op;
-                while at.is_some() {
-                    self.kernel.ops[at].failed = true;
-                    at = if self.kernel.ops[at].class.like_host() { self.kernel.ops[at].mate } else { OpId::NONE };
-                }
-            }
-            loop {
-                let queue = &mut self.kernel.dies[unit].queue;
-                let step = queue.take(&mut self.kernel.ops, |op| op.class == Class::Gc);
-                if step.is_none() {
-                    break;
-                }
-                self.note_queue(step, unit, false);
-                self.gc.jobs.remove(self.kernel.ops[step].job.0);
-                self.kernel.ops.remove(step);
-            }
-            self.gc.forget_postponed(|held| held == plane);
-            self.gc.claimed.remove(plane);
-            let state = &mut self.gc.planes[plane.ix()];
-            state.levelled = false;
-            let mut waiting = std::mem::replace(&mut state.stalled, Fifo::EMPTY);
-            while !waiting.is_empty() {
-                let op = waiting.pop(&self.kernel.ops);
-                self.kernel.ops[op].stalled = false;
-                let since = self.kernel.ops[op].waits_since;
-                self.kernel.ops[Page(op)].blame.add(crate::blame::Cause::Space, (self.now - since).0);
-                self.leaves_chip(op);
-                stalled.push(op);
-            }
-            self.kernel.dies.mark(unit);
-        }
-        stalled
-    }
-
-    /// The step of a collection has ended on a chip that failed meanwhile, and so does the collection.
-    #[inline(never)]
-    pub(in crate::engine) fn collection_is_denied(&mut self, id: OpId) {
-        let (job, unit) = (self.kernel.ops[id].job, self.kernel.ops[id].unit);
-        let plane = self.gc.jobs[job.0].plane;
-        self.kernel.dies[unit].job = JobId::NONE;
-        self.count_time(id);
-        self.kernel.stop(&self.dev, self.now, unit, plane);
-        self.kernel.ops.remove(id);
-        self.gc.jobs.remove(job.0);
-    }
-
-    /// The content of a slot's chip is gone. Returns whether the slot had any.
-    pub(in crate::engine) fn chunk_fails(&mut self, slot: Lpn) -> bool {
-        let (page, holder) = self.kernel.chunk_page(&self.dev, slot);
-        let Some(page) = page else { return false };
-        if holder.is_some() {
-            self.kernel.ops[Page(holder)].old = Ppn::NONE;
-        } else {
-            self.dev.map.set(slot, Location::Nowhere);
-        }
-        let tag = self.oracle.load(page, slot);
-        let parity = self.features.parity_of(slot);
-        if slot != parity && self.dev.map.get(parity) == Location::Nowhere && !self.features.is_missing(parity) {
-            // Read before it was written, without room for parity: it had no content.
-            self.oracle.never_written(slot);
-            if holder.is_some() && self.host.lacks(&self.kernel, holder) {
-                self.run_is_read(holder, None, false);
-            }
-            return false;
-        }
-        self.features.misses(&mut self.dev, self.now, slot, tag);
-        let (index, chunk) = (self.features.layout().group_index(slot), self.features.chunk(slot));
-        let member = self.features.layout().member_of(slot);
-        let Some(update) = self.features.raid().record_of(index) else { return true };
-        let record = &mut self.features.raid().records[update];
-        let untouched = record.rmw && slot != parity && record.mask >> member & 1 == 0 && chunk == Chunk::Missing;
-        record.reread |= record.phase == Phase::Reading && !untouched;
-        true
-    }
-
     // Reads.
 
     /// An operation has reached the head of the queue of a failed chip's unit. Returns whether it is rejected there.
-    #[inline(always)]
-    pub(in crate::engine) fn is_rejected(&mut self, id: OpId, unit: UnitId) -> bool {
-        self.features.failures.is_some() && self.rejects(id, unit)
-    }
-
     #[inline(never)]
-    fn rejects(&mut self, id: OpId, unit: UnitId) -> bool {
+    pub(in crate::engine) fn is_rejected(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &self.kernel.ops[id];
         let away = match op.need {
             Need::Read if self.features.reads_group(&self.kernel, id) => {
                 self.kernel.covered(&self.dev, op.lpn).is_none()
             }
-            Need::Read => self.features.is_missing(op.lpn) && self.is_nowhere_for(id),
+            Need::Read => {
+                self.features.is_missing(op.lpn)
+                    && self.features.is_nowhere_for(&self.kernel, &self.dev, &self.host, &self.rules, id)
+            }
             Need::Merge => self.kernel.ops[Page(id)].old.is_none(),
             Need::Write => self.features.is_dead(op.lpn),
             Need::Absorb => false,
         };
         if away {
-            self.leaves_chip(id);
-            self.charge_wait(id, unit);
+            self.features.leaves_chip(&self.kernel, &self.dev, &mut self.host, id);
+            self.charge_wait(id, unit, &self.kernel.turn(self.now, id, unit));
             self.page_is_denied(id);
             if self.host.runs.any_released() {
                 self.place_merged();
@@ -461,55 +662,19 @@ impl Ssd {
             }
             Need::Read => self.place_chunk(id),
             Need::Merge => self.part_of_update_ends(update),
-            Need::Write => self.program_is_denied(id),
+            Need::Write => {
+                let (dev, oracle) = (&mut self.dev, &mut self.oracle);
+                match self.features.program_is_denied(&mut self.kernel, dev, oracle, &self.config, self.now, id) {
+                    Denied::Again => self.queue_on_chip(id),
+                    Denied::Stale => {
+                        self.page_done(id);
+                        self.host.release(&mut self.kernel, &mut self.oracle, id);
+                    }
+                    Denied::Part(update) => self.part_of_update_ends(update),
+                }
+            }
             Need::Absorb => unreachable!("it is in no die"),
         }
-    }
-
-    /// Whether a read's page is neither on flash nor in controller memory.
-    fn is_nowhere_for(&self, read: OpId) -> bool {
-        match self.dev.map.get(self.kernel.ops[read].lpn) {
-            Location::Nowhere => true,
-            Location::Staged(newest) => {
-                self.needs_old(read, newest) && self.features.old_page(&self.kernel, &self.dev, newest).is_none()
-            }
-            Location::Flash(_) => false,
-        }
-    }
-
-    /// Serves a read of a missing or lost page.
-    pub(in crate::engine) fn read_missing(&mut self, op: OpId) {
-        let page = &self.kernel.ops[op];
-        let (lpn, measured) = (page.lpn, self.host.requests[page.request].measured);
-        if !self.is_nowhere_for(op) {
-            // Overwritten meanwhile.
-            self.stats.pages.from_memory += u64::from(measured);
-            return self.serve_from_memory(op);
-        }
-        if self.features.chunk(lpn) == Chunk::Lost {
-            self.features.failures().totals.lost_reads += u64::from(measured);
-            self.host.report_uncorrectable(&self.kernel, op);
-            return self.serve_from_memory(op);
-        }
-        let (now, index) = (self.now, self.features.layout().group_index(lpn));
-        let raid = self.features.raid();
-        if raid.is_clean(index) {
-            let update = raid.pin(lpn, now);
-            return self.read_degraded(op, update);
-        }
-        let update = raid.record_of(index).expect("a group that is not clean has a record");
-        self.kernel.ops[op].waits_since = now;
-        let raid = self.features.raid.as_mut().expect("only devices with parity get here");
-        raid.records[update].reads.push(&mut self.kernel.ops, op);
-    }
-
-    fn read_degraded(&mut self, op: OpId, update: u32) {
-        let measured = self.host.requests[self.kernel.ops[op].request].measured;
-        let reads = self.read_around(op, update);
-        law!(reads > 0, "law: parity restores a missing page");
-        let totals = &mut self.features.failures().totals;
-        totals.degraded_reads += u64::from(measured);
-        totals.instead += if measured { u64::from(reads) } else { 0 };
     }
 
     /// An update has ended: reads of the group's missing chunk precede the next update.
@@ -522,15 +687,20 @@ impl Ssd {
         while op.is_some() {
             let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
             self.kernel.held(self.now, op);
-            if self.features.chunk(lpn) == Chunk::Missing && self.is_nowhere_for(op) {
+            if self.features.chunk(lpn) == Chunk::Missing
+                && self.features.is_nowhere_for(&self.kernel, &self.dev, &self.host, &self.rules, op)
+            {
                 self.features.raid().records[update].readers += 1;
-                self.read_degraded(op, update);
+                let reads = self.read_around(op, update);
+                self.features.count_degraded(&self.kernel, &self.host, op, reads);
             } else {
                 self.place_chunk(op);
             }
             op = next;
         }
-        self.unpin(update);
+        if self.features.unpins(&self.dev, update) {
+            self.begin_reads(update);
+        }
     }
 
     // Updates.
@@ -551,7 +721,8 @@ impl Ssd {
                     Chunk::Missing => all = true,
                     chunk => {
                         self.kernel.ops[op].need = Need::Write;
-                        self.run_is_read(op, None, false);
+                        self.host.run_is_read(&self.kernel, &mut self.oracle, op, None, false);
+                        self.host.release_waiting(&mut self.kernel, &self.features, &self.rules, self.now, op);
                         if chunk == Chunk::Lost {
                             self.features.report_lost_write(&mut self.host, &self.kernel, op);
                         }
@@ -573,84 +744,6 @@ impl Ssd {
                 Plan { rmw: false, others: true, all }
             }
             Some(_) => Plan { rmw: true, others: false, all: false },
-        }
-    }
-
-    /// A chunk is about to be programmed. Returns whether its chip works; otherwise the update's parity will contain it.
-    #[inline(never)]
-    pub(in crate::engine) fn begin_chunk(&mut self, update: u32, op: OpId) -> bool {
-        self.drop_old(op);
-        self.kernel.ops[op].need = Need::Write;
-        let lpn = self.kernel.ops[op].lpn;
-        if self.features.is_dead(lpn) {
-            self.keep(update, op);
-            return false;
-        }
-        self.features.set_chunk(self.now, lpn, Chunk::Sound);
-        true
-    }
-
-    /// No chip accepts a write: it ends with its update.
-    fn keep(&mut self, update: u32, op: OpId) {
-        if self.oracle.tracks_sectors() {
-            self.compose(op);
-        }
-        let raid = self.features.raid.as_mut().expect("only devices with parity get here");
-        raid.records[update].kept.push(&mut self.kernel.ops, op);
-        let (lpn, tag) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].tags[0]);
-        // Until then, the group restores the previous version.
-        let before = (self.features.chunk(lpn) == Chunk::Missing).then(|| self.features.last_tag(lpn).version);
-        self.kernel.ops.parity[op].before = before;
-        self.kernel.ops[op].waits_since = self.now;
-        self.features.misses(&mut self.dev, self.now, lpn, tag);
-    }
-
-    /// A program has stored nothing.
-    fn program_is_denied(&mut self, id: OpId) {
-        let op = &self.kernel.ops[id];
-        let (lpn, update) = (op.lpn, self.kernel.ops.parity[id].update);
-        let dropped = op.class == Class::Parity && self.dev.map.get(lpn) == Location::Nowhere;
-        if !self.features.is_dead(lpn) && !dropped {
-            // A spare chip has replaced the failed one.
-            return self.queue_on_chip(id);
-        }
-        if op.class == Class::Parity {
-            if self.dev.map.get(lpn) == Location::Staged(id) {
-                self.dev.map.set(lpn, Location::Nowhere);
-                self.features.misses(&mut self.dev, self.now, lpn, Tag::NONE);
-            }
-            self.kernel.ops.remove(id);
-            self.part_of_update_ends(update);
-        } else if update == NO_UPDATE {
-            // A newer write of its page has begun, so it would have landed stale.
-            self.page_done(id);
-            self.release(id);
-        } else {
-            self.keep(update, id);
-            self.part_of_update_ends(update);
-        }
-    }
-
-    /// An update has ended: parity contains the writes that no chip accepted, or they have failed.
-    pub(in crate::engine) fn kept_end(&mut self, update: u32) {
-        let record = &mut self.features.raid().records[update];
-        let mut op = std::mem::replace(&mut record.kept, Chain::EMPTY).head;
-        while op.is_some() {
-            let (next, lpn) = (self.kernel.ops[Page(op)].link, self.kernel.ops[op].lpn);
-            self.kernel.held(self.now, op);
-            match self.dev.map.get(lpn) {
-                Location::Staged(newest) if newest == op => self.dev.map.set(lpn, Location::Nowhere),
-                Location::Staged(newest) if self.kernel.ops.parity[newest].behind == op => {
-                    self.kernel.ops.parity[newest].behind = OpId::NONE
-                }
-                _ => {}
-            }
-            if self.features.chunk(lpn) == Chunk::Lost {
-                self.features.report_lost_write(&mut self.host, &self.kernel, op);
-            }
-            self.page_done(op);
-            self.release(op);
-            op = next;
         }
     }
 }

@@ -6,12 +6,14 @@
 
 use crate::device::mapping::Location;
 use crate::device::transaction::{Need, Verb};
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::raid::buffered;
 use crate::engine::raid::failure::Chunk;
 use crate::engine::raid::stripe::Phase;
-use crate::engine::{Features, Ssd};
-use crate::units::{Lpn, Nanos};
+use crate::engine::{Device, Features, Host, Ssd};
+use crate::oracle::Oracle;
+use crate::units::{Lpn, Nanos, OpId};
 
 impl Features {
     /// The missing chunk of a group.
@@ -35,6 +37,48 @@ impl Features {
             }
         }
     }
+
+    /// All chunks have been read: the missing one is in controller memory, and is sent to the spare chip. Returns its program, and
+    /// the write of some of its sectors that needs no read any more, or none: the old data is in memory.
+    pub(in crate::engine) fn write_rebuilt(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        host: &Host,
+        oracle: &mut Oracle,
+        now: Nanos,
+        update: u32,
+    ) -> (OpId, OpId) {
+        let record = &self.raid().records[update];
+        let (index, slot, content) = (record.index, record.target, record.content);
+        let tag = if slot == self.parity_of(slot) {
+            let tag = oracle.admit(slot);
+            oracle.set_parity(index, tag, content);
+            tag
+        } else {
+            let tag = self.last_tag(slot);
+            if oracle.checks_content() {
+                law_eq!(content, self.content(oracle, tag), "oracle: a chunk is rebuilt as it was");
+            }
+            tag
+        };
+        let op = kernel.chunk_op(dev, update, slot, Verb::Program, Need::Write);
+        kernel.ops[Page(op)].tags[0] = tag;
+        self.set_chunk(now, slot, Chunk::Sound);
+        let mut merged = OpId::NONE;
+        match dev.map.get(slot) {
+            // A waiting write: the page becomes its old page.
+            Location::Staged(write) => {
+                kernel.ops.parity[write].behind = op;
+                if host.lacks(kernel, write) {
+                    merged = write;
+                }
+            }
+            _ => dev.map.set(slot, Location::Staged(op)),
+        }
+        self.failures().totals.rebuilt += 1;
+        (op, merged)
+    }
 }
 
 impl Ssd {
@@ -53,7 +97,7 @@ impl Ssd {
         let computed = std::mem::replace(&mut record.computed, Lpn::NONE);
         if computed == target {
             // A read has just computed it.
-            let content = self.content(self.features.last_tag(target));
+            let content = self.features.content(&self.oracle, self.features.last_tag(target));
             self.features.raid().records[update].content = content;
         }
         let mut reads = 0;
@@ -72,40 +116,6 @@ impl Ssd {
         }
     }
 
-    /// All chunks have been read: the missing one is in controller memory, and is sent to the spare chip.
-    pub(in crate::engine) fn write_rebuilt(&mut self, update: u32) {
-        let record = &self.features.raid().records[update];
-        let (index, slot, content) = (record.index, record.target, record.content);
-        let tag = if slot == self.features.parity_of(slot) {
-            let tag = self.oracle.admit(slot);
-            self.oracle.set_parity(index, tag, content);
-            tag
-        } else {
-            let tag = self.features.last_tag(slot);
-            if self.checks_content() {
-                law_eq!(content, self.content(tag), "oracle: a chunk is rebuilt as it was");
-            }
-            tag
-        };
-        let op = self.kernel.chunk_op(&self.dev, update, slot, Verb::Program, Need::Write);
-        self.kernel.ops[Page(op)].tags[0] = tag;
-        self.features.set_chunk(self.now, slot, Chunk::Sound);
-        match self.dev.map.get(slot) {
-            // A waiting write: the page becomes its old page.
-            Location::Staged(write) => {
-                self.kernel.ops.parity[write].behind = op;
-                if self.host.lacks(&self.kernel, write) {
-                    // It needs no read: the old data is in memory.
-                    self.run_is_read(write, Some(tag), false);
-                }
-            }
-            _ => self.dev.map.set(slot, Location::Staged(op)),
-        }
-        self.features.failures().totals.rebuilt += 1;
-        self.queue_on_chip(op);
-        self.features.raid().records[update].busy = 1;
-    }
-
     /// A chunk has been rebuilt, or there was none to rebuild.
     pub(in crate::engine) fn rebuild_ends(&mut self, update: u32) {
         // This is progress, although no request has completed.
@@ -115,7 +125,9 @@ impl Ssd {
         let record = &mut self.features.raid().records[update];
         record.target = Lpn::NONE;
         record.rebuild = again;
-        self.settle(update, true);
+        if self.features.settles(&self.dev, update, true) {
+            self.begin_reads(update);
+        }
         if !again {
             self.features.failures().rebuilding -= 1;
             self.features.rebuild_more(self.now);

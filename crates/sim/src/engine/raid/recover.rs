@@ -88,6 +88,91 @@ impl Features {
             report.unprotected_pages += self.failures().totals.lost_pages - before;
         }
     }
+
+    /// Groups with updates that the power cut interrupts. Nothing else about groups survives.
+    pub(in crate::engine) fn groups_at_cut(&self, kernel: &Kernel, dev: &Device, oracle: &Oracle) -> Vec<Begun> {
+        let Some(raid) = &self.raid else { return Vec::new() };
+        let groups = 0..raid.layout.stripes * raid.layout.groups;
+        let begun = groups.filter_map(|index| {
+            let update = raid.record_of(index)?;
+            let record = &raid.records[update];
+            if !matches!(record.phase, Phase::Reading | Phase::Writing) {
+                return None;
+            }
+            let slots = (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member));
+            let chunks = slots
+                .filter_map(|slot| kernel.begun_op(dev, slot, update).map(|op| (slot, kernel.ops[Page(op)].tags[0])));
+            let chunks = chunks.collect();
+            let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
+            let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)
+                .then(|| kernel.ops.parity[kept].before.map(|before| (kernel.ops[kept].lpn, before)))
+                .flatten();
+            Some(Begun { index, writes, target, chunks, alone, parity: oracle.latest(raid.layout.parity_slot(index)) })
+        });
+        begun.collect()
+    }
+
+    /// Whether all data of an update is on flash now, or covered by its parity.
+    fn is_carried_through(&mut self, dev: &mut Device, oracle: &Oracle, now: Nanos, group: &Begun) -> bool {
+        for (slot, tag) in &group.chunks {
+            if self.is_dead(*slot) && !self.is_missing(*slot) {
+                self.misses(dev, now, *slot, if self.is_parity(*slot) { Tag::NONE } else { *tag });
+            }
+        }
+        group.chunks.iter().all(|(slot, tag)| match dev.map.get(*slot) {
+            Location::Flash(page) => oracle.load(page, *slot) == *tag,
+            _ => self.is_missing(*slot),
+        })
+    }
+    /// The update of a group was interrupted. Returns whether its parity has to be recomputed and stored.
+    fn repair_group(
+        &mut self,
+        dev: &Device,
+        oracle: &Oracle,
+        now: Nanos,
+        protected: bool,
+        group: &Begun,
+        report: &mut PowerCut,
+    ) -> bool {
+        let may_fail = self.failures.is_some();
+        let parity = self.layout().parity_slot(group.index);
+        let slots: Vec<Lpn> = self.layout().data_slots(group.index).collect();
+        if protected && !group.writes {
+            // A write for a failed chip was acknowledged because a newer one replaces it: the new parity contains that one.
+            for (slot, tag) in &group.chunks {
+                let (held, known) = (self.missing_tag(*slot), oracle.known(*slot));
+                if held.lpn.is_some() && known.is_some_and(|known| known > held.version) {
+                    self.failures().tags[slot.ix()] = *tag;
+                }
+            }
+        }
+        for slot in &slots {
+            if dev.map.get(*slot) != Location::Nowhere {
+                // A new chunk has reached its chip.
+                self.found_chunk(now, *slot);
+                continue;
+            }
+            match self.chunk(*slot) {
+                Chunk::Missing if group.writes => {
+                    report.unprotected_pages += u64::from(self.set_lost(oracle, now, *slot))
+                }
+                // The old page was invalidated for a new one that is not on flash.
+                Chunk::Sound if may_fail && oracle.known(*slot).is_some() => _ = self.set_lost(oracle, now, *slot),
+                _ => {}
+            }
+        }
+        let data = slots.iter().any(|slot| dev.map.get(*slot) != Location::Nowhere);
+        let encoded = dev.map.get(parity) != Location::Nowhere || self.is_missing(parity);
+        if !data && !encoded {
+            return false;
+        }
+        if self.is_dead(parity) {
+            self.lacks_parity(now, parity);
+            return false;
+        }
+        self.found_chunk(now, parity);
+        true
+    }
 }
 
 impl Kernel {
@@ -101,37 +186,6 @@ impl Kernel {
 }
 
 impl Ssd {
-    /// Groups with updates that the power cut interrupts. Nothing else about groups survives.
-    pub(in crate::engine) fn groups_at_cut(&self) -> Vec<Begun> {
-        let Some(raid) = &self.features.raid else { return Vec::new() };
-        let groups = 0..raid.layout.stripes * raid.layout.groups;
-        let begun = groups.filter_map(|index| {
-            let update = raid.record_of(index)?;
-            let record = &raid.records[update];
-            if !matches!(record.phase, Phase::Reading | Phase::Writing) {
-                return None;
-            }
-            let slots = (0..raid.layout.group).map(|member| raid.layout.slot_of_member(index, member));
-            let chunks = slots.filter_map(|slot| {
-                self.kernel.begun_op(&self.dev, slot, update).map(|op| (slot, self.kernel.ops[Page(op)].tags[0]))
-            });
-            let chunks = chunks.collect();
-            let (writes, target, kept) = (record.phase == Phase::Writing, record.target, record.kept.head);
-            let alone = (writes && kept.is_some() && record.mask.count_ones() == 1)
-                .then(|| self.kernel.ops.parity[kept].before.map(|before| (self.kernel.ops[kept].lpn, before)))
-                .flatten();
-            Some(Begun {
-                index,
-                writes,
-                target,
-                chunks,
-                alone,
-                parity: self.oracle.latest(raid.layout.parity_slot(index)),
-            })
-        });
-        begun.collect()
-    }
-
     /// After the map has been rebuilt from the pages, rebuilds the states of the groups.
     pub(in crate::engine) fn groups_after_cut(&mut self, begun: &[Begun], report: &mut PowerCut) {
         if self.config.raid.layout == RaidLayout::None {
@@ -142,9 +196,20 @@ impl Ssd {
             if group.target.is_some() {
                 self.features.rebuilding_was_cut(&mut self.dev, self.now, group.target, report);
             } else if !(self.features.is_before_or_after(&self.dev, &self.oracle, group)
-                || protected && group.writes && self.is_carried_through(group))
+                || protected
+                    && group.writes
+                    && self.features.is_carried_through(&mut self.dev, &self.oracle, self.now, group))
+                && self.features.repair_group(&self.dev, &self.oracle, self.now, protected, group, report)
             {
-                self.repair_group(group, report);
+                let parity = self.features.layout().parity_slot(group.index);
+                let (tag, plane) = (self.oracle.admit(parity), self.dev.geometry.static_plane(parity));
+                self.dev.forget(&mut self.kernel, &self.rules, parity);
+                self.dev.map.set(parity, Location::Nowhere);
+                let fits = self.bring_back(plane, tag, false);
+                law!(fits, "law: spare pages suffice");
+                self.stats.count_programs(Class::Parity, 1);
+                self.features.note_parity(&self.kernel, &self.dev, &mut self.oracle, group.index);
+                report.repaired_groups += 1;
             }
         }
         for index in 0..self.features.layout().stripes * self.features.layout().groups {
@@ -153,73 +218,5 @@ impl Ssd {
                 self.features.raid().set_clean(index);
             }
         }
-    }
-
-    /// Whether all data of an update is on flash now, or covered by its parity.
-    fn is_carried_through(&mut self, group: &Begun) -> bool {
-        for (slot, tag) in &group.chunks {
-            if self.features.is_dead(*slot) && !self.features.is_missing(*slot) {
-                self.features.misses(
-                    &mut self.dev,
-                    self.now,
-                    *slot,
-                    if self.features.is_parity(*slot) { Tag::NONE } else { *tag },
-                );
-            }
-        }
-        group.chunks.iter().all(|(slot, tag)| match self.dev.map.get(*slot) {
-            Location::Flash(page) => self.oracle.load(page, *slot) == *tag,
-            _ => self.features.is_missing(*slot),
-        })
-    }
-
-    /// The update of a group was interrupted: recomputes parity.
-    fn repair_group(&mut self, group: &Begun, report: &mut PowerCut) {
-        let may_fail = self.features.failures.is_some();
-        let parity = self.features.layout().parity_slot(group.index);
-        let slots: Vec<Lpn> = self.features.layout().data_slots(group.index).collect();
-        if self.config.device.power_loss_protection && !group.writes {
-            // A write for a failed chip was acknowledged because a newer one replaces it: the new parity contains that one.
-            for (slot, tag) in &group.chunks {
-                let (held, known) = (self.features.missing_tag(*slot), self.oracle.known(*slot));
-                if held.lpn.is_some() && known.is_some_and(|known| known > held.version) {
-                    self.features.failures().tags[slot.ix()] = *tag;
-                }
-            }
-        }
-        for slot in &slots {
-            if self.dev.map.get(*slot) != Location::Nowhere {
-                // A new chunk has reached its chip.
-                self.features.found_chunk(self.now, *slot);
-                continue;
-            }
-            match self.features.chunk(*slot) {
-                Chunk::Missing if group.writes => {
-                    report.unprotected_pages += u64::from(self.features.set_lost(&self.oracle, self.now, *slot))
-                }
-                // The old page was invalidated for a new one that is not on flash.
-                Chunk::Sound if may_fail && self.oracle.known(*slot).is_some() => {
-                    _ = self.features.set_lost(&self.oracle, self.now, *slot)
-                }
-                _ => {}
-            }
-        }
-        let data = slots.iter().any(|slot| self.dev.map.get(*slot) != Location::Nowhere);
-        let encoded = self.dev.map.get(parity) != Location::Nowhere || self.features.is_missing(parity);
-        if !data && !encoded {
-            return;
-        }
-        if self.features.is_dead(parity) {
-            return self.features.lacks_parity(self.now, parity);
-        }
-        self.features.found_chunk(self.now, parity);
-        let (tag, plane) = (self.oracle.admit(parity), self.dev.geometry.static_plane(parity));
-        self.forget(parity);
-        self.dev.map.set(parity, Location::Nowhere);
-        let fits = self.bring_back(plane, tag, false);
-        law!(fits, "law: spare pages suffice");
-        self.stats.count_programs(Class::Parity, 1);
-        self.note_parity(group.index);
-        report.repaired_groups += 1;
     }
 }

@@ -6,14 +6,18 @@ use crate::device::transaction::Need;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Page};
 use crate::engine::raid::stripe::{Raid, Redirected};
-use crate::engine::{Device, Features, Ssd};
+use crate::engine::{Device, Features, Host, Policies, Ssd};
 use crate::policy::Queues;
 use crate::request::RequestOp;
+use crate::stats::Stats;
 use crate::units::{Lpn, Nanos, OpId, RequestId};
 
 /// State that routes see.
 struct QueueView<'a> {
-    ssd: &'a Ssd,
+    kernel: &'a Kernel,
+    dev: &'a Device,
+    host: &'a Host,
+    features: &'a Features,
     raid: &'a Raid,
     request: RequestId,
 }
@@ -24,18 +28,18 @@ impl Queues for QueueView<'_> {
     }
 
     fn next_arrival(&self, chip: u32) -> Nanos {
-        let own = self.ssd.host.number(self.request);
-        let later = self.ssd.host.window.iter().filter(|other| self.ssd.host.number(**other) > own);
-        let wants = later.filter(|other| self.ssd.host.wants(&self.ssd.kernel.ops, **other, chip));
-        wants.map(|other| self.ssd.host.arrival(*other)).min().unwrap_or(Nanos::NEVER)
+        let own = self.host.number(self.request);
+        let later = self.host.window.iter().filter(|other| self.host.number(**other) > own);
+        let wants = later.filter(|other| self.host.wants(&self.kernel.ops, **other, chip));
+        wants.map(|other| self.host.arrival(*other)).min().unwrap_or(Nanos::NEVER)
     }
 
     fn read_time(&self) -> Nanos {
-        self.ssd.dev.timing.page_read() + self.ssd.features.crossing(self.ssd.dev.geometry.unit_bytes)
+        self.dev.timing.page_read() + self.features.crossing(self.dev.geometry.unit_bytes)
     }
 
     fn program_time(&self) -> Nanos {
-        self.ssd.dev.timing.page_program() + self.ssd.features.crossing(self.ssd.dev.geometry.unit_bytes)
+        self.dev.timing.page_program() + self.features.crossing(self.dev.geometry.unit_bytes)
     }
 }
 
@@ -70,19 +74,82 @@ impl Features {
             chunk.update != NO_UPDATE || chunk.redirect != NO_REDIRECT
         }
     }
+
+    /// Whether the route may redirect a page read, and whether it does.
+    fn asks_route(&mut self, kernel: &Kernel, dev: &Device, host: &Host, schemes: &Policies, op: OpId) -> (bool, bool) {
+        let Some(raid) = &self.raid else { return (false, false) };
+        let mut chips = std::mem::take(&mut self.partner_chips);
+        let may = kernel.partners(dev, raid, op, &mut chips);
+        let request = kernel.ops[op].request;
+        let goes = may
+            && schemes.route.redirect().is_some_and(|route| {
+                let view = QueueView { kernel, dev, host, features: self, raid, request };
+                let chip = raid.layout.chip_of(kernel.ops[op].lpn);
+                route.redirect(&view, host.arrival(request), chip, &chips)
+            });
+        self.partner_chips = chips;
+        (may, goes)
+    }
+
+    /// Redirects a page read. Returns the record of its group.
+    fn goes_around(&mut self, kernel: &Kernel, host: &mut Host, now: Nanos, op: OpId) -> u32 {
+        host.chip_outstanding[kernel.ops[Page(op)].chip as usize] += 1;
+        self.raid().pin(kernel.ops[op].lpn, now)
+    }
+}
+
+impl Host {
+    /// Takes the pages of a request in the window, if it is a read about which the route has not decided.
+    fn take_unrouted(&mut self, id: RequestId) -> OpId {
+        let record = &mut self.requests[id];
+        if record.request.op == RequestOp::Read && !std::mem::replace(&mut record.routed, true) {
+            return std::mem::replace(&mut record.first, OpId::NONE);
+        }
+        OpId::NONE
+    }
+
+    /// A page waits on for dispatch, after the `last` of its request that does, or as the first.
+    fn keeps_waiting(&mut self, kernel: &mut Kernel, id: RequestId, last: OpId, op: OpId) {
+        if last.is_some() {
+            kernel.ops[Page(last)].link = op;
+        } else {
+            self.requests[id].first = op;
+        }
+    }
+
+    fn count_read(&self, kernel: &Kernel, stats: &mut Stats, op: OpId, may: bool, goes: bool) {
+        if self.requests[kernel.ops[op].request].measured {
+            let totals = &mut stats.brr;
+            totals.reads += 1;
+            totals.candidates += u64::from(may);
+            totals.redirected += u64::from(goes);
+        }
+    }
 }
 
 impl Ssd {
-    /// Reads that have come now and wait for room on their chips: the route decides about them all the same. Returns whether it
-    /// redirected any of their pages.
+    /// Reads that have come now and wait for room on their chips: the route decides about them all the same. Only pages that it does
+    /// not redirect wait from now on. Returns whether it redirected any.
     #[inline(never)]
     pub(in crate::engine) fn redirect_waiting(&mut self) -> bool {
         let (mut at, mut any) = (0, false);
         while at < self.host.window.len() {
             let id = self.host.window[at];
-            let record = &mut self.host.requests[id];
-            if record.request.op == RequestOp::Read && !std::mem::replace(&mut record.routed, true) {
-                any |= self.redirect_pages(id);
+            let mut op = self.host.take_unrouted(id);
+            let mut last = OpId::NONE;
+            while op.is_some() {
+                let next = std::mem::replace(&mut self.kernel.ops[Page(op)].link, OpId::NONE);
+                let (may, goes) = self.features.asks_route(&self.kernel, &self.dev, &self.host, &self.schemes, op);
+                if goes {
+                    any = true;
+                    self.host.count_read(&self.kernel, &mut self.stats, op, may, true);
+                    let update = self.features.goes_around(&self.kernel, &mut self.host, self.now, op);
+                    self.read_around(op, update);
+                } else {
+                    self.host.keeps_waiting(&mut self.kernel, id, last, op);
+                    last = op;
+                }
+                op = next;
             }
             if self.host.requests[id].first.is_none() {
                 self.host.window.remove(at);
@@ -93,75 +160,19 @@ impl Ssd {
         any
     }
 
-    /// Redirects pages of a read that waits for dispatch. Only the others wait from now on. Returns whether there were any.
-    fn redirect_pages(&mut self, id: RequestId) -> bool {
-        let mut any = false;
-        let mut op = std::mem::replace(&mut self.host.requests[id].first, OpId::NONE);
-        let mut last = OpId::NONE;
-        while op.is_some() {
-            let next = std::mem::replace(&mut self.kernel.ops[Page(op)].link, OpId::NONE);
-            let (may, goes) = self.asks_route(op);
-            any |= goes;
-            if goes {
-                self.count_read(op, may, true);
-                self.goes_around(op);
-            } else if last.is_some() {
-                self.kernel.ops[Page(last)].link = op;
-                last = op;
-            } else {
-                self.host.requests[id].first = op;
-                last = op;
-            }
-            op = next;
-        }
-        any
-    }
-
-    /// Whether the route may redirect a page read, and whether it does.
-    fn asks_route(&mut self, op: OpId) -> (bool, bool) {
-        let Some(raid) = &self.features.raid else { return (false, false) };
-        let mut chips = std::mem::take(&mut self.features.partner_chips);
-        let may = self.kernel.partners(&self.dev, raid, op, &mut chips);
-        let request = self.kernel.ops[op].request;
-        let goes = may
-            && self.schemes.route.redirect().is_some_and(|route| {
-                let view = QueueView { ssd: self, raid, request };
-                let chip = raid.layout.chip_of(self.kernel.ops[op].lpn);
-                route.redirect(&view, self.host.arrival(request), chip, &chips)
-            });
-        self.features.partner_chips = chips;
-        (may, goes)
-    }
-
     /// A page is dispatched: the route decides about it, unless it has done so at this time. Returns false if the page goes to its
     /// own chip.
     pub(in crate::engine) fn redirect(&mut self, op: OpId, asks: bool) -> bool {
-        let (may, goes) = self.asks_route(op);
+        let (may, goes) = self.features.asks_route(&self.kernel, &self.dev, &self.host, &self.schemes, op);
         let goes = goes && asks;
         if self.kernel.ops[op].need == Need::Read {
-            self.count_read(op, may, goes);
+            self.host.count_read(&self.kernel, &mut self.stats, op, may, goes);
         }
         if goes {
-            self.goes_around(op);
+            let update = self.features.goes_around(&self.kernel, &mut self.host, self.now, op);
+            self.read_around(op, update);
         }
         goes
-    }
-
-    fn count_read(&mut self, op: OpId, may: bool, goes: bool) {
-        if self.host.requests[self.kernel.ops[op].request].measured {
-            let totals = &mut self.stats.brr;
-            totals.reads += 1;
-            totals.candidates += u64::from(may);
-            totals.redirected += u64::from(goes);
-        }
-    }
-
-    /// Redirects a page read.
-    fn goes_around(&mut self, op: OpId) {
-        self.host.chip_outstanding[self.kernel.ops[Page(op)].chip as usize] += 1;
-        let (lpn, now) = (self.kernel.ops[op].lpn, self.now);
-        let update = self.features.raid().pin(lpn, now);
-        self.read_around(op, update);
     }
 
     /// Reads all other pages of a page's group. Pages that were never written are zero and need no read. Returns the number of
@@ -194,8 +205,8 @@ impl Ssd {
         let (decode, slot, tag) =
             (self.kernel.ops.parity[id].redirect, self.kernel.ops[id].lpn, self.kernel.ops[Page(id)].tags[0]);
         let (blame, start) = (self.kernel.ops[Page(id)].blame.clone(), self.kernel.ops[Page(id)].first_start);
-        let content = if failed { 0 } else { self.content(tag) };
-        if self.checks_content() && !failed {
+        let content = if failed { 0 } else { self.features.content(&self.oracle, tag) };
+        if self.oracle.checks_content() && !failed {
             law_eq!(tag.lpn, slot, "oracle: a redirected read reads its own group");
         }
         self.kernel.ops.remove(id);
@@ -214,10 +225,12 @@ impl Ssd {
         if failed {
             // A chip has failed: uses any way that is still possible.
             self.kernel.ops[op].waits_since = self.now;
-            self.unpin(update);
+            if self.features.unpins(&self.dev, update) {
+                self.begin_reads(update);
+            }
             return self.place_chunk(op);
         }
-        if self.checks_content() {
+        if self.oracle.checks_content() {
             // The stripe has not changed since the reads began: their sum is the content of the page.
             let (lpn, expected) = (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected);
             let page = self.kernel.covered(&self.dev, lpn);
@@ -226,12 +239,14 @@ impl Ssd {
                 (None, Some(buffered)) => buffered,
                 (None, None) => self.features.last_tag(lpn),
             };
-            law_eq!(content, self.content(tag), "oracle: a redirected read decodes to its page");
-            let tag = self.delivers(op, tag);
+            law_eq!(content, self.features.content(&self.oracle, tag), "oracle: a redirected read decodes to its page");
+            let tag = self.kernel.delivers(&self.dev, &self.oracle, &self.rules, op, tag);
             self.oracle.delivered(lpn, tag, expected);
         }
         self.features.note_computed(&self.dev, update, self.kernel.ops[op].lpn);
-        self.unpin(update);
+        if self.features.unpins(&self.dev, update) {
+            self.begin_reads(update);
+        }
         self.leaves(op);
     }
 }

@@ -16,7 +16,7 @@ use crate::device::transaction::{Class, Need, Op, Slab, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_REDIRECT, NO_UPDATE, Ops, Page};
 use crate::engine::kernel::timers::Timer;
-use crate::engine::{Device, Features, Nanos, Ssd, raid::buffered};
+use crate::engine::{Device, Features, Host, Nanos, Ssd, raid::buffered};
 use crate::units::{Lpn, OpId, Ppn};
 
 /// States of a group, beside the number of its record.
@@ -273,6 +273,56 @@ impl Raid {
             self.ready.push(update);
         }
     }
+
+    /// A write waits for its group's next update.
+    pub(super) fn joins_group(&mut self, kernel: &mut Kernel, dev: &Device, now: Nanos, op: OpId) {
+        let lpn = kernel.ops[op].lpn;
+        let index = self.layout.group_index(lpn);
+        let phase = if self.states[index as usize] == EMPTY { Phase::Open } else { Phase::Idle };
+        let opens = self.states[index as usize] == EMPTY;
+        let update = self.record(index, phase, now);
+        let member = self.layout.member_of(lpn);
+        let record = &mut self.records[update];
+        record.waiting.push(&mut kernel.ops, op);
+        if opens {
+            let (due, first) = (now + self.timeout, self.deadlines.is_empty());
+            self.deadlines.push_back((due, update, record.serial));
+            if first {
+                kernel.timers.set(Timer::Encode, due);
+            }
+        }
+        match record.phase {
+            Phase::Open => {
+                record.arrived |= 1 << member;
+                let arrived = record.arrived;
+                let layout = &self.layout;
+                let mut there = layout.data_slots(index).map(|slot| {
+                    arrived >> layout.member_of(slot) & 1 == 1 || matches!(dev.map.get(slot), Location::Flash(_))
+                });
+                if there.all(|there| there) {
+                    self.make_ready(update);
+                }
+            }
+            Phase::Idle if record.readers == 0 => self.make_ready(update),
+            _ => {}
+        }
+    }
+
+    /// The timeout of open groups: the chunks that have arrived are encoded without the rest.
+    #[inline(never)]
+    pub(in crate::engine) fn encode_timeouts(&mut self, kernel: &mut Kernel, now: Nanos) {
+        while let Some((due, update, serial)) = self.deadlines.front().copied() {
+            if due > now {
+                return kernel.timers.set(Timer::Encode, due);
+            }
+            self.deadlines.pop_front();
+            let record = &self.records[update];
+            if record.serial == serial && record.phase == Phase::Open && !record.queued {
+                self.records[update].timed_out = true;
+                self.make_ready(update);
+            }
+        }
+    }
 }
 
 impl Features {
@@ -295,6 +345,41 @@ impl Features {
         let index = self.raid().records[update].index;
         let parity = self.layout().parity_slot(index);
         dev.map.get(parity) != Location::Nowhere || self.is_missing(parity)
+    }
+
+    /// An update, or the last redirected read, has ended: the next update may begin, or the group is clean again. Waiting reads
+    /// precede the next update, so neither reads nor updates starve. Returns whether they begin.
+    pub(in crate::engine) fn settles(&mut self, dev: &Device, update: u32, updated: bool) -> bool {
+        let encoded = self.is_encoded(dev, update);
+        let raid = self.raid();
+        let record = &mut raid.records[update];
+        record.phase = Phase::Idle;
+        if record.readers > 0 {
+            return false;
+        }
+        if record.reads.head.is_some() && (updated || !record.has_work()) {
+            return true;
+        }
+        if record.has_work() {
+            raid.make_ready(update);
+            return false;
+        }
+        // Invalidates its entry among the deadlines.
+        record.serial = 0;
+        let index = record.index as usize;
+        raid.states[index] = if encoded { CLEAN } else { EMPTY };
+        raid.records.remove(update);
+        false
+    }
+
+    /// A page's service on its chip has ended.
+    pub(in crate::engine) fn leaves_chip(&mut self, kernel: &Kernel, dev: &Device, host: &mut Host, op: OpId) {
+        if self.raid.is_none() {
+            return;
+        }
+        let (chip, writes) = (dev.geometry.chip_of(kernel.ops[op].plane) as usize, kernel.ops[op].need == Need::Write);
+        self.raid().load[chip][usize::from(writes)] -= 1;
+        host.window_stale |= !host.window.is_empty();
     }
 }
 
@@ -322,7 +407,7 @@ impl Kernel {
     }
 
     /// Whether parity may still cover a write: no newer write of its page has begun.
-    fn may_cover(&self, dev: &Device, op: OpId) -> bool {
+    pub(super) fn may_cover(&self, dev: &Device, op: OpId) -> bool {
         match dev.map.get(self.ops[op].lpn) {
             Location::Staged(newest) => newest == op || self.ops.parity[newest].update == NO_UPDATE,
             _ => false,
@@ -373,67 +458,6 @@ impl Kernel {
 }
 
 impl Ssd {
-    /// The timeout of open groups: the chunks that have arrived are encoded without the rest.
-    #[inline(never)]
-    pub(in crate::engine) fn encode_timeouts(&mut self) {
-        let now = self.now;
-        let raid = self.features.raid();
-        while let Some((due, update, serial)) = raid.deadlines.front().copied() {
-            if due > now {
-                return self.kernel.timers.set(Timer::Encode, due);
-            }
-            raid.deadlines.pop_front();
-            let record = &raid.records[update];
-            if record.serial == serial && record.phase == Phase::Open && !record.queued {
-                raid.records[update].timed_out = true;
-                raid.make_ready(update);
-            }
-        }
-    }
-
-    /// Sends a page to its queue: a read to its chip, a write to its group.
-    pub(in crate::engine) fn place_chunk(&mut self, op: OpId) {
-        let lpn = self.kernel.ops[op].lpn;
-        if self.kernel.ops[op].need == Need::Read {
-            return if self.features.is_missing(lpn) { self.read_missing(op) } else { self.queue_on_chip(op) };
-        }
-        if !self.kernel.may_cover(&self.dev, op) {
-            // A newer write has replaced it: no parity will ever cover it.
-            return self.queue_overtaken(op);
-        }
-        let now = self.now;
-        let raid = self.features.raid.as_mut().expect("only devices with parity get here");
-        let index = raid.layout.group_index(lpn);
-        let phase = if raid.states[index as usize] == EMPTY { Phase::Open } else { Phase::Idle };
-        let opens = raid.states[index as usize] == EMPTY;
-        let update = raid.record(index, phase, now);
-        let member = raid.layout.member_of(lpn);
-        let record = &mut raid.records[update];
-        record.waiting.push(&mut self.kernel.ops, op);
-        if opens {
-            let (due, first) = (now + raid.timeout, raid.deadlines.is_empty());
-            raid.deadlines.push_back((due, update, record.serial));
-            if first {
-                self.kernel.timers.set(Timer::Encode, due);
-            }
-        }
-        match record.phase {
-            Phase::Open => {
-                record.arrived |= 1 << member;
-                let arrived = record.arrived;
-                let layout = &raid.layout;
-                let mut there = layout.data_slots(index).map(|slot| {
-                    arrived >> layout.member_of(slot) & 1 == 1 || matches!(self.dev.map.get(slot), Location::Flash(_))
-                });
-                if there.all(|there| there) {
-                    raid.make_ready(update);
-                }
-            }
-            Phase::Idle if record.readers == 0 => raid.make_ready(update),
-            _ => {}
-        }
-    }
-
     /// Begins every update that can begin.
     #[inline(always)]
     pub(in crate::engine) fn begin_updates(&mut self) {
@@ -453,36 +477,6 @@ impl Ssd {
         if self.host.runs.any_released() {
             self.place_merged();
         }
-    }
-
-    /// A page joins the queue of its die.
-    pub(in crate::engine) fn queue_on_chip(&mut self, op: OpId) {
-        let page = &mut self.kernel.ops[op];
-        page.waits_since = self.now;
-        let writes = page.need == Need::Write;
-        let plane = self.dev.geometry.static_plane(page.lpn);
-        let chip = self.dev.geometry.chip_of(plane) as usize;
-        self.features.raid().load[chip][usize::from(writes)] += 1;
-        self.join_die(op, plane, false);
-    }
-
-    /// A write that no parity will ever cover joins the queue of its die, after its page has been read if sectors are missing.
-    fn queue_overtaken(&mut self, op: OpId) {
-        self.kernel.ops[op].need = Need::Write;
-        if !self.host.waits_for_merge(&mut self.kernel, self.now, op) {
-            self.queue_on_chip(op);
-        }
-    }
-
-    /// A page's service on its chip has ended.
-    pub(in crate::engine) fn leaves_chip(&mut self, op: OpId) {
-        if self.features.raid.is_none() {
-            return;
-        }
-        let (chip, writes) =
-            (self.dev.geometry.chip_of(self.kernel.ops[op].plane) as usize, self.kernel.ops[op].need == Need::Write);
-        self.features.raid().load[chip][usize::from(writes)] -= 1;
-        self.host.window_stale |= !self.host.window.is_empty();
     }
 
     /// All writes that wait for a group become its next update, and its reads begin.
@@ -523,13 +517,16 @@ impl Ssd {
                 members.push(&mut self.kernel.ops, op);
                 chunks += 1;
                 mask |= 1 << self.features.layout().member_of(lpn);
-            } else {
-                self.queue_overtaken(op);
+            } else if self.host.passes_overtaken(&mut self.kernel, self.now, op) {
+                self.queue_on_chip(op);
             }
             op = next;
         }
         if chunks == 0 {
-            return self.settle(update, true);
+            if self.features.settles(&self.dev, update, true) {
+                self.begin_reads(update);
+            }
+            return;
         }
         let encoded = self.features.is_encoded(&self.dev, update);
         let record = &mut self.features.raid().records[update];
@@ -577,9 +574,9 @@ impl Ssd {
         let mut op = members.head;
         while op.is_some() {
             let next = self.kernel.ops[Page(op)].link;
-            let content = self.content(self.kernel.ops[Page(op)].tags[0]);
+            let content = self.features.content(&self.oracle, self.kernel.ops[Page(op)].tags[0]);
             self.features.raid().records[update].content ^= content;
-            buffered::add_replaced(self, update, op, plan.rmw);
+            self.features.add_replaced(&mut self.kernel, &self.oracle, update, op, plan.rmw);
             let lacks = self.host.lacks(&self.kernel, op);
             if self.kernel.ops[Page(op)].old.is_some() && (plan.rmw || plan.all || lacks) {
                 self.kernel.ops[op].need = Need::Merge;
@@ -589,7 +586,8 @@ impl Ssd {
                 self.queue_on_chip(op);
             } else if !may_fail {
                 self.kernel.ops[op].need = Need::Write;
-                self.drop_old(op);
+                self.page_becomes_stale(self.kernel.ops[Page(op)].old);
+                self.dev.drop_old(&mut self.kernel, op);
             }
             op = next;
         }
@@ -619,7 +617,16 @@ impl Ssd {
         let record = &mut self.features.raid().records[update];
         record.phase = Phase::Writing;
         if record.target.is_some() {
-            return self.write_rebuilt(update);
+            let (dev, oracle) = (&mut self.dev, &mut self.oracle);
+            let (op, merged) = self.features.write_rebuilt(&mut self.kernel, dev, &self.host, oracle, now, update);
+            if merged.is_some() {
+                let tag = self.kernel.ops[Page(op)].tags[0];
+                self.host.run_is_read(&self.kernel, &mut self.oracle, merged, Some(tag), false);
+                self.host.release_waiting(&mut self.kernel, &self.features, &self.rules, self.now, merged);
+            }
+            self.queue_on_chip(op);
+            self.features.raid().records[update].busy = 1;
+            return;
         }
         if encoded {
             record.since = now;
@@ -635,8 +642,14 @@ impl Ssd {
             self.kernel.held(self.now, op);
             // Missing sectors have been computed.
             let found = Some(self.features.missing_tag(self.kernel.ops[op].lpn)).filter(|tag| tag.lpn.is_some());
-            self.chunk_is_merged(op, found);
-            if !may_fail || self.begin_chunk(update, op) {
+            self.host.chunk_is_merged(&self.kernel, &mut self.oracle, op, found);
+            self.host.release_waiting(&mut self.kernel, &self.features, &self.rules, self.now, op);
+            let programmed = !may_fail || {
+                self.page_becomes_stale(self.kernel.ops[Page(op)].old);
+                let (dev, oracle) = (&mut self.dev, &mut self.oracle);
+                self.features.begin_chunk(&mut self.kernel, dev, oracle, &self.config, now, op)
+            };
+            if programmed {
                 self.queue_on_chip(op);
                 programs += 1;
             }
@@ -646,9 +659,11 @@ impl Ssd {
         if encodes && !self.features.is_missing(parity) {
             let tag = self.oracle.admit(parity);
             self.oracle.set_parity(index, tag, content);
-            self.drop_buffered(parity);
+            if let Some(plane) = self.dev.drop_buffered(&mut self.kernel, &mut self.gc, &self.rules, self.now, parity) {
+                self.unstall(plane);
+            }
             self.becomes_stale(parity);
-            self.forget(parity);
+            self.dev.forget(&mut self.kernel, &self.rules, parity);
             let op = self.kernel.chunk_op(&self.dev, update, parity, Verb::Program, Need::Write);
             self.kernel.ops[Page(op)].tags[0] = tag;
             self.dev.map.set(parity, Location::Staged(op));
@@ -684,53 +699,37 @@ impl Ssd {
         let record = &self.features.raid().records[update];
         let (index, since) = (record.index, record.since);
         if record.target.is_some() {
-            self.check_group(index);
+            self.features.check_group(&self.kernel, &self.dev, &self.oracle, index);
             return self.rebuild_ends(update);
         }
         let bare = (self.now - since).0;
         self.stats.raid.unprotected += u128::from(bare);
         self.stats.raid.longest = self.stats.raid.longest.max(bare);
         if self.features.failures.is_some() {
-            self.kept_end(update);
+            let mut op = self.features.take_kept(update);
+            while op.is_some() {
+                let next = self.kernel.ops[Page(op)].link;
+                self.features.kept_ends(&mut self.kernel, &mut self.dev, &mut self.host, self.now, op);
+                self.page_done(op);
+                self.host.release(&mut self.kernel, &mut self.oracle, op);
+                op = next;
+            }
         }
-        self.check_group(index);
-        self.settle(update, true);
-    }
-
-    /// An update, or the last redirected read, has ended: the next update may begin, or the group is clean again. Waiting reads
-    /// precede the next update, so neither reads nor updates starve.
-    pub(in crate::engine) fn settle(&mut self, update: u32, updated: bool) {
-        let encoded = self.features.is_encoded(&self.dev, update);
-        let raid = self.features.raid();
-        let record = &mut raid.records[update];
-        record.phase = Phase::Idle;
-        if record.readers > 0 {
-            return;
+        self.features.check_group(&self.kernel, &self.dev, &self.oracle, index);
+        if self.features.settles(&self.dev, update, true) {
+            self.begin_reads(update);
         }
-        if record.reads.head.is_some() && (updated || !record.has_work()) {
-            return self.begin_reads(update);
-        }
-        let raid = self.features.raid();
-        let record = &mut raid.records[update];
-        if record.has_work() {
-            return raid.make_ready(update);
-        }
-        // Invalidates its entry among the deadlines.
-        record.serial = 0;
-        let index = record.index as usize;
-        raid.states[index] = if encoded { CLEAN } else { EMPTY };
-        raid.records.remove(update);
     }
 
     /// Ends an operation on one page, on a device with parity.
     #[inline(never)]
     pub(in crate::engine) fn chunk_ends(&mut self, id: OpId) {
-        self.leaves_chip(id);
+        self.features.leaves_chip(&self.kernel, &self.dev, &mut self.host, id);
         if std::mem::replace(&mut self.kernel.ops[id].failed, false) {
             return self.is_denied(id);
         }
-        if self.dev.errors.is_some() && !self.chunk_decodes(id) {
-            return self.chunk_is_unreadable(id);
+        if self.dev.errors.is_some() && !self.dev.chunk_decodes(&self.kernel, &mut self.stats, self.now, id) {
+            return self.chunk_is_bad(id);
         }
         let op = &self.kernel.ops[id];
         let (lpn, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].update);
@@ -753,35 +752,31 @@ impl Ssd {
                 self.dev.flash.read_ends(block);
                 self.kernel.ops[id].waits_since = self.now;
                 let found = Some(self.kernel.ops[Page(id)].tags[1]);
-                self.chunk_is_merged(id, found);
+                self.host.chunk_is_merged(&self.kernel, &mut self.oracle, id, found);
+                self.host.release_waiting(&mut self.kernel, &self.features, &self.rules, self.now, id);
                 // If a chip may fail, old chunks stay valid until all reads have ended.
                 if self.features.failures.is_none() {
                     self.kernel.ops[id].need = Need::Write;
-                    self.drop_old(id);
+                    self.page_becomes_stale(self.kernel.ops[Page(id)].old);
+                    self.dev.drop_old(&mut self.kernel, id);
                 }
                 self.part_of_update_ends(update);
             }
             Need::Write => {
                 let (class, plane, acknowledged) = (op.class, op.plane, op.acknowledged);
                 let now_at = self.dev.map.get(lpn);
-                // A newer write that waits for this one takes over the page: parity will cover it.
-                let newer = match now_at {
-                    Location::Staged(write) if self.kernel.ops.parity[write].behind == id => Some(write),
-                    _ => None,
-                };
-                let newest = now_at == Location::Staged(id);
+                let (newest, newer) = (now_at == Location::Staged(id), self.kernel.heir(now_at, id));
                 self.land_written(id, newest, newest || newer.is_some());
                 if newest {
                     self.host.newest_lands(self.kernel.ops[Page(id)].run);
                 } else if let Some(write) = newer {
-                    self.kernel.ops[Page(write)].old = page;
-                    self.kernel.ops.parity[write].behind = OpId::NONE;
+                    self.kernel.inherits(write, page);
                 }
                 if class == Class::Host {
                     if !acknowledged {
                         self.page_done(id);
                     }
-                    self.release(id);
+                    self.host.release(&mut self.kernel, &mut self.oracle, id);
                 } else {
                     self.kernel.ops.remove(id);
                 }

@@ -5,16 +5,19 @@
 //! [`crate::engine::raid::rebuild`]): with the data that a read has just computed, or after reading the rest of the group.
 
 use crate::device::transaction::Need;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::NO_UPDATE;
-use crate::engine::raid::failure::Chunk;
+use crate::engine::raid::failure::{Chunk, Gone};
 use crate::engine::raid::stripe::Phase;
-use crate::engine::{Device, Features, Ssd};
+use crate::engine::{Device, Features, Host};
+use crate::oracle::Oracle;
+use crate::stats::Stats;
 use crate::units::{Lpn, Nanos, OpId};
 
 impl Features {
     /// Requests a rewrite of a group's missing chunk, after the reads that wait for it.
     #[inline(never)]
-    fn repair(&mut self, now: Nanos, index: u32) {
+    pub(super) fn repair(&mut self, now: Nanos, index: u32) {
         if self.missing_of(index).is_some() && self.raid().wants_rebuild(index, now) {
             self.failures().rebuilding += 1;
         }
@@ -26,38 +29,46 @@ impl Features {
             self.raid().records[update].computed = slot;
         }
     }
+    /// An operation has read an uncorrectable page. Unless the page was moved or overwritten meanwhile, its chunk is missing now.
+    /// Returns a write that needs no read of the page any more, because it was never written, if there is one.
+    pub(in crate::engine) fn chunk_is_unreadable(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        host: &Host,
+        oracle: &mut Oracle,
+        now: Nanos,
+        id: OpId,
+    ) -> Option<OpId> {
+        let op = &kernel.ops[id];
+        let (slot, page, update) = (op.lpn, op.pages[0], kernel.ops.parity[id].update);
+        let block = dev.geometry.block_of(page);
+        dev.flash.read_ends(block);
+        if update != NO_UPDATE {
+            let record = &mut self.raid().records[update];
+            record.reread |= record.phase == Phase::Reading;
+        }
+        if kernel.chunk_page(dev, slot).0 != Some(page) {
+            return None;
+        }
+        self.failures().totals.uncorrectable += 1;
+        let gone = self.chunk_fails(kernel, dev, host, oracle, now, slot);
+        dev.flash.invalidate(page, block, slot);
+        if let Gone::Zeroes(write) = gone { Some(write) } else { None }
+    }
 }
 
-impl Ssd {
+impl Device {
     /// Whether an operation has read a correctable page.
-    pub(in crate::engine) fn chunk_decodes(&mut self, id: OpId) -> bool {
-        let Some(model) = &self.dev.errors else { return true };
-        let (op, page) = (&self.kernel.ops[id], self.kernel.ops[id].pages[0]);
+    pub(in crate::engine) fn chunk_decodes(&self, kernel: &Kernel, stats: &mut Stats, now: Nanos, id: OpId) -> bool {
+        let Some(model) = &self.errors else { return true };
+        let (op, page) = (&kernel.ops[id], kernel.ops[id].pages[0]);
         if op.need == Need::Write {
             return true;
         }
         if op.class.like_host() && op.request.is_some() {
-            return self.decodes(page);
+            return self.decodes(stats, now, page);
         }
-        model.corrects(model.errors(page, self.dev.geometry.block_of(page), self.now))
-    }
-
-    /// An operation has read an uncorrectable page. Unless the page was moved or overwritten meanwhile, its chunk is missing now.
-    pub(in crate::engine) fn chunk_is_unreadable(&mut self, id: OpId) {
-        let op = &self.kernel.ops[id];
-        let (slot, page, update) = (op.lpn, op.pages[0], self.kernel.ops.parity[id].update);
-        let (block, index) = (self.dev.geometry.block_of(page), self.features.layout().group_index(slot));
-        self.dev.flash.read_ends(block);
-        if update != NO_UPDATE {
-            let record = &mut self.features.raid().records[update];
-            record.reread |= record.phase == Phase::Reading;
-        }
-        if self.kernel.chunk_page(&self.dev, slot).0 == Some(page) {
-            self.features.failures().totals.uncorrectable += 1;
-            self.chunk_fails(slot);
-            self.dev.flash.invalidate(page, block, slot);
-        }
-        self.page_is_denied(id);
-        self.features.repair(self.now, index);
+        model.corrects(model.errors(page, self.geometry.block_of(page), now))
     }
 }

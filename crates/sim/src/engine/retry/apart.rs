@@ -47,7 +47,8 @@ pub(in crate::engine) fn begin_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: Uni
     }
     if again.page == at && ssd.dev.errors.as_ref().is_some_and(|model| model.born(at) == again.born) {
         ssd.kernel.ops.retry[id].page.repeated = true;
-        let (set, array, burst) = (spec(ssd).set, super::array_time(ssd, at), ssd.read_burst(id));
+        let (set, array, burst) =
+            (spec(ssd).set, super::array_time(ssd, at), ssd.kernel.read_burst(&ssd.dev, &ssd.rules, id));
         let legs = ssd.dev.timing.legs(Command::Retry { decode: Nanos::ZERO, set, array, burst });
         let op = &mut ssd.kernel.ops[id];
         (op.verb, op.pages, op.legs) = (Verb::Read, PageSet::one(at), legs);

@@ -131,7 +131,7 @@ fn look_all(ssd: &mut Ssd, id: OpId) {
         }
         let (retries, time, burst) = if op.is_some() {
             let again = &ssd.kernel.ops.retry[op].page;
-            (again.left, again.decode, ssd.read_burst(op))
+            (again.left, again.decode, ssd.kernel.read_burst(&ssd.dev, &ssd.rules, op))
         } else {
             let Some(model) = &ssd.dev.errors else { continue };
             let level = model.level(model.errors(page, ssd.dev.geometry.block_of(page), now));
@@ -229,7 +229,7 @@ fn run(ssd: &mut Ssd, id: OpId, command: Command<'_>) {
 /// Counts the time of legs that have ended.
 #[inline(never)]
 fn count_legs(ssd: &mut Ssd, id: OpId) {
-    ssd.count_time(id);
+    ssd.kernel.count_time(&mut ssd.stats, id);
 }
 
 /// Array time of a retry of a page.
@@ -413,7 +413,7 @@ fn park(ssd: &mut Ssd, id: OpId, unit: UnitId) {
     op.parked_since = Some(Moment::at(now));
     (op.bus_since, op.bus_ledger) = (now, ledger);
     if ssd.rules.tenants {
-        ssd.shares_at_bus(id, bus);
+        ssd.kernel.shares_at_bus(&ssd.features, ssd.now, id, bus);
     }
 }
 
@@ -461,10 +461,10 @@ pub(in crate::engine) fn page_ends(ssd: &mut Ssd, id: OpId) -> bool {
         counters.took(spent);
     }
     if need == Need::Read {
-        if ssd.rules.caches && good {
-            ssd.read_brings(id);
+        if ssd.rules.caches && good && ssd.features.read_brings(&ssd.kernel, &ssd.dev, &mut ssd.oracle, ssd.now, id) {
+            ssd.discard_kept(ssd.kernel.ops[id].lpn);
         }
-        ssd.end_read(id, good);
+        ssd.dev.end_read(&ssd.kernel, &mut ssd.host, &ssd.oracle, id, good);
     } else {
         ssd.dev.flash.read_ends(ssd.dev.geometry.block_of(page));
         ssd.kernel.ops[id].lost = !good;

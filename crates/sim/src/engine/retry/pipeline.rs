@@ -60,7 +60,7 @@ fn start_array(ssd: &mut Ssd, id: OpId) {
     ssd.kernel.ops.retry[id].command.pipe.reading = true;
     disturb(ssd, page);
     let (unit, time) = (ssd.kernel.ops[id].unit, array_time(ssd, page));
-    ssd.watch_array_start(unit);
+    ssd.observer.watch_array_start(ssd.now, unit);
     if ssd.kernel.ops[id].class == Class::Gc {
         ssd.stats.gc_time.charge(ssd.kernel.ops[id].verb, LegKind::Array, time.0);
     }
@@ -131,7 +131,8 @@ fn send_next(ssd: &mut Ssd, id: OpId) {
     (op.legs, op.leg) = (legs, 0);
     let bus = op.channel.ix();
     let asked = ssd.kernel.ops.retry[id].command.pipe.asked;
-    ssd.ask_first(id, bus, asked);
+    ssd.approach(id, bus);
+    ssd.kernel.join_bus_first(&ssd.features, &ssd.rules, ssd.now, id, bus, asked);
 }
 
 /// A page, or a super page, whose units are one command, has been read for the last time.

@@ -95,7 +95,7 @@ pub(in crate::engine) fn start_on_idle_dies(ssd: &mut Ssd) {
     let next = |ssd: &Ssd, from| ssd.features.retry.as_ref()?.refresh.units.range(from..).next().copied();
     while let Some(unit) = next(ssd, from) {
         from = UnitId(unit.0 + 1);
-        while ssd.kernel.dies[unit].job.is_none() && ssd.is_unwanted(unit) {
+        while ssd.kernel.dies[unit].job.is_none() && ssd.kernel.is_unwanted(&ssd.dev, &ssd.gc, &ssd.rules, unit) {
             let Some(wish) = ssd.features.retry.as_mut().and_then(|retry| retry.refresh.take(unit)) else { break };
             begin(ssd, unit, &wish);
         }
@@ -113,7 +113,7 @@ fn begin(ssd: &mut Ssd, unit: UnitId, wish: &Wish) {
     let (channel, pages) = (ssd.dev.geometry.channel_of(plane), PageSet::one(wish.page));
     let burst = ssd.dev.timing.page();
     let legs = ssd.dev.timing.legs(Command::Read { pages: &[ssd.dev.place(wish.page)], burst, decoded: true });
-    ssd.array_reads(block);
+    ssd.dev.array_reads(block);
     ssd.stats.count_reads(Class::Refresh, 1);
     if ssd.rules.tenants {
         ssd.features.tenants_read(&ssd.dev, &pages);
@@ -188,11 +188,14 @@ fn land(ssd: &mut Ssd, id: OpId, to: Ppn, newest: bool) {
     let published = newest || same;
     let (block, source) = (ssd.dev.geometry.block_of(to), ssd.dev.geometry.block_of(from));
     if published {
-        ssd.republish(lpn, from, to);
+        ssd.kernel.republish(&mut ssd.dev, &ssd.features, lpn, from, to);
         ssd.dev.flash.invalidate(from, source, lpn);
     }
     ssd.dev.flash.land(to, block, if published { lpn } else { Lpn::NONE });
     ssd.oracle.store(to, tag);
-    ssd.follow_errors(from, to, block, true);
-    ssd.note_filled(block, JobId::NONE, JobId::NONE);
+    ssd.dev.follow_errors(&mut ssd.stats, ssd.now, from, to, block, true);
+    let due = ssd.kernel.note_filled(&ssd.dev, &mut ssd.gc, &ssd.rules, ssd.now, block, (JobId::NONE, JobId::NONE));
+    if let Some((op, plane)) = due {
+        ssd.enqueue(op, plane, false);
+    }
 }

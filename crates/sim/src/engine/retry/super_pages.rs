@@ -104,7 +104,7 @@ fn burst_of(ssd: &mut Ssd, slots: &mut [(Ppn, u32)]) -> Nanos {
     slots.sort_unstable();
     let per = ssd.dev.geometry.slots.per_super_page;
     let (burst, pages) = ssd.dev.timing.units(slots.iter().map(|(slot, bytes)| (slot.0 % per, *bytes)));
-    ssd.note_pages(pages);
+    ssd.features.note_pages(pages);
     burst
 }
 
@@ -156,7 +156,7 @@ pub(in crate::engine) fn begin_fill_again(ssd: &mut Ssd, id: OpId, slots: &mut [
     let (set, array) = (spec(ssd).set, array_time(ssd, slots[0].0));
     let legs = ssd.dev.timing.legs(Command::Retry { decode: Nanos::ZERO, set, array, burst });
     ssd.kernel.ops.retry[id].page.repeated = true;
-    ssd.array_reads(ssd.dev.geometry.block_of(slots[0].0));
+    ssd.dev.array_reads(ssd.dev.geometry.block_of(slots[0].0));
     let op = &mut ssd.kernel.ops[id];
     (op.verb, op.pages, op.legs) = (Verb::Read, PageSet::one(slots[0].0), legs);
     ssd.kernel.ops.cached[id].serving = true;

@@ -8,10 +8,11 @@ use crate::blame::Extra;
 use crate::config::GcTime;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Fifo, Need};
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::spine::jobs::{Why, begin_job};
+use crate::engine::{Features, Ssd};
 use crate::policy::Job;
-use crate::units::{BlockId, JobId, Lpn, OpId, PlaneId, Ppn, UnitId};
+use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
 use super::now::{self, fold_now};
 use super::steps::count;
@@ -93,7 +94,7 @@ pub(in crate::engine) fn stalls_anywhere(ssd: &mut Ssd, stream: Stream) -> bool 
     }
     let planes: Vec<PlaneId> = planes().filter(|plane| ssd.dev.flash.waits_for_fold(*plane, stream)).collect();
     let op = ssd.host.anywhere.pop(&ssd.kernel.ops);
-    ssd.charge_anywhere(op);
+    ssd.kernel.charge_anywhere(&mut ssd.features, &ssd.rules, ssd.now, op);
     begin_stall(ssd, op);
     ssd.host.without_page.push(&mut ssd.kernel.ops, op);
     planes.into_iter().for_each(|plane| claim_for_any(ssd, plane, stream));
@@ -106,29 +107,33 @@ fn begin_stall(ssd: &mut Ssd, op: OpId) {
     ssd.kernel.ops.extras[op].for_fold = true;
 }
 
-/// A write that waits for a fold in its plane is not needed any more.
-pub(in crate::engine) fn forgets(ssd: &mut Ssd, op: OpId, plane: PlaneId) {
-    if let Some(slc) = &mut ssd.features.slc {
-        slc.planes[plane.ix()].stalled.remove(&mut ssd.kernel.ops, op);
+impl Features {
+    /// A write that waits for a fold in its plane is not needed any more.
+    pub(in crate::engine) fn forgets_fold(&mut self, kernel: &mut Kernel, op: OpId, plane: PlaneId) {
+        if let Some(slc) = &mut self.slc {
+            slc.planes[plane.ix()].stalled.remove(&mut kernel.ops, op);
+        }
     }
 }
 
-/// Time of a wait for a die, of which so much is no wait for GC, in which folds held it. Charges it.
-#[inline(never)]
-pub(in crate::engine) fn charge(ssd: &mut Ssd, op: OpId, unit: UnitId, most: u64) -> u64 {
-    let behind = ssd.kernel.dies[unit].folded(ssd.now) - ssd.kernel.ops.extras[op].ledger_folds;
-    let folds = behind.min(most);
-    ssd.kernel.charge_extra(op, Extra::Slc, folds);
-    folds
-}
+impl Kernel {
+    /// Time of a wait for a die, of which so much is no wait for GC, in which folds held it. Charges it.
+    #[inline(never)]
+    pub(in crate::engine) fn charge_folds(&mut self, now: Nanos, op: OpId, unit: UnitId, most: u64) -> u64 {
+        let behind = self.dies[unit].folded(now) - self.ops.extras[op].ledger_folds;
+        let folds = behind.min(most);
+        self.charge_extra(op, Extra::Slc, folds);
+        folds
+    }
 
-/// The part behind folds of a wait of a write that any die may serve, during which dies were held for `held`. Charges it.
-#[inline(never)]
-pub(in crate::engine) fn charge_anywhere(ssd: &mut Ssd, op: OpId, wait: u64, held: u64) -> u64 {
-    let by_folds = ssd.kernel.dies.held_fold.total(ssd.now) as u64 - ssd.kernel.ops.anywhere[op].held_fold;
-    let folds = if held == 0 { 0 } else { (u128::from(wait) * u128::from(by_folds) / u128::from(held)) as u64 };
-    ssd.kernel.charge_extra(op, Extra::Slc, folds);
-    folds
+    /// The part behind folds of a wait of a write that any die may serve, during which dies were held for `held`. Charges it.
+    #[inline(never)]
+    pub(in crate::engine) fn charge_folds_anywhere(&mut self, now: Nanos, op: OpId, wait: u64, held: u64) -> u64 {
+        let by_folds = self.dies.held_fold.total(now) as u64 - self.ops.anywhere[op].held_fold;
+        let folds = if held == 0 { 0 } else { (u128::from(wait) * u128::from(by_folds) / u128::from(held)) as u64 };
+        self.charge_extra(op, Extra::Slc, folds);
+        folds
+    }
 }
 
 /// Whether an operation that could begin beside another one in a die (R8) is in a block of another mode.
@@ -164,7 +169,7 @@ fn unstall(ssd: &mut Ssd, plane: PlaneId) {
     let mut stalled = std::mem::replace(&mut slc.planes[plane.ix()].stalled, Fifo::EMPTY);
     while !stalled.is_empty() {
         let op = stalled.pop(&ssd.kernel.ops);
-        ssd.end_stall(op);
+        ssd.kernel.end_stall(&mut ssd.features, &ssd.rules, ssd.now, op);
         ssd.enqueue(op, plane, true);
     }
     // An erased block may be one for others.
@@ -288,7 +293,7 @@ pub(in crate::engine) fn erased(ssd: &mut Ssd, id: JobId, plane: PlaneId) {
     let folded = ssd.features.slc.as_mut().map_or([0; 2], |slc| std::mem::take(&mut slc.planes[plane.ix()].folded));
     let written = u64::from(ssd.dev.flash.written(block));
     ssd.dev.flash.erase(block);
-    ssd.forget_block(block);
+    ssd.dev.forget_block(&mut ssd.features, &ssd.stats, &ssd.rules, ssd.now, block);
     count(ssd, why, written, folded);
     unstall(ssd, plane);
 }

@@ -84,7 +84,7 @@ pub(in crate::engine) fn fold_now(ssd: &mut Ssd, plane: PlaneId, why: Why) -> bo
         }
     }
     ssd.dev.flash.erase_now(victim);
-    ssd.forget_block(victim);
+    ssd.dev.forget_block(&mut ssd.features, &ssd.stats, &ssd.rules, ssd.now, victim);
     ssd.stats.count_erases(ssd.dev.geometry.slots.planes.into());
     count(ssd, why, written.into(), folded);
     ssd.collect_now(plane, Stream::Host);

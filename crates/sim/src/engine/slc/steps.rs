@@ -3,17 +3,20 @@
 use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
-use crate::engine::Ssd;
 use crate::engine::kernel::ops::Page;
 use crate::engine::spine::jobs::Why;
+use crate::engine::{Features, Ssd};
 use crate::policy::{Hop, Journey, PageSet};
 use crate::units::{JobId, Lpn, OpId, PlaneId, Ppn, Tag};
 
 /// A step of a fold begins: sets up its legs, and takes its destination.
 pub(in crate::engine) fn begin_step(ssd: &mut Ssd, id: JobId, op: OpId) {
     match ssd.kernel.ops[op].verb {
-        Verb::Read if ssd.rules.units => ssd.begin_unit_move(op),
-        Verb::Program if ssd.rules.units => ssd.begin_unit_place(id),
+        Verb::Read if ssd.rules.units => ssd.dev.begin_unit_move(&mut ssd.kernel, &mut ssd.gc, &mut ssd.stats, op),
+        Verb::Program if ssd.rules.units => {
+            let (kernel, dev, stats) = (&mut ssd.kernel, &mut ssd.dev, &mut ssd.stats);
+            ssd.features.begin_unit_place(kernel, dev, &ssd.gc, stats, &ssd.rules, id);
+        }
         Verb::Read => begin_move(ssd, id, op),
         Verb::Program => begin_place(ssd, id, op),
         Verb::Erase => {
@@ -28,7 +31,7 @@ fn begin_move(ssd: &mut Ssd, id: JobId, op: OpId) {
     let page = ssd.kernel.ops[op].pages[0];
     law_eq!(ssd.kernel.ops[op].pages.len(), 1, "law: pages are folded one by one");
     let lpn = ssd.dev.flash.lpn_of(page);
-    ssd.array_reads(ssd.dev.geometry.block_of(page));
+    ssd.dev.array_reads(ssd.dev.geometry.block_of(page));
     ssd.kernel.ops[Page(op)].tags[0] = ssd.oracle.load(page, lpn);
     ssd.kernel.ops[op].from = PageSet::one(page);
     let journey = ssd.features.slc.as_ref().map_or(Journey::EXTERNAL, |slc| slc.journey);
@@ -76,7 +79,7 @@ pub(super) fn destination(ssd: &mut Ssd, plane: PlaneId, from: Ppn, why: Why) ->
     let keeps = |slc: &super::Slc| lpn.is_some() && slc.keeps(lpn, why);
     let kept = ssd.features.slc.as_deref().is_some_and(keeps);
     let kept = if kept { ssd.dev.flash.take_open_slc(plane) } else { None };
-    kept.unwrap_or_else(|| ssd.gc_page(plane, Stream::Gc, false))
+    kept.unwrap_or_else(|| ssd.dev.gc_page(&ssd.rules, plane, Stream::Gc, false))
 }
 
 /// Pages of a fold's step have landed: they are published if the map still points to where they came from.
@@ -91,10 +94,12 @@ pub(in crate::engine) fn land(ssd: &mut Ssd, op: OpId) {
     }
 }
 
-/// A unit of a block that is folded waits in the controller for a program with others: it has left the cache.
-pub(in crate::engine) fn unit_is_folded(ssd: &mut Ssd, plane: PlaneId) {
-    if let Some(slc) = &mut ssd.features.slc {
-        slc.planes[plane.ix()].folded[0] += 1;
+impl Features {
+    /// A unit of a block that is folded waits in the controller for a program with others: it has left the cache.
+    pub(in crate::engine) fn unit_is_folded(&mut self, plane: PlaneId) {
+        if let Some(slc) = &mut self.slc {
+            slc.planes[plane.ix()].folded[0] += 1;
+        }
     }
 }
 
@@ -103,12 +108,12 @@ pub(super) fn land_page(ssd: &mut Ssd, from: Ppn, to: Ppn, tag: Tag, corrected: 
     let lpn = ssd.dev.flash.lpn_of(from);
     let block = ssd.dev.geometry.block_of(to);
     if lpn.is_some() {
-        ssd.republish(lpn, from, to);
+        ssd.kernel.republish(&mut ssd.dev, &ssd.features, lpn, from, to);
         ssd.dev.flash.invalidate(from, ssd.dev.geometry.block_of(from), lpn);
     }
     ssd.dev.flash.land(to, block, if lpn.is_some() { lpn } else { Lpn::NONE });
     ssd.oracle.store(to, tag);
-    ssd.follow_errors(from, to, block, corrected);
+    ssd.dev.follow_errors(&mut ssd.stats, ssd.now, from, to, block, corrected);
     let kept = ssd.dev.flash.is_slc(block);
     if kept
         && lpn.is_some()

@@ -1,11 +1,12 @@
 //! When collections are due.
 
-use crate::config::{GcTime, Scope};
+use crate::config::{Config, GcTime, Scope};
 use crate::device::flash::Stream;
 use crate::engine::queues::steps as counted;
+use crate::engine::rules::Rules;
 use crate::engine::slc::folds;
 use crate::engine::spine::beside;
-use crate::engine::{Device, Ssd};
+use crate::engine::{Device, Gc, Ssd};
 use crate::units::PlaneId;
 
 impl Device {
@@ -52,6 +53,43 @@ fn has_collected(ssd: &mut Ssd, plane: PlaneId, stream: Stream) {
     }
 }
 
+impl Gc {
+    /// Chip or device scope: the plane of the scope with the fewest free pages that has a victim.
+    #[inline(never)]
+    fn due_plane_of_scope(&self, dev: &Device, rules: &Rules, config: &Config, plane: PlaneId) -> Option<PlaneId> {
+        let geometry = &dev.geometry;
+        if !dev.has_fewer_free(config.gc.scope, plane, rules.gc_floor) {
+            return None;
+        }
+        // Planes are numbered across chips.
+        let (first, step) = match config.gc.scope {
+            Scope::Chip => (geometry.chip_of(plane), geometry.chips as usize),
+            _ => (0, 1),
+        };
+        (first..geometry.planes)
+            .step_by(step)
+            .map(PlaneId)
+            .filter(|p| !self.claimed.has(*p) && dev.has_garbage(*p))
+            .min_by_key(|p| (dev.flash.free_pages(*p), p.0))
+    }
+
+    /// The plane to collect if the trigger holds in the scope of `plane`.
+    #[inline(always)]
+    pub(in crate::engine) fn due_plane(
+        &self,
+        dev: &Device,
+        rules: &Rules,
+        config: &Config,
+        plane: PlaneId,
+    ) -> Option<PlaneId> {
+        if config.gc.scope != Scope::Plane {
+            return self.due_plane_of_scope(dev, rules, config, plane);
+        }
+        // The threshold was converted to pages when the device was built.
+        (dev.flash.free_pages(plane) < rules.gc_floor && !self.claimed.has(plane)).then_some(plane)
+    }
+}
+
 impl Ssd {
     /// A program or an erase has completed in a plane. Tests whether a collection is due.
     #[inline(always)]
@@ -59,41 +97,12 @@ impl Ssd {
         if !self.gc.planes[plane.ix()].stalled.is_empty() {
             self.claim(plane);
         }
-        if let Some(plane) = self.due_plane(plane) {
+        if let Some(plane) = self.gc.due_plane(&self.dev, &self.rules, &self.config, plane) {
             self.claim(plane);
         }
         if self.rules.tests_beside {
             beside::test_beside(self, plane);
         }
-    }
-
-    /// The plane to collect if the trigger holds in the scope of `plane`.
-    #[inline(always)]
-    pub(in crate::engine) fn due_plane(&self, plane: PlaneId) -> Option<PlaneId> {
-        if self.config.gc.scope != Scope::Plane {
-            return self.due_plane_of_scope(plane);
-        }
-        // The threshold was converted to pages when the device was built.
-        (self.dev.flash.free_pages(plane) < self.rules.gc_floor && !self.gc.claimed.has(plane)).then_some(plane)
-    }
-
-    /// Chip or device scope: the plane of the scope with the fewest free pages that has a victim.
-    #[inline(never)]
-    fn due_plane_of_scope(&self, plane: PlaneId) -> Option<PlaneId> {
-        let geometry = &self.dev.geometry;
-        if !self.dev.has_fewer_free(self.config.gc.scope, plane, self.rules.gc_floor) {
-            return None;
-        }
-        // Planes are numbered across chips.
-        let (first, step) = match self.config.gc.scope {
-            Scope::Chip => (geometry.chip_of(plane), geometry.chips as usize),
-            _ => (0, 1),
-        };
-        (first..geometry.planes)
-            .step_by(step)
-            .map(PlaneId)
-            .filter(|p| !self.gc.claimed.has(*p) && self.dev.has_garbage(*p))
-            .min_by_key(|p| (self.dev.flash.free_pages(*p), p.0))
     }
 
     /// A plane becomes due for collection.

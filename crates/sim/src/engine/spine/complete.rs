@@ -1,11 +1,12 @@
 //! Completion of requests with their last page: acknowledgement, causes and counters.
 
 use crate::blame::{Causes, ExtraBlame};
+use crate::config::Config;
 use crate::device::transaction::Need;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Dies;
 use crate::engine::kernel::ops::Page;
-use crate::engine::{Host, Ssd};
+use crate::engine::{Device, Host, Ssd};
 use crate::observe::Completed;
 use crate::request::{Extent, Request, RequestOp};
 use crate::stats::Stats;
@@ -45,6 +46,17 @@ impl PageEnd {
     pub(in crate::engine) fn shown(&self) -> Shown<'_> {
         (self.plane, self.start, &self.blame)
     }
+}
+
+/// A page of a request that is served, among its pages.
+enum Served {
+    /// Others are left, and one has finished later.
+    Sooner,
+    /// Others are left, and none has finished later. The operation that was kept for the one that had finished last, if one was.
+    Latest(OpId),
+    /// No page is left: the request completes. The page that has finished last, or none if that was an earlier one, and the operation
+    /// that was kept.
+    Last { end: OpId, kept: OpId },
 }
 
 /// What an observer gets of the end of a request's last page: its plane, its first service, and its causes, which are copied once.
@@ -114,6 +126,73 @@ impl Host {
         best.start = page.first_start;
         best.blame.copy(&page.blame);
     }
+
+    /// The record of a request that completes now.
+    fn completion_of(
+        &self,
+        kernel: &Kernel,
+        now: Nanos,
+        id: RequestId,
+        last: OpId,
+        extras: &ExtraBlame,
+        aggressor: Option<(u8, Nanos)>,
+    ) -> Completed {
+        let (record, end_of) = (&self.requests[id], self.requests.end(id));
+        let end = match last.is_none() {
+            true => end_of.best.shown(),
+            false => {
+                let page = &kernel.ops[Page(last)];
+                (kernel.ops[last].plane, page.first_start, &page.blame)
+            }
+        };
+        let more = (extras, record.marks.tenant, aggressor);
+        completed(&record.request, record.index, record.measured, end_of.uncorrectable, end, more, now)
+    }
+
+    /// Whether a request may be among the slowest.
+    #[cold]
+    fn may_be_slow(&self, stats: &Stats, id: RequestId, latency: u64) -> bool {
+        let record = &self.requests[id];
+        let stats = match record.request.op {
+            RequestOp::Read => &stats.read,
+            RequestOp::Write => &stats.write,
+            RequestOp::Trim | RequestOp::Flush => return false,
+        };
+        record.measured && stats.slowest.as_ref().is_some_and(|slowest| slowest.takes(latency))
+    }
+
+    /// Counts a page that is served.
+    #[inline(always)]
+    fn count_served(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        stats: &mut Stats,
+        config: &Config,
+        now: Nanos,
+        op: OpId,
+    ) -> Served {
+        let page = &kernel.ops[op];
+        let id = page.request;
+        let record = &self.requests[id];
+        if record.request.op == RequestOp::Write && record.measured {
+            let part = &kernel.ops[Page(op)];
+            let extent = Extent { offset: part.offset.into(), bytes: part.bytes.into() };
+            let pages = dev.flash_pages(config, &extent, 1);
+            stats.count_done(pages, extent.bytes);
+        }
+        let end = self.requests.end_mut(id);
+        end.remaining -= 1;
+        let later = (now, std::cmp::Reverse(page.lpn)) >= (end.best.completed, std::cmp::Reverse(end.best.lpn));
+        if end.remaining > 0 {
+            return if later { Served::Latest(std::mem::replace(&mut end.kept, OpId::NONE)) } else { Served::Sooner };
+        }
+        let kept = end.kept;
+        if !later && kept.is_some() {
+            self.keep_end(kernel, id, kept);
+        }
+        Served::Last { end: if later { op } else { OpId::NONE }, kept }
+    }
 }
 
 impl Ssd {
@@ -124,18 +203,19 @@ impl Ssd {
         if self.kernel.ops[op].need != Need::Read {
             self.oracle.acknowledge(self.kernel.ops[Page(op)].tags[0]);
         }
-        self.count_page(op);
-    }
-
-    /// A page of a request is served: counts it, and completes the request with its last page.
-    #[inline(always)]
-    pub(in crate::engine) fn count_page(&mut self, op: OpId) {
-        let Some(kept) = self.count_last(op) else { return };
-        let page = &self.kernel.ops[op];
-        let id = page.request;
+        // Counts it, and completes the request with its last page.
+        let (id, lpn) = (self.kernel.ops[op].request, self.kernel.ops[op].lpn);
+        let kept = match self.host.count_served(&self.kernel, &self.dev, &mut self.stats, &self.config, self.now, op) {
+            Served::Sooner => return,
+            Served::Latest(kept) => kept,
+            Served::Last { end, kept } => {
+                self.request_done(id, end);
+                return self.kernel.forget_kept(kept);
+            }
+        };
         // In place, because it is large.
         let best = &mut self.host.requests.end_mut(id).best;
-        (best.completed, best.lpn) = (self.now, page.lpn);
+        (best.completed, best.lpn) = (self.now, lpn);
         self.host.keep_end(&self.kernel, id, op);
         self.features.keep_extras(&self.kernel, &self.rules, id, op);
         if self.rules.tenants {
@@ -144,14 +224,19 @@ impl Ssd {
         self.kernel.forget_kept(kept);
     }
 
-    /// The same for a page in the lane, whose operation is freed, or kept.
+    /// Counts a page in the lane that is served, like [`Ssd::page_done`]; its operation is freed, or kept.
     #[inline(always)]
     pub(in crate::engine) fn count_page_in_lane(&mut self, op: OpId) {
         let last = self.kernel.ops[op].lpn;
         let id = self.kernel.ops[op].request;
-        match self.count_last(op) {
-            None => self.kernel.ops.remove_lane(op),
-            Some(kept) => {
+        match self.host.count_served(&self.kernel, &self.dev, &mut self.stats, &self.config, self.now, op) {
+            Served::Sooner => self.kernel.ops.remove_lane(op),
+            Served::Last { end, kept } => {
+                self.request_done(id, end);
+                self.kernel.forget_kept(kept);
+                self.kernel.ops.remove_lane(op);
+            }
+            Served::Latest(kept) => {
                 let end = self.host.requests.end_mut(id);
                 (end.best.completed, end.best.lpn) = (self.now, last);
                 end.kept = op;
@@ -160,72 +245,19 @@ impl Ssd {
         }
     }
 
-    /// Counts a page that is served, and completes its request if it was the last. Otherwise, if no page of the request has finished
-    /// later, returns the operation that was kept for the one that had.
-    #[inline(always)]
-    fn count_last(&mut self, op: OpId) -> Option<OpId> {
-        let page = &self.kernel.ops[op];
-        let id = page.request;
-        let record = &self.host.requests[id];
-        if record.request.op == RequestOp::Write && record.measured {
-            let part = &self.kernel.ops[Page(op)];
-            let extent = Extent { offset: part.offset.into(), bytes: part.bytes.into() };
-            let pages = self.flash_pages(&extent, 1);
-            self.stats.count_done(pages, extent.bytes);
-        }
-        let end = self.host.requests.end_mut(id);
-        end.remaining -= 1;
-        let later = (self.now, std::cmp::Reverse(page.lpn)) >= (end.best.completed, std::cmp::Reverse(end.best.lpn));
-        if end.remaining > 0 {
-            return later.then(|| std::mem::replace(&mut end.kept, OpId::NONE));
-        }
-        let kept = end.kept;
-        if !later && kept.is_some() {
-            self.host.keep_end(&self.kernel, id, kept);
-        }
-        self.request_done(id, if later { op } else { OpId::NONE });
-        self.kernel.forget_kept(kept);
-        None
-    }
-
-    /// The record of a request that completes now.
-    fn completion_of(&self, id: RequestId, last: OpId, extras: &ExtraBlame) -> Completed {
-        let (record, end_of) = (&self.host.requests[id], self.host.requests.end(id));
-        let end = match last.is_none() {
-            true => end_of.best.shown(),
-            false => {
-                let page = &self.kernel.ops[Page(last)];
-                (self.kernel.ops[last].plane, page.first_start, &page.blame)
-            }
-        };
-        let more = (extras, record.marks.tenant, self.aggressor(id, last));
-        completed(&record.request, record.index, record.measured, end_of.uncorrectable, end, more, self.now)
-    }
-
-    /// A request in the lane completes now: keeps it if it may be among the slowest, and shows it to an observer.
+    /// A request completes now: keeps it if it may be among the slowest, and shows it to an observer.
     #[inline(never)]
-    pub(in crate::engine) fn show_done(&mut self, id: RequestId, last: OpId, latency: u64) {
-        if self.stats.keeps_slowest {
-            self.keep_slow(id, last, ExtraBlame::ZERO, latency);
+    pub(in crate::engine) fn show_done(&mut self, id: RequestId, last: OpId, extras: &ExtraBlame, latency: u64) {
+        if self.stats.keeps_slowest && self.host.may_be_slow(&self.stats, id, latency) {
+            let aggressor = self.features.aggressor(&self.kernel, &self.host, &self.rules, id, last);
+            let request = self.host.completion_of(&self.kernel, self.now, id, last, extras, aggressor);
+            let stats = if request.op == RequestOp::Read { &mut self.stats.read } else { &mut self.stats.write };
+            stats.slowest.iter_mut().for_each(|slowest| slowest.note(request.clone()));
         }
-        self.watch_completion(|ssd| ssd.completion_of(id, last, &ExtraBlame::ZERO));
-    }
-
-    /// Keeps a request that may be among the slowest.
-    #[cold]
-    fn keep_slow(&mut self, id: RequestId, last: OpId, extras: ExtraBlame, latency: u64) {
-        let record = &self.host.requests[id];
-        let stats = match record.request.op {
-            RequestOp::Read => &self.stats.read,
-            RequestOp::Write => &self.stats.write,
-            RequestOp::Trim | RequestOp::Flush => return,
-        };
-        if !record.measured || !stats.slowest.as_ref().is_some_and(|slowest| slowest.takes(latency)) {
-            return;
-        }
-        let request = self.completion_of(id, last, &extras);
-        let stats = if request.op == RequestOp::Read { &mut self.stats.read } else { &mut self.stats.write };
-        stats.slowest.iter_mut().for_each(|slowest| slowest.note(request.clone()));
+        self.observer.watch_completion(|| {
+            let aggressor = self.features.aggressor(&self.kernel, &self.host, &self.rules, id, last);
+            self.host.completion_of(&self.kernel, self.now, id, last, extras, aggressor)
+        });
     }
 
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
@@ -246,7 +278,7 @@ impl Ssd {
         };
         law_eq!(waits + service, latency, "causes sum to the latency of request {}", record.index);
         if self.rules.caches && record.request.op == RequestOp::Flush {
-            self.flush_done(id, latency);
+            self.features.flush_done(&mut self.kernel, &self.host, &mut self.stats, self.now, id, latency);
         } else if record.measured {
             let stats = match record.request.op {
                 RequestOp::Read => {
@@ -270,26 +302,25 @@ impl Ssd {
                 let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
                 self.stats.raid.before_service[writes] += u128::from(before.0);
             }
-            self.note_stage(id, latency);
-            self.note_done(id, latency);
+            self.dev.note_stage(&self.host, &mut self.stats, &self.rules, &self.config, id, latency);
+            self.features.note_done(&self.kernel, &self.dev, &self.host, self.now, id, latency);
             self.kernel.note_completion(&mut self.stats, self.now);
         } else {
             self.stats.requests.warmup += 1;
         }
         if self.rules.tenants {
-            let blame = if last.is_none() {
-                &self.host.requests.end(id).best.blame
-            } else {
-                &self.kernel.ops[Page(last)].blame
-            };
-            let blame = blame.clone();
-            self.tenant_done(id, last, &blame, &extras, latency, waits);
+            let by = self.features.leaves_slot(&self.kernel, &mut self.host, self.now, id, last);
+            let record = &self.host.requests[id];
+            if record.measured {
+                let best = &self.host.requests.end(id).best.blame;
+                let blame = if last.is_none() { best } else { &self.kernel.ops[Page(last)].blame };
+                self.features.tenant_done(record, by, blame, &extras, latency, waits);
+            }
             self.host.stirred |= self.host.queued > 0;
         }
-        if self.stats.keeps_slowest {
-            self.keep_slow(id, last, extras, latency);
+        if self.stats.keeps_slowest || self.observer.shows_completions() {
+            self.show_done(id, last, &extras, latency);
         }
-        self.watch_completion(|ssd| ssd.completion_of(id, last, &extras));
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.host.request_ends(self.now);

@@ -1,6 +1,7 @@
 //! Dispatch: units serve the operations that wait for them, oldest first, and waits are charged to their causes.
 
 use crate::blame::Cause;
+use crate::config::Config;
 use crate::device::command::Command;
 use crate::device::flash::Stream;
 use crate::device::geometry::Spot;
@@ -10,13 +11,15 @@ use crate::engine::cache::For;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
+use crate::engine::kernel::turn::WaitParts;
 use crate::engine::raid::buffered;
 use crate::engine::rules::Rules;
 use crate::engine::slc::folds;
 use crate::engine::streams::count_program;
-use crate::engine::{Device, Features, Host, Nanos, Pause, Ssd, retry};
+use crate::engine::{Device, Features, Gc, Host, Nanos, Pause, Ssd, retry};
 use crate::oracle::Oracle;
 use crate::policy::PageSet;
+use crate::stats::Stats;
 use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
 
 impl Kernel {
@@ -36,14 +39,16 @@ impl Kernel {
     /// that GC took since the last service bounds the growth of the lag, so without GC nothing is ever late. (Paper B, section
     /// III, made exact.)
     #[inline(always)]
-    fn turn(&self, now: Nanos, op: OpId, unit: UnitId) -> Turn {
+    pub(in crate::engine) fn turn(&self, now: Nanos, op: OpId, unit: UnitId) -> Turn {
         self.dies[unit].turn(self.ops[op].waits_since, now)
     }
 
+    /// The shadow clock advances to an operation, which begins or has reached the head of its queue. Returns its turn.
     #[inline(always)]
-    pub(in crate::engine) fn update_lag(&mut self, now: Nanos, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn update_lag(&mut self, now: Nanos, op: OpId, unit: UnitId) -> Turn {
         let turn = self.turn(now, op, unit);
         self.dies[unit].set_lag(&turn);
+        turn
     }
 
     /// The next plane of a unit, round robin, with a free page at one of the host's write points that may hold this logical page.
@@ -77,6 +82,148 @@ impl Kernel {
             self.ops[Page(op)].bytes
         }
     }
+
+    /// Whether nothing is in service or about to be. A unit in GC is not idle; the bus does not matter.
+    #[inline(always)]
+    pub(in crate::engine) fn is_idle(&self, dev: &Device, gc: &Gc, rules: &Rules, unit: UnitId) -> bool {
+        let state = &self.dies[unit];
+        debug_assert!(!state.is_free() || state.job.is_some() || state.holder() == Holder::Free);
+        state.is_free()
+            && if state.job.is_none() {
+                !rules.collector_holds || state.due().is_empty()
+            } else {
+                rules.pauses && gc.awaits_durability(dev, state.job)
+            }
+    }
+
+    /// Bus time of a read.
+    #[inline(always)]
+    pub(in crate::engine) fn read_burst(&self, dev: &Device, rules: &Rules, op: OpId) -> Nanos {
+        dev.timing.transfer(self.bytes_read(dev, rules, op))
+    }
+
+    /// R8: whether an operation may begin in addition to the one in service on its unit. The next array read may run during data-out;
+    /// only reads overlap reads. The next data-in may run while the array programs.
+    #[inline(always)]
+    fn may_overlap(&self, op: OpId, unit: UnitId) -> bool {
+        let page = &self.ops[op];
+        page.class.like_host() && (page.need == Need::Write) == self.dies[unit].array().is_some()
+    }
+
+    /// R8: whether the array of a unit programs for the host, and its cache register is free for the next data-in.
+    #[inline(always)]
+    fn takes_data_in(&self, config: &Config, unit: UnitId) -> bool {
+        let state = &self.dies[unit];
+        let array = &self.ops[state.array()];
+        config.timing.cache_register
+            && state.cache().is_none()
+            && array.verb == Verb::Program
+            && array.class.like_host()
+            && array.leg > 0
+    }
+
+    /// Charges the part of a wait in which GC and write-backs held the unit.
+    #[inline(never)]
+    pub(in crate::engine) fn charge_collections(
+        &mut self,
+        dev: &Device,
+        now: Nanos,
+        op: OpId,
+        unit: UnitId,
+        gc_all: u64,
+        back: u64,
+    ) {
+        let (page, state) = (&self.ops[op], &self.dies[unit]);
+        let Spot { in_unit, ledger, .. } = dev.geometry.spot(page.plane);
+        debug_assert_eq!(dev.geometry.unit_of(page.plane), unit);
+        let gc_own =
+            state.gc_own(self.dies.gc_by_plane[ledger as usize], in_unit, now) - self.ops[Page(op)].ledger_gc_own;
+        self.ops[Page(op)].blame.add_collections(gc_own, gc_all - gc_own, back);
+    }
+
+    /// Charges the wait of a write that any die may serve. It did not wait for one particular die, so its wait is split like the
+    /// time of all dies. Returns the part behind write-backs.
+    pub(in crate::engine) fn charge_anywhere(
+        &mut self,
+        features: &mut Features,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+    ) -> u64 {
+        let wait = (now - self.ops[op].waits_since).0;
+        let before = &self.ops.anywhere[op];
+        let held = self.dies.held.total(now) as u64 - before.held;
+        let held_gc = self.dies.held_gc.total(now) as u64 - before.held_gc;
+        let gc = if held_gc == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
+        let held_back = self.dies.held_writeback.total(now) as u64 - before.held_writeback;
+        let back =
+            if held_back == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
+        let folds = if rules.slc { self.charge_folds_anywhere(now, op, wait, held) } else { 0 };
+        self.ops[Page(op)].blame.add(Cause::DieGcOther, gc);
+        self.ops[Page(op)].blame.add(Cause::DieWriteback, back);
+        self.ops[Page(op)].blame.add(Cause::DieHost, wait - gc - back - folds);
+        if rules.buffers {
+            features.note_line_wait(self, now, op, For::Any, [gc, 0, wait - gc]);
+        }
+        if rules.tenants {
+            self.share_anywhere(features, now, op, wait - gc - back - folds);
+        }
+        back
+    }
+
+    /// Charges the part of a wait without GC on a device that sorts waits further.
+    #[inline(never)]
+    fn sort_wait(&mut self, features: &Features, rules: &Rules, now: Nanos, op: OpId, unit: UnitId, parts: &WaitParts) {
+        let rest = parts.host + parts.late;
+        let host = if rules.by_class { rest } else { parts.host };
+        let lines = if rules.buffers { self.behind_lines(now, op, unit).min(host) } else { 0 };
+        let folds = if rules.slc { self.charge_folds(now, op, unit, host - lines) } else { 0 };
+        let page = &mut self.ops[Page(op)];
+        page.blame.add(Cause::DieLate, rest - host);
+        page.blame.add(Cause::DieHost, host - lines - folds);
+        page.blame.add(Cause::DieWriteback, lines);
+        if rules.tenants {
+            self.share_die(features, now, op, unit, host - lines - folds);
+        }
+    }
+
+    /// A die whose collection waits for its pages on other dies programs pages that other collections send here: takes the first one
+    /// from its queue.
+    fn take_foreign(&mut self, features: &mut Features, rules: &Rules, unit: UnitId) -> OpId {
+        let op = self.dies[unit].queue.take(&mut self.ops, |op| op.class == Class::Gc && op.job.is_none());
+        if op.is_some() {
+            features.note_queue(self, rules, op, unit, false);
+        }
+        op
+    }
+
+    /// An array read begins: the block has a reader, and the data's tag is loaded. Returns it
+    /// ([`Host::notes_reads`]).
+    #[inline(always)]
+    pub(in crate::engine) fn load(
+        &mut self,
+        dev: &mut Device,
+        features: &mut Features,
+        oracle: &Oracle,
+        rules: &Rules,
+        op: OpId,
+        at: Ppn,
+    ) -> Tag {
+        let block = dev.geometry.block_of(at);
+        dev.array_reads(block);
+        let lpn = self.ops[op].lpn;
+        let tag =
+            if features.replicas.is_some() { features.load_copy(self, oracle, op, at) } else { oracle.load(at, lpn) };
+        // A merging write has its own new tag, and the old page's tag.
+        let place = usize::from(self.ops[op].need != Need::Read);
+        self.ops[Page(op)].tags[place] = tag;
+        if rules.caches {
+            // What a read brings into a line is what it found: GC in no time may erase the page before its data is out.
+            self.ops[Page(op)].tags[1] = tag;
+        }
+        features.load_chunk(self, oracle, op, at);
+        tag
+    }
 }
 
 impl Host {
@@ -94,9 +241,73 @@ impl Host {
     pub(in crate::engine) fn notes_reads(&self, oracle: &Oracle, rules: &Rules) -> bool {
         self.runs.any() || rules.buffers || oracle.tracks_sectors()
     }
+
+    /// The first unit after the last one used that takes writes and has a page, and its plane. `full`: one had no page.
+    #[inline(always)]
+    fn next_place(
+        &self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        features: &Features,
+        full: &mut bool,
+        takes: impl Fn(&Kernel, UnitId) -> bool,
+    ) -> Option<(UnitId, PlaneId)> {
+        let (next, units) = (self.last_place + 1, dev.geometry.units);
+        let head = self.anywhere.head();
+        let (lpn, stream) = (kernel.ops[head].lpn, kernel.ops.host_stream(head));
+        for (mut from, to) in [(next, units), (0, next)] {
+            while let Some(unit) = kernel.dies.first_free(from, to) {
+                from = unit.0 + 1;
+                if takes(kernel, unit) {
+                    match kernel.next_plane(features, dev, unit, lpn, stream) {
+                        Some(plane) => return Some((unit, plane)),
+                        None => *full = true,
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// Counts a host read or program as measured if its request is. Returns whether it programs data of the host, and is measured.
+    #[inline(always)]
+    pub(in crate::engine) fn count_host(&self, kernel: &Kernel, stats: &mut Stats, op: OpId, pages: u64) -> bool {
+        let (page, class) = (&kernel.ops[op], self.class_counted(kernel, op));
+        if page.class == Class::Host && !self.requests[page.request].measured {
+            stats.count_unmeasured(class, page.need == Need::Write, pages);
+        } else if page.need == Need::Write {
+            stats.count_programs(class, pages);
+            return matches!(class, Class::Host | Class::Cache);
+        } else {
+            stats.count_reads(class, pages);
+        }
+        false
+    }
+}
+
+impl Features {
+    /// An operation begins on a device that sorts waits further. Returns the unit's holder.
+    #[inline(never)]
+    fn begins_beside(&mut self, kernel: &Kernel, rules: &Rules, now: Nanos, op: OpId, unit: UnitId) -> Holder {
+        if rules.tenants {
+            self.die_serves(kernel, now, unit, op);
+        }
+        if rules.buffers { kernel.holder_beside(op, unit) } else { Holder::Host }
+    }
 }
 
 impl Ssd {
+    /// R10: a waiting read suspends the operation in the array, unless that ends sooner by itself.
+    #[inline(never)]
+    fn try_suspend(&mut self, unit: UnitId) {
+        if self.kernel.may_suspend(&self.config, unit)
+            && self.kernel.is_in_array(&self.fast, self.now, unit)
+            && self.read_waits(unit)
+        {
+            self.kernel.suspend_for_read(&self.config, self.now, unit);
+        }
+    }
+
     /// Starts operations on every unit that may have become free.
     #[inline(always)]
     pub(in crate::engine) fn dispatch(&mut self) {
@@ -136,13 +347,18 @@ impl Ssd {
                 while self.kick(unit) {}
             }
             if self.rules.looks {
-                self.look_after_dispatch(unit);
+                self.gc.revisit(&mut self.kernel, self.rules.preempts, unit);
+                if self.rules.idles {
+                    self.features.note_rest(&mut self.kernel, &self.dev, &self.gc, self.now, unit);
+                }
             }
         }
         if self.rules.slc {
             folds::fold_on_free_dies(self);
         }
-        self.dispatch_writebacks();
+        if self.rules.stages && self.dev.staging.waiting > 0 {
+            self.dispatch_writebacks();
+        }
         if self.features.replicas.is_some() {
             self.make_copies();
         }
@@ -157,15 +373,6 @@ impl Ssd {
         }
     }
 
-    /// A unit has been considered.
-    #[inline(always)]
-    fn look_after_dispatch(&mut self, unit: UnitId) {
-        self.revisit(unit);
-        if self.rules.idles {
-            self.note_rest(unit);
-        }
-    }
-
     /// A free die and the device-wide FIFO of writes compete for operations: the oldest goes first.
     #[inline(never)]
     fn dispatch_oldest_first(&mut self) {
@@ -173,7 +380,10 @@ impl Ssd {
             // Its collection is requested as long as it waits.
             self.claim_full_planes(self.kernel.ops.host_stream(self.host.without_page.head()));
         }
-        let takes = |unit: &UnitId| self.is_idle(*unit) || self.is_paused_for_host(*unit);
+        let takes = |unit: &UnitId| {
+            self.kernel.is_idle(&self.dev, &self.gc, &self.rules, *unit)
+                || self.gc.is_paused_for_host(&self.kernel, self.rules.preempts, *unit)
+        };
         // Whenever a die becomes idle it is among these.
         let none_idle = self.host.none_idle && !self.kernel.dies.looking.iter().any(takes);
         debug_assert!(!none_idle || !(0..self.dev.geometry.units).any(|unit| takes(&UnitId(unit))));
@@ -181,9 +391,22 @@ impl Ssd {
         loop {
             let mut oldest: Option<((u8, u64), UnitId)> = None;
             for unit in &self.kernel.dies.looking {
-                if self.ready_for_more(*unit) {
+                let ready = self.kernel.is_idle(&self.dev, &self.gc, &self.rules, *unit)
+                    || self.gc.is_paused_for_host(&self.kernel, self.rules.preempts, *unit);
+                if ready && !self.kernel.dies[*unit].queue.is_empty() {
                     let head = self.kernel.dies[*unit].queue.head();
-                    let (rank, first) = if self.rules.queues { self.next_in_queue(*unit) } else { (0, head) };
+                    let (rank, first) = if self.rules.queues {
+                        self.features.next_in_queue(
+                            &self.kernel,
+                            &self.dev,
+                            &self.host,
+                            &self.rules,
+                            &self.config,
+                            *unit,
+                        )
+                    } else {
+                        (0, head)
+                    };
                     let turn = (rank, self.kernel.ops[first].age);
                     if oldest.is_none_or(|(other, _)| turn < other) {
                         oldest = Some((turn, *unit));
@@ -208,24 +431,6 @@ impl Ssd {
         }
     }
 
-    fn ready_for_more(&self, unit: UnitId) -> bool {
-        let state = &self.kernel.dies[unit];
-        (self.is_idle(unit) || self.is_paused_for_host(unit)) && !state.queue.is_empty()
-    }
-
-    /// Whether nothing is in service or about to be. A unit in GC is not idle; the bus does not matter.
-    #[inline(always)]
-    pub(in crate::engine) fn is_idle(&self, unit: UnitId) -> bool {
-        let state = &self.kernel.dies[unit];
-        debug_assert!(!state.is_free() || state.job.is_some() || state.holder() == Holder::Free);
-        state.is_free()
-            && if state.job.is_none() {
-                !self.rules.collector_holds || state.due().is_empty()
-            } else {
-                self.rules.pauses && self.gc.awaits_durability(&self.dev, state.job)
-            }
-    }
-
     /// Starts the oldest of the writes that any die may serve on the first idle die after the last one used. Returns false if no
     /// die is idle, or no idle die has a page for it.
     #[inline(never)]
@@ -233,22 +438,29 @@ impl Ssd {
         let mut full = false;
         // If no die is idle, dies with paused collections come next.
         let found = (!self.host.none_idle).then(|| {
-            let paused = |ssd: &mut Self, full: &mut bool| ssd.next_place(full, Self::is_paused_for_host);
-            let idle = self.next_place(&mut full, Self::is_idle);
-            idle.or_else(|| self.rules.preempts.then(|| paused(self, &mut full)).flatten())
+            let (host, kernel, dev, gc) = (&self.host, &mut self.kernel, &self.dev, &self.gc);
+            let (features, rules) = (&self.features, &self.rules);
+            let takes = |kernel: &Kernel, unit| gc.is_paused_for_host(kernel, rules.preempts, unit);
+            let is_idle = |kernel: &Kernel, unit| kernel.is_idle(dev, gc, rules, unit);
+            let idle = host.next_place(kernel, dev, features, &mut full, is_idle);
+            let mut paused = None;
+            if idle.is_none() && rules.preempts {
+                paused = host.next_place(kernel, dev, features, &mut full, takes);
+            }
+            idle.or(paused)
         });
         if let Some((unit, plane)) = found.flatten() {
             self.host.last_place = unit.0;
             let op = self.host.anywhere.pop(&self.kernel.ops);
             self.kernel.go_to(&self.dev, op, unit, plane);
-            let back = self.charge_anywhere(op);
-            self.note_found(op, back);
+            let back = self.kernel.charge_anywhere(&mut self.features, &self.rules, self.now, op);
+            self.features.note_found(&self.kernel, &mut self.host, self.now, op, back);
             self.kernel.update_lag(self.now, op, unit);
             self.begin_write(op, unit);
             return true;
         }
         self.host.none_idle = !full;
-        self.note_skip();
+        self.features.note_skip(&self.kernel, &self.host, self.now);
         // If dies are idle but have no free page, full planes are due, whatever the threshold is. GC in no time has freed pages
         // by now.
         if !full {
@@ -258,51 +470,19 @@ impl Ssd {
         if self.claim_full_planes(stream) {
             return self.start_anywhere();
         }
-        self.rules.streams && self.lets_others_pass(stream)
-    }
-
-    /// The first unit after the last one used that takes writes and has a page, and its plane. `full`: one had no page.
-    #[inline(always)]
-    fn next_place(&mut self, full: &mut bool, takes: fn(&Self, UnitId) -> bool) -> Option<(UnitId, PlaneId)> {
-        let (next, units) = (self.host.last_place + 1, self.dev.geometry.units);
-        let head = self.host.anywhere.head();
-        let (lpn, stream) = (self.kernel.ops[head].lpn, self.kernel.ops.host_stream(head));
-        for (mut from, to) in [(next, units), (0, next)] {
-            while let Some(unit) = self.kernel.dies.first_free(from, to) {
-                from = unit.0 + 1;
-                if takes(self, unit) {
-                    match self.kernel.next_plane(&self.features, &self.dev, unit, lpn, stream) {
-                        Some(plane) => return Some((unit, plane)),
-                        None => *full = true,
-                    }
-                }
-            }
+        if !self.rules.streams {
+            return false;
         }
-        None
-    }
-
-    /// Charges the wait of a write that any die may serve. It did not wait for one particular die, so its wait is split like the
-    /// time of all dies. Returns the part behind write-backs.
-    pub(in crate::engine) fn charge_anywhere(&mut self, op: OpId) -> u64 {
-        let wait = (self.now - self.kernel.ops[op].waits_since).0;
-        let before = &self.kernel.ops.anywhere[op];
-        let held = self.kernel.dies.held.total(self.now) as u64 - before.held;
-        let held_gc = self.kernel.dies.held_gc.total(self.now) as u64 - before.held_gc;
-        let gc = if held_gc == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
-        let held_back = self.kernel.dies.held_writeback.total(self.now) as u64 - before.held_writeback;
-        let back =
-            if held_back == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
-        let folds = if self.rules.slc { folds::charge_anywhere(self, op, wait, held) } else { 0 };
-        self.kernel.ops[Page(op)].blame.add(Cause::DieGcOther, gc);
-        self.kernel.ops[Page(op)].blame.add(Cause::DieWriteback, back);
-        self.kernel.ops[Page(op)].blame.add(Cause::DieHost, wait - gc - back - folds);
-        if self.rules.buffers {
-            self.note_line_wait(op, For::Any, [gc, 0, wait - gc]);
+        // With several streams, a write waits for an erase if no plane has a page for its handle, and others overtake it.
+        if self.rules.slc && folds::stalls_anywhere(self, stream) {
+            return true;
         }
-        if self.rules.tenants {
-            self.kernel.share_anywhere(&self.features, self.now, op, wait - gc - back - folds);
+        if self.dev.any_offset(stream) {
+            return false;
         }
-        back
+        let (kernel, features, stats) = (&mut self.kernel, &mut self.features, &mut self.stats);
+        self.host.let_others_pass(kernel, features, stats, &self.rules, self.now);
+        true
     }
 
     /// Starts one operation of a unit's queue. Returns false if none can start now.
@@ -326,18 +506,33 @@ impl Ssd {
             return false;
         }
         if state.job.is_some() && !(self.rules.pauses && self.gc.jobs[state.job.0].pause != Pause::No) {
-            return state.array().is_none() && self.gc.jobs[state.job.0].waiting && self.admit_foreign(unit);
+            if state.array().is_some() || !self.gc.jobs[state.job.0].waiting {
+                return false;
+            }
+            let op = self.kernel.take_foreign(&mut self.features, &self.rules, unit);
+            if op.is_some() {
+                self.select(op, unit);
+            }
+            return op.is_some();
         }
         if self.rules.collector_holds && !state.due().is_empty() && state.job.is_none() {
             // A collection that holds its die goes first, even if the next operation could overlap the running one.
             return false;
         }
-        if state.array().is_some() && !self.takes_data_in(unit) {
+        if state.array().is_some()
+            && !(self.kernel.takes_data_in(&self.config, unit) && self.kernel.is_in_array(&self.fast, self.now, unit))
+        {
             return false;
         }
         let state = &self.kernel.dies[unit];
-        let first = if self.rules.queues { self.next_in_queue(unit).1 } else { state.queue.head() };
-        if (state.array().is_some() || state.cache().is_some()) && !self.may_overlap(first, unit) {
+        let first = if self.rules.queues {
+            self.features.next_in_queue(&self.kernel, &self.dev, &self.host, &self.rules, &self.config, unit).1
+        } else {
+            state.queue.head()
+        };
+        if (state.array().is_some() || state.cache().is_some())
+            && (!self.kernel.may_overlap(first, unit) || self.rules.slc && folds::mixes_modes(self, first, unit))
+        {
             return false;
         }
         let queue = &mut self.kernel.dies[unit].queue;
@@ -346,59 +541,29 @@ impl Ssd {
         } else {
             queue.pop(&self.kernel.ops);
         }
-        self.note_queue(first, unit, false);
+        self.features.note_queue(&self.kernel, &self.rules, first, unit, false);
         if self.rules.deep {
             let next = self.kernel.dies[unit].queue.head();
             self.host.expect_next(&self.kernel, &self.dev, next, self.kernel.ops[first].request);
         }
         self.select(first, unit);
-        self.note_burst(first, unit);
+        self.features.note_burst(&self.kernel, &self.host, &self.rules, first, unit);
         true
-    }
-
-    /// R8: whether an operation may begin in addition to the one in service on its unit. The next array read may run during data-out;
-    /// only reads overlap reads. The next data-in may run while the array programs.
-    #[inline(always)]
-    fn may_overlap(&self, op: OpId, unit: UnitId) -> bool {
-        let page = &self.kernel.ops[op];
-        page.class.like_host()
-            && (page.need == Need::Write) == self.kernel.dies[unit].array().is_some()
-            && !(self.rules.slc && folds::mixes_modes(self, op, unit))
-    }
-
-    /// R8: whether the array of a unit programs for the host, and its cache register is free for the next data-in.
-    #[inline(always)]
-    fn takes_data_in(&mut self, unit: UnitId) -> bool {
-        let state = &self.kernel.dies[unit];
-        let array = &self.kernel.ops[state.array()];
-        self.config.timing.cache_register
-            && state.cache().is_none()
-            && array.verb == Verb::Program
-            && array.class.like_host()
-            && array.leg > 0
-            && self.is_in_array(unit)
-    }
-
-    /// A die whose collection waits for its pages on other dies programs pages that other collections send here.
-    fn admit_foreign(&mut self, unit: UnitId) -> bool {
-        let op =
-            self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |op| op.class == Class::Gc && op.job.is_none());
-        if op.is_some() {
-            self.note_queue(op, unit, false);
-            self.select(op, unit);
-        }
-        op.is_some()
     }
 
     /// A page of the host or of a group has reached the head of a unit's queue.
     #[inline(always)]
     pub(in crate::engine) fn select_page(&mut self, op: OpId, unit: UnitId) {
-        if self.is_rejected(op, unit) {
+        if self.features.failures.is_some() && self.is_rejected(op, unit) {
             return;
         }
         let page = &self.kernel.ops[op];
         match page.need {
-            Need::Read | Need::Merge if self.waits_for_word_line(op) => self.take_from_buffer(op, unit),
+            Need::Read | Need::Merge
+                if self.kernel.waits_for_word_line(&self.dev, &self.host, &self.features, &self.rules, op) =>
+            {
+                self.take_from_buffer(op, unit)
+            }
             Need::Read if self.rules.caches => self.select_cached_read(op, unit),
             Need::Read if self.features.reads_group(&self.kernel, op) => {
                 match self.kernel.covered(&self.dev, page.lpn) {
@@ -411,27 +576,36 @@ impl Ssd {
                     let at = self.features.read_from(&mut self.kernel, op, at);
                     self.begin_read(op, at, unit);
                 }
-                Location::Staged(newest) if self.needs_old(op, newest) => {
+                Location::Staged(newest) if self.host.needs_old(&self.kernel, &self.dev, &self.rules, op, newest) => {
                     let old = self.features.old_page(&self.kernel, &self.dev, newest);
                     self.begin_read(op, old, unit);
                 }
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or there is none.
                 Location::Staged(_) | Location::Nowhere => {
                     if let Location::Staged(newest) = self.dev.map.get(page.lpn) {
-                        self.note_memory_read(op, self.kernel.ops[Page(newest)].tags[0]);
+                        self.host.note_memory_read(
+                            &self.kernel,
+                            &self.dev,
+                            &mut self.oracle,
+                            &self.rules,
+                            op,
+                            self.kernel.ops[Page(newest)].tags[0],
+                        );
                     }
                     self.select_in_memory(op, unit);
                 }
             },
-            Need::Merge => match self.merge_source(op) {
+            Need::Merge => match self.kernel.merge_source(&self.dev, &self.host, &self.features, op) {
                 Ppn::NONE => {
-                    self.charge_wait(op, unit);
-                    self.skip_merge(op);
+                    self.charge_wait(op, unit, &self.kernel.turn(self.now, op, unit));
+                    self.host.skip_merge(&mut self.kernel, &self.features, &self.rules, self.now, op);
+                    self.place_merged();
                 }
                 old => self.begin_read(op, old, unit),
             },
             Need::Write => {
-                self.turn_comes(op, unit);
+                let turn = self.kernel.update_lag(self.now, op, unit);
+                self.charge_wait(op, unit, &turn);
                 self.begin_write(op, unit);
             }
             Need::Absorb => unreachable!("it waits for no die"),
@@ -440,8 +614,8 @@ impl Ssd {
 
     /// A read whose turn has come on a die needs no flash any more.
     pub(in crate::engine) fn select_in_memory(&mut self, op: OpId, unit: UnitId) {
-        self.leaves_chip(op);
-        self.charge_wait(op, unit);
+        self.features.leaves_chip(&self.kernel, &self.dev, &mut self.host, op);
+        self.charge_wait(op, unit, &self.kernel.turn(self.now, op, unit));
         let measured = self.host.requests[self.kernel.ops[op].request].measured;
         self.stats.pages.from_memory += u64::from(measured);
         self.serve_from_memory(op);
@@ -452,31 +626,35 @@ impl Ssd {
         if self.dev.geometry.unit_of(plane) != unit {
             // The page has moved: the read queues at its new die, with its own age.
             self.kernel.ops.leave_lane(op);
-            self.charge_wait(op, unit);
+            self.charge_wait(op, unit, &self.kernel.turn(self.now, op, unit));
             self.kernel.ops[op].waits_since = self.now;
             return self.enqueue(op, plane, true);
         }
         if self.kernel.ops[op].plane != plane {
             // So far it has waited for another plane of this unit.
             self.kernel.ops.leave_lane(op);
-            self.charge_wait(op, unit);
+            self.charge_wait(op, unit, &self.kernel.turn(self.now, op, unit));
             self.kernel.ops[op].waits_since = self.now;
             self.kernel.ops[op].plane = plane;
             self.kernel.update_lag(self.now, op, unit);
         } else {
-            self.turn_comes(op, unit);
+            let turn = self.kernel.update_lag(self.now, op, unit);
+            self.charge_wait(op, unit, &turn);
         }
-        self.load(op, at);
+        let tag = self.kernel.load(&mut self.dev, &mut self.features, &self.oracle, &self.rules, op, at);
+        if self.host.notes_reads(&self.oracle, &self.rules) {
+            self.kernel.note_flash_read(&self.dev, &self.features, &mut self.oracle, &self.rules, op, tag);
+        }
         if self.rules.retries && retry::apart::begin_again(self, op, at, unit) {
             return;
         }
-        let burst = self.read_burst(op);
+        let burst = self.kernel.read_burst(&self.dev, &self.rules, op);
         let (count, legs) = if self.rules.pairs {
             self.join_reads(op, at, unit, burst)
         } else {
             (1, self.dev.timing.legs(Command::Read { pages: &[self.dev.place(at)], burst, decoded: false }))
         };
-        self.count_host(op, count);
+        self.host.count_host(&self.kernel, &mut self.stats, op, count);
         let page = &mut self.kernel.ops[op];
         page.verb = Verb::Read;
         page.pages = PageSet::one(at);
@@ -484,63 +662,31 @@ impl Ssd {
         self.begin(op, unit);
     }
 
-    /// Bus time of a read.
-    #[inline(always)]
-    pub(in crate::engine) fn read_burst(&self, op: OpId) -> Nanos {
-        self.dev.timing.transfer(self.kernel.bytes_read(&self.dev, &self.rules, op))
-    }
-
     /// The page on flash that a read for the host, or for one of its writes, would read now; none if it needs none.
     pub(in crate::engine) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
         let page = &self.kernel.ops[op];
         let at = match page.need {
-            Need::Read if self.rules.caches => self.page_beside_cache(op),
-            Need::Merge if page.class == Class::Cache => self.page_to_fill(op),
+            Need::Read if self.rules.caches => {
+                self.features.page_beside_cache(&self.kernel, &self.dev, &self.host, &self.rules, &self.config, op)
+            }
+            Need::Merge if page.class == Class::Cache => {
+                self.features.page_to_fill(&self.kernel, &self.dev, &self.rules, op)
+            }
             Need::Read if self.features.reads_group(&self.kernel, op) => {
                 return self.kernel.covered(&self.dev, page.lpn);
             }
             Need::Read => match self.dev.map.get(page.lpn) {
                 Location::Flash(_) if self.features.reads_copy(&self.kernel, op) => self.kernel.ops.copy[op].page,
                 Location::Flash(at) => at,
-                Location::Staged(newest) if self.needs_old(op, newest) => {
+                Location::Staged(newest) if self.host.needs_old(&self.kernel, &self.dev, &self.rules, op, newest) => {
                     self.features.old_page(&self.kernel, &self.dev, newest)
                 }
                 Location::Staged(_) | Location::Nowhere => Ppn::NONE,
             },
-            Need::Merge => self.merge_source(op),
+            Need::Merge => self.kernel.merge_source(&self.dev, &self.host, &self.features, op),
             Need::Write | Need::Absorb => Ppn::NONE,
         };
-        (at.is_some() && !self.page_waits(at)).then_some(at)
-    }
-
-    /// An array read begins: the block has a reader, and the data's tag is loaded.
-    #[inline(always)]
-    pub(in crate::engine) fn load(&mut self, op: OpId, at: Ppn) {
-        let block = self.dev.geometry.block_of(at);
-        self.array_reads(block);
-        let lpn = self.kernel.ops[op].lpn;
-        let tag = if self.features.replicas.is_some() {
-            self.features.load_copy(&self.kernel, &self.oracle, op, at)
-        } else {
-            self.oracle.load(at, lpn)
-        };
-        // A merging write has its own new tag, and the old page's tag.
-        let place = usize::from(self.kernel.ops[op].need != Need::Read);
-        self.hold_tag(op, place, tag);
-        if self.rules.caches {
-            // What a read brings into a line is what it found: GC in no time may erase the page before its data is out.
-            self.kernel.ops[Page(op)].tags[1] = tag;
-        }
-        self.load_chunk(op, at);
-    }
-
-    /// The tag of a page that is being read travels with its operation.
-    #[inline(always)]
-    pub(in crate::engine) fn hold_tag(&mut self, op: OpId, place: usize, tag: Tag) {
-        self.kernel.ops[Page(op)].tags[place] = tag;
-        if self.host.notes_reads(&self.oracle, &self.rules) {
-            self.note_flash_read(op, tag);
-        }
+        (at.is_some() && !self.dev.page_waits(&self.rules, at)).then_some(at)
     }
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.
@@ -555,7 +701,7 @@ impl Ssd {
             if self.rules.slc && folds::stalls(self, id, plane) {
                 return;
             }
-            self.begin_stall(id);
+            self.kernel.begin_stall(&self.host, &mut self.stats, self.now, id);
             self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
         };
@@ -568,9 +714,9 @@ impl Ssd {
         }
         self.dev.stirs_buffer(&self.rules, plane);
         if self.kernel.ops[id].class == Class::Cache {
-            self.line_selected(id);
+            self.features.line_selected(&mut self.kernel, &mut self.oracle, id);
         } else if self.oracle.tracks_sectors() {
-            self.compose(id);
+            self.kernel.compose(&self.dev, &mut self.oracle, &self.config, id);
         }
         let transfer = self.dev.timing.page();
         let (pages, legs) = if self.rules.pairs {
@@ -581,28 +727,14 @@ impl Ssd {
         } else {
             (1, self.dev.timing.legs(Command::Program { pages: &[self.dev.place(at)], burst: transfer }))
         };
-        self.count_host(id, pages);
+        if self.host.count_host(&self.kernel, &mut self.stats, id, pages) && self.rules.tenants {
+            self.features.tenants_write(&self.kernel, &self.dev, id);
+        }
         let page = &mut self.kernel.ops[id];
         page.verb = Verb::Program;
         page.pages = PageSet::one(at);
         page.legs = legs;
         self.begin(id, unit);
-    }
-
-    /// Counts a host read or program as measured if its request is.
-    #[inline(always)]
-    pub(in crate::engine) fn count_host(&mut self, op: OpId, pages: u64) {
-        let (page, class) = (&self.kernel.ops[op], self.host.class_counted(&self.kernel, op));
-        if page.class == Class::Host && !self.host.requests[page.request].measured {
-            self.stats.count_unmeasured(class, page.need == Need::Write, pages);
-        } else if page.need == Need::Write {
-            self.stats.count_programs(class, pages);
-            if self.rules.tenants && matches!(class, Class::Host | Class::Cache) {
-                self.features.tenants_write(&self.kernel, &self.dev, op);
-            }
-        } else {
-            self.stats.count_reads(class, pages);
-        }
     }
 
     /// Service begins: the unit is taken, and the first leg runs.
@@ -620,88 +752,43 @@ impl Ssd {
             mate = self.kernel.ops[mate].mate;
         }
         if self.rules.page_types {
-            self.count_by_type(op);
+            self.kernel.count_by_type(&self.dev, &self.host, &self.features, &mut self.stats, op);
         }
         self.kernel.dies[unit].enter(op);
-        let holder = if self.rules.sorts_waits { self.begins_beside(op, unit) } else { Holder::Host };
+        let holder = if self.rules.sorts_waits {
+            self.features.begins_beside(&self.kernel, &self.rules, self.now, op, unit)
+        } else {
+            Holder::Host
+        };
         self.kernel.seize_unit(&self.dev, self.now, unit, holder, plane);
         self.run_leg(op);
     }
 
-    /// An operation begins on a device that sorts waits further. Returns the unit's holder.
-    #[inline(never)]
-    fn begins_beside(&mut self, op: OpId, unit: UnitId) -> Holder {
-        if self.rules.tenants {
-            self.features.die_serves(&self.kernel, self.now, unit, op);
-        }
-        if self.rules.buffers { self.kernel.holder_beside(op, unit) } else { Holder::Host }
-    }
-
     /// Charges an operation's wait for its unit: GC by the ledger, the rest to host operations. The shadow clock determines the
-    /// part of the rest that would exist without GC.
+    /// part of the rest that would exist without GC: it would have ended when the operation begins by this clock.
     #[inline(always)]
-    pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId) {
-        let (turn, since) = (self.kernel.turn(self.now, op, unit), self.kernel.ops[op].waits_since);
-        self.charge_from(op, unit, since, &turn);
-    }
-
-    /// A host operation has reached the head of the queue: charges its wait, and advances the shadow clock.
-    #[inline(always)]
-    pub(in crate::engine) fn turn_comes(&mut self, op: OpId, unit: UnitId) {
-        let (state, since) = (&mut self.kernel.dies[unit], self.kernel.ops[op].waits_since);
-        let turn = state.turn(since, self.now);
-        state.set_lag(&turn);
-        self.charge_from(op, unit, since, &turn);
-    }
-
-    /// Charges a wait whose turn has come: without GC it would have ended when the operation begins by the shadow clock.
-    #[inline(always)]
-    fn charge_from(&mut self, op: OpId, unit: UnitId, since: Nanos, turn: &Turn) {
+    pub(in crate::engine) fn charge_wait(&mut self, op: OpId, unit: UnitId, turn: &Turn) {
+        let since = self.kernel.ops[op].waits_since;
         if since == self.now {
             return;
         }
         let page = &mut self.kernel.ops[Page(op)];
         let parts = turn.parts(since, self.now, page.ledger_gc, page.ledger_writeback);
         if self.rules.sorts_waits {
-            self.sort_wait(op, unit, parts.host, parts.host + parts.late);
+            self.kernel.sort_wait(&self.features, &self.rules, self.now, op, unit, &parts);
             if self.rules.buffers {
                 let late = if self.rules.by_class { 0 } else { parts.late };
                 let others = parts.host + parts.late - late + parts.writeback;
-                self.note_line_wait(op, For::Die(unit), [parts.gc, late, others]);
+                self.features.note_line_wait(&mut self.kernel, self.now, op, For::Die(unit), [parts.gc, late, others]);
             }
         } else {
             page.blame.add(Cause::DieHost, parts.host);
             page.blame.add(Cause::DieLate, parts.late);
         }
         if parts.gc + parts.writeback > 0 {
-            self.charge_collections(op, unit, parts.gc, parts.writeback);
+            let held = (parts.gc, parts.writeback);
+            self.features.note_conflict(&self.kernel, &mut self.host, &self.schemes, op, unit, held);
+            self.kernel.charge_collections(&self.dev, self.now, op, unit, parts.gc, parts.writeback);
         }
-    }
-
-    /// Charges the part of a wait without GC on a device that sorts waits further: `host` of `rest` by the shadow clock.
-    #[inline(never)]
-    fn sort_wait(&mut self, op: OpId, unit: UnitId, host: u64, rest: u64) {
-        let host = if self.rules.by_class { rest } else { host };
-        let lines = if self.rules.buffers { self.kernel.behind_lines(self.now, op, unit).min(host) } else { 0 };
-        let folds = if self.rules.slc { folds::charge(self, op, unit, host - lines) } else { 0 };
-        let page = &mut self.kernel.ops[Page(op)];
-        page.blame.add(Cause::DieLate, rest - host);
-        page.blame.add(Cause::DieHost, host - lines - folds);
-        page.blame.add(Cause::DieWriteback, lines);
-        if self.rules.tenants {
-            self.kernel.share_die(&self.features, self.now, op, unit, host - lines - folds);
-        }
-    }
-
-    /// Charges the part of a wait in which GC and write-backs held the unit.
-    #[inline(never)]
-    pub(in crate::engine) fn charge_collections(&mut self, op: OpId, unit: UnitId, gc_all: u64, back: u64) {
-        let (page, state) = (&self.kernel.ops[op], &self.kernel.dies[unit]);
-        let Spot { in_unit, ledger, .. } = self.dev.geometry.spot(page.plane);
-        debug_assert_eq!(self.dev.geometry.unit_of(page.plane), unit);
-        let gc_own = state.gc_own(self.kernel.dies.gc_by_plane[ledger as usize], in_unit, self.now)
-            - self.kernel.ops[Page(op)].ledger_gc_own;
-        self.note_conflict(op, unit, gc_all, back);
-        self.kernel.ops[Page(op)].blame.add_collections(gc_own, gc_all - gc_own, back);
     }
 }

@@ -1,5 +1,7 @@
 //! The host side: requests wait outside, are admitted, split into pages, and complete.
 
+use crate::observe::Slot;
+use crate::oracle::Oracle;
 use std::collections::VecDeque;
 
 use crate::blame::Cause;
@@ -13,7 +15,7 @@ use crate::engine::spine::merge::Runs;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
-use crate::engine::{Device, Nanos, Ssd, life, streams};
+use crate::engine::{Device, Features, Nanos, Ssd, life, streams};
 use crate::request::{Extent, Request, RequestOp};
 use crate::schemes::Place;
 use crate::stats::Stats;
@@ -252,6 +254,20 @@ impl Host {
         self.extents.drain(..next.extents as usize).collect()
     }
 
+    /// Takes the next extent of the request that has just left the ring: its only one, or the first one kept.
+    #[inline(always)]
+    pub(super) fn next_extent(&mut self, next: &Waiting) -> Extent {
+        if next.extents == 0 {
+            return Extent { offset: next.request.offset, bytes: next.request.bytes };
+        }
+        self.extents.pop_front().expect("the extents of a request are kept with it")
+    }
+
+    /// Forgets the extents of the request that has just left the ring.
+    pub(in crate::engine) fn drop_extents(&mut self, next: &Waiting) {
+        self.extents.drain(..next.extents as usize);
+    }
+
     /// Takes the extents of the request that was checked last.
     pub(in crate::engine) fn take_last_extents(&mut self, last: &Waiting) -> Vec<Extent> {
         self.extents.split_off(self.extents.len() - last.extents as usize).into()
@@ -312,14 +328,78 @@ impl Host {
             (first..=last).contains(&page.0)
         })
     }
-}
 
-impl Device {
-    /// The first and the last page of the map that an extent touches.
+    /// The number of a request's pages of the map, and of its flash pages.
     #[inline(always)]
-    pub(in crate::engine) fn span(&self, extent: &Extent) -> (u32, u32) {
-        let at = |byte| self.geometry.page_at(byte).0;
-        (at(extent.offset), at(extent.offset + extent.bytes - 1))
+    pub(in crate::engine) fn pages_of(&self, dev: &Device, config: &Config, next: &Waiting) -> (u32, u64) {
+        if next.extents == 0 {
+            return dev.pages_of_extent(config, &Extent { offset: next.request.offset, bytes: next.request.bytes });
+        }
+        let extents = self.extents.iter().take(next.extents as usize);
+        let counts = extents.map(|extent| dev.pages_of_extent(config, extent));
+        counts.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
+    }
+
+    /// A request has arrived.
+    #[inline(always)]
+    pub(in crate::engine) fn arrives(&self, kernel: &Kernel, stats: &mut Stats) {
+        count(&mut stats.arrivals);
+        stats.chips_busy += u64::from(kernel.dies.chips_busy());
+        if self.windowed {
+            stats.window += self.window.len() as u64;
+        }
+    }
+
+    /// Prefetches data that requests further up the ring will use, of which writes are to be served by `expect`. To be called once
+    /// every [`BATCH`] requests.
+    #[inline(always)]
+    pub(in crate::engine) fn look_ahead(
+        &self,
+        dev: &Device,
+        features: &Features,
+        oracle: &Oracle,
+        expect: impl Fn(Lpn),
+    ) {
+        let ring = &self.ring;
+        if ring.len() < LOOK_AHEAD + BATCH {
+            return;
+        }
+        for i in 0..BATCH {
+            let (far, near) = (ring.at(LOOK_AHEAD + i), ring.at(LOOK_AHEAD - BATCH + i));
+            let page = features.logical(far.page);
+            dev.map.expect(page);
+            oracle.expect(page);
+            // Nothing waits for the counter of readers of a block.
+            if near.request.op != RequestOp::Read {
+                expect(features.logical(near.page));
+            }
+        }
+    }
+
+    /// The same for requests that take time: the place of their data is prefetched when it is known.
+    #[inline(never)]
+    fn look_ahead_in_time(&self, dev: &Device, features: &Features, oracle: &Oracle) {
+        self.look_ahead(dev, features, oracle, |lpn| dev.expect_overwrite(lpn));
+    }
+
+    /// Requests have arrived in the ring.
+    #[inline(always)]
+    fn arrivals(&mut self, kernel: &Kernel, stats: &mut Stats, observer: &mut Slot, now: Nanos) {
+        while self.ring.get(self.arrived).is_some_and(|next| next.request.arrival <= now) {
+            let ahead = self.arrived as u64;
+            if let Some(next) = self.ring.get(self.arrived).copied() {
+                observer.watch_arrival(self.admitted + ahead, next.request);
+            }
+            self.arrived += 1;
+            self.arrives(kernel, stats);
+        }
+    }
+
+    /// Counts an admitted request. Returns whether it is measured.
+    #[inline(always)]
+    pub(super) fn count_admission(&mut self) -> bool {
+        count(&mut self.admitted);
+        self.measuring
     }
 }
 
@@ -342,7 +422,7 @@ impl Ssd {
         }
         self.host.stirred = false;
         if !self.host.closed {
-            self.arrivals();
+            self.host.arrivals(&self.kernel, &mut self.stats, &mut self.observer, self.now);
         }
         // Most rounds admit none.
         if self.host.may_admit(self.now) {
@@ -359,11 +439,11 @@ impl Ssd {
         loop {
             let mut next = self.host.ring.take();
             if self.host.closed {
-                self.arrives();
+                self.host.arrives(&self.kernel, &mut self.stats);
                 self.host.loop_sent();
                 next.request.arrival = self.now;
-                if self.shows_arrivals() {
-                    self.watch_arrival(self.host.admitted, next.request);
+                if self.observer.shows_arrivals() {
+                    self.observer.watch_arrival(self.host.admitted, next.request);
                 }
             } else {
                 self.host.arrived -= 1;
@@ -378,31 +458,23 @@ impl Ssd {
         }
     }
 
-    /// Requests have arrived in the ring.
-    #[inline(always)]
-    fn arrivals(&mut self) {
-        while self.host.ring.get(self.host.arrived).is_some_and(|next| next.request.arrival <= self.now) {
-            let ahead = self.host.arrived as u64;
-            if let Some(next) = self.host.ring.get(self.host.arrived).copied() {
-                self.watch_arrival(self.host.admitted + ahead, next.request);
-            }
-            self.host.arrived += 1;
-            self.arrives();
-        }
-    }
-
-    /// A request has arrived.
-    #[inline(always)]
-    pub(in crate::engine) fn arrives(&mut self) {
-        count(&mut self.stats.arrivals);
-        self.stats.chips_busy += u64::from(self.kernel.dies.chips_busy());
-        if self.host.windowed {
-            self.stats.window += self.host.window.len() as u64;
-        }
+    /// The first measured request is admitted: integrals over time are taken from here.
+    #[cold]
+    fn start_measures(&mut self, arrival: Nanos) {
+        law!(self.config.check_mode(false).is_ok(), "what is only counted takes no time: see Config::check_mode");
+        self.stats.first_arrival = Some(arrival);
+        self.features.conflicts_from_now(&self.kernel, &self.dev, self.now);
+        self.stats.measured_from = self.now;
+        self.stats.held_from = self.kernel.dies.held.total(self.now);
+        self.stats.gc_units_from = self.kernel.dies.held_gc.total(self.now);
+        self.stats.gc_planes_from = self.kernel.dies.gc_planes.total(self.now);
+        let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
+        self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
+        self.stats.ports_busy_from = self.kernel.port_time(&self.rules, |port| port.busy(self.now));
     }
 
     /// Where measuring starts, resets all counters but wear.
-    fn check_warmup(&mut self) {
+    pub(super) fn check_warmup(&mut self) {
         let over = match self.host.warmup {
             None => true,
             Some(Warmup::Requests(n)) => self.host.admitted >= n,
@@ -414,62 +486,18 @@ impl Ssd {
             }
         };
         if over {
-            self.bring_past_ends();
+            // What ends now is counted before counters restart.
+            self.bring_to_now();
+            self.completions();
             self.host.measuring = true;
             self.stats.start_measuring();
             streams::restart(&mut self.features, &mut self.dev.flash);
             self.features.restart_tenants();
             self.features.cache.iter_mut().for_each(|cache| cache.restart());
-            self.restart_conflicts();
+            self.features.restart_conflicts(&mut self.dev, &self.stats, self.now);
             // The first measured request has already arrived.
-            self.arrives();
+            self.host.arrives(&self.kernel, &mut self.stats);
         }
-    }
-
-    /// Prefetches data that requests further up the ring will use, of which writes are to be served by `expect`. To be called once
-    /// every [`BATCH`] requests.
-    #[inline(always)]
-    pub(in crate::engine) fn look_ahead(&self, expect: impl Fn(&Self, Lpn)) {
-        let ring = &self.host.ring;
-        if ring.len() < LOOK_AHEAD + BATCH {
-            return;
-        }
-        for i in 0..BATCH {
-            let (far, near) = (ring.at(LOOK_AHEAD + i), ring.at(LOOK_AHEAD - BATCH + i));
-            let page = self.features.logical(far.page);
-            self.dev.map.expect(page);
-            self.oracle.expect(page);
-            // Nothing waits for the counter of readers of a block.
-            if near.request.op != RequestOp::Read {
-                expect(self, self.features.logical(near.page));
-            }
-        }
-    }
-
-    /// The same for requests that take time: the place of their data is prefetched when it is known.
-    #[inline(never)]
-    fn look_ahead_in_time(&self) {
-        self.look_ahead(|ssd, lpn| ssd.dev.expect_overwrite(lpn));
-    }
-
-    /// Counts an admitted request. Returns whether it is measured.
-    #[inline(always)]
-    pub(in crate::engine) fn count_admission(&mut self) -> bool {
-        if !self.host.measuring {
-            self.check_warmup();
-        }
-        count(&mut self.host.admitted);
-        self.host.measuring
-    }
-
-    /// Flash pages that an extent touches; it touches `pages` pages of the map (super pages).
-    #[inline(always)]
-    pub(in crate::engine) fn flash_pages(&self, extent: &Extent, units: u32) -> u64 {
-        if self.dev.geometry.pages_per_entry == 1 {
-            return u64::from(units);
-        }
-        let size = self.page_bytes();
-        (extent.offset + extent.bytes - 1) / size - extent.offset / size + 1
     }
 
     /// Notes the progress of the host's writes, if the pages that have completed make that due.
@@ -481,30 +509,18 @@ impl Ssd {
         }
     }
 
-    /// The first measured request is admitted: integrals over time are taken from here.
-    #[cold]
-    fn start_measures(&mut self, arrival: Nanos) {
-        law!(self.config.check_mode(false).is_ok(), "what is only counted takes no time: see Config::check_mode");
-        self.stats.first_arrival = Some(arrival);
-        self.conflicts_from_now();
-        self.stats.measured_from = self.now;
-        self.stats.held_from = self.kernel.dies.held.total(self.now);
-        self.stats.gc_units_from = self.kernel.dies.held_gc.total(self.now);
-        self.stats.gc_planes_from = self.kernel.dies.gc_planes.total(self.now);
-        let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
-        self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
-        self.stats.ports_busy_from = self.kernel.port_time(&self.rules, |port| port.busy(self.now));
-    }
-
     /// Admits a request, which has this number in the order of arrival.
     #[inline(always)]
     pub(in crate::engine) fn admit_numbered(&mut self, next: Waiting, index: u64) {
         let request = &next.request;
         if self.host.admitted.is_multiple_of(BATCH as u64) {
-            self.look_ahead_in_time();
-            self.check_eager(&next);
+            self.host.look_ahead_in_time(&self.dev, &self.features, &self.oracle);
+            self.host.check_eager(&self.dev, &self.features, &self.schemes, &self.oracle, &next);
         }
-        let measured = self.count_admission();
+        if !self.host.measuring {
+            self.check_warmup();
+        }
+        let measured = self.host.count_admission();
         if measured && self.stats.first_arrival.is_none() {
             self.start_measures(request.arrival);
         }
@@ -530,7 +546,7 @@ impl Ssd {
         let request = next.request;
         let together = Extent { offset: request.offset, bytes: request.bytes };
         self.host.outstanding += 1;
-        let (pages, asked) = self.pages_of(next);
+        let (pages, asked) = self.host.pages_of(&self.dev, &self.config, next);
         let record = HostRequest::new(index, *next, self.now, measured);
         let id = self.host.requests.insert(record, pages);
         match request.op {
@@ -547,55 +563,21 @@ impl Ssd {
         if next.extents == 0 {
             self.admit_pages(id, &request, together, measured, &mut tail);
         } else {
-            self.each_extent(next, |ssd, extent, _| {
-                ssd.admit_pages(id, &request, extent, measured, &mut tail);
-            });
+            for _ in 0..next.extents {
+                let extent = self.host.next_extent(next);
+                self.admit_pages(id, &request, extent, measured, &mut tail);
+            }
         }
         if self.rules.units && request.op == RequestOp::Read {
-            self.send_chains(id, &mut tail);
+            let leads = self.features.take_chains(&mut self.kernel, &mut self.host, id, &mut tail);
+            leads.iter().for_each(|lead| self.send(*lead));
+            self.features.give_chains(leads);
         }
         if tail.is_some() {
             self.host.window_stale = true;
             self.host.joins_window(&self.kernel.ops, id);
         }
         self.begin_updates();
-    }
-
-    /// The number of a request's pages of the map, and of its flash pages.
-    #[inline(always)]
-    pub(in crate::engine) fn pages_of(&self, next: &Waiting) -> (u32, u64) {
-        if next.extents == 0 {
-            return self.pages_of_extent(&Extent { offset: next.request.offset, bytes: next.request.bytes });
-        }
-        let extents = self.host.extents.iter().take(next.extents as usize);
-        let counts = extents.map(|extent| self.pages_of_extent(extent));
-        counts.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1))
-    }
-
-    /// The same of an extent.
-    #[inline(always)]
-    fn pages_of_extent(&self, extent: &Extent) -> (u32, u64) {
-        let (first, last) = self.dev.span(extent);
-        let units = last - first + 1;
-        (units, self.flash_pages(extent, units))
-    }
-
-    /// Visits the extents of the request that has just left the ring, which are the first ones kept. `visit` gets each extent
-    /// with the number of extents after it.
-    #[inline(always)]
-    pub(in crate::engine) fn each_extent(&mut self, next: &Waiting, mut visit: impl FnMut(&mut Self, Extent, u32)) {
-        if next.extents == 0 {
-            return visit(self, Extent { offset: next.request.offset, bytes: next.request.bytes }, 0);
-        }
-        self.each_scattered(next, visit);
-    }
-
-    #[inline(never)]
-    fn each_scattered(&mut self, next: &Waiting, mut visit: impl FnMut(&mut Self, Extent, u32)) {
-        for left in (0..next.extents).rev() {
-            let extent = self.host.extents.pop_front().expect("the extents of a request are kept with it");
-            visit(self, extent, left);
-        }
     }
 
     /// Admits the pages of an extent. Those that wait for dispatch are linked after `tail`.
@@ -636,7 +618,8 @@ impl Ssd {
                 continue;
             }
             if self.rules.units && request.op == RequestOp::Read {
-                self.keep_for_chain(op);
+                let slot = self.page_to_read(op).expect("law: a unit that waits for flash is there");
+                self.features.keep_for_chain(&self.dev, op, slot);
             } else if !self.host.windowed {
                 self.send(op);
             } else if tail.is_none() {
@@ -664,8 +647,8 @@ impl Ssd {
             return waits;
         }
         let page = match self.dev.map.get(lpn) {
-            Location::Flash(page) if !self.page_waits(page) => page,
-            Location::Staged(newest) if self.needs_old(op, newest) => {
+            Location::Flash(page) if !self.dev.page_waits(&self.rules, page) => page,
+            Location::Staged(newest) if self.host.needs_old(&self.kernel, &self.dev, &self.rules, op, newest) => {
                 match self.features.old_page(&self.kernel, &self.dev, newest) {
                     Ppn::NONE => {
                         self.kernel.aim(&self.dev, op, self.dev.geometry.static_plane(lpn));
@@ -682,7 +665,7 @@ impl Ssd {
                     Location::Nowhere => unreachable!("it is somewhere"),
                 };
                 self.oracle.delivered(lpn, tag, expected);
-                self.note_memory_read(op, tag);
+                self.host.note_memory_read(&self.kernel, &self.dev, &mut self.oracle, &self.rules, op, tag);
                 let hit =
                     matches!(place, Location::Staged(newest) if self.kernel.ops[newest].class == Class::Writeback);
                 self.features.count_conflict(|counters| counters.read_hits += u64::from(hit && measured));
@@ -737,22 +720,26 @@ impl Ssd {
         let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
         let merges = partial && self.kernel.merges(&self.dev, &self.config, op);
         if merges || self.oracle.tracks_sectors() {
-            self.note_write(op, merges);
+            self.host.note_write(&self.kernel, &mut self.oracle, op, merges);
         }
         self.features.drop_copy(&mut self.dev, lpn);
-        if self.absorb(op, measured) {
+        if self.rules.stages && self.dev.absorb(&mut self.kernel, &mut self.oracle, &self.config, self.now, op) {
+            self.features.count_conflict(|counters| counters.absorbed += u64::from(measured));
             return true;
         }
         self.stats.pages.partial_writes += u64::from(partial && measured);
         let before = self.dev.map.get(lpn);
         let overlaps = matches!(before, Location::Staged(_));
         self.stats.pages.from_memory += u64::from(merges && overlaps && measured);
-        let lacks = (merges || overlaps || self.host.runs.any_linger()) && self.join_run(op, merges, before);
+        let lacks = (merges || overlaps || self.host.runs.any_linger())
+            && self.host.join_run(&mut self.kernel, &self.features, &mut self.oracle, op, merges, before);
         if let Some(cache) = &mut self.features.cache {
             cache.drop_clean(lpn);
         }
         if self.features.raid.is_some() {
-            self.drop_buffered(lpn);
+            if let Some(plane) = self.dev.drop_buffered(&mut self.kernel, &mut self.gc, &self.rules, self.now, lpn) {
+                self.unstall(plane);
+            }
             self.kernel.admit_chunk(&mut self.dev, op);
             return true;
         }
@@ -761,12 +748,12 @@ impl Ssd {
         } else if lacks {
             self.kernel.hand_on(op, before);
         } else {
-            self.forget(lpn);
+            self.dev.forget(&mut self.kernel, &self.rules, lpn);
         }
         if self.rules.numbered {
             self.kernel.aim(&self.dev, op, self.dev.geometry.static_plane(lpn));
         } else if self.rules.binds {
-            self.bind_write(op, lpn);
+            self.features.bind_write(&mut self.kernel, &mut self.dev, &mut self.host, &self.rules, op, lpn);
         }
         self.dev.map.set(lpn, Location::Staged(op));
         true

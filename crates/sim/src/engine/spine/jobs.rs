@@ -121,7 +121,7 @@ pub(in crate::engine) fn begin_job(
     }
     if fold.is_none() {
         ssd.kernel.dies[unit].collections += 1;
-        ssd.note_start();
+        ssd.features.note_start(&ssd.kernel, &ssd.dev, &ssd.host);
     }
     ssd.gc.ready.push(job);
 }

@@ -11,9 +11,13 @@ use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::life::programs;
+use crate::engine::raid::buffered;
+use crate::engine::rules::Rules;
 use crate::engine::slc::folds;
-use crate::engine::spine::release::leave_die;
-use crate::engine::{Nanos, Ssd, retry};
+use crate::engine::spine::release::{Unparked, leave_die};
+use crate::engine::{Device, Features, Host, Nanos, Ssd, retry};
+use crate::observe::Slot;
+use crate::oracle::Oracle;
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
 
 /// When an operation yields that has `passed` of its array time, at the end of a slice (`timing.suspend_slice`). Suspensions begin at
@@ -36,9 +40,204 @@ impl Kernel {
         self.set_holder(now, unit, self.holder_of(suspended));
         self.timers.set(Timer::Array(unit), now + config.timing.resume);
     }
+
+    /// The suspension is complete: the array is free for one read, which dispatch selects after this moment's arrivals.
+    #[inline(never)]
+    fn suspended(&mut self, unit: UnitId) {
+        self.dies[unit].suspend();
+        self.dies.mark(unit);
+    }
+
+    /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured). Returns
+    /// the bus to ask for.
+    pub(in crate::engine) fn link(&mut self, dev: &Device, id: OpId, inward: bool) -> usize {
+        let bus = dev.geometry.channels as usize + usize::from(!inward);
+        self.ops[id].inward = inward;
+        bus
+    }
+
+    /// R10: whether the operation in the array of a unit may be suspended for a read, if it is in the array by now.
+    #[inline(never)]
+    pub(super) fn may_suspend(&self, config: &Config, unit: UnitId) -> bool {
+        let state = &self.dies[unit];
+        let op = &self.ops[state.array()];
+        let may = match config.timing.suspendable {
+            Suspendable::None => false,
+            Suspendable::Erase => op.verb == Verb::Erase,
+            // The last part of a copyback is its program.
+            Suspendable::ProgramErase => {
+                op.verb != Verb::Read && (op.verb != Verb::Copyback || op.leg + 1 == op.legs.len())
+            }
+        };
+        may && state.cache().is_none()
+    }
+
+    /// R10: a read that waits suspends the operation in the array, unless that ends sooner by itself.
+    #[inline(never)]
+    pub(super) fn suspend_for_read(&mut self, config: &Config, now: Nanos, unit: UnitId) {
+        let (end, now) = (self.timers.get(Timer::Array(unit)), now);
+        let op = &self.ops[self.dies[unit].array()];
+        let leg = op.legs.get(op.leg).map_or(Nanos::ZERO, |leg| leg.time);
+        let yields = config.timing.suspend_slice.map_or(now, |slice| slice_end(now + leg - end, now, slice));
+        let gone = yields + config.timing.suspend;
+        if end <= gone {
+            return;
+        }
+        let state = &mut self.dies[unit];
+        if yields > now {
+            state.wait_for_slice(end - yields);
+            return self.timers.set(Timer::Array(unit), yields);
+        }
+        state.begin_suspension(end - now, now);
+        self.timers.set(Timer::Array(unit), gone);
+    }
+
+    /// Adds time to a cause of every page that a host operation serves. (The time of GC steps is counted at their end.)
+    #[inline(always)]
+    pub(in crate::engine) fn charge(
+        &mut self,
+        features: &mut Features,
+        rules: &Rules,
+        now: Nanos,
+        id: OpId,
+        cause: Cause,
+        ns: u64,
+    ) {
+        self.charge_all(features, rules, now, id, &[(cause, ns)]);
+    }
+
+    /// The same for several causes.
+    #[inline(always)]
+    fn charge_all(&mut self, features: &mut Features, rules: &Rules, now: Nanos, id: OpId, causes: &[(Cause, u64)]) {
+        let mut at = id;
+        while at.is_some() {
+            let op = &self.ops[at];
+            if !op.class.like_host() {
+                return;
+            }
+            let (acknowledged, mate) = (op.acknowledged, op.mate);
+            if !acknowledged {
+                let blame = &mut self.ops[Page(at)].blame;
+                causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
+                if rules.buffers {
+                    features.note_line_causes(self, now, at, causes);
+                }
+            }
+            at = mate;
+        }
+    }
+
+    /// The suspended operation continues with its remaining time.
+    #[inline(never)]
+    fn resumed(&mut self, features: &mut Features, observer: &mut Slot, rules: &Rules, now: Nanos, unit: UnitId) {
+        observer.watch_array_start(now, unit);
+        let (id, rest, lost) = self.dies[unit].resume(now);
+        self.timers.set(Timer::Array(unit), now + rest);
+        if matches!(self.ops[id].class, Class::Host | Class::Cache) {
+            self.charge(features, rules, now, id, Cause::DieHost, lost.0);
+            if rules.tenants {
+                self.share_own(features, id, lost.0);
+            }
+        }
+        self.dies.mark(unit);
+    }
+
+    /// The cache register or the array has become free: moves the operation that waits for it (R8). Its next leg follows.
+    #[inline(always)]
+    pub(super) fn advance_cache(
+        &mut self,
+        features: &mut Features,
+        rules: &Rules,
+        now: Nanos,
+        unit: UnitId,
+    ) -> Option<Unparked> {
+        let state = &mut self.dies[unit];
+        if let Some(id) = state.unpark_read() {
+            return Some(Unparked::Read(id));
+        }
+        if state.array().is_none() && state.cache().is_some() && self.ops[state.cache()].verb == Verb::Program {
+            let id = state.cache();
+            if state.unpark_program() {
+                let since = self.ops[id].parked_since.take().expect("a parked program has noted since when");
+                self.charge(features, rules, now, id, Cause::DieHost, (now - since.time()).0);
+                if rules.tenants {
+                    self.share_own(features, id, (now - since.time()).0);
+                }
+                return Some(Unparked::Program(id));
+            }
+        }
+        None
+    }
+
+    /// The data of a host program is in the die: the next operation may begin. Returns whether the program waits for the previous one.
+    #[inline(always)]
+    pub(in crate::engine) fn data_is_in(&mut self, config: &Config, now: Nanos, id: OpId) -> bool {
+        let unit = self.ops[id].unit;
+        let state = &mut self.dies[unit];
+        if state.cache() == id {
+            // R8: the data waits in the cache register for the program before it.
+            state.park();
+            self.ops[id].parked_since = Some(Moment::at(now));
+            return true;
+        }
+        if config.timing.cache_register {
+            self.dies.mark(unit);
+        }
+        false
+    }
+}
+
+impl Device {
+    /// A page has been read for the host. `good`: ECC could correct it.
+    #[inline(always)]
+    pub(in crate::engine) fn end_read(
+        &mut self,
+        kernel: &Kernel,
+        host: &mut Host,
+        oracle: &Oracle,
+        id: OpId,
+        good: bool,
+    ) {
+        let op = &kernel.ops[id];
+        self.flash.read_ends(self.geometry.block_of(op.pages[0]));
+        if good {
+            oracle.delivered(op.lpn, kernel.ops[Page(id)].tags[0], kernel.ops[Page(id)].expected);
+        } else {
+            host.report_uncorrectable(kernel, id);
+        }
+    }
 }
 
 impl Ssd {
+    /// A page of the controller's memory has been read or written.
+    #[inline(never)]
+    fn memory_ends(&mut self) {
+        let op = self.host.memory_ends(&mut self.kernel);
+        buffered::gives(self, op);
+    }
+
+    /// The decoder has decoded a page.
+    #[inline(never)]
+    fn decode_ends(&mut self) {
+        let op = self.host.decode_ends(&mut self.kernel);
+        if self.rules.retries {
+            return retry::decoder::is_decoded(self, op);
+        }
+        self.decoded(op);
+    }
+
+    /// An operation has run all its legs.
+    fn finish(&mut self, id: OpId) {
+        if self.rules.goes_on
+            && (self.rules.retries && retry::legs_end(self, id)
+                || self.rules.fails && programs::legs_end(self, id)
+                || self.features.noc.is_some() && self.crosses_out(id))
+        {
+            return;
+        }
+        self.ends(id);
+    }
+
     /// R8: when a page moves to the cache register, the next read's command directly precedes its data-out.
     #[inline(never)]
     fn turn_at_bus(&self, id: OpId) -> u64 {
@@ -51,68 +250,6 @@ impl Ssd {
             }
         }
         op.age
-    }
-
-    /// Starts an operation's current leg, or ends the operation if no leg is left.
-    pub(in crate::engine) fn run_leg(&mut self, id: OpId) {
-        let now = self.now;
-        self.cross_in(id);
-        let op = &mut self.kernel.ops[id];
-        let Some(leg) = op.legs.get(op.leg) else { return self.finish(id) };
-        match leg.kind {
-            LegKind::Array => {
-                let unit = op.unit;
-                if op.verb == Verb::Program && self.config.device.write_ack == WriteAck::AfterTransfer {
-                    self.acknowledge_early(id);
-                }
-                self.watch_array_start(unit);
-                self.charge(id, Cause::Array, leg.time.0);
-                self.kernel.timers.begin(Timer::Array(unit), now + leg.time);
-                if self.rules.suspends {
-                    // Waiting reads may suspend it.
-                    self.kernel.dies.mark(unit);
-                }
-            }
-            LegKind::Bus => {
-                let bus = op.channel.ix();
-                self.ask(id, bus);
-            }
-            LegKind::Decode => {
-                let unit = op.unit;
-                self.charge(id, Cause::Decode, leg.time.0);
-                self.kernel.timers.set(Timer::Array(unit), now + leg.time);
-            }
-            LegKind::Noc => self.cross(id, leg.time),
-            LegKind::Buffer => self.delay(id, Cause::Memory, leg.time),
-            LegKind::Check => self.delay(id, Cause::Decode, leg.time),
-        }
-    }
-
-    /// Adds time to a cause of every page that a host operation serves. (The time of GC steps is counted at their end.)
-    #[inline(always)]
-    pub(in crate::engine) fn charge(&mut self, id: OpId, cause: Cause, ns: u64) {
-        self.charge_all(id, &[(cause, ns)]);
-    }
-
-    /// The same for several causes.
-    #[inline(always)]
-    fn charge_all(&mut self, id: OpId, causes: &[(Cause, u64)]) {
-        let mut at = id;
-        while at.is_some() {
-            let op = &self.kernel.ops[at];
-            if !op.class.like_host() {
-                return;
-            }
-            let (acknowledged, mate) = (op.acknowledged, op.mate);
-            if !acknowledged {
-                let blame = &mut self.kernel.ops[Page(at)].blame;
-                causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
-                if self.rules.buffers {
-                    self.note_line_causes(at, causes);
-                }
-            }
-            at = mate;
-        }
     }
 
     /// Adds an operation to the queue of a bus.
@@ -133,7 +270,7 @@ impl Ssd {
         let turn = if self.rules.overlaps { self.turn_at_bus(id) } else { age };
         self.kernel.ops[id].turn = turn;
         if self.rules.tenants && waits {
-            self.shares_at_bus(id, bus);
+            self.kernel.shares_at_bus(&self.features, now, id, bus);
         }
         let queue = &mut self.kernel.buses[bus].queue;
         if queue.is_empty() {
@@ -146,15 +283,43 @@ impl Ssd {
         self.kernel.buses.mark(bus);
     }
 
-    /// Grants every bus that is free and requested.
-    #[inline(always)]
-    pub(in crate::engine) fn grant(&mut self) {
-        if !self.kernel.buses.dirty.is_empty() {
-            self.grant_buses();
+    /// Starts an operation's current leg, or ends the operation if no leg is left.
+    pub(in crate::engine) fn run_leg(&mut self, id: OpId) {
+        let now = self.now;
+        self.features.cross_in(&mut self.kernel, &self.dev, &self.gc, &mut self.stats, id);
+        let op = &mut self.kernel.ops[id];
+        let Some(leg) = op.legs.get(op.leg) else { return self.finish(id) };
+        match leg.kind {
+            LegKind::Array => {
+                let unit = op.unit;
+                if op.verb == Verb::Program && self.config.device.write_ack == WriteAck::AfterTransfer {
+                    self.acknowledge_early(id);
+                }
+                self.observer.watch_array_start(self.now, unit);
+                self.kernel.charge(&mut self.features, &self.rules, self.now, id, Cause::Array, leg.time.0);
+                self.kernel.timers.begin(Timer::Array(unit), now + leg.time);
+                if self.rules.suspends {
+                    // Waiting reads may suspend it.
+                    self.kernel.dies.mark(unit);
+                }
+            }
+            LegKind::Bus => {
+                let bus = op.channel.ix();
+                self.ask(id, bus);
+            }
+            LegKind::Decode => {
+                let unit = op.unit;
+                self.kernel.charge(&mut self.features, &self.rules, self.now, id, Cause::Decode, leg.time.0);
+                self.kernel.timers.set(Timer::Array(unit), now + leg.time);
+            }
+            LegKind::Noc => self.cross(id, leg.time),
+            LegKind::Buffer => self.delay(id, Cause::Memory, leg.time),
+            LegKind::Check => self.delay(id, Cause::Decode, leg.time),
         }
     }
 
-    fn grant_buses(&mut self) {
+    /// Grants every bus that is free and requested, where there may be one.
+    pub(in crate::engine) fn grant_buses(&mut self) {
         let mut rows = false;
         for i in 0..self.kernel.buses.dirty.len() {
             let bus = self.kernel.buses.dirty[i] as usize;
@@ -170,7 +335,7 @@ impl Ssd {
                 continue;
             }
             let now = self.now;
-            let state = self.bus_now(bus);
+            let state = self.kernel.bus_now(&mut self.shared, &self.stats, self.now, bus);
             if state.until > now {
                 if !state.awaited {
                     self.kernel.mark_awaited(bus);
@@ -202,7 +367,7 @@ impl Ssd {
         let wait = (now - op.bus_since).0;
         op.parked_since = None;
         op.bus_gc += gc_wait;
-        let lane = op.lane && self.fast.lane;
+        let (lane, turns) = (op.lane && self.fast.lane, self.fast.turns && !host);
         let port = bus >= self.rules.ports;
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
@@ -216,7 +381,7 @@ impl Ssd {
         if gc {
             self.kernel.buses.gc_spans.begin(bus, now, now + time);
         }
-        self.transfer_begins(bus, now + time);
+        self.transfer_begins(bus, now, now + time);
         if host {
             let (behind_gc, behind_host, own) = if port {
                 (Cause::NocGc, Cause::NocHost, Cause::Noc)
@@ -228,23 +393,24 @@ impl Ssd {
                 let blame = &mut self.kernel.ops[Page(id)].blame;
                 causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
             } else {
-                self.charge_all(id, &causes);
+                self.kernel.charge_all(&mut self.features, &self.rules, self.now, id, &causes);
             }
         }
         if self.rules.tenants {
-            self.share_bus(id, bus, wait - gc_wait, now + time);
+            self.features.share_bus(&mut self.kernel, self.now, id, bus, wait - gc_wait, now + time);
         }
         self.watch_transfer(id, bus, time);
-        match after {
+        match after.filter(|leg| leg.kind == LegKind::Array && !port) {
             // Nothing can come between a transfer into a held die and the array work: one event ends both.
-            Some(leg) if leg.kind == LegKind::Array && !port && self.shares_event(id) => {
-                if self.fast.turns && !host && self.program_takes_turns(id) {
+            Some(leg) if self.kernel.shares_event(&self.features, &self.fast, &self.rules, &self.config, id) => {
+                let shared = &mut self.shared;
+                if turns && self.kernel.program_takes_turns(&self.dev, &self.gc, shared, &self.stats, now, id) {
                     return;
                 }
                 if lane {
                     self.kernel.ops[Page(id)].blame.add(Cause::Array, leg.time.0);
                 } else {
-                    self.charge(id, Cause::Array, leg.time.0);
+                    self.kernel.charge(&mut self.features, &self.rules, self.now, id, Cause::Array, leg.time.0);
                 }
                 let op = &mut self.kernel.ops[id];
                 op.leg += 1;
@@ -268,9 +434,9 @@ impl Ssd {
             Timer::Array(unit) => return self.array_ends(unit),
             Timer::Bus(bus) => bus,
             Timer::Memory => return self.memory_ends(),
-            Timer::Encode => return self.encode_timeouts(),
+            Timer::Encode => return self.features.raid().encode_timeouts(&mut self.kernel, self.now),
             Timer::Decoder => return self.decode_ends(),
-            Timer::Idle => return self.idle_ends(),
+            Timer::Idle => return self.features.idle_ends(&mut self.kernel, self.now),
             Timer::Hold => {
                 return self
                     .features
@@ -298,44 +464,26 @@ impl Ssd {
             return self.leaves_lane::<false>(id, false);
         }
         op.leg += 1;
-        if self.data_in_ends(id) {
-            return;
-        }
-        self.run_leg(id);
-    }
-
-    /// Tests whether a host program's data is in the die. If so, the write may be acknowledged, and the next operation may begin.
-    /// Returns whether the program waits for the previous one.
-    #[inline(always)]
-    pub(in crate::engine) fn data_in_ends(&mut self, id: OpId) -> bool {
-        let op = &self.kernel.ops[id];
-        let unit = op.unit;
-        if op.class.like_host() && op.verb == Verb::Program {
+        // If a host program's data is in the die, the write may be acknowledged.
+        if self.kernel.ops[id].class.like_host() && self.kernel.ops[id].verb == Verb::Program {
             if self.config.device.write_ack == WriteAck::AfterTransfer {
                 self.acknowledge_early(id);
             }
-            let state = &mut self.kernel.dies[unit];
-            if state.cache() == id {
-                // R8: the data waits in the cache register for the program before it.
-                state.park();
-                self.kernel.ops[id].parked_since = Some(Moment::at(self.now));
-                return true;
-            }
-            if self.config.timing.cache_register {
-                self.kernel.dies.mark(unit);
+            if self.kernel.data_is_in(&self.config, self.now, id) {
+                return;
             }
         }
-        false
+        self.run_leg(id);
     }
 
     /// Acknowledges a host program whose data is in the die's register: at the end of its data-in, or at the start of its array
     /// time if data-in takes no time.
     #[inline(never)]
-    fn acknowledge_early(&mut self, id: OpId) {
+    pub(in crate::engine) fn acknowledge_early(&mut self, id: OpId) {
         if self.kernel.ops[id].class != Class::Host || self.kernel.ops[id].acknowledged {
             return;
         }
-        self.watch_early_acknowledgement(id);
+        self.observer.watch_early_acknowledgement(&self.kernel, &self.host, id);
         let mut at = id;
         while at.is_some() {
             let next = self.kernel.ops[at].mate;
@@ -353,8 +501,13 @@ impl Ssd {
                 self.kernel.timers.set(Timer::Array(unit), self.now + rest);
                 return self.kernel.dies.mark(unit);
             }
-            Suspension::Going => return self.suspended(unit),
-            Suspension::Resuming => return self.resumed(unit),
+            Suspension::Going => {
+                self.watch_array_end(unit);
+                return self.kernel.suspended(unit);
+            }
+            Suspension::Resuming => {
+                return self.kernel.resumed(&mut self.features, &mut self.observer, &self.rules, self.now, unit);
+            }
             Suspension::No | Suspension::Serving => {}
         }
         self.watch_array_end(unit);
@@ -380,7 +533,7 @@ impl Ssd {
                 op.bus_since = self.now;
                 op.bus_ledger = self.kernel.buses[bus].gc(self.now);
                 if self.rules.tenants {
-                    self.shares_at_bus(id, bus);
+                    self.kernel.shares_at_bus(&self.features, self.now, id, bus);
                 }
                 return;
             }
@@ -389,18 +542,6 @@ impl Ssd {
         }
         self.kernel.ops[id].leg += 1;
         self.run_leg(id);
-    }
-
-    /// An operation has run all its legs.
-    fn finish(&mut self, id: OpId) {
-        if self.rules.goes_on
-            && (self.rules.retries && retry::legs_end(self, id)
-                || self.rules.fails && programs::legs_end(self, id)
-                || self.crosses_out(id))
-        {
-            return;
-        }
-        self.ends(id);
     }
 
     /// A command of the host or of a group has run all its legs, and so have its pages.
@@ -415,32 +556,6 @@ impl Ssd {
             at = next;
         }
         self.kernel.ending_age = u64::MAX;
-    }
-
-    /// The cache register or the array has become free: moves the operation that waits for it (R8).
-    #[inline(never)]
-    pub(in crate::engine) fn advance_cache(&mut self, unit: UnitId) {
-        let state = &mut self.kernel.dies[unit];
-        if let Some(id) = state.unpark_read() {
-            if self.rules.retries && retry::unparks(self, id, unit) {
-                return;
-            }
-            self.kernel.ops[id].leg += 1;
-            self.run_leg(id);
-        } else if state.array().is_none()
-            && state.cache().is_some()
-            && self.kernel.ops[state.cache()].verb == Verb::Program
-        {
-            let id = state.cache();
-            if state.unpark_program() {
-                let since = self.kernel.ops[id].parked_since.take().expect("a parked program has noted since when");
-                self.charge(id, Cause::DieHost, (self.now - since.time()).0);
-                if self.rules.tenants {
-                    self.kernel.share_own(&self.features, id, (self.now - since.time()).0);
-                }
-                self.run_leg(id);
-            }
-        }
     }
 
     /// The effect of a host operation on one page.
@@ -462,52 +577,52 @@ impl Ssd {
         let block = self.dev.geometry.block_of(page);
         match op.need {
             Need::Read => {
-                let good = self.decodes(page);
+                let good = self.dev.decodes(&mut self.stats, self.now, page);
                 if self.rules.caches && good {
-                    self.read_brings(id);
+                    let (kernel, oracle) = (&self.kernel, &mut self.oracle);
+                    if self.features.read_brings(kernel, &self.dev, oracle, self.now, id) {
+                        self.discard_kept(self.kernel.ops[id].lpn);
+                    }
                 }
                 if self.rules.slc {
                     folds::is_read(self, lpn, page);
                 }
-                self.end_read(id, good);
-                self.decode(id);
+                self.dev.end_read(&self.kernel, &mut self.host, &self.oracle, id, good);
+                if self.host.decode(&mut self.kernel, &self.config, self.now, id) {
+                    self.decoded(id);
+                }
             }
             Need::Merge => {
                 self.dev.flash.read_ends(block);
-                self.kernel.ops[id].lost = !self.decodes(page);
-                self.decode(id);
+                self.kernel.ops[id].lost = !self.dev.decodes(&mut self.stats, self.now, page);
+                if self.host.decode(&mut self.kernel, &self.config, self.now, id) {
+                    self.decoded(id);
+                }
             }
             Need::Write => {
                 let (plane, acknowledged) = (op.plane, op.acknowledged);
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
-                let wanted = newest || self.keeps_instead(id, page);
+                let wanted = newest || self.rules.keeps && self.replaces_kept(id, page);
                 self.land_written(id, newest, wanted);
                 if newest {
                     self.discard_old(id);
                     self.host.newest_lands(self.kernel.ops[Page(id)].run);
                 }
                 if self.rules.caches {
-                    self.written_through(id, newest);
+                    if self.features.bypass_ends(&self.kernel, id) {
+                        self.end_flushes();
+                    }
+                    if newest {
+                        self.features.written_through(self.now, lpn);
+                    }
                 }
                 if !acknowledged {
                     self.page_done(id);
                 }
-                self.release(id);
+                self.host.release(&mut self.kernel, &mut self.oracle, id);
                 self.test_trigger(plane);
             }
             Need::Absorb => unreachable!("it is in no die"),
-        }
-    }
-
-    /// A page has been read for the host. `good`: ECC could correct it.
-    #[inline(always)]
-    pub(in crate::engine) fn end_read(&mut self, id: OpId, good: bool) {
-        let op = &self.kernel.ops[id];
-        self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages[0]));
-        if good {
-            self.oracle.delivered(op.lpn, self.kernel.ops[Page(id)].tags[0], self.kernel.ops[Page(id)].expected);
-        } else {
-            self.host.report_uncorrectable(&self.kernel, id);
         }
     }
 
@@ -520,55 +635,15 @@ impl Ssd {
         let block = self.dev.geometry.block_of(page);
         self.dev.flash.land(page, block, if wanted { lpn } else { Lpn::NONE });
         self.oracle.land(page, self.kernel.ops[Page(id)].tags[0], wanted);
-        self.host_programmed(page, self.kernel.ops[id].lost);
-        self.note_filled(block, JobId::NONE, JobId::NONE);
+        self.dev.host_programmed(self.now, page, self.kernel.ops[id].lost);
+        let due =
+            self.kernel.note_filled(&self.dev, &mut self.gc, &self.rules, self.now, block, (JobId::NONE, JobId::NONE));
+        if let Some((op, plane)) = due {
+            self.enqueue(op, plane, false);
+        }
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));
         }
-    }
-
-    /// R10: a waiting read suspends the operation in the array, unless that ends sooner by itself.
-    #[inline(never)]
-    pub(in crate::engine) fn try_suspend(&mut self, unit: UnitId) {
-        let state = &self.kernel.dies[unit];
-        let op = &self.kernel.ops[state.array()];
-        let may = match self.config.timing.suspendable {
-            Suspendable::None => false,
-            Suspendable::Erase => op.verb == Verb::Erase,
-            // The last part of a copyback is its program.
-            Suspendable::ProgramErase => {
-                op.verb != Verb::Read && (op.verb != Verb::Copyback || op.leg + 1 == op.legs.len())
-            }
-        };
-        if !may || state.cache().is_some() {
-            return;
-        }
-        if !self.is_in_array(unit) || !self.read_waits(unit) {
-            return;
-        }
-        let (end, now) = (self.kernel.timers.get(Timer::Array(unit)), self.now);
-        let op = &self.kernel.ops[self.kernel.dies[unit].array()];
-        let leg = op.legs.get(op.leg).map_or(Nanos::ZERO, |leg| leg.time);
-        let yields = self.config.timing.suspend_slice.map_or(now, |slice| slice_end(now + leg - end, now, slice));
-        let gone = yields + self.config.timing.suspend;
-        if end <= gone {
-            return;
-        }
-        let state = &mut self.kernel.dies[unit];
-        if yields > now {
-            state.wait_for_slice(end - yields);
-            return self.kernel.timers.set(Timer::Array(unit), yields);
-        }
-        state.begin_suspension(end - now, now);
-        self.kernel.timers.set(Timer::Array(unit), gone);
-    }
-
-    /// The suspension is complete: the array is free for one read, which dispatch selects after this moment's arrivals.
-    #[inline(never)]
-    fn suspended(&mut self, unit: UnitId) {
-        self.watch_array_end(unit);
-        self.kernel.dies[unit].suspend();
-        self.kernel.dies.mark(unit);
     }
 
     /// Serves the oldest waiting read in a suspension, according to the current map. If none needs the array, the suspended
@@ -581,35 +656,12 @@ impl Ssd {
             if read.is_none() {
                 return self.kernel.resume(&self.config, self.now, unit);
             }
-            self.note_queue(read, unit, false);
+            self.features.note_queue(&self.kernel, &self.rules, read, unit, false);
             self.select(read, unit);
             if self.kernel.dies[unit].array().is_some() {
                 return;
             }
         }
-    }
-
-    /// The suspended operation continues with its remaining time.
-    #[inline(never)]
-    fn resumed(&mut self, unit: UnitId) {
-        self.watch_array_start(unit);
-        let now = self.now;
-        let (id, rest, lost) = self.kernel.dies[unit].resume(now);
-        self.kernel.timers.set(Timer::Array(unit), now + rest);
-        if matches!(self.kernel.ops[id].class, Class::Host | Class::Cache) {
-            self.charge(id, Cause::DieHost, lost.0);
-            if self.rules.tenants {
-                self.kernel.share_own(&self.features, id, lost.0);
-            }
-        }
-        self.kernel.dies.mark(unit);
-    }
-
-    /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured).
-    pub(in crate::engine) fn link(&mut self, id: OpId, inward: bool) {
-        let bus = self.dev.geometry.channels as usize + usize::from(!inward);
-        self.kernel.ops[id].inward = inward;
-        self.ask(id, bus);
     }
 
     #[inline(never)]
@@ -618,6 +670,6 @@ impl Ssd {
             return self.place(id);
         }
         self.page_done(id);
-        self.release(id);
+        self.host.release(&mut self.kernel, &mut self.oracle, id);
     }
 }

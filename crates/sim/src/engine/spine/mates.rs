@@ -59,6 +59,13 @@ impl Kernel {
         }
         None
     }
+
+    /// Removes a host page from any position of a unit's queue.
+    pub(super) fn leave_line(&mut self, op: OpId, unit: UnitId) {
+        let age = self.ops[op].age;
+        let left = self.dies[unit].queue.take(&mut self.ops, |o| o.class == Class::Host && o.age == age);
+        debug_assert_eq!(left, op);
+    }
 }
 
 impl Ssd {
@@ -72,12 +79,16 @@ impl Ssd {
         while pages.len() < MAX_PLANES {
             let fits = |next| self.mate_read(next, lead, offset, &pages);
             let Some((next, other)) = self.kernel.first_mate(unit, request, fits) else { break };
-            self.leave_line(next, unit);
-            self.charge_wait(next, unit);
+            self.kernel.leave_line(next, unit);
+            self.features.note_queue(&self.kernel, &self.rules, next, unit, false);
+            self.charge_wait(next, unit, &self.kernel.turn(self.now, next, unit));
             self.kernel.ops[last].mate = next;
             last = next;
-            self.load(next, other);
-            burst = burst + self.read_burst(next);
+            let tag = self.kernel.load(&mut self.dev, &mut self.features, &self.oracle, &self.rules, next, other);
+            if self.host.notes_reads(&self.oracle, &self.rules) {
+                self.kernel.note_flash_read(&self.dev, &self.features, &mut self.oracle, &self.rules, next, tag);
+            }
+            burst = burst + self.kernel.read_burst(&self.dev, &self.rules, next);
             pages.push(other);
             let mate = &mut self.kernel.ops[next];
             mate.verb = Verb::Read;
@@ -85,14 +96,6 @@ impl Ssd {
         }
         let places = &self.dev.places(&pages)[..pages.len()];
         (pages.len() as u64, self.dev.timing.legs(Command::Read { pages: places, burst, decoded: false }))
-    }
-
-    /// Removes a host page from any position of a unit's queue.
-    pub(super) fn leave_line(&mut self, op: OpId, unit: UnitId) {
-        let age = self.kernel.ops[op].age;
-        let left = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, |o| o.class == Class::Host && o.age == age);
-        debug_assert_eq!(left, op);
-        self.note_queue(op, unit, false);
     }
 
     /// The page that the next operation in the queue reads, if it can share a multi-plane read of its request with `pages`.
@@ -166,9 +169,9 @@ impl Ssd {
             }
             self.dev.stirs_buffer(&self.rules, plane);
             if lines {
-                self.line_selected(next);
+                self.features.line_selected(&mut self.kernel, &mut self.oracle, next);
             } else if self.oracle.tracks_sectors() {
-                self.compose(next);
+                self.kernel.compose(&self.dev, &mut self.oracle, &self.config, next);
             }
             self.kernel.ops[next].pages = PageSet::one(at);
             self.kernel.ops[next].verb = Verb::Program;
@@ -186,7 +189,7 @@ impl Ssd {
             self.host.anywhere.pop(&self.kernel.ops);
             self.kernel.go_to(&self.dev, next, unit, plane);
             if lines {
-                self.charge_anywhere(next);
+                self.kernel.charge_anywhere(&mut self.features, &self.rules, self.now, next);
                 return;
             }
             // It has waited exactly as long as its lead, for the same dies.
@@ -200,11 +203,12 @@ impl Ssd {
         } else {
             if lines {
                 self.kernel.dies[unit].queue.remove(&mut self.kernel.ops, next);
-                self.note_queue(next, unit, false);
+                self.features.note_queue(&self.kernel, &self.rules, next, unit, false);
             } else {
-                self.leave_line(next, unit);
+                self.kernel.leave_line(next, unit);
+                self.features.note_queue(&self.kernel, &self.rules, next, unit, false);
             }
-            self.charge_wait(next, unit);
+            self.charge_wait(next, unit, &self.kernel.turn(self.now, next, unit));
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Pages that take a fixed time and occupy no shared resource: served from controller memory, or in the decoder.
 
 use crate::blame::Cause;
+use crate::config::Config;
 use crate::device::transaction::{Class, Need};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::raid::buffered;
-use crate::engine::{Host, Nanos, Ssd, retry};
+use crate::engine::{Host, Nanos, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Moment, OpId};
 
@@ -16,6 +17,44 @@ impl Host {
     pub(in crate::engine) fn report_uncorrectable(&mut self, kernel: &Kernel, op: OpId) {
         let request = kernel.ops[op].request;
         self.requests.end_mut(request).uncorrectable += 1;
+    }
+
+    /// The oldest page in controller memory has been served. Returns it.
+    #[inline(always)]
+    pub(in crate::engine) fn memory_ends(&mut self, kernel: &mut Kernel) -> OpId {
+        let (_, op) = self.memory.pop_front().expect("a page is being served");
+        if let Some((time, _)) = self.memory.front() {
+            let time = *time;
+            kernel.timers.set(Timer::Memory, time);
+        }
+        op
+    }
+
+    /// The oldest page in the decoder has been decoded: all take the same time. Returns it.
+    #[inline(always)]
+    pub(in crate::engine) fn decode_ends(&mut self, kernel: &mut Kernel) -> OpId {
+        let (_, op) = self.decoding.pop_front().expect("a page is being decoded");
+        if let Some((time, _)) = self.decoding.front() {
+            let time = *time;
+            kernel.timers.set(Timer::Decoder, time);
+        }
+        op
+    }
+
+    /// A page that was read for the host has left its die: it is decoded, which takes `ecc.decode` and occupies nothing. Returns whether that
+    /// takes no time: its data is known by now.
+    #[inline(always)]
+    pub(in crate::engine) fn decode(&mut self, kernel: &mut Kernel, config: &Config, now: Nanos, op: OpId) -> bool {
+        let time = config.ecc.decode;
+        if time == Nanos::ZERO {
+            return true;
+        }
+        kernel.ops[Page(op)].blame.add(Cause::Decode, time.0);
+        self.decoding.push_back((now + time, op));
+        if self.decoding.len() == 1 {
+            kernel.timers.set(Timer::Decoder, now + time);
+        }
+        false
     }
 }
 
@@ -37,56 +76,21 @@ impl Ssd {
         }
     }
 
-    /// The oldest page in controller memory has been served.
-    #[inline(never)]
-    pub(in crate::engine) fn memory_ends(&mut self) {
-        let (_, op) = self.host.memory.pop_front().expect("a page is being served");
-        if let Some((time, _)) = self.host.memory.front() {
-            let time = *time;
-            self.kernel.timers.set(Timer::Memory, time);
-        }
-        buffered::gives(self, op);
-    }
-
     /// A page's data is in the controller: it goes to the host, over the host link if there is one.
     #[inline(always)]
     pub(in crate::engine) fn leaves(&mut self, op: OpId) {
-        if self.rules.buffers && self.kernel.ops[op].need == Need::Absorb {
-            return self.page_is_in(op);
+        if self.rules.buffers
+            && self.kernel.ops[op].need == Need::Absorb
+            && !self.features.page_is_in(&mut self.kernel, &self.dev, &self.rules, self.now, op)
+        {
+            return;
         }
         if self.rules.ports > self.dev.geometry.channels as usize && self.kernel.ops[op].need == Need::Read {
-            return self.link(op, false);
+            let bus = self.kernel.link(&self.dev, op, false);
+            return self.ask(op, bus);
         }
         self.page_done(op);
-        self.release(op);
-    }
-
-    /// A page that was read for the host has left its die: it is decoded, which takes `ecc.decode` and occupies nothing.
-    #[inline(always)]
-    pub(in crate::engine) fn decode(&mut self, op: OpId) {
-        let time = self.config.ecc.decode;
-        if time == Nanos::ZERO {
-            return self.decoded(op);
-        }
-        self.kernel.ops[Page(op)].blame.add(Cause::Decode, time.0);
-        self.host.decoding.push_back((self.now + time, op));
-        if self.host.decoding.len() == 1 {
-            self.kernel.timers.set(Timer::Decoder, self.now + time);
-        }
-    }
-
-    /// The oldest page in the decoder has been decoded: all take the same time.
-    #[inline(never)]
-    pub(in crate::engine) fn decode_ends(&mut self) {
-        let (_, op) = self.host.decoding.pop_front().expect("a page is being decoded");
-        if let Some((time, _)) = self.host.decoding.front() {
-            let time = *time;
-            self.kernel.timers.set(Timer::Decoder, time);
-        }
-        if self.rules.retries {
-            return retry::decoder::is_decoded(self, op);
-        }
-        self.decoded(op);
+        self.host.release(&mut self.kernel, &mut self.oracle, op);
     }
 
     /// A page's data is known to the controller: it goes to the host, or is merged with a host write.
@@ -97,7 +101,11 @@ impl Ssd {
         } else if self.kernel.ops[op].class == Class::Cache {
             self.fill_ends(op)
         } else {
-            self.merge_ends(op)
+            if let Some(newest) = self.kernel.merged_write(&self.dev, &self.rules, op) {
+                self.discard_old(newest);
+            }
+            let (kernel, oracle) = (&mut self.kernel, &mut self.oracle);
+            self.host.merge_ends(kernel, &self.features, oracle, &self.rules, self.now, op);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! write of the run keeps the old page ([`Op::old`]), so GC moves it like any other. Overlapping whole-page writes are runs too,
 //! without missing sectors.
 
+use crate::engine::rules::Rules;
 use std::ops::Range;
 
 use crate::blame::Cause;
@@ -183,6 +184,104 @@ impl Kernel {
         self.ops[Page(op)].bytes < dev.geometry.unit_bytes
             && config.device.partial_write == PartialWrite::ReadModifyWrite
     }
+
+    /// Bounds the memory of versions by sector.
+    pub(in crate::engine) fn sweep_sectors(&self, features: &Features, oracle: &mut Oracle) {
+        let missing = features.failures.iter().flat_map(|failures| failures.tags());
+        oracle.sweep_sectors(self.ops.pages().flat_map(|page| page.tags).chain(missing));
+    }
+
+    /// The page for a merge read; none if its data is no longer needed.
+    pub(in crate::engine) fn merge_source(&self, dev: &Device, host: &Host, features: &Features, op: OpId) -> Ppn {
+        let page = &self.ops[op];
+        match dev.map.get(page.lpn) {
+            _ if features.raid.is_some() => self.ops[Page(op)].old,
+            Location::Staged(newest)
+                if host.lacks(self, op) && self.ops[Page(newest)].run == self.ops[Page(op)].run =>
+            {
+                self.ops[Page(newest)].old
+            }
+            _ => Ppn::NONE,
+        }
+    }
+
+    /// A program of a host write begins, or parity will contain it.
+    #[inline(never)]
+    pub(in crate::engine) fn compose(&self, dev: &Device, oracle: &mut Oracle, config: &Config, op: OpId) {
+        if self.ops[op].class == Class::Host {
+            let own = self.merges(dev, config, op).then(|| self.sectors(op));
+            oracle.compose(self.ops[Page(op)].tags[0], self.ops[Page(op)].run, own);
+        }
+    }
+
+    /// The run and the sectors of a partial write that was not acknowledged.
+    pub(in crate::engine) fn part_of_page(
+        &self,
+        dev: &Device,
+        oracle: &Oracle,
+        config: &Config,
+        op: OpId,
+    ) -> Option<(u32, Range<u32>)> {
+        if self.ops[op].class == Class::Cache {
+            let memory = self.memory_of(op);
+            return oracle.buffers(memory).then_some((memory, 0..0));
+        }
+        let page = &self.ops[op];
+        (page.class == Class::Host && !page.acknowledged && self.merges(dev, config, op))
+            .then(|| (self.ops[Page(op)].run, self.sectors(op)))
+    }
+
+    /// A host write replaces a page, or a part of it, that waits in the buffer and has the tag `before`.
+    pub(in crate::engine) fn overlay(&self, dev: &Device, oracle: &mut Oracle, config: &Config, op: OpId, before: Tag) {
+        if oracle.tracks_sectors() {
+            let own = self.merges(dev, config, op).then(|| self.sectors(op));
+            oracle.overlay(self.ops[Page(op)].tags[0], before, own);
+        }
+    }
+
+    /// Result of a read that finds this tag on flash: sectors of writes in flight replace those on flash.
+    pub(in crate::engine) fn delivers(&self, dev: &Device, oracle: &Oracle, rules: &Rules, op: OpId, tag: Tag) -> Tag {
+        let page = &self.ops[op];
+        let (run, delivered) = match dev.map.get(page.lpn) {
+            Location::Staged(newest) if rules.buffers => (self.memory_of(newest), self.ops[Page(newest)].tags[0]),
+            Location::Staged(newest) => (self.ops[Page(newest)].run, self.ops[Page(newest)].tags[0]),
+            _ => (NO_RUN, tag),
+        };
+        oracle.read_flash(op, self.sectors(op), self.ops[Page(op)].expected, tag, run);
+        delivered
+    }
+
+    /// An array read for the host, or for one of its writes, begins on a page with this tag.
+    #[inline(never)]
+    pub(in crate::engine) fn note_flash_read(
+        &mut self,
+        dev: &Device,
+        features: &Features,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        op: OpId,
+        tag: Tag,
+    ) {
+        let page = &self.ops[op];
+        if page.class != Class::Host || features.reads_group(self, op) {
+            return;
+        }
+        if page.need == Need::Merge {
+            oracle.delivered(page.lpn, tag, 0);
+        } else {
+            self.ops[Page(op)].tags[0] = self.delivers(dev, oracle, rules, op, tag);
+        }
+    }
+
+    /// A merge read has ended: the newest write of its page, if that no longer needs the old page then.
+    pub(in crate::engine) fn merged_write(&self, dev: &Device, rules: &Rules, op: OpId) -> Option<OpId> {
+        match dev.map.get(self.ops[op].lpn) {
+            Location::Staged(newest) if self.ops[Page(newest)].run == self.ops[Page(op)].run && !rules.keeps => {
+                Some(newest)
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Host {
@@ -220,15 +319,278 @@ impl Host {
         }
         waits
     }
-}
 
-impl Host {
     /// The newest write of a run is on flash.
     #[inline(always)]
     pub(in crate::engine) fn newest_lands(&mut self, run: u32) {
         if run != NO_RUN && self.runs.runs[run].writes > 1 {
             self.runs.lingering.push(run);
         }
+    }
+
+    /// A write of a run has ended.
+    #[inline(never)]
+    pub(in crate::engine) fn leaves_run(&mut self, oracle: &mut Oracle, run: u32) {
+        let state = &mut self.runs.runs[run];
+        state.writes -= 1;
+        if state.writes == 0 {
+            debug_assert!(
+                state.waiting.head.is_none(),
+                "law: programs that wait for a merge read continue when it has ended"
+            );
+            self.runs.merging -= u32::from(state.merges);
+            self.runs.lingering.retain(|other| *other != run);
+            self.runs.runs.remove(run);
+            self.runs.in_use -= 1;
+            oracle.run_ends(run);
+        }
+    }
+
+    /// A host write is admitted: records its sectors.
+    #[inline(never)]
+    pub(in crate::engine) fn note_write(&self, kernel: &Kernel, oracle: &mut Oracle, op: OpId, merges: bool) {
+        if merges {
+            oracle.track_sectors(self.runs.sectors);
+        }
+        if oracle.tracks_sectors() {
+            let sectors = merges.then(|| kernel.sectors(op));
+            oracle.admit_sectors(kernel.ops[Page(op)].tags[0], sectors);
+        }
+    }
+
+    #[inline(never)]
+    fn asks_for_old(&self, kernel: &Kernel, dev: &Device, rules: &Rules, op: OpId, newest: OpId) -> bool {
+        let waits = dev.page_waits(rules, kernel.ops[Page(newest)].old);
+        !waits && self.runs.lacks_any(kernel.ops[Page(newest)].run, kernel.sectors(op))
+    }
+
+    /// Whether a read asks for sectors that neither `newest`, the newest write of its page, nor earlier writes have.
+    #[inline(always)]
+    pub(in crate::engine) fn needs_old(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        rules: &Rules,
+        op: OpId,
+        newest: OpId,
+    ) -> bool {
+        self.lacks(kernel, newest) && self.asks_for_old(kernel, dev, rules, op, newest)
+    }
+
+    /// A page is trimmed: its run has ended, and needs nothing from flash.
+    pub(in crate::engine) fn trim_run(&mut self, kernel: &Kernel, dev: &Device, oracle: &mut Oracle, lpn: Lpn) {
+        let run = match dev.map.get(lpn) {
+            Location::Staged(write) => Some(kernel.ops[Page(write)].run).filter(|run| *run != NO_RUN),
+            _ => self.runs.take_lingering(lpn),
+        };
+        if let Some(run) = run {
+            self.runs.runs[run].lacking = 0;
+            oracle.merged(run, lpn, None);
+        }
+    }
+
+    /// Releases the programs that wait for a write's run, if it has one.
+    pub(in crate::engine) fn release_waiting(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &Features,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+    ) {
+        let run = kernel.ops[Page(op)].run;
+        if run == NO_RUN {
+            return;
+        }
+        let mut at = std::mem::replace(&mut self.runs.runs[run].waiting, Chain::EMPTY).head;
+        while at.is_some() {
+            let since = kernel.ops[at].waits_since;
+            let page = &mut kernel.ops[Page(at)];
+            page.blame.add(Cause::DieHost, (now - since).0);
+            let next = page.link;
+            if rules.tenants {
+                kernel.share_own(features, at, (now - since).0);
+            }
+            kernel.ops[at].lost = self.runs.is_lost(run);
+            self.runs.released.push(at);
+            at = next;
+        }
+    }
+
+    #[inline(never)]
+    fn check_memory_read(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        op: OpId,
+        tag: Tag,
+    ) {
+        let (lpn, expected, sectors) = (kernel.ops[op].lpn, kernel.ops[Page(op)].expected, kernel.sectors(op));
+        let run = match dev.map.get(lpn) {
+            Location::Staged(newest)
+                if self.lacks(kernel, newest) && dev.page_waits(rules, kernel.ops[Page(newest)].old) =>
+            {
+                // The rest is in the buffer, with the old page's word line.
+                let old = oracle.load(kernel.ops[Page(newest)].old, lpn);
+                return oracle.read_flash(op, sectors, expected, old, kernel.ops[Page(newest)].run);
+            }
+            Location::Staged(newest) => kernel.ops[Page(newest)].run,
+            _ => NO_RUN,
+        };
+        oracle.read_memory(op, sectors.clone(), expected, tag, run);
+        if run != NO_RUN && self.runs.is_lost(run) && self.runs.lacks_any(run, sectors) {
+            self.report_uncorrectable(kernel, op);
+        }
+    }
+
+    /// A read is served from controller memory, which has its page with this tag.
+    #[inline(always)]
+    pub(in crate::engine) fn note_memory_read(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        op: OpId,
+        tag: Tag,
+    ) {
+        if self.runs.any() || oracle.tracks_sectors() {
+            self.check_memory_read(kernel, dev, oracle, rules, op, tag);
+        }
+    }
+
+    /// The missing sectors of a write's run have been read or computed, from a page with the tag `found`, or do not exist. The
+    /// programs that wait for them are released next.
+    pub(in crate::engine) fn run_is_read(
+        &mut self,
+        kernel: &Kernel,
+        oracle: &mut Oracle,
+        op: OpId,
+        found: Option<Tag>,
+        lost: bool,
+    ) {
+        let (run, lpn) = (kernel.ops[Page(op)].run, kernel.ops[op].lpn);
+        self.runs.runs[run].read = true;
+        if !lost {
+            self.runs.runs[run].lacking = 0;
+        }
+        if oracle.tracks_sectors() {
+            oracle.merged(run, lpn, found);
+        }
+    }
+
+    /// Parity groups: an update has the sectors that one of its writes lacked, if newer writes have not brought them meanwhile.
+    /// The programs that wait for them are released next.
+    pub(in crate::engine) fn chunk_is_merged(
+        &mut self,
+        kernel: &Kernel,
+        oracle: &mut Oracle,
+        op: OpId,
+        found: Option<Tag>,
+    ) {
+        if self.lacks(kernel, op) {
+            self.run_is_read(kernel, oracle, op, found, false);
+        }
+    }
+
+    /// A merge read has ended: the whole page is in controller memory, and the programs that need it may be queued.
+    #[inline(never)]
+    pub(in crate::engine) fn merge_ends(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &Features,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+    ) {
+        let (run, lost) = (kernel.ops[Page(op)].run, kernel.ops[op].lost);
+        let found = Some(kernel.ops[Page(op)].tags[1]);
+        self.run_is_read(kernel, oracle, op, found, lost);
+        self.release_waiting(kernel, features, rules, now, op);
+        let page = &mut kernel.ops[op];
+        page.need = Need::Write;
+        page.lost = self.runs.is_lost(run);
+        self.runs.released.push(op);
+    }
+
+    /// A merge read has reached the head of its queue, but newer writes have brought all its sectors, or a trim has ended it: it
+    /// is a plain write from now on.
+    #[inline(never)]
+    pub(in crate::engine) fn skip_merge(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &Features,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+    ) {
+        kernel.ops[op].need = Need::Write;
+        self.release_waiting(kernel, features, rules, now, op);
+        self.runs.released.push(op);
+    }
+
+    /// A write is admitted that is partial or overlaps another one; its page was at `before`. It joins the run of its page, or
+    /// starts one. Returns whether the run still has to read a part of the old page.
+    #[inline(never)]
+    pub(in crate::engine) fn join_run(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &Features,
+        oracle: &mut Oracle,
+        op: OpId,
+        merges: bool,
+        before: Location,
+    ) -> bool {
+        let lpn = kernel.ops[op].lpn;
+        let earlier = match before {
+            // The buffer's pages are complete.
+            Location::Staged(write) if kernel.ops[write].class == Class::Host => {
+                if kernel.ops[Page(write)].run == NO_RUN {
+                    kernel.ops[Page(write)].run = self.runs.begin(lpn, 1);
+                    kernel.ops.leave_lane(write);
+                }
+                Some(kernel.ops[Page(write)].run)
+            }
+            Location::Flash(_) => self.runs.take_lingering(lpn),
+            Location::Staged(_) | Location::Nowhere => None,
+        };
+        if earlier.is_none() && !merges {
+            return false;
+        }
+        let run = earlier.unwrap_or_else(|| self.runs.begin(lpn, 0));
+        kernel.ops[Page(op)].run = run;
+        self.runs.runs[run].writes += 1;
+        let on_flash = matches!(before, Location::Flash(_)) || before == Location::Nowhere && features.is_missing(lpn);
+        let reads = earlier.is_none() && on_flash;
+        if reads {
+            self.runs.lacks_all(run);
+        }
+        let sectors = if merges { kernel.sectors(op) } else { 0..self.runs.sectors };
+        if oracle.tracks_sectors() {
+            let held = match before {
+                _ if reads => None,
+                Location::Staged(write) => Some(kernel.ops[Page(write)].tags[0]),
+                Location::Flash(page) => Some(oracle.load(page, lpn)),
+                Location::Nowhere => None,
+            };
+            oracle.buffer(run, kernel.ops[Page(op)].tags[0], sectors.clone(), held);
+            if before == Location::Nowhere && !reads {
+                oracle.merged(run, lpn, None);
+            }
+        }
+        self.runs.cover(run, sectors);
+        if reads && features.cache.is_some() {
+            self.take_from_line(features, oracle, lpn, run, before);
+        }
+        let lacks = self.lacks(kernel, op);
+        if reads && lacks {
+            kernel.ops[op].need = Need::Merge;
+        }
+        kernel.ops[op].lost = self.runs.is_lost(run);
+        lacks
     }
 }
 
@@ -243,172 +605,6 @@ impl Features {
 }
 
 impl Ssd {
-    /// A write of a run has ended.
-    #[inline(never)]
-    pub(in crate::engine) fn leaves_run(&mut self, run: u32) {
-        let state = &mut self.host.runs.runs[run];
-        state.writes -= 1;
-        if state.writes == 0 {
-            debug_assert!(
-                state.waiting.head.is_none(),
-                "law: programs that wait for a merge read continue when it has ended"
-            );
-            self.host.runs.merging -= u32::from(state.merges);
-            self.host.runs.lingering.retain(|other| *other != run);
-            self.host.runs.runs.remove(run);
-            self.host.runs.in_use -= 1;
-            self.oracle.run_ends(run);
-        }
-    }
-
-    /// A write is admitted that is partial or overlaps another one; its page was at `before`. It joins the run of its page, or
-    /// starts one. Returns whether the run still has to read a part of the old page.
-    #[inline(never)]
-    pub(in crate::engine) fn join_run(&mut self, op: OpId, merges: bool, before: Location) -> bool {
-        let lpn = self.kernel.ops[op].lpn;
-        let earlier = match before {
-            // The buffer's pages are complete.
-            Location::Staged(write) if self.kernel.ops[write].class == Class::Host => {
-                if self.kernel.ops[Page(write)].run == NO_RUN {
-                    self.kernel.ops[Page(write)].run = self.host.runs.begin(lpn, 1);
-                    self.kernel.ops.leave_lane(write);
-                }
-                Some(self.kernel.ops[Page(write)].run)
-            }
-            Location::Flash(_) => self.host.runs.take_lingering(lpn),
-            Location::Staged(_) | Location::Nowhere => None,
-        };
-        if earlier.is_none() && !merges {
-            return false;
-        }
-        let run = earlier.unwrap_or_else(|| self.host.runs.begin(lpn, 0));
-        self.kernel.ops[Page(op)].run = run;
-        self.host.runs.runs[run].writes += 1;
-        let on_flash =
-            matches!(before, Location::Flash(_)) || before == Location::Nowhere && self.features.is_missing(lpn);
-        let reads = earlier.is_none() && on_flash;
-        if reads {
-            self.host.runs.lacks_all(run);
-        }
-        let sectors = if merges { self.kernel.sectors(op) } else { 0..self.host.runs.sectors };
-        if self.oracle.tracks_sectors() {
-            let held = match before {
-                _ if reads => None,
-                Location::Staged(write) => Some(self.kernel.ops[Page(write)].tags[0]),
-                Location::Flash(page) => Some(self.oracle.load(page, lpn)),
-                Location::Nowhere => None,
-            };
-            self.oracle.buffer(run, self.kernel.ops[Page(op)].tags[0], sectors.clone(), held);
-            if before == Location::Nowhere && !reads {
-                self.oracle.merged(run, lpn, None);
-            }
-        }
-        self.host.runs.cover(run, sectors);
-        if reads && self.rules.caches {
-            self.host.take_from_line(&self.features, &mut self.oracle, lpn, run, before);
-        }
-        let lacks = self.host.lacks(&self.kernel, op);
-        if reads && lacks {
-            self.kernel.ops[op].need = Need::Merge;
-        }
-        self.kernel.ops[op].lost = self.host.runs.is_lost(run);
-        lacks
-    }
-
-    /// Whether a read asks for sectors that neither `newest`, the newest write of its page, nor earlier writes have.
-    #[inline(always)]
-    pub(in crate::engine) fn needs_old(&self, op: OpId, newest: OpId) -> bool {
-        self.host.lacks(&self.kernel, newest) && self.asks_for_old(op, newest)
-    }
-
-    #[inline(never)]
-    fn asks_for_old(&self, op: OpId, newest: OpId) -> bool {
-        let waits = self.page_waits(self.kernel.ops[Page(newest)].old);
-        !waits && self.host.runs.lacks_any(self.kernel.ops[Page(newest)].run, self.kernel.sectors(op))
-    }
-
-    /// The page for a merge read; none if its data is no longer needed.
-    pub(in crate::engine) fn merge_source(&self, op: OpId) -> Ppn {
-        let page = &self.kernel.ops[op];
-        match self.dev.map.get(page.lpn) {
-            _ if self.features.raid.is_some() => self.kernel.ops[Page(op)].old,
-            Location::Staged(newest)
-                if self.host.lacks(&self.kernel, op)
-                    && self.kernel.ops[Page(newest)].run == self.kernel.ops[Page(op)].run =>
-            {
-                self.kernel.ops[Page(newest)].old
-            }
-            _ => Ppn::NONE,
-        }
-    }
-
-    /// A merge read has reached the head of its queue, but newer writes have brought all its sectors, or a trim has ended it.
-    #[inline(never)]
-    pub(in crate::engine) fn skip_merge(&mut self, op: OpId) {
-        self.kernel.ops[op].need = Need::Write;
-        self.release_waiting(op);
-        self.host.runs.released.push(op);
-        self.place_merged();
-    }
-
-    /// A merge read has ended: the whole page is in controller memory, and the programs that need it may be queued.
-    #[inline(never)]
-    pub(in crate::engine) fn merge_ends(&mut self, op: OpId) {
-        let (run, lpn, lost) = (self.kernel.ops[Page(op)].run, self.kernel.ops[op].lpn, self.kernel.ops[op].lost);
-        if let Location::Staged(newest) = self.dev.map.get(lpn)
-            && self.kernel.ops[Page(newest)].run == run
-            && !self.rules.keeps
-        {
-            self.discard_old(newest);
-        }
-        let found = Some(self.kernel.ops[Page(op)].tags[1]);
-        self.run_is_read(op, found, lost);
-        let page = &mut self.kernel.ops[op];
-        page.need = Need::Write;
-        self.kernel.ops[op].lost = self.host.runs.is_lost(run);
-        self.host.runs.released.push(op);
-    }
-
-    /// The missing sectors of a write's run have been read or computed, from a page with the tag `found`, or do not exist.
-    pub(in crate::engine) fn run_is_read(&mut self, op: OpId, found: Option<Tag>, lost: bool) {
-        let (run, lpn) = (self.kernel.ops[Page(op)].run, self.kernel.ops[op].lpn);
-        self.host.runs.runs[run].read = true;
-        if !lost {
-            self.host.runs.runs[run].lacking = 0;
-        }
-        if self.oracle.tracks_sectors() {
-            self.oracle.merged(run, lpn, found);
-        }
-        self.release_waiting(op);
-    }
-
-    /// Parity groups: an update has the sectors that one of its writes lacked, if newer writes have not brought them meanwhile.
-    pub(in crate::engine) fn chunk_is_merged(&mut self, op: OpId, found: Option<Tag>) {
-        if self.host.lacks(&self.kernel, op) {
-            self.run_is_read(op, found, false);
-        } else if self.kernel.ops[Page(op)].run != NO_RUN {
-            self.release_waiting(op);
-        }
-    }
-
-    /// Releases the programs that wait for a write's run.
-    fn release_waiting(&mut self, op: OpId) {
-        let run = self.kernel.ops[Page(op)].run;
-        let mut at = std::mem::replace(&mut self.host.runs.runs[run].waiting, Chain::EMPTY).head;
-        while at.is_some() {
-            let since = self.kernel.ops[at].waits_since;
-            let page = &mut self.kernel.ops[Page(at)];
-            page.blame.add(Cause::DieHost, (self.now - since).0);
-            let next = page.link;
-            if self.rules.tenants {
-                self.kernel.share_own(&self.features, at, (self.now - since).0);
-            }
-            self.kernel.ops[at].lost = self.host.runs.is_lost(run);
-            self.host.runs.released.push(at);
-            at = next;
-        }
-    }
-
     /// Programs whose merge reads have ended join their queues, oldest first.
     #[inline(never)]
     pub(in crate::engine) fn place_merged(&mut self) {
@@ -418,122 +614,5 @@ impl Ssd {
             if self.features.raid.is_some() { self.queue_on_chip(op) } else { self.place(op) }
         }
         self.host.runs.released = released;
-    }
-
-    /// A page is trimmed: its run has ended, and needs nothing from flash.
-    pub(in crate::engine) fn trim_run(&mut self, lpn: Lpn) {
-        let run = match self.dev.map.get(lpn) {
-            Location::Staged(write) => Some(self.kernel.ops[Page(write)].run).filter(|run| *run != NO_RUN),
-            _ => self.host.runs.take_lingering(lpn),
-        };
-        if let Some(run) = run {
-            self.host.runs.runs[run].lacking = 0;
-            self.oracle.merged(run, lpn, None);
-        }
-    }
-
-    // Oracle.
-
-    /// A host write is admitted: records its sectors.
-    #[inline(never)]
-    pub(in crate::engine) fn note_write(&mut self, op: OpId, merges: bool) {
-        if merges {
-            self.oracle.track_sectors(self.host.runs.sectors);
-        }
-        if self.oracle.tracks_sectors() {
-            let sectors = merges.then(|| self.kernel.sectors(op));
-            self.oracle.admit_sectors(self.kernel.ops[Page(op)].tags[0], sectors);
-        }
-    }
-
-    /// A program of a host write begins, or parity will contain it.
-    #[inline(never)]
-    pub(in crate::engine) fn compose(&mut self, op: OpId) {
-        if self.kernel.ops[op].class == Class::Host {
-            let own = self.kernel.merges(&self.dev, &self.config, op).then(|| self.kernel.sectors(op));
-            self.oracle.compose(self.kernel.ops[Page(op)].tags[0], self.kernel.ops[Page(op)].run, own);
-        }
-    }
-
-    /// The run and the sectors of a partial write that was not acknowledged.
-    pub(in crate::engine) fn part_of_page(&self, op: OpId) -> Option<(u32, Range<u32>)> {
-        if self.kernel.ops[op].class == Class::Cache {
-            let memory = self.kernel.memory_of(op);
-            return self.oracle.buffers(memory).then_some((memory, 0..0));
-        }
-        let page = &self.kernel.ops[op];
-        (page.class == Class::Host && !page.acknowledged && self.kernel.merges(&self.dev, &self.config, op))
-            .then(|| (self.kernel.ops[Page(op)].run, self.kernel.sectors(op)))
-    }
-
-    /// A host write replaces a page, or a part of it, that waits in the buffer and has the tag `before`.
-    pub(in crate::engine) fn overlay(&mut self, op: OpId, before: Tag) {
-        if self.oracle.tracks_sectors() {
-            let own = self.kernel.merges(&self.dev, &self.config, op).then(|| self.kernel.sectors(op));
-            self.oracle.overlay(self.kernel.ops[Page(op)].tags[0], before, own);
-        }
-    }
-
-    /// A read is served from controller memory, which has its page with this tag.
-    #[inline(always)]
-    pub(in crate::engine) fn note_memory_read(&mut self, op: OpId, tag: Tag) {
-        if self.host.runs.any() || self.oracle.tracks_sectors() {
-            self.check_memory_read(op, tag);
-        }
-    }
-
-    #[inline(never)]
-    fn check_memory_read(&mut self, op: OpId, tag: Tag) {
-        let (lpn, expected, sectors) =
-            (self.kernel.ops[op].lpn, self.kernel.ops[Page(op)].expected, self.kernel.sectors(op));
-        let run = match self.dev.map.get(lpn) {
-            Location::Staged(newest)
-                if self.host.lacks(&self.kernel, newest) && self.page_waits(self.kernel.ops[Page(newest)].old) =>
-            {
-                // The rest is in the buffer, with the old page's word line.
-                let old = self.oracle.load(self.kernel.ops[Page(newest)].old, lpn);
-                return self.oracle.read_flash(op, sectors, expected, old, self.kernel.ops[Page(newest)].run);
-            }
-            Location::Staged(newest) => self.kernel.ops[Page(newest)].run,
-            _ => NO_RUN,
-        };
-        self.oracle.read_memory(op, sectors.clone(), expected, tag, run);
-        if run != NO_RUN && self.host.runs.is_lost(run) && self.host.runs.lacks_any(run, sectors) {
-            self.host.report_uncorrectable(&self.kernel, op);
-        }
-    }
-
-    /// An array read for the host, or for one of its writes, begins on a page with this tag.
-    #[inline(never)]
-    pub(in crate::engine) fn note_flash_read(&mut self, op: OpId, tag: Tag) {
-        let page = &self.kernel.ops[op];
-        if page.class != Class::Host || self.features.reads_group(&self.kernel, op) {
-            return;
-        }
-        if page.need == Need::Merge {
-            self.oracle.delivered(page.lpn, tag, 0);
-        } else {
-            self.kernel.ops[Page(op)].tags[0] = self.delivers(op, tag);
-        }
-    }
-
-    /// Result of a read that finds this tag on flash: sectors of writes in flight replace those on flash.
-    pub(in crate::engine) fn delivers(&self, op: OpId, tag: Tag) -> Tag {
-        let page = &self.kernel.ops[op];
-        let (run, delivered) = match self.dev.map.get(page.lpn) {
-            Location::Staged(newest) if self.rules.buffers => {
-                (self.kernel.memory_of(newest), self.kernel.ops[Page(newest)].tags[0])
-            }
-            Location::Staged(newest) => (self.kernel.ops[Page(newest)].run, self.kernel.ops[Page(newest)].tags[0]),
-            _ => (NO_RUN, tag),
-        };
-        self.oracle.read_flash(op, self.kernel.sectors(op), self.kernel.ops[Page(op)].expected, tag, run);
-        delivered
-    }
-
-    /// Bounds the memory of versions by sector.
-    pub(in crate::engine) fn sweep_sectors(&mut self) {
-        let missing = self.features.failures.iter().flat_map(|failures| failures.tags());
-        self.oracle.sweep_sectors(self.kernel.ops.pages().flat_map(|page| page.tags).chain(missing));
     }
 }

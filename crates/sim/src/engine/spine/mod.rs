@@ -1,9 +1,10 @@
 //! The spine: the part that every device uses. Requests are submitted (`submit`) and admitted (`host`; their records are in
 //! `requests`, pauses of closed loops in `pause`, trims in `trim`), wait (`window`), join the queues of dies (`queue`) and are
 //! dispatched (`dispatch`, `mates`), run their legs (`legs`), leave their dies (`release`) and end (`complete`); planes are due (`claims`) and
-//! collected (`gc`, `jobs`, `victims`, `single`, `copies`), and what else planes do goes beside (`beside`). Operations in no time are in
-//! `timeless` and `aged`.
+//! collected (`gc`, `jobs`, `victims`, `single`, `copies`, `abroad`), and what else planes do goes beside (`beside`). Operations in no time are in
+//! `timeless`, `moving` and `aged`.
 
+mod abroad;
 pub(super) mod aged;
 mod beside;
 mod claims;
@@ -17,6 +18,7 @@ pub(super) mod legs;
 mod mates;
 pub(super) mod memory;
 pub(super) mod merge;
+pub(super) mod moving;
 pub(super) mod pause;
 mod queue;
 pub(super) mod release;

@@ -2,27 +2,107 @@
 
 use crate::device::geometry::Spot;
 use crate::device::transaction::{Class, Need};
-use crate::engine::Ssd;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
-use crate::units::{OpId, PlaneId, Ppn, UnitId};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Host, Ssd};
+use crate::oracle::Oracle;
+use crate::units::{Nanos, OpId, Ppn, UnitId};
 
-impl Ssd {
+impl Host {
     /// Frees an operation.
     #[inline(always)]
-    pub(in crate::engine) fn release(&mut self, op: OpId) {
-        let page = &self.kernel.ops[Page(op)];
-        if self.host.windowed && page.chip != NO_CHIP {
-            self.host.chip_outstanding[page.chip as usize] -= 1;
-            self.host.window_stale = !self.host.window.is_empty();
+    pub(in crate::engine) fn release(&mut self, kernel: &mut Kernel, oracle: &mut Oracle, op: OpId) {
+        let page = &kernel.ops[Page(op)];
+        if self.windowed && page.chip != NO_CHIP {
+            self.chip_outstanding[page.chip as usize] -= 1;
+            self.window_stale = !self.window.is_empty();
         }
         let run = page.run;
         if run != NO_RUN {
-            self.leaves_run(run);
+            self.leaves_run(oracle, run);
         }
-        self.kernel.ops.remove(op);
+        kernel.ops.remove(op);
+    }
+}
+
+impl Kernel {
+    /// A write that any die may serve begins to wait for one.
+    #[inline(always)]
+    pub(in crate::engine) fn waits_anywhere(&mut self, features: &Features, rules: &Rules, now: Nanos, op: OpId) {
+        self.ops.anywhere[op] = Anywhere {
+            held: self.dies.held.total(now) as u64,
+            held_gc: self.dies.held_gc.total(now) as u64,
+            held_writeback: self.dies.held_writeback.total(now) as u64,
+            held_fold: self.dies.held_fold.total(now) as u64,
+        };
+        if rules.tenants {
+            self.shares_anywhere(features, now, op);
+        }
     }
 
+    /// An operation joins a queue on a device that sorts waits further.
+    #[inline(never)]
+    pub(super) fn note_ledgers(&mut self, rules: &Rules, now: Nanos, op: OpId, unit: UnitId) {
+        if rules.buffers {
+            self.ops.cached[op].ledger = self.dies[unit].cached(now);
+        }
+        if rules.slc {
+            self.ops.extras[op].ledger_folds = self.dies[unit].folded(now);
+        }
+    }
+
+    /// Adds an operation to the queue of its plane's unit, at its end or by its age, where steps of collections never take turns.
+    #[inline(always)]
+    pub(in crate::engine) fn join_die(
+        &mut self,
+        dev: &Device,
+        features: &mut Features,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+        by_age: bool,
+    ) {
+        let Spot { unit, in_unit: k, ledger, channel, .. } = dev.geometry.spot(self.ops[op].plane);
+        let ledger = self.dies.gc_by_plane[ledger as usize];
+        let state = &mut self.dies[unit];
+        let page = &mut self.ops[op];
+        page.unit = unit;
+        page.channel = channel;
+        let age = page.age;
+        let page = &mut self.ops[Page(op)];
+        page.ledger_gc = state.gc(now);
+        page.ledger_gc_own = state.gc_own(ledger, k, now);
+        page.ledger_writeback = state.writeback(now);
+        page.collections = state.collections.saturating_sub(u32::from(state.holder() == Holder::Gc));
+        if by_age {
+            state.queue.insert_before(&mut self.ops, op, |other| other.age > age);
+        } else {
+            state.queue.push(&mut self.ops, op);
+        }
+        features.note_queue(self, rules, op, unit, true);
+        if rules.sorts_waits {
+            self.note_ledgers(rules, now, op, unit);
+            if rules.tenants {
+                self.shares_at_queue(features, now, op, unit);
+            }
+        }
+        self.dies.mark(unit);
+    }
+}
+
+impl Features {
+    /// An operation has joined the queue of a unit whose collections check for waiting operations.
+    #[inline(always)]
+    pub(in crate::engine) fn note_awaited(&mut self, kernel: &Kernel, rules: &Rules, now: Nanos, op: OpId) {
+        if rules.idles {
+            self.joins_idle(now, kernel.ops[op].unit, kernel.ops[op].class.like_host());
+        }
+    }
+}
+
+impl Ssd {
     /// Sends a page to its queue.
     #[inline(always)]
     pub(in crate::engine) fn send(&mut self, op: OpId) {
@@ -31,7 +111,8 @@ impl Ssd {
             self.host.chip_outstanding[self.kernel.ops[Page(op)].chip as usize] += 1;
         }
         if page.need != Need::Read && self.rules.ports > self.dev.geometry.channels as usize {
-            return self.link(op, true);
+            let bus = self.kernel.link(&self.dev, op, true);
+            return self.ask(op, bus);
         }
         self.place(op);
     }
@@ -48,10 +129,15 @@ impl Ssd {
         let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, self.kernel.ops[Page(op)].run);
         let plane = match need {
             Need::Absorb => return self.serve_from_memory(op),
-            Need::Read if self.features.replicas.is_some() => self.route_read(op),
+            Need::Read if self.features.replicas.is_some() => {
+                self.features.route_read(&mut self.kernel, &self.dev, &self.schemes, op)
+            }
             Need::Read => plane,
-            Need::Merge => match self.merge_source(op) {
-                Ppn::NONE => return self.skip_merge(op),
+            Need::Merge => match self.kernel.merge_source(&self.dev, &self.host, &self.features, op) {
+                Ppn::NONE => {
+                    self.host.skip_merge(&mut self.kernel, &self.features, &self.rules, self.now, op);
+                    return self.place_merged();
+                }
                 old => self.dev.geometry.plane_of(old),
             },
             Need::Write if self.rules.buffers && host => return self.ask_line(op),
@@ -61,68 +147,5 @@ impl Ssd {
             Need::Write => self.dev.geometry.static_plane(lpn),
         };
         self.enqueue(op, plane, false);
-    }
-
-    /// A write that any die may serve begins to wait for one.
-    #[inline(always)]
-    pub(in crate::engine) fn waits_anywhere(&mut self, op: OpId) {
-        self.kernel.ops.anywhere[op] = Anywhere {
-            held: self.kernel.dies.held.total(self.now) as u64,
-            held_gc: self.kernel.dies.held_gc.total(self.now) as u64,
-            held_writeback: self.kernel.dies.held_writeback.total(self.now) as u64,
-            held_fold: self.kernel.dies.held_fold.total(self.now) as u64,
-        };
-        if self.rules.tenants {
-            self.kernel.shares_anywhere(&self.features, self.now, op);
-        }
-    }
-
-    /// Adds an operation to a unit's queue, at its end or by its age, where steps of collections never take turns.
-    #[inline(always)]
-    pub(in crate::engine) fn join_die(&mut self, op: OpId, plane: PlaneId, by_age: bool) {
-        let Spot { unit, in_unit: k, ledger, channel, .. } = self.dev.geometry.spot(plane);
-        let ledger = self.kernel.dies.gc_by_plane[ledger as usize];
-        let state = &mut self.kernel.dies[unit];
-        let page = &mut self.kernel.ops[op];
-        page.plane = plane;
-        page.unit = unit;
-        page.channel = channel;
-        let age = page.age;
-        let page = &mut self.kernel.ops[Page(op)];
-        page.ledger_gc = state.gc(self.now);
-        page.ledger_gc_own = state.gc_own(ledger, k, self.now);
-        page.ledger_writeback = state.writeback(self.now);
-        page.collections = state.collections.saturating_sub(u32::from(state.holder() == Holder::Gc));
-        if by_age {
-            state.queue.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
-        } else {
-            state.queue.push(&mut self.kernel.ops, op);
-        }
-        self.note_queue(op, unit, true);
-        if self.rules.sorts_waits {
-            self.note_ledgers(op, unit);
-        }
-        self.kernel.dies.mark(unit);
-        if self.rules.heeds {
-            self.unit_is_awaited(unit);
-            if self.rules.idles {
-                let host = self.kernel.ops[op].class.like_host();
-                self.joins_idle(unit, host);
-            }
-        }
-    }
-
-    /// An operation joins a queue on a device that sorts waits further.
-    #[inline(never)]
-    pub(super) fn note_ledgers(&mut self, op: OpId, unit: UnitId) {
-        if self.rules.buffers {
-            self.kernel.ops.cached[op].ledger = self.kernel.dies[unit].cached(self.now);
-        }
-        if self.rules.slc {
-            self.kernel.ops.extras[op].ledger_folds = self.kernel.dies[unit].folded(self.now);
-        }
-        if self.rules.tenants {
-            self.shares_at_queue(op, unit);
-        }
     }
 }

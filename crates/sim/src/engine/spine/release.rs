@@ -1,8 +1,14 @@
 //! The end of a command's time in its die.
 
-use crate::engine::Ssd;
 use crate::engine::kernel::dies::{Holder, Suspension};
+use crate::engine::{Ssd, retry};
 use crate::units::OpId;
+
+/// An operation that has waited for a cache register or for an array (R8): a read, or a program.
+pub(super) enum Unparked {
+    Read(OpId),
+    Program(OpId),
+}
 
 /// A command of the host or of a group has run all its legs: it leaves its die.
 #[inline(always)]
@@ -15,7 +21,15 @@ pub(in crate::engine) fn leave_die(ssd: &mut Ssd, id: OpId) {
     }
     state.leave(id, ssd.now, bus_gc);
     ssd.kernel.chip_in_use(&ssd.dev, plane, false);
-    ssd.advance_cache(unit);
+    match ssd.kernel.advance_cache(&mut ssd.features, &ssd.rules, ssd.now, unit) {
+        Some(Unparked::Read(id)) if ssd.rules.retries && retry::unparks(ssd, id, unit) => {}
+        Some(Unparked::Read(id)) => {
+            ssd.kernel.ops[id].leg += 1;
+            ssd.run_leg(id);
+        }
+        Some(Unparked::Program(id)) => ssd.run_leg(id),
+        None => {}
+    }
     let state = &ssd.kernel.dies[unit];
     if state.suspension() == Suspension::Serving {
         ssd.kernel.resume(&ssd.config, ssd.now, unit);

@@ -1,9 +1,10 @@
 //! How requests reach the device: submission, closed loops, and what a driver asks while it feeds one.
 
+use crate::config::Config;
 use crate::engine::rules::Rules;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::ring::{RING, Waiting};
-use crate::engine::{Features, Host, Ssd};
+use crate::engine::{Device, Features, Host, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp, Think};
 use crate::units::Lpn;
 
@@ -28,6 +29,92 @@ impl Features {
     }
 }
 
+impl Device {
+    /// The first and the last page of the map that an extent touches.
+    #[inline(always)]
+    pub(in crate::engine) fn span(&self, extent: &Extent) -> (u32, u32) {
+        let at = |byte| self.geometry.page_at(byte).0;
+        (at(extent.offset), at(extent.offset + extent.bytes - 1))
+    }
+
+    /// Flash pages that an extent touches; it touches `pages` pages of the map (super pages).
+    #[inline(always)]
+    pub(in crate::engine) fn flash_pages(&self, config: &Config, extent: &Extent, units: u32) -> u64 {
+        if self.geometry.pages_per_entry == 1 {
+            return u64::from(units);
+        }
+        let size = config.geometry.page_size.0;
+        (extent.offset + extent.bytes - 1) / size - extent.offset / size + 1
+    }
+
+    /// The same of an extent.
+    #[inline(always)]
+    pub(super) fn pages_of_extent(&self, config: &Config, extent: &Extent) -> (u32, u64) {
+        let (first, last) = self.span(extent);
+        let units = last - first + 1;
+        (units, self.flash_pages(config, extent, units))
+    }
+
+    #[inline(always)]
+    pub(super) fn check_extent(&self, offset: u64, bytes: u64) {
+        let capacity = u64::from(self.geometry.exported) * self.entry_bytes();
+        law!(bytes > 0 && bytes <= capacity && offset <= capacity - bytes, "a request lies on the device");
+    }
+
+    /// A contiguous request, which must lie on the device.
+    #[inline(always)]
+    pub(in crate::engine) fn together(&self, request: Request) -> Waiting {
+        self.check_extent(request.offset, request.bytes);
+        Waiting::together(request, self.geometry.page_at(request.offset))
+    }
+}
+
+impl Host {
+    /// Keeps the extents of a request until it is admitted.
+    pub(in crate::engine) fn scatter(
+        &mut self,
+        dev: &Device,
+        request: Request,
+        extents: impl Iterator<Item = Extent>,
+    ) -> Waiting {
+        let before = self.extents.len();
+        for extent in extents {
+            dev.check_extent(extent.offset, extent.bytes);
+            self.extents.push_back(extent);
+        }
+        let own = self.extents.range(before..);
+        let first = own.clone().next().map(|extent| extent.offset);
+        let bytes: u64 = own.map(|extent| extent.bytes).sum();
+        law!((first, bytes) == (Some(request.offset), request.bytes), "the extents are those of the request");
+        let count = self.extents.len() - before;
+        if count == 1 {
+            self.extents.pop_back();
+            return dev.together(request);
+        }
+        let extents = u32::try_from(count).expect("a request has fewer than 2^32 extents");
+        Waiting { extents, ..Waiting::together(request, dev.geometry.page_at(request.offset)) }
+    }
+
+    /// A request that lies on the device, with its extents kept.
+    pub(in crate::engine) fn checked(
+        &mut self,
+        dev: &Device,
+        rules: &Rules,
+        request: Request,
+        marks: Marks,
+        extents: impl Iterator<Item = Extent>,
+    ) -> Waiting {
+        if request.op == RequestOp::Flush {
+            law!(rules.caches, "a device without a write cache has nothing to flush");
+            return Waiting { marks, ..Waiting::together(request, Lpn(0)) };
+        }
+        let mut extents = extents.peekable();
+        let waiting =
+            if extents.peek().is_some() { self.scatter(dev, request, extents) } else { dev.together(request) };
+        Waiting { marks, ..waiting }
+    }
+}
+
 impl Ssd {
     /// Whether the ring has room for one more request ([`Ssd::submit`]).
     pub fn accepts(&self) -> bool {
@@ -42,7 +129,7 @@ impl Ssd {
         if request.op == RequestOp::Flush {
             return self.submit_marked(request, Marks::default(), std::iter::empty());
         }
-        let waiting = self.together(request);
+        let waiting = self.dev.together(request);
         self.features.hand_in(&mut self.host, &self.rules, waiting);
     }
 
@@ -53,62 +140,13 @@ impl Ssd {
     /// # Panics
     /// Like [`Ssd::submit`], if the extents do not match the request, and if it is a flush and the device has no write cache.
     pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
-        let waiting = self.checked(request, marks, extents);
+        let waiting = self.host.checked(&self.dev, &self.rules, request, marks, extents);
         self.features.hand_in(&mut self.host, &self.rules, waiting);
-    }
-
-    /// A request that lies on the device, with its extents kept.
-    pub(in crate::engine) fn checked(
-        &mut self,
-        request: Request,
-        marks: Marks,
-        extents: impl Iterator<Item = Extent>,
-    ) -> Waiting {
-        if request.op == RequestOp::Flush {
-            law!(self.flushes(), "a device without a write cache has nothing to flush");
-            return Waiting { marks, ..Waiting::together(request, Lpn(0)) };
-        }
-        let mut extents = extents.peekable();
-        let waiting = if extents.peek().is_some() { self.scatter(request, extents) } else { self.together(request) };
-        Waiting { marks, ..waiting }
     }
 
     /// Whether it has a write cache, so that flushes are requests like others. Otherwise they are skipped ([`Ssd::skip`]).
     pub fn flushes(&self) -> bool {
         self.rules.caches
-    }
-
-    /// A contiguous request, which must lie on the device.
-    #[inline(always)]
-    pub(in crate::engine) fn together(&self, request: Request) -> Waiting {
-        self.check_extent(request.offset, request.bytes);
-        Waiting::together(request, self.dev.geometry.page_at(request.offset))
-    }
-
-    #[inline(always)]
-    pub(super) fn check_extent(&self, offset: u64, bytes: u64) {
-        let capacity = self.capacity_bytes();
-        law!(bytes > 0 && bytes <= capacity && offset <= capacity - bytes, "a request lies on the device");
-    }
-
-    /// Keeps the extents of a request until it is admitted.
-    pub(in crate::engine) fn scatter(&mut self, request: Request, extents: impl Iterator<Item = Extent>) -> Waiting {
-        let before = self.host.extents.len();
-        for extent in extents {
-            self.check_extent(extent.offset, extent.bytes);
-            self.host.extents.push_back(extent);
-        }
-        let own = self.host.extents.range(before..);
-        let first = own.clone().next().map(|extent| extent.offset);
-        let bytes: u64 = own.map(|extent| extent.bytes).sum();
-        law!((first, bytes) == (Some(request.offset), request.bytes), "the extents are those of the request");
-        let count = self.host.extents.len() - before;
-        if count == 1 {
-            self.host.extents.pop_back();
-            return self.together(request);
-        }
-        let extents = u32::try_from(count).expect("a request has fewer than 2^32 extents");
-        Waiting { extents, ..Waiting::together(request, self.dev.geometry.page_at(request.offset)) }
     }
 
     /// Counts a command that is not simulated, such as a flush.

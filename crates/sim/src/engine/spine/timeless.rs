@@ -2,6 +2,7 @@
 //!
 //! They use the same map, flash, laws and policies as timed operations, without legs.
 
+use crate::engine::kernel::Kernel;
 use std::ops::ControlFlow;
 
 use super::aged::AgedPages;
@@ -9,36 +10,19 @@ use crate::config::{Config, PreconditionMode};
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
-use crate::engine::life::{begins, note, now as life};
+use crate::engine::life::{begins, now as life};
 use crate::engine::rules::Rules;
 use crate::engine::slc::now::{fold_now, has_written};
 use crate::engine::spine::jobs::Why;
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, Waiting};
 use crate::engine::streams::{self, stream_now};
-use crate::engine::{Device, Ssd};
+use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
 use crate::random;
 use crate::request::{Extent, Marks, Request, RequestOp};
 use crate::stats::Stats;
-use crate::units::{BlockId, JobId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
-
-/// The same for moves.
-pub(in crate::engine) const MOVES_AHEAD: usize = 48;
-
-/// Valid pages of a victim that is collected in no time: offsets, and logical pages.
-#[derive(Clone, Default)]
-pub(in crate::engine) struct Moving {
-    pub(in crate::engine) offsets: Vec<u16>,
-    pub(in crate::engine) lpns: Vec<Lpn>,
-}
-
-impl Moving {
-    /// Allocates room for the pages of a block.
-    pub(in crate::engine) fn new(pages: u32) -> Self {
-        Moving { offsets: vec![0; pages as usize], lpns: vec![Lpn::NONE; pages as usize] }
-    }
-}
+use crate::units::{BlockId, Lpn, Nanos, PlaneId, Ppm, Ppn, Tag, UnitId};
 
 /// Pages that are written between two questions whether to go on.
 pub(in crate::engine) const ASKED: u64 = 1 << 12;
@@ -130,6 +114,114 @@ impl Device {
         }
         stats.count_programs(Class::Host, u64::from(TILE));
     }
+
+    /// Pages have moved unchanged, the n-th from the page `from(n)` to the n-th page from `to` on: the map follows.
+    /// `ahead`: pages whose entries in the map will be needed soon.
+    #[inline(always)]
+    pub(in crate::engine) fn follow_moves(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &Features,
+        lpns: &[Lpn],
+        from: impl Fn(usize) -> Ppn,
+        to: Ppn,
+        ahead: &[Lpn],
+    ) {
+        if !self.map.redirect(lpns, &from, to, ahead) {
+            // The map points to newer versions of some, in flight.
+            for (n, lpn) in lpns.iter().enumerate() {
+                let to = Ppn(to.0 + n as u32);
+                if self.map.get(*lpn) != Location::Flash(to) {
+                    kernel.republish(self, features, *lpn, from(n), to);
+                }
+            }
+        }
+    }
+
+    /// Puts a page on flash in no time. None if its plane has no page for it. Its metadata follows ([`Device::has_put`]).
+    #[inline(always)]
+    pub(in crate::engine) fn put(
+        &mut self,
+        oracle: &mut Oracle,
+        now: Nanos,
+        lpn: Lpn,
+        plane: PlaneId,
+        stream: Stream,
+        tag: Tag,
+    ) -> Option<Ppn> {
+        let page = self.flash.program_now(plane, stream, lpn)?;
+        self.map_put(oracle, now, lpn, page, tag);
+        Some(page)
+    }
+
+    /// A page has been put on flash in no time, and is the newest version.
+    #[inline(always)]
+    fn map_put(&mut self, oracle: &mut Oracle, now: Nanos, lpn: Lpn, page: Ppn, tag: Tag) {
+        self.map.set(lpn, Location::Flash(page));
+        oracle.store(page, tag);
+        oracle.acknowledge(tag);
+        if self.errors.is_some() {
+            self.host_programmed(now, page, false);
+        }
+    }
+
+    /// A page of the host has been put on flash in no time, and so is the metadata that becomes due.
+    #[inline(always)]
+    pub(in crate::engine) fn has_put(
+        &mut self,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        page: Ppn,
+    ) {
+        if rules.metadata {
+            let block = self.geometry.block_of(page);
+            self.write_metadata_now(features, stats, oracle, rules, block, false);
+        }
+    }
+}
+
+impl Host {
+    /// Delays a plain write. Precondition: the ring is empty. Returns whether the first of many are to be served.
+    #[inline(always)]
+    fn keep_write(&mut self, next: &Waiting) -> bool {
+        // A page of flash has fewer than 2^32 bytes.
+        self.writes.push_back(next.page, next.request.bytes as u32)
+    }
+
+    /// The plane for a page that is written in no time: its static place, the next one in turn, or the next die's next plane with
+    /// room.
+    pub(in crate::engine) fn timeless_plane(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        features: &mut Features,
+        rules: &Rules,
+        lpn: Lpn,
+        stream: Stream,
+    ) -> Option<PlaneId> {
+        if rules.numbered {
+            return Some(dev.geometry.static_plane(lpn));
+        }
+        if rules.units
+            && let Some(plane) = features.open_program(kernel, dev, self, rules, lpn, stream)
+        {
+            return Some(plane);
+        }
+        if rules.binds {
+            return Some(features.bind(dev, self, rules, lpn));
+        }
+        let units = dev.geometry.units;
+        for step in 1..=units {
+            let unit = UnitId((self.last_place + step) % units);
+            if let Some(plane) = kernel.next_plane(features, dev, unit, lpn, stream) {
+                self.last_place = unit.0;
+                return Some(plane);
+            }
+        }
+        None
+    }
 }
 
 impl Ssd {
@@ -151,19 +243,19 @@ impl Ssd {
             }
         }
         if self.rules.units {
-            self.pad_all();
+            self.dev.pad_all(&mut self.oracle);
             self.dev.flash.take_programs(true);
         }
         self.dev.set_ages(false);
-        self.tell_victim();
-        self.settle_groups();
+        self.dev.tell_victim(&mut self.schemes, &self.rules, self.now);
+        self.features.settle_groups(&self.kernel, &self.dev, &mut self.oracle);
         self.features.settle_homes(&self.dev);
         streams::are_filled(&mut self.features);
         begins(self);
         streams::restart(&mut self.features, &mut self.dev.flash);
         self.stats.start_measuring();
         self.features.restart_tenants();
-        self.restart_conflicts();
+        self.features.restart_conflicts(&mut self.dev, &self.stats, self.now);
         self.stats.operations = 0;
         ControlFlow::Continue(())
     }
@@ -234,17 +326,7 @@ impl Ssd {
         if parts > 1 && self.fills_in_parts() {
             return self.fill_parts(parts, Work::Aged(valid, invalid), go_on);
         }
-        self.age_directly(valid, invalid, go_on)
-    }
-
-    fn age_directly(
-        &mut self,
-        valid: u64,
-        invalid: u64,
-        go_on: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let planes = self.dev.geometry.planes;
-        for residue in 0..planes {
+        for residue in 0..self.dev.geometry.planes {
             // This plane is the static place of logical pages `residue`, `residue + planes`, … (or of all units of these pages).
             let first = self.dev.geometry.first_of(residue);
             let plane = self.dev.geometry.static_plane(first);
@@ -265,8 +347,9 @@ impl Ssd {
                     self.oracle.acknowledge(Tag { lpn, version: 0 });
                     lpn = self.dev.geometry.next_of(lpn);
                 }
-                self.host_programmed(page, false);
-                self.write_metadata_now(block, false);
+                self.dev.host_programmed(self.now, page, false);
+                let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
+                self.dev.write_metadata_now(features, stats, oracle, &self.rules, block, false);
             }
         }
         ControlFlow::Continue(())
@@ -279,9 +362,12 @@ impl Ssd {
     /// If a request exceeds the device or is empty.
     #[inline]
     pub fn apply(&mut self, request: Request) {
-        let waiting = self.together(request);
+        let waiting = self.dev.together(request);
         if self.host.ring.is_empty() && self.dev.is_plain_write(&self.rules, &waiting) {
-            return self.keep_write(&waiting);
+            if self.host.keep_write(&waiting) {
+                self.serve_batch();
+            }
+            return;
         }
         self.keep_for_later(waiting);
     }
@@ -292,17 +378,12 @@ impl Ssd {
     /// Like [`Ssd::submit_marked`].
     pub fn apply_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
         let mut extents = extents.peekable();
-        let waiting = if extents.peek().is_some() { self.scatter(request, extents) } else { self.together(request) };
+        let waiting = if extents.peek().is_some() {
+            self.host.scatter(&self.dev, request, extents)
+        } else {
+            self.dev.together(request)
+        };
         self.keep_for_later(Waiting { marks, ..waiting });
-    }
-
-    /// Delays a plain write. Precondition: the ring is empty.
-    #[inline(always)]
-    fn keep_write(&mut self, next: &Waiting) {
-        // A page of flash has fewer than 2^32 bytes.
-        if self.host.writes.push_back(next.page, next.request.bytes as u32) {
-            self.serve_batch();
-        }
     }
 
     /// Serves the first of many plain writes. Equals [`Ssd::serve_now`] one by one.
@@ -327,29 +408,26 @@ impl Ssd {
         self.host.count_writes_now(&mut self.stats, BATCH as u64, bytes);
     }
 
-    /// Serves all plain writes that wait.
-    #[inline(never)]
-    fn serve_writes(&mut self) {
-        let (writes, count) = self.host.writes.take_all();
-        writes[..count].iter().for_each(|(page, bytes)| self.serve_write(*page, u64::from(*bytes)));
-    }
-
     /// Delays a request that may be no plain write.
     #[inline(never)]
     fn keep_for_later(&mut self, waiting: Waiting) {
         if !self.host.writes.is_empty() {
-            self.serve_writes();
+            let (writes, count) = self.host.writes.take_all();
+            writes[..count].iter().for_each(|(page, bytes)| self.serve_write(*page, u64::from(*bytes)));
         }
         self.host.ring.push_back(waiting);
         if self.host.ring.len() == LOOK_AHEAD + BATCH {
-            self.look_ahead(|ssd, lpn| ssd.dev.expect_write(&ssd.rules, lpn));
+            self.host
+                .look_ahead(&self.dev, &self.features, &self.oracle, |lpn| self.dev.expect_write(&self.rules, lpn));
             for _ in 0..BATCH {
                 let next = self.host.ring.take();
                 self.serve_now(next);
             }
             if (0..LOOK_AHEAD).all(|i| self.dev.is_plain_write(&self.rules, self.host.ring.at(i))) {
                 while let Some(next) = self.host.ring.pop_front() {
-                    self.keep_write(&next);
+                    if self.host.keep_write(&next) {
+                        self.serve_batch();
+                    }
                 }
             }
         }
@@ -357,7 +435,8 @@ impl Ssd {
 
     /// Applies the requests that [`Ssd::apply`] has delayed.
     pub fn apply_rest(&mut self) {
-        self.serve_writes();
+        let (writes, count) = self.host.writes.take_all();
+        writes[..count].iter().for_each(|(page, bytes)| self.serve_write(*page, u64::from(*bytes)));
         while let Some(next) = self.host.ring.pop_front() {
             self.serve_now(next);
         }
@@ -368,7 +447,7 @@ impl Ssd {
     /// # Panics
     /// If it exceeds the device or is empty.
     pub fn apply_now(&mut self, request: Request) {
-        let waiting = self.together(request);
+        let waiting = self.dev.together(request);
         self.serve_now(waiting);
     }
 
@@ -386,25 +465,36 @@ impl Ssd {
         if request.op == RequestOp::Write && self.dev.is_one_page(&next) && !self.rules.streams {
             return self.serve_write(next.page, request.bytes);
         }
-        let measured = self.count_admission();
+        if !self.host.measuring {
+            self.check_warmup();
+        }
+        let measured = self.host.count_admission();
         if self.rules.streams {
             streams::serves(&mut self.features, &next.marks, request.bytes, measured);
         }
-        let (units, pages) = self.pages_of(&next);
+        let (units, pages) = self.host.pages_of(&self.dev, &self.config, &next);
         match request.op {
-            RequestOp::Trim => self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured)),
+            RequestOp::Trim => {
+                for _ in 0..next.extents.max(1) {
+                    let extent = self.host.next_extent(&next);
+                    self.dev.whole_pages(&extent).for_each(|lpn| self.trim(Lpn(lpn), measured));
+                }
+            }
             RequestOp::Write => {
-                self.each_extent(&next, Self::store_extent);
+                for left in (0..next.extents.max(1)).rev() {
+                    let extent = self.host.next_extent(&next);
+                    self.store_extent(extent, left);
+                }
                 self.host.count_written(&mut self.stats, pages, measured);
             }
             RequestOp::Read => {
-                self.each_extent(&next, |_, _, _| {});
-                self.count_reads_now(&next, units);
+                self.host.drop_extents(&next);
+                self.dev.count_reads_now(&mut self.stats, &self.rules, &next, units);
                 self.stats.pages.read += if measured { pages } else { 0 };
             }
             RequestOp::Flush => {}
         }
-        self.count_served(request.op, request.bytes, measured);
+        self.stats.count_served(request.op, request.bytes, measured);
         if request.op == RequestOp::Write && measured {
             self.stats.count_done(pages, request.bytes);
             self.check_progress();
@@ -420,33 +510,17 @@ impl Ssd {
                 return;
             }
         }
-        let measured = self.count_admission();
+        if !self.host.measuring {
+            self.check_warmup();
+        }
+        let measured = self.host.count_admission();
         self.write_now(page);
         self.host.count_written(&mut self.stats, 1, measured);
-        self.count_served(RequestOp::Write, bytes, measured);
+        self.stats.count_served(RequestOp::Write, bytes, measured);
         if measured {
             self.stats.count_done(1, bytes);
             self.check_progress();
         }
-    }
-
-    /// Counts a request that has been applied.
-    #[inline(always)]
-    fn count_served(&mut self, op: RequestOp, bytes_of: u64, measured: bool) {
-        let (requests, bytes) = (&mut self.stats.requests, &mut self.stats.bytes);
-        match op {
-            RequestOp::Read if measured => bytes.read += bytes_of,
-            RequestOp::Write if measured => bytes.written += bytes_of,
-            _ => {}
-        }
-        let counter = match (measured, op) {
-            (false, _) => &mut requests.warmup,
-            (_, RequestOp::Read) => &mut requests.read,
-            (_, RequestOp::Write) => &mut requests.write,
-            (_, RequestOp::Trim | RequestOp::Flush) => &mut requests.trim,
-        };
-        *counter += 1;
-        self.stats.completed += 1;
     }
 
     /// Writes the pages of an extent in no time; `left` extents of its request follow.
@@ -487,13 +561,15 @@ impl Ssd {
     fn replace_now(&mut self, lpn: Lpn) {
         let tag = self.oracle.admit(lpn);
         self.features.drop_copy(&mut self.dev, lpn);
-        self.forget(lpn);
+        self.dev.forget(&mut self.kernel, &self.rules, lpn);
         if self.rules.plain_places {
             let plane = self.dev.geometry.static_plane(lpn);
             if let Some((page, room)) = self.dev.flash.program_in_room(plane, lpn, self.rules.gc_floor) {
-                self.has_put(lpn, page, tag);
+                self.dev.map_put(&mut self.oracle, self.now, lpn, page, tag);
+                let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
+                self.dev.has_put(features, stats, oracle, &self.rules, page);
                 if self.rules.units {
-                    self.count_unit_now(page);
+                    self.dev.count_unit_now(&mut self.stats, page);
                 }
                 if !room {
                     self.collect_now(plane, Stream::Host);
@@ -510,11 +586,20 @@ impl Ssd {
     fn store_where_room_is(&mut self, lpn: Lpn, tag: Tag, stream: Stream) {
         self.dev.map.set(lpn, Location::Nowhere);
         let plane = loop {
-            match self.timeless_plane(lpn, stream) {
+            match self.host.timeless_plane(
+                &mut self.kernel,
+                &mut self.dev,
+                &mut self.features,
+                &self.rules,
+                lpn,
+                stream,
+            ) {
                 Some(plane) => break plane,
-                // Dynamic placement may find no plane; then some full plane has a victim.
+                // Dynamic placement may find no plane; then some full plane has a victim, and the first one is collected.
                 None => {
-                    let collected = self.collect_full_planes(stream);
+                    let mut planes = (0..self.dev.geometry.planes).map(PlaneId);
+                    let collected = planes
+                        .any(|plane| !self.dev.flash.takes_page_of(plane, stream) && make_room(self, plane, stream));
                     law!(collected, "law: spare pages suffice");
                 }
             }
@@ -525,12 +610,14 @@ impl Ssd {
                 law!(collected, "law: spare pages suffice");
             }
             // A program that fails may use up the last page that was offered.
-            if let Some(page) = self.put(lpn, plane, stream, tag) {
+            if let Some(page) = self.dev.put(&mut self.oracle, self.now, lpn, plane, stream, tag) {
+                let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
+                self.dev.has_put(features, stats, oracle, &self.rules, page);
                 break page;
             }
         };
         if self.rules.units {
-            self.count_unit_now(page);
+            self.dev.count_unit_now(&mut self.stats, page);
             streams::wrote_unit(&mut self.features, stream, plane);
         }
         if self.rules.fails {
@@ -542,64 +629,10 @@ impl Ssd {
         }
     }
 
-    /// Puts a page on flash in no time. None if its plane has no page for it.
-    #[inline(always)]
-    pub(in crate::engine) fn put(&mut self, lpn: Lpn, plane: PlaneId, stream: Stream, tag: Tag) -> Option<Ppn> {
-        let page = self.dev.flash.program_now(plane, stream, lpn)?;
-        self.has_put(lpn, page, tag);
-        Some(page)
-    }
-
-    /// A page has been put on flash in no time.
-    #[inline(always)]
-    fn has_put(&mut self, lpn: Lpn, page: Ppn, tag: Tag) {
-        self.dev.map.set(lpn, Location::Flash(page));
-        self.oracle.store(page, tag);
-        self.oracle.acknowledge(tag);
-        if self.dev.errors.is_some() {
-            self.host_programmed(page, false);
-        }
-        if self.rules.metadata {
-            self.write_metadata_now(self.dev.geometry.block_of(page), false);
-        }
-    }
-
-    /// The plane for a page that is written in no time: its static place, the next one in turn, or the next die's next plane with
-    /// room.
-    pub(in crate::engine) fn timeless_plane(&mut self, lpn: Lpn, stream: Stream) -> Option<PlaneId> {
-        if self.rules.numbered {
-            return Some(self.dev.geometry.static_plane(lpn));
-        }
-        if self.rules.units
-            && let Some(plane) = self.open_program(lpn, stream)
-        {
-            return Some(plane);
-        }
-        if self.rules.binds {
-            return Some(self.bind(lpn));
-        }
-        let units = self.dev.geometry.units;
-        for step in 1..=units {
-            let unit = UnitId((self.host.last_place + step) % units);
-            if let Some(plane) = self.kernel.next_plane(&self.features, &self.dev, unit, lpn, stream) {
-                self.host.last_place = unit.0;
-                return Some(plane);
-            }
-        }
-        None
-    }
-
-    /// Collects the first full plane that has a victim. Returns false if there is none.
-    fn collect_full_planes(&mut self, stream: Stream) -> bool {
-        (0..self.dev.geometry.planes)
-            .map(PlaneId)
-            .any(|plane| !self.dev.flash.takes_page_of(plane, stream) && make_room(self, plane, stream))
-    }
-
     /// Collects in no time until the trigger no longer holds in the plane's scope and the plane has room for data of the host.
     #[inline]
     pub(in crate::engine) fn collect_now(&mut self, plane: PlaneId, stream: Stream) {
-        while let Some(due) = self.due_plane(plane) {
+        while let Some(due) = self.gc.due_plane(&self.dev, &self.rules, &self.config, plane) {
             if !self.collect_once(due) {
                 break;
             }
@@ -617,11 +650,11 @@ impl Ssd {
         // Collections in no time buffer nothing.
         job.slots = Some(0);
         self.join_planes(plane, self.dev.geometry.unit_of(plane), &mut job);
-        self.check_promised_steps(&job, false);
+        self.dev.check_promised_steps(&self.schemes, &self.oracle, self.now, &job, false);
         for victim in &job.victims[..usize::from(job.count)] {
             self.gc.claimed.remove(self.dev.geometry.plane_of_block(*victim));
             self.dev.flash.begin_collection(*victim);
-            self.read_metadata_now();
+            self.dev.read_metadata_now(&mut self.stats, self.rules.metadata);
             if self.rules.handles {
                 self.dev.flash.count_erased(*victim);
             }
@@ -631,11 +664,19 @@ impl Ssd {
         }
         if let (Some(journey), 1) = (self.rules.plain_moves, job.count) {
             self.dev.flash.expect_run(plane, victim);
-            self.move_all_now(plane, victim, journey);
+            let (now, moved) = (self.now, self.gc.moving.list_all(&self.dev.flash, plane, victim));
+            law_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
+            self.dev.move_listed(&mut self.kernel, &self.features, &mut self.oracle, &self.gc.moving, |_| now);
+            self.dev.flash.vacate(victim);
+            self.stats.count_moves(journey, moved as u64);
+            if self.rules.tenants {
+                self.gc.moving.listed().iter().for_each(|lpn| self.features.tenant_moved(&self.dev, *lpn));
+            }
+            self.stats.count_sorted(moved as u64);
             self.dev.flash.erase_now(victim);
             self.features.drop_copies(&mut self.dev, victim);
             if self.rules.life {
-                note(self);
+                self.features.note_retired(&mut self.dev, &self.stats, self.now);
             }
             self.stats.count_erases(1);
             self.stats.count_collection(1);
@@ -649,22 +690,17 @@ impl Ssd {
                     for page in pages.iter() {
                         to.push(self.move_now(*page, stream));
                     }
-                    self.sort_moves(&pages, &to, plane, job.count > 1);
+                    self.dev.sort_moves(&mut self.stats, &pages, &to, plane, job.count > 1);
                 }
                 Step::Skip(victim, pages, stream) => {
-                    let plane = self.dev.geometry.plane_of_block(job.victims[victim]);
-                    self.dev.flash.skip_pages(plane, stream, pages);
-                    self.stats.flash.programs.waste(pages);
-                    if let Some(nvme) = &mut self.features.nvme {
-                        nvme.skips(&self.dev, job.victims[victim], pages);
-                    }
+                    self.dev.skip_pages(&mut self.features, &mut self.stats, job.victims[victim], pages, stream);
                 }
                 Step::Place | Step::Stage | Step::Reserve(_) => unreachable!("pages in no time are never in hand"),
                 Step::Erase => {
                     job.erased = true;
                     for victim in &job.victims[..usize::from(job.count)] {
                         self.dev.flash.erase_now(*victim);
-                        self.forget_block(*victim);
+                        self.dev.forget_block(&mut self.features, &self.stats, &self.rules, self.now, *victim);
                     }
                     self.stats.count_erases(u64::from(job.count));
                 }
@@ -676,105 +712,14 @@ impl Ssd {
         }
     }
 
-    /// Moves all valid pages of a victim, in ascending order, if collector and path treat all pages alike. Equals
-    /// [`Ssd::move_now`] page by page.
-    fn move_all_now(&mut self, plane: PlaneId, victim: BlockId, journey: Journey) {
-        let mut moving = std::mem::take(&mut self.gc.moving);
-        let moved = self.dev.flash.list_valid(victim, &mut moving.offsets, &mut moving.lpns);
-        law_eq!(moved, usize::from(self.dev.flash.valid(victim)), "law: validity and the reverse map agree");
-        let now = self.now;
-        self.move_listed(plane, victim, &moving, moved, |_| now);
-        self.dev.flash.vacate(victim);
-        self.gc.moving = moving;
-        self.stats.count_moves(journey, moved as u64);
-        if self.rules.tenants {
-            let moving = std::mem::take(&mut self.gc.moving);
-            moving.lpns[..moved].iter().for_each(|lpn| self.features.tenant_moved(&self.dev, *lpn));
-            self.gc.moving = moving;
-        }
-        self.stats.count_sorted(moved as u64);
-    }
-
-    /// Moves the first `count` valid pages of a victim from offset `first` on, like [`Ssd::move_all_now`], without counting the
-    /// commands. `landed_at`: when the n-th of them has landed. Returns the offset of the next valid page, which must exist.
-    #[inline(always)]
-    pub(in crate::engine) fn move_some(
-        &mut self,
-        plane: PlaneId,
-        victim: BlockId,
-        first: u32,
-        count: usize,
-        landed_at: impl Fn(usize) -> Nanos,
-    ) -> u32 {
-        let mut moving = std::mem::take(&mut self.gc.moving);
-        let listed = self.dev.flash.list_some(victim, first, count + 1, &mut moving.offsets, &mut moving.lpns);
-        law_eq!(listed, count + 1, "law: validity and the reverse map agree");
-        let next = u32::from(moving.offsets[count]);
-        self.move_listed(plane, victim, &moving, count, landed_at);
-        self.dev.flash.vacate_some(victim, first..next);
-        self.gc.moving = moving;
-        self.stats.count_sorted(count as u64);
-        next
-    }
-
-    /// Moves the first `moved` pages of a list; the n-th has landed at `landed_at(n)`.
-    #[inline(always)]
-    pub(in crate::engine) fn move_listed(
-        &mut self,
-        plane: PlaneId,
-        victim: BlockId,
-        moving: &Moving,
-        moved: usize,
-        landed_at: impl Fn(usize) -> Nanos,
-    ) {
-        let Moving { offsets, lpns } = moving;
-        let (offsets, lpns) = (&offsets[..moved], &lpns[..moved]);
-        lpns.iter().take(MOVES_AHEAD).for_each(|lpn| self.dev.map.expect(*lpn));
-        let base = self.dev.geometry.page(victim, 0).0;
-        let mut next = 0;
-        while next < moved {
-            let (first, count) = self.dev.flash.program_run(plane, Stream::Gc, true, &lpns[next..]);
-            self.dev.flash.leave(victim, count);
-            let (some, offsets) = (&lpns[next..next + count], &offsets[next..next + count]);
-            let from = |n: usize| Ppn(base.wrapping_add(u32::from(offsets[n])));
-            self.follow_moves(some, from, first, lpns.get(next + MOVES_AHEAD..).unwrap_or_default());
-            next += count;
-            if self.dev.flash.has_undated() {
-                self.dev.flash.date_closings(landed_at(next));
-            }
-        }
-    }
-
-    /// Pages have moved unchanged, the n-th from the page `from(n)` to the n-th page from `to` on: the map and the oracle follow.
-    /// `ahead`: pages whose entries in the map will be needed soon.
-    #[inline(always)]
-    pub(in crate::engine) fn follow_moves(
-        &mut self,
-        lpns: &[Lpn],
-        from: impl Fn(usize) -> Ppn,
-        to: Ppn,
-        ahead: &[Lpn],
-    ) {
-        if !self.dev.map.redirect(lpns, &from, to, ahead) {
-            // The map points to newer versions of some, in flight.
-            for (n, lpn) in lpns.iter().enumerate() {
-                let to = Ppn(to.0 + n as u32);
-                if self.dev.map.get(*lpn) != Location::Flash(to) {
-                    self.republish(*lpn, from(n), to);
-                }
-            }
-        }
-        self.oracle.carry(lpns, from, to);
-    }
-
     /// Moves a page in no time. Returns its new place.
     pub(in crate::engine) fn move_now(&mut self, from: Ppn, stream: Stream) -> Ppn {
         let pages = PageSet::one(from);
-        let journey = self.journey_of(JobId::NONE, &pages, stream);
+        let path = self.schemes.path.policy();
+        let journey = self.dev.journey_of(&self.rules, self.now, path, &pages, stream);
         // Whether a page is clean matters only if clean pages stay inside.
-        let looks =
-            journey.checked && self.schemes.path.policy().back(&self.dev.view(self.now), from, true) == Hop::Die;
-        let inside = journey.out == Hop::Die || looks && self.way_back(JobId::NONE, &pages) == Hop::Die;
+        let looks = journey.checked && path.back(&self.dev.view(self.now), from, true) == Hop::Die;
+        let inside = journey.out == Hop::Die || looks && self.dev.way_back(self.now, path, &pages) == Hop::Die;
         if journey.checked && inside {
             // It was read out for the check.
             self.stats.count_reads(Class::Gc, 1);
@@ -784,13 +729,14 @@ impl Ssd {
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
         let to = match self.rules.fails {
             true => life::sound_page(self, plane, stream, inside),
-            false => self.gc_page(plane, stream, inside),
+            false => self.dev.gc_page(&self.rules, plane, stream, inside),
         };
         if self.rules.tenants {
             self.features.tenant_moved(&self.dev, self.dev.flash.lpn_of(from));
         }
         self.land_moved(from, to, tag, !inside);
-        self.write_metadata_now(self.dev.geometry.block_of(to), true);
+        let (block, features, stats) = (self.dev.geometry.block_of(to), &mut self.features, &mut self.stats);
+        self.dev.write_metadata_now(features, stats, &mut self.oracle, &self.rules, block, true);
         to
     }
 }

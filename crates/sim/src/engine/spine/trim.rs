@@ -1,47 +1,55 @@
 //! Pages without data: trims, and pages that are read before they were written.
 
+use std::ops::Range;
+
+use crate::device::flash::Stream;
 use crate::device::mapping::Location;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
+use crate::engine::rules::Rules;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
-use crate::engine::{Ssd, life, streams};
+use crate::engine::{Device, Ssd, life, streams};
 use crate::request::Extent;
 use crate::units::{Lpn, Ppn};
 
-impl Ssd {
+impl Device {
     /// All data of a logical page becomes stale; a write in flight will land stale.
     #[inline]
-    pub(in crate::engine) fn forget(&mut self, lpn: Lpn) {
-        match self.dev.map.get(lpn) {
+    pub(in crate::engine) fn forget(&mut self, kernel: &mut Kernel, rules: &Rules, lpn: Lpn) {
+        match self.map.get(lpn) {
             Location::Nowhere => {}
             Location::Flash(page) => {
-                self.dev.flash.invalidate(page, self.dev.geometry.block_of(page), lpn);
-                self.dev.stirs_buffer(&self.rules, self.dev.geometry.plane_of(page));
+                self.flash.invalidate(page, self.geometry.block_of(page), lpn);
+                self.stirs_buffer(rules, self.geometry.plane_of(page));
             }
             Location::Staged(op) => {
                 // The page that it would be merged with is no longer needed.
-                let old = std::mem::replace(&mut self.kernel.ops[Page(op)].old, Ppn::NONE);
+                let old = std::mem::replace(&mut kernel.ops[Page(op)].old, Ppn::NONE);
                 if old.is_some() {
-                    self.dev.flash.invalidate(old, self.dev.geometry.block_of(old), lpn);
-                    self.dev.stirs_buffer(&self.rules, self.dev.geometry.plane_of(old));
+                    self.flash.invalidate(old, self.geometry.block_of(old), lpn);
+                    self.stirs_buffer(rules, self.geometry.plane_of(old));
                 }
             }
         }
     }
 
-    /// Discards the whole pages inside a range.
-    #[inline(never)]
-    pub(in crate::engine) fn trim_range(&mut self, extent: Extent, measured: bool) {
-        let size = self.dev.entry_bytes();
-        let whole = (extent.offset.div_ceil(size) as u32)..(((extent.offset + extent.bytes) / size) as u32);
-        whole.for_each(|lpn| self.trim(Lpn(lpn), measured));
+    /// The whole pages of the map inside a range, which a TRIM discards.
+    pub(super) fn whole_pages(&self, extent: &Extent) -> Range<u32> {
+        let size = self.entry_bytes();
+        (extent.offset.div_ceil(size) as u32)..(((extent.offset + extent.bytes) / size) as u32)
     }
+}
 
+impl Ssd {
     /// A TRIM completes at admission.
     #[inline(never)]
     pub(super) fn admit_trim(&mut self, next: Waiting, index: u64, measured: bool) {
         let request = next.request;
-        self.each_extent(&next, |ssd, extent, _| ssd.trim_range(extent, measured));
+        for _ in 0..next.extents.max(1) {
+            let extent = self.host.next_extent(&next);
+            self.dev.whole_pages(&extent).for_each(|lpn| self.trim(Lpn(lpn), measured));
+        }
         self.kernel.idle_rounds = 0;
         self.stats.completed += 1;
         self.stats.requests.trim += u64::from(measured);
@@ -51,9 +59,8 @@ impl Ssd {
         self.host.loop_continues(self.now);
         let end = PageEnd::now(self.now, (self.now - request.arrival).0 - arbitration);
         let tenant = next.marks.tenant;
-        self.watch_completion(|ssd| {
-            completed(&request, index, measured, 0, end.shown(), (&extras, tenant, None), ssd.now)
-        });
+        let of_trim = || completed(&request, index, measured, 0, end.shown(), (&extras, tenant, None), self.now);
+        self.observer.watch_completion(of_trim);
     }
 
     #[inline(never)]
@@ -68,14 +75,18 @@ impl Ssd {
         }
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
-            self.drop_buffered(lpn);
+            if let Some(plane) = self.dev.drop_buffered(&mut self.kernel, &mut self.gc, &self.rules, self.now, lpn) {
+                self.unstall(plane);
+            }
             self.features.drop_copy(&mut self.dev, lpn);
-            self.trim_cached(lpn);
-            self.forget(lpn);
+            if self.rules.caches {
+                self.trim_cached(lpn);
+            }
+            self.dev.forget(&mut self.kernel, &self.rules, lpn);
             self.features.unbind(&mut self.dev, &self.rules, lpn);
             let tag = self.oracle.admit(lpn);
             self.oracle.admit_sectors(tag, None);
-            self.trim_run(lpn);
+            self.host.trim_run(&self.kernel, &self.dev, &mut self.oracle, lpn);
             self.oracle.acknowledge_trim(tag);
             self.dev.map.set(lpn, Location::Nowhere);
             if self.rules.buffers {
@@ -88,17 +99,24 @@ impl Ssd {
     #[inline(never)]
     pub(super) fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
         if self.rules.units {
-            return self.preload_run(lpn);
+            let (host, features) = (&self.host, &mut self.features);
+            let (stats, oracle) = (&mut self.stats, &mut self.oracle);
+            return self.dev.preload_run(host, features, stats, oracle, &self.rules, lpn);
         }
         let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
         let stream = streams::brings(&mut self.features, lpn);
-        let plane = self.timeless_plane(lpn, stream)?;
-        self.plane_changes(plane);
+        let plane =
+            self.host.timeless_plane(&mut self.kernel, &mut self.dev, &mut self.features, &self.rules, lpn, stream)?;
+        self.unit_changes(self.dev.geometry.unit_of(plane));
         if self.features.is_dead(lpn) {
             return None;
         }
         self.dev.set_ages(true);
-        let page = self.put(lpn, plane, stream, tag);
+        let page = self.dev.put(&mut self.oracle, self.now, lpn, plane, stream, tag);
+        if let Some(page) = page {
+            let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
+            self.dev.has_put(features, stats, oracle, &self.rules, page);
+        }
         self.dev.set_ages(false);
         if self.rules.fails {
             life::salvage::has_brought(self, plane);
@@ -107,7 +125,16 @@ impl Ssd {
             self.features.unbind(&mut self.dev, &self.rules, lpn);
             return None;
         };
-        self.preload_parity(lpn);
+        if let Some(tag) = self.features.parity_to_preload(&self.oracle, self.now, lpn) {
+            let plane = self.dev.geometry.static_plane(tag.lpn);
+            self.unit_changes(self.dev.geometry.unit_of(plane));
+            if let Some(page) = self.dev.put(&mut self.oracle, self.now, tag.lpn, plane, Stream::Host, tag) {
+                let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
+                self.dev.has_put(features, stats, oracle, &self.rules, page);
+                let index = self.features.layout().group_index(tag.lpn);
+                self.features.raid().set_clean(index);
+            }
+        }
         Some(page)
     }
 }

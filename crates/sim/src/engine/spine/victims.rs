@@ -3,6 +3,7 @@
 use crate::config::{Config, WearLevelling};
 use crate::device::flash::Change;
 use crate::engine::report::load;
+use crate::engine::rules::Rules;
 use crate::engine::{Device, Policies, Ssd};
 use crate::units::{BlockId, Nanos, PlaneId};
 
@@ -33,6 +34,30 @@ impl Device {
         }
         self.flash.reuse(changes);
     }
+
+    /// Reports page changes to the victim policy.
+    #[inline(always)]
+    pub(in crate::engine) fn tell_victim(&mut self, schemes: &mut Policies, rules: &Rules, now: Nanos) {
+        if rules.watches {
+            self.passes_changes_on(schemes, now);
+        }
+    }
+
+    /// With dynamic wear levelling, the least erased of the blocks of a victim's plane with as many valid pages.
+    #[inline(always)]
+    fn less_worn(&self, config: &Config, victim: BlockId) -> BlockId {
+        if config.ftl.wear_levelling == WearLevelling::Dynamic { self.least_worn_of(victim) } else { victim }
+    }
+
+    #[inline(never)]
+    fn least_worn_of(&self, victim: BlockId) -> BlockId {
+        let (flash, geometry) = (&self.flash, &self.geometry);
+        let blocks = geometry.blocks(geometry.plane_of_block(victim));
+        let valid = &flash.valid_if_closed()[blocks.clone()];
+        let alike = (blocks.start..).zip(valid).filter(|(_, count)| **count == flash.valid(victim));
+        let least = alike.map(|(block, _)| BlockId(block as u32)).min_by_key(|block| flash.erases(*block));
+        least.unwrap_or(victim)
+    }
 }
 
 impl Ssd {
@@ -45,7 +70,7 @@ impl Ssd {
                 return Some(cold);
             }
         }
-        self.tell_victim();
+        self.dev.tell_victim(&mut self.schemes, &self.rules, self.now);
         self.dev.date_closings(self.now);
         let promised = self.pick_without_shortcuts(plane);
         let load = || load(&self.host, &self.stats, self.config.device.queue_depth);
@@ -60,33 +85,9 @@ impl Ssd {
             victim = self.schemes.victim.policy().pick(&self.dev.view(self.now).under(&load), plane);
             self.dev.flash.count_copies(copies);
         }
-        let victim = less_worn(self, victim?);
+        let victim = self.dev.less_worn(&self.config, victim?);
         // A policy that also selects fully valid blocks would never stop if nothing can be reclaimed.
         let full = u32::from(self.dev.flash.valid(victim)) == self.dev.geometry.data_pages;
         (!full || self.dev.has_garbage(plane)).then_some(victim)
     }
-
-    /// Reports page changes to the victim policy.
-    #[inline(always)]
-    pub(in crate::engine) fn tell_victim(&mut self) {
-        if self.rules.watches {
-            self.dev.passes_changes_on(&mut self.schemes, self.now);
-        }
-    }
-}
-
-/// With dynamic wear levelling, the least erased of the blocks of a victim's plane with as many valid pages.
-#[inline(always)]
-fn less_worn(ssd: &Ssd, victim: BlockId) -> BlockId {
-    if ssd.config.ftl.wear_levelling == WearLevelling::Dynamic { least_worn_of(ssd, victim) } else { victim }
-}
-
-#[inline(never)]
-fn least_worn_of(ssd: &Ssd, victim: BlockId) -> BlockId {
-    let (flash, geometry) = (&ssd.dev.flash, &ssd.dev.geometry);
-    let blocks = geometry.blocks(geometry.plane_of_block(victim));
-    let valid = &flash.valid_if_closed()[blocks.clone()];
-    let alike = (blocks.start..).zip(valid).filter(|(_, count)| **count == flash.valid(victim));
-    let least = alike.map(|(block, _)| BlockId(block as u32)).min_by_key(|block| flash.erases(*block));
-    least.unwrap_or(victim)
 }

@@ -1,8 +1,10 @@
 //! The dispatch window: admitted requests from which the order selects, and the state that it sees.
 
 use crate::blame::Cause;
+use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_CHIP, NO_REDIRECT, Ops, Page};
-use crate::engine::{Host, Ssd};
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Host, Policies, Ssd};
 use crate::request::{Request, RequestOp};
 use crate::units::{Lpn, OpId, RequestId};
 
@@ -50,90 +52,101 @@ impl Host {
         }
         self.window.insert(place, id);
     }
-}
 
-impl Ssd {
     /// Requests follow another order from now on: those that wait are dispatched by it, and those on their way count for it.
-    pub(in crate::engine) fn reorder(&mut self) {
-        if !self.host.windowed {
-            self.dispatch_window();
-            law!(self.host.window.is_empty(), "law: without a window, no request waits for its dispatch");
-            return;
-        }
-        let host = &mut self.host;
-        let mut waiting = std::mem::take(&mut host.window);
-        waiting.make_contiguous().sort_by_key(|id| host.requests[*id].index);
-        waiting.iter().for_each(|id| host.joins_window(&self.kernel.ops, *id));
-        host.chip_outstanding.fill(0);
+    pub(in crate::engine) fn reorder(&mut self, kernel: &Kernel, features: &Features) {
+        let mut waiting = std::mem::take(&mut self.window);
+        waiting.make_contiguous().sort_by_key(|id| self.requests[*id].index);
+        waiting.iter().for_each(|id| self.joins_window(&kernel.ops, *id));
+        self.chip_outstanding.fill(0);
         let count = |chips: &mut [u32], op: OpId, by: u32| {
-            let chip = self.kernel.ops[Page(op)].chip;
+            let chip = kernel.ops[Page(op)].chip;
             if chip != NO_CHIP {
                 chips[chip as usize] = chips[chip as usize].wrapping_add(by);
             }
         };
-        for op in self.kernel.ops.live() {
+        for op in kernel.ops.live() {
             // Reads of other pages for a redirected read are not the request's own.
-            let own = self.features.raid.is_none() || self.kernel.ops.parity[op].redirect == NO_REDIRECT;
-            let request = self.kernel.ops[op].request;
-            if own && request.is_some() && host.requests.end(request).kept != op {
-                count(&mut host.chip_outstanding, op, 1);
+            let own = features.raid.is_none() || kernel.ops.parity[op].redirect == NO_REDIRECT;
+            let request = kernel.ops[op].request;
+            if own && request.is_some() && self.requests.end(request).kept != op {
+                count(&mut self.chip_outstanding, op, 1);
             }
         }
-        for id in &host.window {
-            let mut op = host.requests[*id].first;
+        for id in &self.window {
+            let mut op = self.requests[*id].first;
             while op.is_some() {
-                count(&mut host.chip_outstanding, op, 1u32.wrapping_neg());
-                op = self.kernel.ops[Page(op)].link;
+                count(&mut self.chip_outstanding, op, 1u32.wrapping_neg());
+                op = kernel.ops[Page(op)].link;
             }
         }
     }
 
+    /// Removes the request that the order dispatches next, if any. `begins`: this is the first question of a dispatch.
+    fn select_request(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        features: &Features,
+        rules: &Rules,
+        schemes: &mut Policies,
+        begins: bool,
+    ) -> Option<RequestId> {
+        if self.window.is_empty() {
+            return None;
+        }
+        self.window.make_contiguous();
+        let load = features.raid.as_ref().map(|raid| raid.load());
+        let view = WindowView {
+            ssd: self,
+            ops: &kernel.ops,
+            limit: rules.chip_queue,
+            page_size: dev.entry_bytes(),
+            load,
+            binds: rules.binds,
+        };
+        if begins {
+            schemes.order.policy().drain(&view);
+        }
+        let position = schemes.order.policy().next(&view)?;
+        Some(self.window.remove(position).expect("an order picks from the window"))
+    }
+}
+
+impl Ssd {
     /// Dispatches the requests that the order selects. The route decides about reads that have come and stay: pages that it
     /// redirects wait for no chip, so others may go then.
     #[inline(never)]
     pub(in crate::engine) fn dispatch_window(&mut self) {
         self.host.window_stale = false;
         loop {
-            self.dispatch_selected();
+            let mut begins = true;
+            while let Some(id) = self.host.select_request(
+                &self.kernel,
+                &self.dev,
+                &self.features,
+                &self.rules,
+                &mut self.schemes,
+                std::mem::take(&mut begins),
+            ) {
+                let record = &self.host.requests[id];
+                let waited = (self.now - record.admitted).0;
+                // A read that has come now, or has waited since.
+                let asks = waited > 0 || !record.routed;
+                let mut op = record.first;
+                while op.is_some() {
+                    let next = self.kernel.ops[Page(op)].link;
+                    self.kernel.ops[Page(op)].blame.add(Cause::Order, waited);
+                    if !(self.rules.redirects && self.redirect(op, asks)) {
+                        self.send(op);
+                    }
+                    op = next;
+                }
+                self.begin_updates();
+            }
             if !(self.rules.redirects && self.redirect_waiting()) {
                 return;
             }
-        }
-    }
-
-    fn dispatch_selected(&mut self) {
-        let mut begins = true;
-        while !self.host.window.is_empty() {
-            self.host.window.make_contiguous();
-            let load = self.features.raid.as_ref().map(|raid| raid.load());
-            let (page_size, binds) = (self.dev.entry_bytes(), self.rules.binds);
-            let view = WindowView {
-                ssd: &self.host,
-                ops: &self.kernel.ops,
-                limit: self.rules.chip_queue,
-                page_size,
-                load,
-                binds,
-            };
-            if std::mem::take(&mut begins) {
-                self.schemes.order.policy().drain(&view);
-            }
-            let Some(position) = self.schemes.order.policy().next(&view) else { break };
-            let id = self.host.window.remove(position).expect("an order picks from the window");
-            let record = &self.host.requests[id];
-            let waited = (self.now - record.admitted).0;
-            // A read that has come now, or has waited since.
-            let asks = waited > 0 || !record.routed;
-            let mut op = record.first;
-            while op.is_some() {
-                let next = self.kernel.ops[Page(op)].link;
-                self.kernel.ops[Page(op)].blame.add(Cause::Order, waited);
-                if !(self.rules.redirects && self.redirect(op, asks)) {
-                    self.send(op);
-                }
-                op = next;
-            }
-            self.begin_updates();
         }
     }
 }

@@ -10,7 +10,7 @@ mod reads;
 pub(super) mod timeless;
 
 use crate::device::geometry::Geometry;
-use crate::engine::Ssd;
+use crate::engine::Features;
 use crate::units::OpId;
 use hands::Hand;
 use reads::Found;
@@ -34,10 +34,10 @@ impl Units {
     }
 }
 
-impl Ssd {
+impl Features {
     /// A command of so many flash pages is about to begin.
     pub(super) fn note_pages(&mut self, pages: u64) {
-        if let Some(units) = &mut self.features.units {
+        if let Some(units) = &mut self.units {
             units.pages = pages;
         }
     }
