@@ -11,6 +11,7 @@ use ssdlab_lab::names::{clip, clip_line};
 use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScript};
 use ssdlab_lab::policies::Policies;
 use ssdlab_lab::settings::{Document, Settings, Sources};
+use ssdlab_lab::tree;
 use ssdlab_sim::policy::View;
 use ssdlab_sim::units::{Nanos, PlaneId};
 use ssdlab_sweep::keep::{POLICIES, POLICY_LIST};
@@ -214,7 +215,7 @@ impl Kept {
         let document = Document::Text { name: path.display().to_string(), text };
         let mut config = Settings::merge(&Sources { files: vec![document], ..Sources::default() }).ok()?.config;
         self.stand_ins().put(&mut config);
-        serde_json::to_value(&config).ok()
+        Some(tree::config(&config))
     }
 }
 

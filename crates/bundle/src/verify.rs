@@ -13,6 +13,7 @@ use ssdlab_lab::names::clip_line;
 use ssdlab_lab::output::Folder;
 use ssdlab_lab::settings::{Document, Settings, Sources};
 use ssdlab_lab::text::{count, plural};
+use ssdlab_lab::tree;
 use ssdlab_sim::Check;
 use ssdlab_sweep::disk::Disk;
 use ssdlab_sweep::execute::{self, Options, Watch};
@@ -342,7 +343,7 @@ impl Scene<'_> {
                     return policies.configuration(&path, &record?.1["config"]);
                 }
                 let sources = Sources { files: vec![Document::File(path)], ..Sources::default() };
-                serde_json::to_value(&Settings::merge(&sources).ok()?.config).ok()
+                Some(tree::config(&Settings::merge(&sources).ok()?.config))
             });
             if record.is_some_and(|(_, content)| own.as_ref() != Some(&content["config"])) {
                 faults.push(format!("{} is not that of point {}", point.configuration, point.number));

@@ -10,10 +10,11 @@ use ssdlab_sim::schemes::AnyCollector;
 
 use crate::life::unused;
 use ssdlab_lab::layout::facts;
+use ssdlab_lab::tree;
 
 /// The sections of the schemes in use, each with its fields.
 pub(crate) fn render(summary: &Summary, out: &mut String) {
-    let Ok(whole) = serde_json::to_value(summary) else { return };
+    let whole = tree::summary(summary);
     for section in SCHEME_SECTIONS {
         let Some(fields) = whole.get(section).filter(|fields| !fields.is_null()) else { continue };
         if !shown(section, summary) {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::readers::words;
+use ssdlab_lab::tree;
 use ssdlab_sim::config::Config;
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::transaction::{Class, Verb};
@@ -140,7 +141,7 @@ impl Watch {
             config: config.clone(),
             collections,
             overload: summary.overload,
-            amplification: words::factors(&serde_json::to_value(summary).unwrap_or_default()),
+            amplification: words::factors(&tree::summary(summary)),
             tenants: tenants.iter().map(|(name, _)| name.clone()).collect(),
         };
         Ok((spool.finish()?, known))

@@ -25,7 +25,7 @@
 //! | What have files of other simulators become? | [`foreign`]; `ssdlab-import` reads them |
 //! | Which requests? | [`input`] |
 //! | How are they fed to a device and observed? | [`drive`] |
-//! | One run, with its files? | [`run`], which returns an [`outcome`]; each output is a [`product`] |
+//! | One run, with its files? | [`run`], which returns an [`outcome`] ([`tree`]: as JSON); each output is a [`product`] |
 //! | Many runs, side by side? | [`variants`]; [`policies`] from outside in each of them |
 //! | Why are some requests slow, and what if something had not happened? | `ssdlab-explain` |
 //! | Thousands of runs, on many machines? | `ssdlab-sweep` |
@@ -61,5 +61,6 @@ pub mod schema;
 pub mod settings;
 pub mod text;
 pub mod theory;
+pub mod tree;
 pub mod variants;
 pub mod writes;

@@ -42,6 +42,7 @@ use crate::results::blocks;
 use crate::results::sheet::Frame;
 use crate::settings;
 use crate::theory::Outlook;
+use crate::tree;
 
 /// A request's operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -673,8 +674,7 @@ const CHANGEABLE: [&str; 17] = [
 /// # Errors
 /// The first key that differs and is not one of these, with the reason.
 pub fn changeable(old: &Config, new: &Config) -> Result<()> {
-    let tree = |config| serde_json::to_value(config).expect("a configuration is plain data");
-    let (old, new) = (tree(old), tree(new));
+    let (old, new) = (tree::config(old), tree::config(new));
     let (Some(before), Some(after)) = (old.as_object(), new.as_object()) else { return Ok(()) };
     for section in before.keys().chain(after.keys()) {
         let keys = |tree: &serde_json::Map<String, Json>| {

@@ -6,6 +6,7 @@ use ssdlab_sim::schemes::SchemeInfo;
 
 use crate::schema::root_schema;
 use crate::settings::{Settings, Sources};
+use crate::tree;
 
 /// A change of one key besides the scheme.
 struct Probe {
@@ -138,7 +139,7 @@ pub fn knobs(scheme: &SchemeInfo) -> Vec<Knob> {
     let definitions = schema["definitions"].as_object().cloned().unwrap_or_default();
     let sources = Sources { sets: vec![format!("{}={}", scheme.slot, scheme.name)], ..Sources::default() };
     let config: Option<Config> = Settings::merge(&sources).ok().map(|settings| settings.config);
-    let tree = config.and_then(|config| serde_json::to_value(config).ok()).unwrap_or_default();
+    let tree = config.as_ref().map(tree::config).unwrap_or_default();
     let path = format!("/{}/{}", scheme.slot.replace('.', "/"), scheme.name);
     let defaults = tree.pointer(&path).and_then(|knobs| knobs.as_object()).cloned().unwrap_or_default();
     // The definition of the scheme: it has exactly these knobs, and its text begins like the manual.

@@ -22,6 +22,7 @@ use crate::files::{Files, read_text};
 use crate::foreign::Imported;
 use crate::names::{clip, nearest};
 use crate::presets;
+use crate::tree;
 
 /// A text that sets values.
 #[derive(Clone, Debug)]
@@ -245,7 +246,7 @@ impl Settings {
 
     /// The effective configuration: every section with every key, in the order of the reference. A key without a value is null.
     pub fn values(&self) -> Map<String, Json> {
-        let tree = serde_json::to_value(&self.config).expect("a configuration is plain data");
+        let tree = tree::config(&self.config);
         let section = |(section, keys): (String, Vec<(String, Json)>)| {
             // A key added after the first digests is not written at its default, so that old digests stay valid.
             let value = |(key, default): (String, Json)| {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ssdlab_lab::input::find_workload;
 use ssdlab_lab::text::percent_exact;
+use ssdlab_lab::tree;
 use ssdlab_lab::variants::student;
 use ssdlab_sim::config::Config;
 use ssdlab_sim::report::Summary;
@@ -182,7 +183,7 @@ impl Results {
     /// A key of a scheme's configuration, of the preset's if the scheme was refused.
     pub(crate) fn key(&self, scheme: &str, pointer: &str) -> Option<serde_json::Value> {
         let config = self.config(scheme).unwrap_or(&self.preset);
-        serde_json::to_value(config).ok()?.pointer(pointer).cloned()
+        tree::config(config).pointer(pointer).cloned()
     }
 }
 
@@ -207,7 +208,7 @@ pub(crate) fn delayed_by_gc(s: &Summary) -> Option<f64> {
 
 /// A number of a scheme's own report, by its path in the summary.
 pub(crate) fn reported(s: &Summary, pointer: &str) -> Option<f64> {
-    serde_json::to_value(s).ok()?.pointer(pointer)?.as_f64()
+    tree::summary(s).pointer(pointer)?.as_f64()
 }
 
 /// Figures of models are those of this many requests, on an address space of this many bytes.

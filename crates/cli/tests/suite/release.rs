@@ -202,13 +202,16 @@ fn published_programs_are_small_and_simulate_at_full_speed() {
     let listed = release["package"].as_table().expect("crates that are not the smallest");
     for (name, profile) in listed {
         assert!(there.contains(name.as_str()), "{name} is no package");
-        assert!(profile["opt-level"].as_integer() == Some(3) || profile["opt-level"].as_str() == Some("s"), "{name}");
+        let level = &profile["opt-level"];
+        assert!(level.as_integer() == Some(3) || level.as_str() == Some("s") || name == "zstd-sys", "{name}");
     }
-    // The C compiler of zstd and xz takes the level of these crates.
+    // The C compiler of zstd and xz takes the level of these crates. With 1 zstd decompresses as fast as with 3, and is compiled in less
+    // than half the time, which a first build notices.
+    assert_eq!(listed["zstd-sys"]["opt-level"].as_integer(), Some(1));
     for name in ["sim", "memory", "trace", "disk", "lab", "python"].map(|name| format!("ssdlab-{name}")).iter() {
         assert_eq!(listed[name]["opt-level"].as_integer(), Some(3), "{name} is optimised for speed");
     }
-    for name in ["zstd-sys", "liblzma-sys", "zlib-rs", "libm", "rand_xoshiro", "blake3"] {
+    for name in ["liblzma-sys", "zlib-rs", "libm", "rand_xoshiro", "blake3"] {
         assert_eq!(listed[name]["opt-level"].as_integer(), Some(3), "{name} is optimised for speed");
     }
     assert!(!listed.contains_key("ssdlab"));

@@ -7,6 +7,7 @@ use ssdlab_sim::blame::{CAUSES, Cause, Extra};
 use crate::readers::causes::{Any, all};
 use crate::readers::json::{number, shown, text};
 use crate::text::{count, duration, percent, percent_exact, plural, rate, size};
+use crate::tree;
 
 /// The meaning of a cause, in a few words.
 pub fn meaning(cause: Cause) -> &'static str {
@@ -248,7 +249,7 @@ pub fn differences(summary: &Value) -> Vec<[String; 3]> {
             walk(&key, a.get(name), b.get(name), out);
         }
     }
-    let default = serde_json::to_value(Config::default()).unwrap_or_default();
+    let default = tree::config(&Config::default());
     let mut out = Vec::new();
     walk("", Some(&default), summary.get("config"), &mut out);
     out

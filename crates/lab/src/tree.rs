@@ -1,0 +1,15 @@
+//! Configurations and summaries as JSON. Other crates take them from here, so that this is compiled once.
+
+use serde_json::Value;
+use ssdlab_sim::Config;
+use ssdlab_sim::report::Summary;
+
+/// A configuration: every section with every key.
+pub fn config(config: &Config) -> Value {
+    serde_json::to_value(config).expect("a configuration is plain data")
+}
+
+/// A summary: the contract `ssdlab.summary/1`.
+pub fn summary(summary: &Summary) -> Value {
+    serde_json::to_value(summary).expect("a summary is plain data")
+}
