@@ -17,7 +17,7 @@ impl Kernel {
         self.dies.units.iter().map(|unit| unit.held()).collect()
     }
 
-    /// What an observer is told of a leg, but for its number; nothing if it took no time.
+    /// The record of a leg for an observer, without its number; none if it took no time.
     fn record_of_leg(
         &self,
         dev: &Device,

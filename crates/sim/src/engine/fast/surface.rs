@@ -9,8 +9,7 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::dies::Unit;
 use crate::engine::kernel::ops::Page;
-use crate::engine::rules::Rules;
-use crate::engine::{Device, Features, Nanos, Ssd};
+use crate::engine::{Device, Nanos, Ssd};
 use crate::stats::Stats;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
 
@@ -43,27 +42,6 @@ impl Kernel {
         shared.booked.count = 0;
     }
 
-    /// An operation requests a bus, which it has approached, ahead of those that wait for it, because the command that it belongs to
-    /// requested it at `asked`.
-    pub(in crate::engine) fn join_bus_first(
-        &mut self,
-        features: &Features,
-        rules: &Rules,
-        now: Nanos,
-        id: OpId,
-        bus: usize,
-        asked: Nanos,
-    ) {
-        let bus_ledger = self.buses[bus].gc(now);
-        let op = &mut self.ops[id];
-        (op.bus_since, op.bus_ledger, op.asked, op.turn) = (now, bus_ledger, asked, op.age);
-        if rules.tenants {
-            self.shares_at_bus(features, now, id, bus);
-        }
-        self.buses[bus].queue.insert_before(&mut self.ops, id, |_| true);
-        self.buses.mark(bus);
-    }
-
     /// Every transfer that is in progress ends in an event of its own, where something may look at it.
     pub(in crate::engine) fn show_transfers(&mut self, dev: &Device, fast: &FastPaths, now: Nanos) {
         if !fast.legs {
@@ -86,9 +64,22 @@ impl Ssd {
         self.join_bus(id, bus);
     }
 
+    /// An operation requests a bus ahead of those that wait for it, because the command that it belongs to requested it at `asked`.
+    pub(in crate::engine) fn ask_first(&mut self, id: OpId, bus: usize, asked: Nanos) {
+        self.approach(id, bus);
+        let (now, bus_ledger) = (self.now, self.kernel.buses[bus].gc(self.now));
+        let op = &mut self.kernel.ops[id];
+        (op.bus_since, op.bus_ledger, op.asked, op.turn) = (now, bus_ledger, asked, op.age);
+        if self.rules.tenants {
+            self.kernel.shares_at_bus(&self.features, now, id, bus);
+        }
+        self.kernel.buses[bus].queue.insert_before(&mut self.kernel.ops, id, |_| true);
+        self.kernel.buses.mark(bus);
+    }
+
     /// An operation is about to request a bus, before it looks at the bus or its queue.
     #[inline(always)]
-    pub(in crate::engine) fn approach(&mut self, id: OpId, bus: usize) {
+    pub(in crate::engine::fast) fn approach(&mut self, id: OpId, bus: usize) {
         self.kernel.meet_bookings(&mut self.shared, &self.fast, &self.stats, self.now, id, bus);
         if self.shared.chains.cross() {
             self.meet_chains_of(bus);

@@ -131,8 +131,7 @@ fn send_next(ssd: &mut Ssd, id: OpId) {
     (op.legs, op.leg) = (legs, 0);
     let bus = op.channel.ix();
     let asked = ssd.kernel.ops.retry[id].command.pipe.asked;
-    ssd.approach(id, bus);
-    ssd.kernel.join_bus_first(&ssd.features, &ssd.rules, ssd.now, id, bus, asked);
+    ssd.ask_first(id, bus, asked);
 }
 
 /// A page, or a super page, whose units are one command, has been read for the last time.
