@@ -56,20 +56,17 @@ impl Waiting {
         self.reads > 0
     }
 
-    /// Kinds of tasks that may wait: all that do. Lines of the write cache and folds are counted apart, and are of two kinds.
+    /// Whether a task of a kind may wait; all that do are among these. Lines of the write cache and folds are counted apart, and are of
+    /// two kinds.
     #[inline(always)]
-    pub(super) fn tasks(&self) -> impl Iterator<Item = Task> {
-        let waits = |class, apart| self.by_class[class as usize] + self.by_class[apart as usize] > 0;
-        let host = |class| waits(class, QueueClass::Cache);
-        let gc = |class| waits(class, QueueClass::Fold);
-        [
-            (Task::Rhost, host(QueueClass::Rhost)),
-            (Task::Whost, host(QueueClass::Whost)),
-            (Task::Rgc, gc(QueueClass::Rgc)),
-            (Task::Wgc, gc(QueueClass::Wgc)),
-        ]
-        .into_iter()
-        .filter_map(|(task, waits)| waits.then_some(task))
+    pub(super) fn has(&self, task: Task) -> bool {
+        let (class, apart) = match task {
+            Task::Rhost => (QueueClass::Rhost, QueueClass::Cache),
+            Task::Whost => (QueueClass::Whost, QueueClass::Cache),
+            Task::Rgc => (QueueClass::Rgc, QueueClass::Fold),
+            Task::Wgc => (QueueClass::Wgc, QueueClass::Fold),
+        };
+        self.by_class[class as usize] + self.by_class[apart as usize] > 0
     }
 
     fn count(&mut self, op: &Op, joins: bool) {

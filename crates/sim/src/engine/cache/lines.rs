@@ -1,9 +1,9 @@
 //! Lines: a page of controller memory each, with the sectors that it has.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::order::{Command, Home, NONE, Order, Turn};
+use super::turns::Turns;
 use crate::units::{Lpn, Nanos, OpId};
 
 /// State of a line.
@@ -136,7 +136,7 @@ pub(super) struct Lines {
     of_page: Vec<u32>,
     free: Vec<u32>,
     /// Clean lines in the order in which they make room.
-    clean: BTreeSet<Turn>,
+    clean: Turns,
     /// Dirty lines whose data is in, and whose write-back has not been issued, in the order of write-back.
     pub(super) ready: Order,
     /// Whether clean lines make room by their last use; otherwise in the order in which they were taken.
@@ -158,7 +158,7 @@ impl Lines {
             sectors,
             of_page: vec![NONE; mapped as usize],
             free: (0..lines).rev().collect(),
-            clean: BTreeSet::new(),
+            clean: Turns::default(),
             ready,
             lru,
             by_write,
@@ -231,7 +231,7 @@ impl Lines {
 
     /// Clean lines are free from now on.
     pub(super) fn drop_clean(&mut self) {
-        for (_, _, line) in std::mem::take(&mut self.clean) {
+        while let Some((_, _, line)) = self.clean.pop_first() {
             self.release(line);
         }
     }

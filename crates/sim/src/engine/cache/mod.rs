@@ -15,6 +15,7 @@ mod memories;
 mod order;
 mod reads;
 mod sizes;
+mod turns;
 mod waits;
 mod writeback;
 

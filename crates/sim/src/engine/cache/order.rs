@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::turns::Turns;
 use crate::device::geometry::Geometry;
 use crate::policy::MAX_PLANES;
 
@@ -29,9 +30,9 @@ const NOTHING: Command = [NONE; MAX_PLANES];
 /// Lines that may be written back, in their order.
 #[derive(Clone)]
 pub(super) struct Order {
-    turns: BTreeSet<Turn>,
+    turns: Turns,
     /// The same by unit, where idle dies take their own lines.
-    by_unit: Vec<BTreeSet<Turn>>,
+    by_unit: Vec<Turns>,
     stripes: Option<Stripes>,
     /// Where a program has several units.
     pub(super) sets: Option<Sets>,
@@ -40,7 +41,7 @@ pub(super) struct Order {
 impl Order {
     /// `units`: 0 if no idle die takes lines.
     pub(super) fn new(units: u32, stripes: Option<Stripes>, sets: Option<Sets>) -> Self {
-        Order { turns: BTreeSet::new(), by_unit: vec![BTreeSet::new(); units as usize], stripes, sets }
+        Order { turns: Turns::default(), by_unit: vec![Turns::default(); units as usize], stripes, sets }
     }
 
     pub(super) fn insert(&mut self, turn: Turn, home: Home) {
@@ -109,7 +110,7 @@ impl Order {
 
     pub(super) fn clear(&mut self) {
         self.turns.clear();
-        self.by_unit.iter_mut().for_each(BTreeSet::clear);
+        self.by_unit.iter_mut().for_each(Turns::clear);
         if let Some(stripes) = &mut self.stripes {
             *stripes = Stripes::new(stripes.dies, stripes.planes);
         }

@@ -50,16 +50,22 @@ impl Features {
     ) -> (u8, OpId) {
         let short = dev.unit_below_hard_floor(rules, config, unit);
         let ranks = self.ranks(short);
+        let waiting = self.waiting(unit);
+        let rank_of = |task: Task| if waiting.has(task) { ranks[task as usize] } else { u8::MAX };
+        let kinds = [Task::Rhost, Task::Whost, Task::Rgc, Task::Wgc].map(rank_of);
         // No task of another kind is there, so none of a lower rank is behind the first of this one.
-        let first = self.waiting(unit).tasks().map(|task| ranks[task as usize]).min();
+        let first = kinds.into_iter().fold(u8::MAX, u8::min);
         let mut best = (u8::MAX, OpId::NONE);
         let mut at = kernel.dies[unit].queue.head();
-        while at.is_some() && Some(best.0) != first {
+        while at.is_some() {
             steps::count();
             let op = &kernel.ops[at];
-            let rank = ranks[task(op) as usize];
+            let rank = kinds[task(op) as usize];
             if rank < best.0 {
                 best = (rank, at);
+                if rank == first {
+                    break;
+                }
             }
             at = op.next;
         }

@@ -182,7 +182,7 @@ impl Device {
         pages: &PageSet,
         stream: Stream,
     ) -> Journey {
-        let mut joint = Journey::COPYBACK;
+        let (mut joint, view) = (Journey::COPYBACK, self.view(now));
         for page in pages.iter() {
             let mut to = self.geometry.block_of(*page);
             if rules.separates {
@@ -190,7 +190,7 @@ impl Device {
                 let point = self.write_point(rules, plane, stream, true);
                 to = self.flash.next_block(plane, point).unwrap_or(to);
             }
-            let journey = path.journey(&self.view(now), *page, to);
+            let journey = path.journey(&view, *page, to);
             if journey.out != Hop::Die {
                 joint = journey;
             }
