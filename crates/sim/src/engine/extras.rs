@@ -1,9 +1,10 @@
 //! Causes of optional features ([`Extra`]): kept beside the others, on devices with such a feature only.
 
-use crate::blame::{Extra, ExtraBlame};
+use crate::blame::{Causes, Extra, ExtraBlame};
 use crate::engine::Features;
 use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
+use crate::stats::OpStats;
 use crate::units::{OpId, RequestId};
 
 /// See the module's documentation.
@@ -11,6 +12,25 @@ use crate::units::{OpId, RequestId};
 pub(super) struct Extras {
     /// By request: those of its completed page that finished last so far.
     best: Vec<ExtraBlame>,
+}
+
+/// Waits and service of a request, with those of optional features if there are any.
+#[inline(always)]
+pub(super) fn waits_and_service(rules: &Rules, blame: &Causes, extras: &ExtraBlame) -> (u64, u64) {
+    match rules.extras {
+        true => (blame.waits() + extras.waits(), blame.service() + extras.sum() - extras.waits()),
+        false => (blame.waits(), blame.service()),
+    }
+}
+
+/// A measured request has completed, whose other causes are counted: counts those of optional features, if there are any. `delayed`: GC
+/// is among the others, so that it counts as delayed by GC already.
+#[inline(always)]
+pub(super) fn spend(rules: &Rules, stats: &mut OpStats, extras: &ExtraBlame, latency: u64, delayed: bool) {
+    if rules.extras {
+        stats.spend_extras(extras, latency);
+        stats.delayed_by_gc += u64::from(!delayed && extras.by_gc() > 0);
+    }
 }
 
 impl Kernel {

@@ -142,8 +142,24 @@ impl Features {
         plane
     }
 
-    /// A host write gets its plane.
+    /// A host write is admitted: it gets the next plane in turn, where placement is round-robin.
+    #[inline(always)]
     pub(super) fn bind_write(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &mut Device,
+        host: &mut Host,
+        rules: &Rules,
+        op: OpId,
+        lpn: Lpn,
+    ) {
+        if rules.binds {
+            self.binds_write(kernel, dev, host, rules, op, lpn);
+        }
+    }
+
+    /// The same with round-robin placement.
+    fn binds_write(
         &mut self,
         kernel: &mut Kernel,
         dev: &mut Device,

@@ -8,6 +8,7 @@ use super::{Device, Ssd};
 use crate::device::mapping::Location;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
+use crate::engine::rules::Rules;
 use crate::units::{OpId, Ppn};
 
 impl Kernel {
@@ -33,6 +34,23 @@ impl Kernel {
             Location::Nowhere => (Ppn::NONE, age),
         };
     }
+}
+
+/// A write is admitted. Returns whether it keeps the newest version on flash, valid, until it is there itself. False unless overwritten
+/// pages are kept.
+#[inline(always)]
+pub(super) fn keeps_old(kernel: &mut Kernel, dev: &Device, rules: &Rules, op: OpId) -> bool {
+    if rules.keeps {
+        kernel.keep_old(dev, op);
+    }
+    rules.keeps
+}
+
+/// A version that is not the newest has been programmed to `page`. Returns whether it is kept, because none on flash is newer. False
+/// unless overwritten pages are kept.
+#[inline(always)]
+pub(super) fn is_kept(ssd: &mut Ssd, op: OpId, page: Ppn) -> bool {
+    ssd.rules.keeps && ssd.replaces_kept(op, page)
 }
 
 impl Ssd {

@@ -5,12 +5,37 @@ use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
+use crate::engine::life::programs;
 use crate::engine::power::{Brings, Torn};
-use crate::engine::retry::refresh;
+use crate::engine::retry::{self, refresh};
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Gc, Ssd};
 use crate::stats::Stats;
 use crate::units::{OpId, UnitId};
+
+/// An operation has run its legs. Returns whether it goes on all the same: a read is decoded or repeated, a failed program is
+/// repeated, or its pages cross the interconnect. False without such features.
+#[inline(always)]
+pub(super) fn goes_on(ssd: &mut Ssd, op: OpId) -> bool {
+    ssd.rules.goes_on
+        && (ssd.rules.retries && retry::legs_end(ssd, op)
+            || ssd.rules.fails && programs::legs_end(ssd, op)
+            || ssd.features.noc.is_some() && ssd.crosses_out(op))
+}
+
+/// A page of the host has run its legs. Returns whether it ends in another way than most: in a parity group, or as a read that may be
+/// repeated. False without such features.
+#[inline(always)]
+pub(super) fn ends_beside(ssd: &mut Ssd, op: OpId) -> bool {
+    if !ssd.rules.ends_beside {
+        return false;
+    }
+    if ssd.features.raid.is_some() {
+        ssd.chunk_ends(op);
+        return true;
+    }
+    retry::page_ends(ssd, op)
+}
 
 impl Kernel {
     /// Holder of its unit while it is in service.

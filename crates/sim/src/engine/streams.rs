@@ -3,14 +3,23 @@
 
 use super::Features;
 use super::kernel::ops::Ops;
+use super::rules::Rules;
 use super::spine::requests::Requests;
 use crate::device::flash::{Flash, Stream};
 use crate::device::transaction::Class;
 use crate::request::Marks;
 use crate::units::{Lpn, OpId, PlaneId, Ppn};
 
-/// A request of so many bytes is about to be served.
-pub(super) fn serves(features: &mut Features, marks: &Marks, bytes: u64, measured: bool) {
+/// A request of so many bytes is about to be served. Without several streams nothing happens.
+#[inline(always)]
+pub(super) fn serves(features: &mut Features, rules: &Rules, marks: &Marks, bytes: u64, measured: bool) {
+    if rules.streams {
+        serve(features, marks, bytes, measured);
+    }
+}
+
+/// The same with several streams.
+fn serve(features: &mut Features, marks: &Marks, bytes: u64, measured: bool) {
     if let Some(handles) = &mut features.handles {
         handles.serves(marks, measured);
     }
@@ -19,8 +28,16 @@ pub(super) fn serves(features: &mut Features, marks: &Marks, bytes: u64, measure
     }
 }
 
-/// A page of the host is admitted, with the operation that will program it.
-pub(super) fn names_write(features: &mut Features, ops: &mut Ops, op: OpId, page: Lpn) {
+/// A page of the host is admitted, with the operation that will program it: names its stream, if there are several.
+#[inline(always)]
+pub(super) fn names_write(features: &mut Features, ops: &mut Ops, rules: &Rules, op: OpId, page: Lpn) {
+    if rules.streams {
+        name_write(features, ops, op, page);
+    }
+}
+
+/// The same with several streams.
+fn name_write(features: &mut Features, ops: &mut Ops, op: OpId, page: Lpn) {
     if let Some(handles) = &mut features.handles {
         ops.set_handle(op, handles.write(page));
     }

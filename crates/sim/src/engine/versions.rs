@@ -58,7 +58,7 @@ impl Ssd {
                 }
             }
         }
-        for tag in self.features.failures.iter().flat_map(|failures| failures.tags()).filter(|tag| tag.lpn.is_some()) {
+        for tag in self.features.missing_tags().filter(|tag| tag.lpn.is_some()) {
             self.oracle.each_held(tag, |version| of_page(Held::Memory, tag.lpn, version));
         }
         for (_, tag, _) in self.features.units_in_hands(&self.dev) {

@@ -88,16 +88,24 @@ impl Device {
         self.flash.next_offset(plane, Stream::Host).is_some().then_some(plane)
     }
 
-    /// A host write of a page that waits in the buffer replaces it there: nothing is written to flash for it now.
-    #[inline(never)]
+    /// A host write is admitted. Returns whether it replaces its page in the buffer, where that waits: nothing is written to flash for
+    /// it now. False without a buffer.
+    #[inline(always)]
     pub(in crate::engine) fn absorb(
         &mut self,
         kernel: &mut Kernel,
         oracle: &mut Oracle,
+        rules: &Rules,
         config: &Config,
         now: Nanos,
         op: OpId,
     ) -> bool {
+        rules.stages && self.absorbs(kernel, oracle, config, now, op)
+    }
+
+    /// The same with a buffer.
+    #[inline(never)]
+    fn absorbs(&mut self, kernel: &mut Kernel, oracle: &mut Oracle, config: &Config, now: Nanos, op: OpId) -> bool {
         let Location::Staged(page) = self.map.get(kernel.ops[op].lpn) else { return false };
         if !self.plan().absorb || !kernel.waits_in_buffer(page) {
             return false;

@@ -8,7 +8,7 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Buffered;
 use crate::engine::rules::Rules;
-use crate::engine::{Device, Features, Gc, Pause, Ssd};
+use crate::engine::{Device, Features, Gc, Pause, Ssd, keep};
 use crate::policy::{BackTo, PageSet};
 use crate::stats::Stats;
 use crate::units::{Nanos, OpId, PlaneId, UnitId};
@@ -251,7 +251,7 @@ impl Ssd {
             self.dev.staging.stale |= self.dev.staging.under_way.1 == 0;
         }
         let newest = self.dev.map.get(lpn) == Location::Staged(id);
-        let wanted = newest || self.rules.keeps && self.replaces_kept(id, page);
+        let wanted = newest || keep::is_kept(self, id, page);
         self.land_written(id, newest, wanted);
         self.stats.copies.external_pages += 1;
         self.kernel.count_time(&mut self.stats, id);

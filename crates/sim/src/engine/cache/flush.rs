@@ -84,9 +84,7 @@ impl Ssd {
         let op =
             self.kernel.ops.create(Op { request: id, age, need: Need::Absorb, waits_since: self.now, ..Op::blank() });
         self.kernel.ops[Page(op)].blame.add(Cause::Queue, waited);
-        if self.rules.tenants {
-            self.features.note_tenant(&self.host, &mut self.kernel, op, id, waited);
-        }
+        self.features.note_tenant(&mut self.kernel, &self.host, &self.rules, op, id, waited);
         self.kernel.ops[Page(op)].first_start = Some(Moment::at(self.now));
         let cache = self.features.cache_mut();
         let (place, at_once) = (cache.next_place(), cache.flushes_at_once());

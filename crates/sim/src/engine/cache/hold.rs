@@ -59,7 +59,7 @@ impl Cache {
 
     /// Lines that have been held long enough are written back at once.
     #[inline(never)]
-    pub(in crate::engine) fn end_holds(&mut self, timers: &mut Timers, now: Nanos) {
+    pub(super) fn end_holds(&mut self, timers: &mut Timers, now: Nanos) {
         while let Some((until, line, period)) = self.holds.0.front().copied()
             && until <= now
         {

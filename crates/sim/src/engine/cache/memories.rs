@@ -19,6 +19,13 @@ impl Kernel {
         }
     }
 
+    /// The oracle's key for what controller memory holds over the page on flash, of a page whose newest version is this operation: that
+    /// of its line or of its write with a write cache that takes writes, otherwise that of the run.
+    #[inline(always)]
+    pub(in crate::engine) fn memory_beside_flash(&self, rules: &Rules, newest: OpId) -> u32 {
+        if rules.buffers { self.memory_of(newest) } else { self.ops[Page(newest)].run }
+    }
+
     /// The oracle's keys for what an operation may have in controller memory, in whatever state it is.
     pub(in crate::engine) fn memories(&self, rules: &Rules, op: OpId, run: u32) -> Vec<u32> {
         let mut keys = vec![run, WAITING | op.0];

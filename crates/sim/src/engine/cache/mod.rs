@@ -13,6 +13,7 @@ mod hold;
 mod lines;
 mod memories;
 mod order;
+pub(super) mod points;
 mod reads;
 mod sizes;
 mod turns;
@@ -165,7 +166,7 @@ impl Cache {
     }
 
     /// Measuring starts: work so far does not count.
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         let (lines, dirty) = (self.counts.lines, u64::from(self.lines.dirty));
         self.counts = counts_of(&self.keys, lines, dirty);
     }
@@ -188,7 +189,7 @@ impl Cache {
 
     /// A host write that bypasses the cache is admitted: its page's line holds an old version. (What the write lacks was taken
     /// from it.)
-    pub(super) fn drop_clean(&mut self, lpn: Lpn) {
+    fn drop_clean(&mut self, lpn: Lpn) {
         let lines = &mut self.lines;
         let line = lines.of(lpn);
         if line != NONE {
@@ -198,12 +199,13 @@ impl Cache {
     }
 
     /// The sectors that a page's clean line has, as words of bits; none without a line.
-    pub(super) fn sectors_of(&self, lpn: Lpn) -> impl Iterator<Item = u64> + '_ {
+    #[inline(never)]
+    fn sectors_of(&self, lpn: Lpn) -> Vec<u64> {
         let lines = &self.lines;
         let line = lines.of(lpn);
         let bits: &[u64] = if line == NONE { &[] } else { lines.bits(line) };
         let words = lines.sectors.div_ceil(64) as usize;
-        (0..words).map(move |word| bits.get(word).copied().unwrap_or(0))
+        (0..words).map(|word| bits.get(word).copied().unwrap_or(0)).collect()
     }
 
     /// Logical pages with a dirty line.
@@ -240,7 +242,7 @@ impl Cache {
     }
 
     /// A request is submitted after the last one was announced.
-    pub(super) fn more_arrivals(&mut self) {
+    fn more_arrivals(&mut self) {
         self.ending = false;
     }
 
@@ -568,7 +570,7 @@ impl Features {
 impl Ssd {
     /// A host write is admitted. Returns whether the cache takes it; otherwise it goes to flash as without a cache.
     #[inline(never)]
-    pub(super) fn write_cached(&mut self, op: OpId, measured: bool) -> bool {
+    fn write_cached(&mut self, op: OpId, measured: bool) -> bool {
         let (lpn, fua) = (self.kernel.ops[op].lpn, self.host.requests[self.kernel.ops[op].request].marks.fua);
         self.kernel.ops.cached[op].place = self.features.cache_mut().next_place();
         if !self.rules.buffers {

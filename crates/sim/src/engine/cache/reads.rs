@@ -116,7 +116,7 @@ impl Features {
     /// version of the page keeps them if one had begun before the read: it has, or will have, what it brings itself.
     /// Returns whether that one has all sectors now, and needs the old page no longer.
     #[inline(never)]
-    pub(in crate::engine) fn read_brings(
+    pub(super) fn read_brings(
         &mut self,
         kernel: &Kernel,
         dev: &Device,
@@ -176,7 +176,7 @@ impl Features {
 
     /// A host write that bypasses the cache has been programmed. Returns whether a flush may be done.
     #[inline(never)]
-    pub(in crate::engine) fn bypass_ends(&mut self, kernel: &Kernel, op: OpId) -> bool {
+    pub(super) fn bypass_ends(&mut self, kernel: &Kernel, op: OpId) -> bool {
         let cache = self.cache_mut();
         cache.bypassing -= 1;
         cache.replaces_base(kernel.ops[op].lpn);
@@ -185,7 +185,7 @@ impl Features {
 
     /// The newest version of a page has bypassed the cache. With `cache.write = "through"` it is put in a line.
     #[inline(never)]
-    pub(in crate::engine) fn written_through(&mut self, now: Nanos, lpn: Lpn) {
+    pub(super) fn written_through(&mut self, now: Nanos, lpn: Lpn) {
         if !self.cache().writes_through() {
             return;
         }
@@ -213,7 +213,7 @@ impl Host {
 impl Ssd {
     /// A page read is admitted. Returns whether it waits for flash; none if it is served as without a cache.
     #[inline(never)]
-    pub(in crate::engine) fn read_cached(&mut self, op: OpId, lpn: Lpn, measured: bool) -> Option<bool> {
+    pub(super) fn read_cached(&mut self, op: OpId, lpn: Lpn, measured: bool) -> Option<bool> {
         match self.features.served(&self.kernel, &self.dev, &self.rules, &self.config, op) {
             Served::Otherwise => None,
             Served::Memory => {

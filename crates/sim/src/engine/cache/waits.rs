@@ -10,6 +10,7 @@ use crate::device::transaction::Class;
 use crate::engine::Features;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::NO_LOG;
+use crate::engine::rules::Rules;
 use crate::units::{Nanos, OpId, UnitId};
 
 /// What a write-back waited for.
@@ -162,15 +163,25 @@ impl Features {
         cache.logs.add(&mut kernel.ops.cached[op].log, waited);
     }
 
-    /// The same of causes that it is charged in service, where it waits for its channel or, for one cause, in its die.
-    #[inline(never)]
+    /// The same of causes that a page is charged in service, where it waits for its channel or, for one cause, in its die. Only the
+    /// write-backs of a cache that takes writes note them.
+    #[inline(always)]
     pub(in crate::engine) fn note_line_causes(
         &mut self,
         kernel: &mut Kernel,
+        rules: &Rules,
         now: Nanos,
         op: OpId,
         causes: &[(Cause, u64)],
     ) {
+        if rules.buffers {
+            self.notes_causes(kernel, now, op, causes);
+        }
+    }
+
+    /// The same with a cache that takes writes.
+    #[inline(never)]
+    fn notes_causes(&mut self, kernel: &mut Kernel, now: Nanos, op: OpId, causes: &[(Cause, u64)]) {
         let waits = || causes.iter().filter(|(cause, _)| (*cause as usize) < WAITS);
         let gc = waits().filter(|(cause, _)| BY_GC.contains(cause)).map(|(_, ns)| ns).sum::<u64>();
         let host = waits().map(|(_, ns)| ns).sum::<u64>() - gc;

@@ -9,9 +9,20 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::dies::Unit;
 use crate::engine::kernel::ops::Page;
+use crate::engine::rules::Rules;
 use crate::engine::{Device, Nanos, Ssd};
 use crate::stats::Stats;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
+
+/// Commands.
+impl FastPaths {
+    /// Whether the lane may take pages of a request, which is measured or not: one of `several`, or the only one. Commands that carry
+    /// several pages of a request are not for it.
+    #[inline(always)]
+    pub(in crate::engine) fn takes_pages(&self, rules: &Rules, measured: bool, several: bool) -> bool {
+        self.lane && measured && !(several && rules.pairs)
+    }
+}
 
 /// Transfers.
 impl Kernel {
@@ -70,9 +81,7 @@ impl Ssd {
         let (now, bus_ledger) = (self.now, self.kernel.buses[bus].gc(self.now));
         let op = &mut self.kernel.ops[id];
         (op.bus_since, op.bus_ledger, op.asked, op.turn) = (now, bus_ledger, asked, op.age);
-        if self.rules.tenants {
-            self.kernel.shares_at_bus(&self.features, now, id, bus);
-        }
+        self.kernel.shares_at_bus(&self.features, &self.rules, now, id, bus);
         self.kernel.buses[bus].queue.insert_before(&mut self.kernel.ops, id, |_| true);
         self.kernel.buses.mark(bus);
     }

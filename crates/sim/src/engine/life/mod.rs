@@ -93,9 +93,15 @@ pub(in crate::engine) fn begins(ssd: &mut Ssd) {
     ssd.dev.flash.begin_life();
 }
 
-/// A write is admitted. After the end it completes at once, with an error: returns whether it has.
-#[inline(never)]
+/// A write is admitted. After the end it completes at once, with an error: returns whether it has. False unless blocks wear out.
+#[inline(always)]
 pub(in crate::engine) fn rejects(ssd: &mut Ssd, next: &Waiting, index: u64) -> bool {
+    ssd.rules.life && rejects_write(ssd, next, index)
+}
+
+/// The same where blocks wear out.
+#[inline(never)]
+fn rejects_write(ssd: &mut Ssd, next: &Waiting, index: u64) -> bool {
     if !ssd.ended() {
         return false;
     }

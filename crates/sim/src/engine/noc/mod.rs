@@ -188,7 +188,7 @@ impl Features {
 
     /// A traversal has ended: the port is free.
     #[inline(always)]
-    pub(in crate::engine) fn port_ends(&mut self, kernel: &Kernel, now: Nanos, bus: usize, id: OpId) {
+    fn port_ends(&mut self, kernel: &Kernel, now: Nanos, bus: usize, id: OpId) {
         let gc = !kernel.ops[id].class.like_host();
         let noc = self.noc_mut();
         if let Some(row) = noc.rows.iter().position(|port| *port == bus) {
@@ -205,6 +205,23 @@ impl Kernel {
     pub(in crate::engine) fn port_time(&self, rules: &Rules, of: impl Fn(&Bus) -> u64) -> u128 {
         self.buses.all[rules.ports..].iter().map(|port| u128::from(of(port))).sum()
     }
+}
+
+/// A transfer has ended. Returns whether its bus is a port, which a page has crossed then. Without an interconnect there are no ports.
+#[inline(always)]
+pub(in crate::engine) fn port_ends(ssd: &mut Ssd, bus: usize, id: OpId) -> bool {
+    let port = bus >= ssd.rules.ports;
+    if port {
+        has_crossed(ssd, bus, id);
+    }
+    port
+}
+
+/// A page has crossed a port.
+#[inline(never)]
+fn has_crossed(ssd: &mut Ssd, bus: usize, id: OpId) {
+    ssd.features.port_ends(&ssd.kernel, ssd.now, bus, id);
+    ssd.leg_of_noc_ends(id);
 }
 
 impl Ssd {
@@ -224,13 +241,6 @@ impl Ssd {
         self.leg_of_noc_ends(id);
     }
 
-    /// A page has crossed a port.
-    #[inline(never)]
-    pub(in crate::engine) fn port_ends(&mut self, bus: usize, id: OpId) {
-        self.features.port_ends(&self.kernel, self.now, bus, id);
-        self.leg_of_noc_ends(id);
-    }
-
     /// Starts a delay that occupies nothing but the operation's own unit.
     pub(in crate::engine) fn delay(&mut self, id: OpId, cause: Cause, time: Nanos) {
         if self.kernel.ops[id].class.like_host() {
@@ -241,7 +251,7 @@ impl Ssd {
 
     /// A leg across the interconnect, or into a buffer or out of it, has ended.
     #[inline(never)]
-    pub(in crate::engine) fn leg_of_noc_ends(&mut self, id: OpId) {
+    fn leg_of_noc_ends(&mut self, id: OpId) {
         let op = &mut self.kernel.ops[id];
         let kind = op.legs.get(op.leg).map(|leg| leg.kind);
         op.leg += 1;

@@ -1,24 +1,45 @@
 //! Rows of the array: a transfer takes a port and a free row (`noc.model = "array"`).
 
 use super::FREE;
+use crate::engine::kernel::Kernel;
+use crate::engine::rules::Rules;
 use crate::engine::{Features, Ssd};
+use crate::units::{Nanos, OpId};
 
 impl Features {
-    /// Whether traversals occupy rows of an array.
-    pub(in crate::engine) fn has_rows(&self) -> bool {
-        self.net().rows > 0
+    /// Whether a bus is a port whose transfers take rows of an array. Without an interconnect there are no ports.
+    #[inline(always)]
+    pub(in crate::engine) fn takes_rows(&self, rules: &Rules, bus: usize) -> bool {
+        bus >= rules.ports && self.net().rows > 0
+    }
+
+    /// `array`: GC's row time, until now, while a port waited for a row.
+    #[inline(never)]
+    fn behind_rows(&self, rules: &Rules, now: Nanos, port: usize) -> u64 {
+        let Some(noc) = &self.noc else { return 0 };
+        let (sum, since) = noc.behind_rows[port - rules.ports];
+        sum + since.map_or(0, |since| noc.rows_gc.total(now) as u64 - since)
+    }
+}
+
+impl Kernel {
+    /// An operation requests a bus: notes GC's row time, if the bus is a port. Without an interconnect there are no ports.
+    #[inline(always)]
+    pub(in crate::engine) fn rows_at_bus(
+        &mut self,
+        features: &Features,
+        rules: &Rules,
+        now: Nanos,
+        id: OpId,
+        bus: usize,
+    ) {
+        if bus >= rules.ports {
+            self.ops.crossing[id].row_ledger = features.behind_rows(rules, now, bus);
+        }
     }
 }
 
 impl Ssd {
-    /// `array`: GC's row time, until now, while a port waited for a row.
-    #[inline(never)]
-    pub(in crate::engine) fn behind_rows(&self, port: usize) -> u64 {
-        let Some(noc) = &self.features.noc else { return 0 };
-        let (sum, since) = noc.behind_rows[port - self.rules.ports];
-        sum + since.map_or(0, |since| noc.rows_gc.total(self.now) as u64 - since)
-    }
-
     /// `array`: grants requested ports in order of request, as long as a row is free. Rows are used in turn.
     #[inline(never)]
     pub(in crate::engine) fn grant_rows(&mut self) {
@@ -50,7 +71,7 @@ impl Ssd {
             self.stats.noc.paths += 1;
             self.stats.noc.slices += u64::from(slices);
             // All rows were busy while the port waited: its wait is split like their time.
-            let behind = self.behind_rows(*port);
+            let behind = self.features.behind_rows(&self.rules, now, *port);
             self.features.noc_mut().behind_rows[channel as usize] = (behind, None);
             let op = &self.kernel.ops[id];
             let behind_gc = (behind - self.kernel.ops.crossing[id].row_ledger) / rows as u64;

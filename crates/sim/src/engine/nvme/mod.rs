@@ -227,8 +227,16 @@ impl Features {
         }
     }
 
-    /// Counts the pages of a measured request.
-    pub(super) fn count_tenant_pages(&mut self, tenant: u8, op: RequestOp, pages: u64) {
+    /// A request of so many pages is admitted: counts them for its tenant if it is measured, and if requests have tenants.
+    #[inline(always)]
+    pub(super) fn count_tenant_pages(&mut self, rules: &Rules, tenant: u8, op: RequestOp, pages: u64, measured: bool) {
+        if rules.tenants && measured {
+            self.counts_pages(tenant, op, pages);
+        }
+    }
+
+    /// The same of a measured request on a device with tenants.
+    fn counts_pages(&mut self, tenant: u8, op: RequestOp, pages: u64) {
         let counts = &mut self.nvme_mut().counts[usize::from(tenant)];
         counts.pages[usize::from(op == RequestOp::Write)] += pages;
     }
@@ -250,9 +258,26 @@ impl Features {
         if record.lpn.is_some() { usize::from(self.nvme().owners[record.lpn.ix()]) } else { 0 }
     }
 
-    /// A host operation is created for a tenant. Of the time that its request has waited, `queue` so far, a part was for other queues.
+    /// A host operation is created, for a tenant if requests have tenants. Of the time that its request has waited, `queue` so far, a
+    /// part was for other queues then.
+    #[inline(always)]
+    pub(super) fn note_tenant(
+        &mut self,
+        kernel: &mut Kernel,
+        host: &Host,
+        rules: &Rules,
+        op: OpId,
+        id: RequestId,
+        queue: u64,
+    ) {
+        if rules.tenants {
+            self.notes_tenant(kernel, host, op, id, queue);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(super) fn note_tenant(&mut self, host: &Host, kernel: &mut Kernel, op: OpId, id: RequestId, queue: u64) {
+    fn notes_tenant(&mut self, kernel: &mut Kernel, host: &Host, op: OpId, id: RequestId, queue: u64) {
         let arbitration = self.nvme().arbitration;
         if arbitration > 0 {
             kernel.ops[Page(op)].blame.begin(queue - arbitration);
@@ -336,9 +361,47 @@ impl Features {
         Some((queue, next))
     }
 
-    /// A request has completed: its queue has room for another command. Returns what tenants cost it.
+    /// A request has completed, with these causes of optional features, latency and waits: with tenants, its queue has room for another
+    /// command, and its tenant has a result if it is measured. `last`: its last page, or none if an earlier completion counts as the
+    /// last.
+    #[inline(always)]
+    pub(super) fn tenant_request_ends(
+        &mut self,
+        kernel: &Kernel,
+        host: &mut Host,
+        rules: &Rules,
+        now: Nanos,
+        (id, last): (RequestId, OpId),
+        spent: (&ExtraBlame, u64, u64),
+    ) {
+        if rules.tenants {
+            self.request_of_tenant_ends(kernel, host, now, id, last, spent);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(super) fn leaves_slot(
+    fn request_of_tenant_ends(
+        &mut self,
+        kernel: &Kernel,
+        host: &mut Host,
+        now: Nanos,
+        id: RequestId,
+        last: OpId,
+        (extras, latency, waits): (&ExtraBlame, u64, u64),
+    ) {
+        let by = self.leaves_slot(kernel, host, now, id, last);
+        let record = &host.requests[id];
+        if record.measured {
+            let best = &host.requests.end(id).best.blame;
+            let blame = if last.is_none() { best } else { &kernel.ops[Page(last)].blame };
+            self.tenant_done(record, by, blame, extras, latency, waits);
+        }
+        host.stirred |= host.queued > 0;
+    }
+
+    /// A request leaves its slot. Returns what tenants cost it.
+    fn leaves_slot(
         &mut self,
         kernel: &Kernel,
         host: &mut Host,
@@ -357,8 +420,7 @@ impl Features {
     }
 
     /// A measured request has completed: its tenant has a result. `by`: what tenants cost it.
-    #[inline(never)]
-    pub(super) fn tenant_done(
+    fn tenant_done(
         &mut self,
         record: &HostRequest,
         by: [u64; MAX_TENANTS],
@@ -448,6 +510,16 @@ impl Features {
     }
 }
 
+/// Processes arrivals and admissions of a device with tenants, whose requests wait in queues of their own. Returns whether it is one.
+#[inline(always)]
+pub(super) fn admits(ssd: &mut Ssd) -> bool {
+    let queues = ssd.rules.tenants;
+    if queues {
+        ssd.admit_queued();
+    }
+    queues
+}
+
 impl Ssd {
     /// Names the tenants of requests to come ([`Marks::tenant`]); by default they are the queues. Without queues all tenants share
     /// one. At most 16.
@@ -494,7 +566,7 @@ impl Ssd {
 
     /// Processes arrivals, and grants slots to as many requests as possible.
     #[inline(never)]
-    pub(super) fn admit_queued(&mut self) {
+    fn admit_queued(&mut self) {
         self.host.stirred = false;
         loop {
             let (stats, observer) = (&mut self.stats, &mut self.observer);

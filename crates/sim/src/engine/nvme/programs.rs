@@ -4,6 +4,7 @@
 
 use super::Nvme;
 use crate::engine::kernel::Kernel;
+use crate::engine::rules::Rules;
 use crate::engine::{Device, Features};
 use crate::policy::PageSet;
 use crate::units::{BlockId, Lpn, OpId, Ppn};
@@ -53,9 +54,25 @@ impl Features {
         self.nvme_mut().counts[tenant].programs[usize::from(gc)] += pages;
     }
 
-    /// A collection programs copies of pages.
+    /// A collection programs copies of pages: counts them for their tenants, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn tenants_moved(&mut self, dev: &Device, rules: &Rules, pages: &PageSet) {
+        if rules.tenants {
+            self.count_moved(dev, pages);
+        }
+    }
+
+    /// The same for the pages that an operation copies.
+    #[inline(always)]
+    pub(in crate::engine) fn tenants_moved_by(&mut self, kernel: &Kernel, dev: &Device, rules: &Rules, op: OpId) {
+        if rules.tenants {
+            self.count_moved(dev, &kernel.ops[op].from);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(in crate::engine) fn tenants_moved(&mut self, dev: &Device, pages: &PageSet) {
+    fn count_moved(&mut self, dev: &Device, pages: &PageSet) {
         for page in pages.iter() {
             let owner = self.take_from_hand(*page).or_else(|| self.owner_of(dev.flash.lpn_of(*page)));
             if let Some(owner) = owner {

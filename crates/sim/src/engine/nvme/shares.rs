@@ -81,9 +81,17 @@ impl Features {
         sums
     }
 
-    /// A page has completed, the last one so far of a request that has more.
+    /// A page has completed, the last one so far of a request that has more: keeps what tenants cost it, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn keep_shares(&mut self, kernel: &Kernel, rules: &Rules, id: RequestId, op: OpId) {
+        if rules.tenants {
+            self.keeps_shares(kernel, id, op);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(in crate::engine) fn keep_shares(&mut self, kernel: &Kernel, id: RequestId, op: OpId) {
+    fn keeps_shares(&mut self, kernel: &Kernel, id: RequestId, op: OpId) {
         let by = kernel.ops.tenant[op].by;
         let best = &mut self.nvme_mut().shares.best;
         if best.len() <= id.0 as usize {
@@ -105,17 +113,25 @@ impl Features {
         self.nvme_mut().shares.dies[unit.ix()].pass(tenant, now, Nanos::NEVER);
     }
 
-    /// A bus is granted to an operation, which has waited for other host data.
-    #[inline(never)]
+    /// A bus is granted to an operation for a time. It has waited, in part for GC: tenants share the rest, if requests have tenants.
+    #[inline(always)]
     pub(in crate::engine) fn share_bus(
         &mut self,
         kernel: &mut Kernel,
+        rules: &Rules,
         now: Nanos,
         op: OpId,
         bus: usize,
-        host: u64,
-        until: Nanos,
+        (wait, for_gc, time): (u64, u64, Nanos),
     ) {
+        if rules.tenants {
+            self.shares_bus(kernel, now, op, bus, wait - for_gc, now + time);
+        }
+    }
+
+    /// The same on a device with tenants.
+    #[inline(never)]
+    fn shares_bus(&mut self, kernel: &mut Kernel, now: Nanos, op: OpId, bus: usize, host: u64, until: Nanos) {
         let like_host = kernel.ops[op].class.like_host();
         if like_host && host > 0 {
             let own = self.tenant_of(kernel, op);
@@ -165,9 +181,17 @@ impl Features {
 }
 
 impl Kernel {
-    /// Time that is charged to host operations, of no particular tenant but its own.
+    /// Time that is charged to host operations, of no particular tenant but its own. Without tenants it is nobody's.
+    #[inline(always)]
+    pub(in crate::engine) fn share_own(&mut self, features: &Features, rules: &Rules, op: OpId, host: u64) {
+        if rules.tenants {
+            self.shares_own(features, op, host);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(in crate::engine) fn share_own(&mut self, features: &Features, op: OpId, host: u64) {
+    fn shares_own(&mut self, features: &Features, op: OpId, host: u64) {
         let mut at = op;
         while at.is_some() {
             let own = features.tenant_of(self, at);
@@ -203,9 +227,24 @@ impl Kernel {
         self.ops.tenant[op].die = features.nvme().shares.dies[unit.ix()].at(now);
     }
 
-    /// An operation asks for a bus.
+    /// An operation asks for a bus: notes how long tenants have held it so far, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn shares_at_bus(
+        &mut self,
+        features: &Features,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+        bus: usize,
+    ) {
+        if rules.tenants {
+            self.notes_bus(features, now, op, bus);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(in crate::engine) fn shares_at_bus(&mut self, features: &Features, now: Nanos, op: OpId, bus: usize) {
+    fn notes_bus(&mut self, features: &Features, now: Nanos, op: OpId, bus: usize) {
         self.ops.tenant[op].bus = features.nvme().shares.buses[bus].at(now);
     }
 

@@ -134,7 +134,7 @@ impl Failures {
     }
 
     /// Contents of chunks when they were last missing (oracle).
-    pub(in crate::engine) fn tags(&self) -> impl Iterator<Item = Tag> {
+    fn tags(&self) -> impl Iterator<Item = Tag> {
         self.tags.iter().copied()
     }
 
@@ -152,6 +152,11 @@ impl Failures {
 }
 
 impl Features {
+    /// Contents of chunks when they were last missing (oracle); none if chips cannot fail.
+    pub(in crate::engine) fn missing_tags(&self) -> impl Iterator<Item = Tag> {
+        self.failures.iter().flat_map(|failures| failures.tags())
+    }
+
     pub(in crate::engine) fn failures(&mut self) -> &mut Failures {
         self.failures.as_mut().expect("only devices whose chips may fail get here")
     }

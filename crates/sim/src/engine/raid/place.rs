@@ -2,9 +2,12 @@
 
 use crate::device::transaction::Need;
 use crate::engine::kernel::Kernel;
+use crate::engine::kernel::ops::Page;
 use crate::engine::raid::failure::Instead;
-use crate::engine::{Host, Nanos, Ssd};
-use crate::units::OpId;
+use crate::engine::{Device, Features, Host, Nanos, Ssd};
+use crate::request::{Request, RequestOp};
+use crate::stats::Stats;
+use crate::units::{Lpn, Moment, OpId, Ppn};
 
 impl Host {
     /// No parity will ever cover a write: returns whether it joins the queue of its die now, or after its page has been read, since
@@ -13,6 +16,57 @@ impl Host {
         kernel.ops[op].need = Need::Write;
         !self.waits_for_merge(kernel, now, op)
     }
+}
+
+impl Features {
+    /// The page on flash that a write in flight replaces; none if it was on a failed chip.
+    pub(in crate::engine) fn old_page(&self, kernel: &Kernel, dev: &Device, newest: OpId) -> Ppn {
+        if self.raid.is_none() {
+            return kernel.ops[Page(newest)].old;
+        }
+        kernel.chunk_page(dev, kernel.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
+    }
+
+    /// The old page that a partial write of a parity group reads; `None` without parity groups.
+    #[inline(always)]
+    pub(in crate::engine) fn chunk_to_merge(&self, kernel: &Kernel, op: OpId) -> Option<Ppn> {
+        self.raid.is_some().then(|| kernel.ops[Page(op)].old)
+    }
+
+    /// A measured request has completed, whose last page was first served at `start`: counts the time before that, with parity groups.
+    #[inline(always)]
+    pub(in crate::engine) fn note_before_service(&self, stats: &mut Stats, request: &Request, start: Option<Moment>) {
+        if self.raid.is_some() {
+            let writes = usize::from(request.op != RequestOp::Read);
+            let before = start.map_or(Nanos::ZERO, |start| start.time() - request.arrival);
+            stats.raid.before_service[writes] += u128::from(before.0);
+        }
+    }
+}
+
+/// A page write is admitted that is not in the buffer. Returns whether it belongs to a parity group, which takes it: its old page stays
+/// valid for the parity. False without parity groups.
+#[inline(always)]
+pub(in crate::engine) fn admits_write(ssd: &mut Ssd, op: OpId, lpn: Lpn) -> bool {
+    if ssd.features.raid.is_none() {
+        return false;
+    }
+    if let Some(plane) = ssd.dev.drop_buffered(&mut ssd.kernel, &mut ssd.gc, &ssd.rules, ssd.now, lpn) {
+        ssd.unstall(plane);
+    }
+    ssd.kernel.admit_chunk(&mut ssd.dev, op);
+    true
+}
+
+/// A program whose merge read has ended joins a queue. Returns whether that is the queue of its chip, as in a parity group. False
+/// without parity groups.
+#[inline(always)]
+pub(in crate::engine) fn queues_merged(ssd: &mut Ssd, op: OpId) -> bool {
+    let groups = ssd.features.raid.is_some();
+    if groups {
+        ssd.queue_on_chip(op);
+    }
+    groups
 }
 
 impl Ssd {

@@ -27,8 +27,18 @@ pub(super) fn decode(ssd: &mut Ssd, op: OpId, time: Nanos, again: bool) {
     }
 }
 
-/// A page has been decoded.
-pub(in crate::engine) fn is_decoded(ssd: &mut Ssd, op: OpId) {
+/// A page has been decoded. Returns whether the page goes on from here, as reads do that may be repeated. False where they are not.
+#[inline(always)]
+pub(in crate::engine) fn ends(ssd: &mut Ssd, op: OpId) -> bool {
+    let retries = ssd.rules.retries;
+    if retries {
+        is_decoded(ssd, op);
+    }
+    retries
+}
+
+/// A page of a read that may be repeated has been decoded.
+fn is_decoded(ssd: &mut Ssd, op: OpId) {
     if !spec(ssd).holds && ssd.kernel.ops.retry[op].page.left > 0 {
         return arrive(ssd, op);
     }

@@ -13,7 +13,7 @@
 //! | rewriting of pages with many errors | [`refresh`] |
 //! | commands that read several units | [`super_pages`] |
 //!
-//! All functions are called only on devices with levels (`Rules::retries`).
+//! Unless they test that, functions are called only on devices with levels (`Rules::retries`).
 
 pub(in crate::engine) mod apart;
 pub(in crate::engine) mod decoder;
@@ -26,6 +26,7 @@ use crate::config::Config;
 use crate::device::command::{Command, LegKind, Legs};
 use crate::device::spec::RetrySpec;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::cache::points as cache;
 use crate::engine::kernel::attempts::{Again, Attempts, Failing, Phase, Sequence};
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::tables::Blank;
@@ -357,10 +358,16 @@ fn hand_over(ssd: &mut Ssd, from: OpId, to: OpId) {
     ssd.kernel.dies[unit].occupy(to);
 }
 
-/// The array or the decoder in a die has finished with an operation. Returns whether nothing else is to be done: the next leg runs,
-/// or the page waits.
-#[inline(never)]
+/// The array or the decoder in a die has finished with a read. Returns whether nothing else is to be done: the next leg runs, or the
+/// page waits. False where reads are not repeated.
+#[inline(always)]
 pub(in crate::engine) fn array_ends(ssd: &mut Ssd, unit: UnitId) -> bool {
+    ssd.rules.retries && array_of_read_ends(ssd, unit)
+}
+
+/// The same where reads may be repeated.
+#[inline(never)]
+fn array_of_read_ends(ssd: &mut Ssd, unit: UnitId) -> bool {
     let id = ssd.kernel.dies[unit].array();
     let op = &ssd.kernel.ops[id];
     if !is_decoded(op) {
@@ -412,9 +419,7 @@ fn park(ssd: &mut Ssd, id: OpId, unit: UnitId) {
     let op = &mut ssd.kernel.ops[id];
     op.parked_since = Some(Moment::at(now));
     (op.bus_since, op.bus_ledger) = (now, ledger);
-    if ssd.rules.tenants {
-        ssd.kernel.shares_at_bus(&ssd.features, ssd.now, id, bus);
-    }
+    ssd.kernel.shares_at_bus(&ssd.features, &ssd.rules, ssd.now, id, bus);
 }
 
 /// R8: the register is free for a read that waits in the array. Returns whether that read keeps the array, and has gone on.
@@ -461,9 +466,7 @@ pub(in crate::engine) fn page_ends(ssd: &mut Ssd, id: OpId) -> bool {
         counters.took(spent);
     }
     if need == Need::Read {
-        if ssd.rules.caches && good && ssd.features.read_brings(&ssd.kernel, &ssd.dev, &mut ssd.oracle, ssd.now, id) {
-            ssd.discard_kept(ssd.kernel.ops[id].lpn);
-        }
+        cache::is_read(ssd, id, good);
         ssd.dev.end_read(&ssd.kernel, &mut ssd.host, &ssd.oracle, id, good);
     } else {
         ssd.dev.flash.read_ends(ssd.dev.geometry.block_of(page));

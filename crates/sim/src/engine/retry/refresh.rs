@@ -168,9 +168,7 @@ pub(in crate::engine) fn ends(ssd: &mut Ssd, id: OpId) {
 fn program(ssd: &mut Ssd, id: OpId, page: Ppn) {
     let from = ssd.kernel.ops[id].from;
     ssd.stats.count_programs(Class::Refresh, 1);
-    if ssd.rules.tenants {
-        ssd.features.tenants_moved(&ssd.dev, &from);
-    }
+    ssd.features.tenants_moved(&ssd.dev, &ssd.rules, &from);
     let burst = ssd.dev.timing.page();
     let legs = ssd.dev.timing.legs(Command::Program { pages: &[ssd.dev.place(page)], burst });
     let op = &mut ssd.kernel.ops[id];

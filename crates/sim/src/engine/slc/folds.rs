@@ -153,9 +153,17 @@ pub(in crate::engine) fn mixes_modes(ssd: &Ssd, op: OpId, unit: UnitId) -> bool 
     own != beside
 }
 
-/// The host has read a page.
-#[inline(never)]
+/// The host has read a page: counts it if it is in the cache of SLC. Without one, nothing happens.
+#[inline(always)]
 pub(in crate::engine) fn is_read(ssd: &mut Ssd, lpn: Lpn, page: Ppn) {
+    if ssd.rules.slc {
+        count_read(ssd, lpn, page);
+    }
+}
+
+/// The same on a device with a cache of SLC.
+#[inline(never)]
+fn count_read(ssd: &mut Ssd, lpn: Lpn, page: Ppn) {
     if ssd.dev.flash.has_in_slc(page)
         && let Some(slc) = &mut ssd.features.slc
     {

@@ -90,10 +90,7 @@ impl Kernel {
     ) {
         let (unit, plane) = (self.ops[id].unit, self.ops[id].plane);
         dev.flash.keep_promise(plane);
-        if rules.tenants {
-            let from = self.ops[id].from;
-            features.tenants_moved(dev, &from);
-        }
+        features.tenants_moved_by(self, dev, rules, id);
         let to = dev.foreign_page(rules, plane, Stream::Gc);
         stats.count_programs(Class::Gc, 1);
         let burst = dev.timing.page();

@@ -6,7 +6,7 @@ use crate::device::transaction::Need;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Dies;
 use crate::engine::kernel::ops::Page;
-use crate::engine::{Device, Host, Ssd};
+use crate::engine::{Device, Host, Ssd, extras};
 use crate::observe::Completed;
 use crate::request::{Extent, Request, RequestOp};
 use crate::stats::Stats;
@@ -20,7 +20,7 @@ pub(in crate::engine) struct PageEnd {
     pub(super) plane: PlaneId,
     /// Its first service; none if it had none: a page of a failed chip that its parity contains.
     pub(super) start: Option<Moment>,
-    pub(super) blame: Causes,
+    pub(in crate::engine) blame: Causes,
 }
 
 impl PageEnd {
@@ -218,9 +218,7 @@ impl Ssd {
         (best.completed, best.lpn) = (self.now, lpn);
         self.host.keep_end(&self.kernel, id, op);
         self.features.keep_extras(&self.kernel, &self.rules, id, op);
-        if self.rules.tenants {
-            self.features.keep_shares(&self.kernel, id, op);
-        }
+        self.features.keep_shares(&self.kernel, &self.rules, id, op);
         self.kernel.forget_kept(kept);
     }
 
@@ -272,12 +270,9 @@ impl Ssd {
         };
         let latency = (self.now - record.request.arrival).0;
         let extras = self.features.extras_of(&self.kernel, &self.rules, id, last);
-        let (waits, service) = match self.rules.extras {
-            true => (blame.waits() + extras.waits(), blame.service() + extras.sum() - extras.waits()),
-            false => (blame.waits(), blame.service()),
-        };
+        let (waits, service) = extras::waits_and_service(&self.rules, blame, &extras);
         law_eq!(waits + service, latency, "causes sum to the latency of request {}", record.index);
-        if self.rules.caches && record.request.op == RequestOp::Flush {
+        if record.request.op == RequestOp::Flush {
             self.features.flush_done(&mut self.kernel, &self.host, &mut self.stats, self.now, id, latency);
         } else if record.measured {
             let stats = match record.request.op {
@@ -293,31 +288,16 @@ impl Ssd {
                 }
             };
             let delayed = stats.complete(blame, latency, waits);
-            if self.rules.extras {
-                stats.spend_extras(&extras, latency);
-                stats.delayed_by_gc += u64::from(!delayed && extras.by_gc() > 0);
-            }
-            if self.features.raid.is_some() {
-                let writes = usize::from(record.request.op != RequestOp::Read);
-                let before = start.map_or(Nanos::ZERO, |start| start.time() - record.request.arrival);
-                self.stats.raid.before_service[writes] += u128::from(before.0);
-            }
+            extras::spend(&self.rules, stats, &extras, latency, delayed);
+            self.features.note_before_service(&mut self.stats, &record.request, start);
             self.dev.note_stage(&self.host, &mut self.stats, &self.rules, &self.config, id, latency);
             self.features.note_done(&self.kernel, &self.dev, &self.host, self.now, id, latency);
             self.kernel.note_completion(&mut self.stats, self.now);
         } else {
             self.stats.requests.warmup += 1;
         }
-        if self.rules.tenants {
-            let by = self.features.leaves_slot(&self.kernel, &mut self.host, self.now, id, last);
-            let record = &self.host.requests[id];
-            if record.measured {
-                let best = &self.host.requests.end(id).best.blame;
-                let blame = if last.is_none() { best } else { &self.kernel.ops[Page(last)].blame };
-                self.features.tenant_done(record, by, blame, &extras, latency, waits);
-            }
-            self.host.stirred |= self.host.queued > 0;
-        }
+        let (kernel, host, spent) = (&self.kernel, &mut self.host, (&extras, latency, waits));
+        self.features.tenant_request_ends(kernel, host, &self.rules, self.now, (id, last), spent);
         if self.stats.keeps_slowest || self.observer.shows_completions() {
             self.show_done(id, last, &extras, latency);
         }

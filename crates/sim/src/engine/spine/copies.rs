@@ -304,7 +304,7 @@ impl Kernel {
         }
         dev.assert_multi_plane(&to);
         if rules.tenants {
-            features.tenants_moved(dev, &from);
+            features.tenants_moved(dev, rules, &from);
         }
         stats.count_copybacks(to.len() as u64);
         let array = dev.timing.programs(&dev.places(&to)[..to.len()]);

@@ -279,7 +279,7 @@ impl Kernel {
         let (stream, journey) = (running.stream, running.journey);
         if rules.tenants {
             if journey.out == Hop::Die {
-                features.tenants_moved(dev, &pages)
+                features.tenants_moved(dev, rules, &pages)
             } else {
                 features.tenants_read(dev, &pages)
             }
@@ -555,7 +555,7 @@ impl Ssd {
                 }
                 self.gc.begin_place(&mut self.kernel, &mut self.dev, &mut self.stats, &self.rules, &self.config, id);
                 if self.rules.tenants {
-                    self.features.tenants_moved(&self.dev, &self.kernel.ops[op].from);
+                    self.features.tenants_moved(&self.dev, &self.rules, &self.kernel.ops[op].from);
                 }
             }
             Verb::Erase => {

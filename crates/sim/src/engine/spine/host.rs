@@ -9,13 +9,16 @@ use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
+use crate::engine::cache::points as cache;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
+use crate::engine::raid::place;
 use crate::engine::spine::merge::Runs;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
-use crate::engine::{Device, Features, Nanos, Ssd, life, streams};
+use crate::engine::units::reads as units;
+use crate::engine::{Device, Features, Nanos, Ssd, keep, life, nvme, streams};
 use crate::request::{Extent, Request, RequestOp};
 use crate::schemes::Place;
 use crate::stats::Stats;
@@ -417,8 +420,8 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn admit(&mut self) {
         self.check_progress();
-        if self.rules.tenants {
-            return self.admit_queued();
+        if nvme::admits(self) {
+            return;
         }
         self.host.stirred = false;
         if !self.host.closed {
@@ -493,7 +496,7 @@ impl Ssd {
             self.stats.start_measuring();
             streams::restart(&mut self.features, &mut self.dev.flash);
             self.features.restart_tenants();
-            self.features.cache.iter_mut().for_each(|cache| cache.restart());
+            self.features.restart_cache();
             self.features.restart_conflicts(&mut self.dev, &self.stats, self.now);
             // The first measured request has already arrived.
             self.host.arrives(&self.kernel, &mut self.stats);
@@ -525,7 +528,7 @@ impl Ssd {
             self.start_measures(request.arrival);
         }
         match request.op {
-            RequestOp::Write if self.rules.life && life::rejects(self, &next, index) => return,
+            RequestOp::Write if life::rejects(self, &next, index) => return,
             RequestOp::Read | RequestOp::Write => {}
             RequestOp::Trim => return self.admit_trim(next, index, measured),
             RequestOp::Flush => return self.admit_flush(next, index, measured),
@@ -553,12 +556,8 @@ impl Ssd {
             RequestOp::Write => self.host.count_written(&mut self.stats, asked, measured),
             _ => self.stats.pages.read += if measured { asked } else { 0 },
         }
-        if self.rules.tenants && measured {
-            self.features.count_tenant_pages(next.marks.tenant, request.op, asked);
-        }
-        if self.rules.streams {
-            streams::serves(&mut self.features, &next.marks, request.bytes, measured);
-        }
+        self.features.count_tenant_pages(&self.rules, next.marks.tenant, request.op, asked, measured);
+        streams::serves(&mut self.features, &self.rules, &next.marks, request.bytes, measured);
         let mut tail = OpId::NONE;
         if next.extents == 0 {
             self.admit_pages(id, &request, together, measured, &mut tail);
@@ -568,11 +567,7 @@ impl Ssd {
                 self.admit_pages(id, &request, extent, measured, &mut tail);
             }
         }
-        if self.rules.units && request.op == RequestOp::Read {
-            let leads = self.features.take_chains(&mut self.kernel, &mut self.host, id, &mut tail);
-            leads.iter().for_each(|lead| self.send(*lead));
-            self.features.give_chains(leads);
-        }
+        units::send_chains(self, id, request.op, &mut tail);
         if tail.is_some() {
             self.host.window_stale = true;
             self.host.joins_window(&self.kernel.ops, id);
@@ -589,9 +584,9 @@ impl Ssd {
         let mut before = (extent.offset - u64::from(first) * size) as u32;
         let end = (extent.offset + extent.bytes - u64::from(last) * size) as u32;
         let waited = (self.now - request.arrival).0;
-        // Commands that carry several pages of a request are not for the lane. Each page of a scattered request may be an extent.
+        // Each page of a scattered request may be an extent.
         let several = first != last || extent.bytes != request.bytes;
-        let lane = self.fast.lane && measured && !(several && self.rules.pairs);
+        let lane = self.fast.takes_pages(&self.rules, measured, several);
         // A write of one of its pages does not change it for another.
         let writes = self.host.takes_writes(&self.oracle, &self.fast);
         for page in first..last + 1 {
@@ -607,20 +602,15 @@ impl Ssd {
             record.offset = offset;
             record.bytes = bytes;
             record.blame.add(Cause::Queue, waited);
-            if self.rules.tenants {
-                self.features.note_tenant(&self.host, &mut self.kernel, op, id, waited);
-            }
+            self.features.note_tenant(&mut self.kernel, &self.host, &self.rules, op, id, waited);
             let waits = match request.op {
                 RequestOp::Read => self.admit_read(op, lpn, measured),
                 _ => self.admit_write(op, lpn, measured),
             };
-            if !waits {
+            if !waits || units::joins_chain(self, op, request.op) {
                 continue;
             }
-            if self.rules.units && request.op == RequestOp::Read {
-                let slot = self.page_to_read(op).expect("law: a unit that waits for flash is there");
-                self.features.keep_for_chain(&self.dev, op, slot);
-            } else if !self.host.windowed {
+            if !self.host.windowed {
                 self.send(op);
             } else if tail.is_none() {
                 self.host.requests[id].first = op;
@@ -641,9 +631,7 @@ impl Ssd {
         if self.oracle.tracks_sectors() {
             self.oracle.expects(op, lpn);
         }
-        if self.rules.caches
-            && let Some(waits) = self.read_cached(op, lpn, measured)
-        {
+        if let Some(waits) = cache::admits_read(self, op, lpn, measured) {
             return waits;
         }
         let page = match self.dev.map.get(lpn) {
@@ -711,10 +699,8 @@ impl Ssd {
         page.verb = Verb::Program;
         page.need = Need::Write;
         self.kernel.ops[Page(op)].tags[0] = tag;
-        if self.rules.streams {
-            streams::names_write(&mut self.features, &mut self.kernel.ops, op, lpn);
-        }
-        if self.rules.caches && self.write_cached(op, measured) {
+        streams::names_write(&mut self.features, &mut self.kernel.ops, &self.rules, op, lpn);
+        if cache::admits_write(self, op, measured) {
             return true;
         }
         let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
@@ -723,7 +709,7 @@ impl Ssd {
             self.host.note_write(&self.kernel, &mut self.oracle, op, merges);
         }
         self.features.drop_copy(&mut self.dev, lpn);
-        if self.rules.stages && self.dev.absorb(&mut self.kernel, &mut self.oracle, &self.config, self.now, op) {
+        if self.dev.absorb(&mut self.kernel, &mut self.oracle, &self.rules, &self.config, self.now, op) {
             self.features.count_conflict(|counters| counters.absorbed += u64::from(measured));
             return true;
         }
@@ -733,26 +719,20 @@ impl Ssd {
         self.stats.pages.from_memory += u64::from(merges && overlaps && measured);
         let lacks = (merges || overlaps || self.host.runs.any_linger())
             && self.host.join_run(&mut self.kernel, &self.features, &mut self.oracle, op, merges, before);
-        if let Some(cache) = &mut self.features.cache {
-            cache.drop_clean(lpn);
-        }
-        if self.features.raid.is_some() {
-            if let Some(plane) = self.dev.drop_buffered(&mut self.kernel, &mut self.gc, &self.rules, self.now, lpn) {
-                self.unstall(plane);
-            }
-            self.kernel.admit_chunk(&mut self.dev, op);
+        self.features.drop_clean_line(lpn);
+        if place::admits_write(self, op, lpn) {
             return true;
         }
-        if self.rules.keeps {
-            self.kernel.keep_old(&self.dev, op);
-        } else if lacks {
-            self.kernel.hand_on(op, before);
-        } else {
-            self.dev.forget(&mut self.kernel, &self.rules, lpn);
+        if !keep::keeps_old(&mut self.kernel, &self.dev, &self.rules, op) {
+            if lacks {
+                self.kernel.hand_on(op, before);
+            } else {
+                self.dev.forget(&mut self.kernel, &self.rules, lpn);
+            }
         }
         if self.rules.numbered {
             self.kernel.aim(&self.dev, op, self.dev.geometry.static_plane(lpn));
-        } else if self.rules.binds {
+        } else {
             self.features.bind_write(&mut self.kernel, &mut self.dev, &mut self.host, &self.rules, op, lpn);
         }
         self.dev.map.set(lpn, Location::Staged(op));

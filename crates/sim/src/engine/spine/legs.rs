@@ -5,17 +5,18 @@ use crate::config::{Config, Suspendable, WriteAck};
 use crate::device::command::LegKind;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::cache::points as cache;
 use crate::engine::fast::FUSED;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::life::programs;
 use crate::engine::raid::buffered;
+use crate::engine::retry::{self, decoder};
 use crate::engine::rules::Rules;
 use crate::engine::slc::folds;
 use crate::engine::spine::release::{Unparked, leave_die};
-use crate::engine::{Device, Features, Host, Nanos, Ssd, retry};
+use crate::engine::{Device, Features, Host, Nanos, Ssd, keep, lifecycle, noc};
 use crate::observe::Slot;
 use crate::oracle::Oracle;
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
@@ -119,9 +120,7 @@ impl Kernel {
             if !acknowledged {
                 let blame = &mut self.ops[Page(at)].blame;
                 causes.iter().for_each(|(cause, ns)| blame.charge(*cause, *ns));
-                if rules.buffers {
-                    features.note_line_causes(self, now, at, causes);
-                }
+                features.note_line_causes(self, rules, now, at, causes);
             }
             at = mate;
         }
@@ -135,9 +134,7 @@ impl Kernel {
         self.timers.set(Timer::Array(unit), now + rest);
         if matches!(self.ops[id].class, Class::Host | Class::Cache) {
             self.charge(features, rules, now, id, Cause::DieHost, lost.0);
-            if rules.tenants {
-                self.share_own(features, id, lost.0);
-            }
+            self.share_own(features, rules, id, lost.0);
         }
         self.dies.mark(unit);
     }
@@ -160,9 +157,7 @@ impl Kernel {
             if state.unpark_program() {
                 let since = self.ops[id].parked_since.take().expect("a parked program has noted since when");
                 self.charge(features, rules, now, id, Cause::DieHost, (now - since.time()).0);
-                if rules.tenants {
-                    self.share_own(features, id, (now - since.time()).0);
-                }
+                self.share_own(features, rules, id, (now - since.time()).0);
                 return Some(Unparked::Program(id));
             }
         }
@@ -220,22 +215,16 @@ impl Ssd {
     #[inline(never)]
     fn decode_ends(&mut self) {
         let op = self.host.decode_ends(&mut self.kernel);
-        if self.rules.retries {
-            return retry::decoder::is_decoded(self, op);
+        if !decoder::ends(self, op) {
+            self.decoded(op);
         }
-        self.decoded(op);
     }
 
     /// An operation has run all its legs.
     fn finish(&mut self, id: OpId) {
-        if self.rules.goes_on
-            && (self.rules.retries && retry::legs_end(self, id)
-                || self.rules.fails && programs::legs_end(self, id)
-                || self.features.noc.is_some() && self.crosses_out(id))
-        {
-            return;
+        if !lifecycle::goes_on(self, id) {
+            self.ends(id);
         }
-        self.ends(id);
     }
 
     /// R8: when a page moves to the cache register, the next read's command directly precedes its data-out.
@@ -264,13 +253,11 @@ impl Ssd {
             op.bus_ledger = ledger;
         }
         op.asked = now;
-        if bus >= self.rules.ports {
-            self.kernel.ops.crossing[id].row_ledger = self.behind_rows(bus);
-        }
+        self.kernel.rows_at_bus(&self.features, &self.rules, now, id, bus);
         let turn = if self.rules.overlaps { self.turn_at_bus(id) } else { age };
         self.kernel.ops[id].turn = turn;
-        if self.rules.tenants && waits {
-            self.kernel.shares_at_bus(&self.features, now, id, bus);
+        if waits {
+            self.kernel.shares_at_bus(&self.features, &self.rules, now, id, bus);
         }
         let queue = &mut self.kernel.buses[bus].queue;
         if queue.is_empty() {
@@ -325,7 +312,7 @@ impl Ssd {
             let bus = self.kernel.buses.dirty[i] as usize;
             let state = &mut self.kernel.buses[bus];
             state.dirty = false;
-            if bus >= self.rules.ports && self.features.has_rows() {
+            if self.features.takes_rows(&self.rules, bus) {
                 // A free port also frees a row for others.
                 rows = true;
                 continue;
@@ -396,9 +383,7 @@ impl Ssd {
                 self.kernel.charge_all(&mut self.features, &self.rules, self.now, id, &causes);
             }
         }
-        if self.rules.tenants {
-            self.features.share_bus(&mut self.kernel, self.now, id, bus, wait - gc_wait, now + time);
-        }
+        self.features.share_bus(&mut self.kernel, &self.rules, self.now, id, bus, (wait, gc_wait, time));
         self.watch_transfer(id, bus, time);
         match after.filter(|leg| leg.kind == LegKind::Array && !port) {
             // Nothing can come between a transfer into a held die and the array work: one event ends both.
@@ -437,13 +422,7 @@ impl Ssd {
             Timer::Encode => return self.features.raid().encode_timeouts(&mut self.kernel, self.now),
             Timer::Decoder => return self.decode_ends(),
             Timer::Idle => return self.features.idle_ends(&mut self.kernel, self.now),
-            Timer::Hold => {
-                return self
-                    .features
-                    .cache
-                    .iter_mut()
-                    .for_each(|cache| cache.end_holds(&mut self.kernel.timers, self.now));
-            }
+            Timer::Hold => return self.features.end_holds(&mut self.kernel.timers, self.now),
             Timer::Delay(slot) => return self.delay_ends(slot),
         };
         let state = &mut self.kernel.buses[bus];
@@ -453,11 +432,11 @@ impl Ssd {
         if id.is_none() {
             return;
         }
-        if bus >= self.rules.ports {
-            return self.port_ends(bus, id);
-        }
         if bus >= self.dev.geometry.channels as usize {
-            return self.link_ends(id);
+            if !noc::port_ends(self, bus, id) {
+                self.link_ends(id);
+            }
+            return;
         }
         let op = &mut self.kernel.ops[id];
         if op.lane && self.fast.lane && op.need == Need::Read {
@@ -520,7 +499,7 @@ impl Ssd {
         if op.leg == FUSED {
             return self.fused_move_ends(id);
         }
-        if op.verb == Verb::Read && self.rules.retries && retry::array_ends(self, unit) {
+        if op.verb == Verb::Read && retry::array_ends(self, unit) {
             return;
         }
         let (state, op) = (&mut self.kernel.dies[unit], &mut self.kernel.ops[id]);
@@ -532,9 +511,7 @@ impl Ssd {
                 let bus = op.channel.ix();
                 op.bus_since = self.now;
                 op.bus_ledger = self.kernel.buses[bus].gc(self.now);
-                if self.rules.tenants {
-                    self.kernel.shares_at_bus(&self.features, self.now, id, bus);
-                }
+                self.kernel.shares_at_bus(&self.features, &self.rules, self.now, id, bus);
                 return;
             }
             state.move_to_cache();
@@ -561,13 +538,8 @@ impl Ssd {
     /// The effect of a host operation on one page.
     #[inline(always)]
     pub(in crate::engine) fn page_ends(&mut self, id: OpId) {
-        if self.rules.ends_beside {
-            if self.features.raid.is_some() {
-                return self.chunk_ends(id);
-            }
-            if retry::page_ends(self, id) {
-                return;
-            }
+        if lifecycle::ends_beside(self, id) {
+            return;
         }
         if self.kernel.ops[id].class == Class::Cache {
             return self.line_ends(id);
@@ -578,15 +550,8 @@ impl Ssd {
         match op.need {
             Need::Read => {
                 let good = self.dev.decodes(&mut self.stats, self.now, page);
-                if self.rules.caches && good {
-                    let (kernel, oracle) = (&self.kernel, &mut self.oracle);
-                    if self.features.read_brings(kernel, &self.dev, oracle, self.now, id) {
-                        self.discard_kept(self.kernel.ops[id].lpn);
-                    }
-                }
-                if self.rules.slc {
-                    folds::is_read(self, lpn, page);
-                }
+                cache::is_read(self, id, good);
+                folds::is_read(self, lpn, page);
                 self.dev.end_read(&self.kernel, &mut self.host, &self.oracle, id, good);
                 if self.host.decode(&mut self.kernel, &self.config, self.now, id) {
                     self.decoded(id);
@@ -602,20 +567,13 @@ impl Ssd {
             Need::Write => {
                 let (plane, acknowledged) = (op.plane, op.acknowledged);
                 let newest = self.dev.map.get(lpn) == Location::Staged(id);
-                let wanted = newest || self.rules.keeps && self.replaces_kept(id, page);
+                let wanted = newest || keep::is_kept(self, id, page);
                 self.land_written(id, newest, wanted);
                 if newest {
                     self.discard_old(id);
                     self.host.newest_lands(self.kernel.ops[Page(id)].run);
                 }
-                if self.rules.caches {
-                    if self.features.bypass_ends(&self.kernel, id) {
-                        self.end_flushes();
-                    }
-                    if newest {
-                        self.features.written_through(self.now, lpn);
-                    }
-                }
+                cache::write_ends(self, id, lpn, newest);
                 if !acknowledged {
                     self.page_done(id);
                 }

@@ -14,6 +14,7 @@ use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Slab};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_RUN, Page};
+use crate::engine::raid::place;
 use crate::engine::raid::stripe::Chain;
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;
@@ -187,15 +188,15 @@ impl Kernel {
 
     /// Bounds the memory of versions by sector.
     pub(in crate::engine) fn sweep_sectors(&self, features: &Features, oracle: &mut Oracle) {
-        let missing = features.failures.iter().flat_map(|failures| failures.tags());
-        oracle.sweep_sectors(self.ops.pages().flat_map(|page| page.tags).chain(missing));
+        oracle.sweep_sectors(self.ops.pages().flat_map(|page| page.tags).chain(features.missing_tags()));
     }
 
     /// The page for a merge read; none if its data is no longer needed.
     pub(in crate::engine) fn merge_source(&self, dev: &Device, host: &Host, features: &Features, op: OpId) -> Ppn {
-        let page = &self.ops[op];
-        match dev.map.get(page.lpn) {
-            _ if features.raid.is_some() => self.ops[Page(op)].old,
+        if let Some(old) = features.chunk_to_merge(self, op) {
+            return old;
+        }
+        match dev.map.get(self.ops[op].lpn) {
             Location::Staged(newest)
                 if host.lacks(self, op) && self.ops[Page(newest)].run == self.ops[Page(op)].run =>
             {
@@ -243,8 +244,7 @@ impl Kernel {
     pub(in crate::engine) fn delivers(&self, dev: &Device, oracle: &Oracle, rules: &Rules, op: OpId, tag: Tag) -> Tag {
         let page = &self.ops[op];
         let (run, delivered) = match dev.map.get(page.lpn) {
-            Location::Staged(newest) if rules.buffers => (self.memory_of(newest), self.ops[Page(newest)].tags[0]),
-            Location::Staged(newest) => (self.ops[Page(newest)].run, self.ops[Page(newest)].tags[0]),
+            Location::Staged(newest) => (self.memory_beside_flash(rules, newest), self.ops[Page(newest)].tags[0]),
             _ => (NO_RUN, tag),
         };
         oracle.read_flash(op, self.sectors(op), self.ops[Page(op)].expected, tag, run);
@@ -293,8 +293,7 @@ impl Host {
 
     /// What an older line of the write cache has needs no read.
     #[inline(never)]
-    fn take_from_line(&mut self, features: &Features, oracle: &mut Oracle, lpn: Lpn, run: u32, before: Location) {
-        let has: Vec<u64> = features.cache.iter().flat_map(|cache| cache.sectors_of(lpn)).collect();
+    fn take_from_line(&mut self, oracle: &mut Oracle, lpn: Lpn, run: u32, before: Location, has: Vec<u64>) {
         let runs = &mut self.runs;
         for (lacking, has) in runs.bits[run as usize * runs.words..][..runs.words].iter_mut().zip(&has) {
             runs.runs[run].lacking -= (*lacking & has).count_ones();
@@ -408,9 +407,7 @@ impl Host {
             let page = &mut kernel.ops[Page(at)];
             page.blame.add(Cause::DieHost, (now - since).0);
             let next = page.link;
-            if rules.tenants {
-                kernel.share_own(features, at, (now - since).0);
-            }
+            kernel.share_own(features, rules, at, (now - since).0);
             kernel.ops[at].lost = self.runs.is_lost(run);
             self.runs.released.push(at);
             at = next;
@@ -582,8 +579,8 @@ impl Host {
             }
         }
         self.runs.cover(run, sectors);
-        if reads && features.cache.is_some() {
-            self.take_from_line(features, oracle, lpn, run, before);
+        if reads && let Some(has) = features.sectors_of_line(lpn) {
+            self.take_from_line(oracle, lpn, run, before, has);
         }
         let lacks = self.lacks(kernel, op);
         if reads && lacks {
@@ -594,16 +591,6 @@ impl Host {
     }
 }
 
-impl Features {
-    /// The page on flash that a write in flight replaces; none if it was on a failed chip.
-    pub(in crate::engine) fn old_page(&self, kernel: &Kernel, dev: &Device, newest: OpId) -> Ppn {
-        if self.raid.is_none() {
-            return kernel.ops[Page(newest)].old;
-        }
-        kernel.chunk_page(dev, kernel.ops[newest].lpn).0.unwrap_or(Ppn::NONE)
-    }
-}
-
 impl Ssd {
     /// Programs whose merge reads have ended join their queues, oldest first.
     #[inline(never)]
@@ -611,7 +598,9 @@ impl Ssd {
         let mut released = std::mem::take(&mut self.host.runs.released);
         released.sort_unstable_by_key(|op| self.kernel.ops[*op].age);
         for op in released.drain(..) {
-            if self.features.raid.is_some() { self.queue_on_chip(op) } else { self.place(op) }
+            if !place::queues_merged(self, op) {
+                self.place(op);
+            }
         }
         self.host.runs.released = released;
     }

@@ -73,7 +73,7 @@ pub(in crate::engine) struct RequestEnd {
     /// Pages that have not completed.
     pub(super) remaining: u32,
     /// Of the completed pages, the one that finished last (tie: lowest logical page).
-    pub(super) best: PageEnd,
+    pub(in crate::engine) best: PageEnd,
     /// If that was in the lane: its operation, which is kept until another page finishes later. It has what `best` lacks but time
     /// and logical page.
     pub(in crate::engine) kept: OpId,

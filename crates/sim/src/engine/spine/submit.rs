@@ -6,14 +6,11 @@ use crate::engine::spine::pause::Pause;
 use crate::engine::spine::ring::{RING, Waiting};
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::request::{Extent, Marks, Request, RequestOp, Think};
-use crate::units::Lpn;
 
 impl Features {
     #[inline(always)]
     pub(in crate::engine) fn count_submitted(&mut self, host: &mut Host, rules: &Rules, request: &Request) {
-        if rules.buffers {
-            self.cache.iter_mut().for_each(|cache| cache.more_arrivals());
-        }
+        self.more_arrivals(rules);
         host.kinds |= 1 << request.op as u8;
     }
 
@@ -105,8 +102,7 @@ impl Host {
         extents: impl Iterator<Item = Extent>,
     ) -> Waiting {
         if request.op == RequestOp::Flush {
-            law!(rules.caches, "a device without a write cache has nothing to flush");
-            return Waiting { marks, ..Waiting::together(request, Lpn(0)) };
+            return Host::flush(rules, request, marks);
         }
         let mut extents = extents.peekable();
         let waiting =
@@ -142,11 +138,6 @@ impl Ssd {
     pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
         let waiting = self.host.checked(&self.dev, &self.rules, request, marks, extents);
         self.features.hand_in(&mut self.host, &self.rules, waiting);
-    }
-
-    /// Whether it has a write cache, so that flushes are requests like others. Otherwise they are skipped ([`Ssd::skip`]).
-    pub fn flushes(&self) -> bool {
-        self.rules.caches
     }
 
     /// Counts a command that is not simulated, such as a flush.

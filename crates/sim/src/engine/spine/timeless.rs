@@ -470,7 +470,7 @@ impl Ssd {
         }
         let measured = self.host.count_admission();
         if self.rules.streams {
-            streams::serves(&mut self.features, &next.marks, request.bytes, measured);
+            streams::serves(&mut self.features, &self.rules, &next.marks, request.bytes, measured);
         }
         let (units, pages) = self.host.pages_of(&self.dev, &self.config, &next);
         match request.op {

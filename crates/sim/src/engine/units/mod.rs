@@ -6,7 +6,7 @@
 //! flash, so the map and whatever keeps an old page points to them as to any slot.
 
 pub(super) mod hands;
-mod reads;
+pub(super) mod reads;
 pub(super) mod timeless;
 
 use crate::device::geometry::Geometry;

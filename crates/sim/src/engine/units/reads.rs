@@ -12,6 +12,7 @@ use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host, Ssd, streams};
 use crate::oracle::Oracle;
 use crate::policy::PageSet;
+use crate::request::RequestOp;
 use crate::stats::Stats;
 use crate::units::{Lpn, Nanos, OpId, PlaneId, Ppn, RequestId, Tag, UnitId};
 
@@ -145,7 +146,7 @@ impl Device {
 
 impl Features {
     /// A read of a unit waits for flash, for a slot: it is sent when the others of its request are known.
-    pub(in crate::engine) fn keep_for_chain(&mut self, dev: &Device, op: OpId, slot: Ppn) {
+    fn keep_for_chain(&mut self, dev: &Device, op: OpId, slot: Ppn) {
         let super_page = dev.geometry.super_page(slot);
         if let Some(units) = &mut self.units {
             units.admitted.push((super_page, op));
@@ -154,13 +155,7 @@ impl Features {
 
     /// The reads of a request have been admitted: those of one super page are one operation. They follow one another in the order of
     /// their first units. Returns those that are to be sent now; with a window they wait for room in it.
-    pub(in crate::engine) fn take_chains(
-        &mut self,
-        kernel: &mut Kernel,
-        host: &mut Host,
-        id: RequestId,
-        tail: &mut OpId,
-    ) -> Vec<OpId> {
+    fn take_chains(&mut self, kernel: &mut Kernel, host: &mut Host, id: RequestId, tail: &mut OpId) -> Vec<OpId> {
         let Some(units) = &mut self.units else { return Vec::new() };
         let (admitted, mut leads) = (&mut units.admitted, std::mem::take(&mut units.found.leads));
         // Units of a request are admitted in ascending order, and so are the ages of their operations.
@@ -186,11 +181,34 @@ impl Features {
     }
 
     /// Gives a list of operations back.
-    pub(in crate::engine) fn give_chains(&mut self, mut leads: Vec<OpId>) {
+    fn give_chains(&mut self, mut leads: Vec<OpId>) {
         leads.clear();
         if let Some(units) = &mut self.units {
             units.found.leads = leads;
         }
+    }
+}
+
+/// A page of a request waits for flash or, as a write, for its die. Returns whether it is a unit to read, which is sent when the others
+/// of its request are known. False where a program has one unit.
+#[inline(always)]
+pub(in crate::engine) fn joins_chain(ssd: &mut Ssd, op: OpId, of: RequestOp) -> bool {
+    let joins = ssd.rules.units && of == RequestOp::Read;
+    if joins {
+        let slot = ssd.page_to_read(op).expect("law: a unit that waits for flash is there");
+        ssd.features.keep_for_chain(&ssd.dev, op, slot);
+    }
+    joins
+}
+
+/// All pages of a request have been admitted: its units to read are sent or, with a window, linked after `tail`. Nothing happens where a
+/// program has one unit.
+#[inline(always)]
+pub(in crate::engine) fn send_chains(ssd: &mut Ssd, id: RequestId, of: RequestOp, tail: &mut OpId) {
+    if ssd.rules.units && of == RequestOp::Read {
+        let leads = ssd.features.take_chains(&mut ssd.kernel, &mut ssd.host, id, tail);
+        leads.iter().for_each(|lead| ssd.send(*lead));
+        ssd.features.give_chains(leads);
     }
 }
 
