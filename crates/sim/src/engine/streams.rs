@@ -3,6 +3,7 @@
 
 use super::Features;
 use super::kernel::ops::Ops;
+use super::rules::Rules;
 use super::spine::requests::Requests;
 use crate::device::flash::{Flash, Stream};
 use crate::device::transaction::Class;
@@ -16,6 +17,14 @@ pub(super) fn serves(features: &mut Features, marks: &Marks, bytes: u64, measure
     }
     if let Some(slc) = &mut features.slc {
         slc.serves(bytes);
+    }
+}
+
+/// The same of a request that is served in no time. Nothing with one stream.
+#[inline(always)]
+pub(super) fn serves_now(features: &mut Features, rules: &Rules, marks: &Marks, bytes: u64, measured: bool) {
+    if rules.streams {
+        serves(features, marks, bytes, measured);
     }
 }
 
@@ -44,13 +53,17 @@ pub(super) fn brings(features: &mut Features, page: Lpn) -> Stream {
 }
 
 /// The same, where it may be brought.
+#[inline]
 pub(super) fn brought(features: &Features, page: Lpn) -> Stream {
     features.handles.as_ref().map_or(Stream::Host, |handles| handles.unnamed(page))
 }
 
-/// A unit has been written in no time in a plane, whose open program may go on with others.
-pub(super) fn wrote_unit(features: &mut Features, stream: Stream, plane: PlaneId) {
-    if let Some(handles) = &mut features.handles {
+/// A page has been written in no time in a plane, whose open program may go on with others. Nothing where units are pages.
+#[inline(always)]
+pub(super) fn wrote_unit(features: &mut Features, rules: &Rules, stream: Stream, plane: PlaneId) {
+    if rules.units
+        && let Some(handles) = &mut features.handles
+    {
         handles.wrote_unit(stream, plane);
     }
 }
@@ -78,8 +91,16 @@ pub(super) fn count_program(
     }
 }
 
-/// A page is trimmed.
-pub(super) fn trimmed(features: &mut Features, page: Lpn) {
+/// A page is trimmed. Nothing with one stream.
+#[inline(always)]
+pub(super) fn trimmed(features: &mut Features, rules: &Rules, page: Lpn) {
+    if rules.streams {
+        forget(features, page);
+    }
+}
+
+/// A trimmed page was never written, for what assigns its stream.
+fn forget(features: &mut Features, page: Lpn) {
     if let Some(handles) = &mut features.handles {
         handles.trimmed(page);
     }

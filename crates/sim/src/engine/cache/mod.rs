@@ -15,6 +15,7 @@ mod memories;
 mod order;
 mod reads;
 mod sizes;
+pub(super) mod trim;
 mod waits;
 mod writeback;
 
@@ -721,7 +722,7 @@ impl Ssd {
 
     /// A page is trimmed: its lines and the writes that wait for one hold nothing that must reach flash.
     #[inline(never)]
-    pub(super) fn trim_cached(&mut self, lpn: Lpn) {
+    fn trim_cached(&mut self, lpn: Lpn) {
         self.features.cache_mut().replaces_base(lpn);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
             && self.rules.buffers

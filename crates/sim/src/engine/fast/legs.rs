@@ -257,10 +257,7 @@ impl Ssd {
         self.gc.end_read_step(&self.kernel, &mut self.dev, id);
         let job = self.kernel.ops[id].job;
         self.gc.begin_place(&mut self.kernel, &mut self.dev, &mut self.stats, &self.rules, &self.config, job);
-        if self.rules.tenants {
-            let from = self.kernel.ops[id].from;
-            self.features.tenants_moved(&self.dev, &from);
-        }
+        self.features.tenants_placed(&self.kernel, &self.dev, &self.rules, id);
         self.kernel.ops[id].verb = Verb::Program;
         self.kernel.ops[id].leg = self.kernel.ops[id].legs.len() - 1;
     }

@@ -265,10 +265,7 @@ impl Ssd {
             return;
         }
         self.gc.begin_place(&mut self.kernel, &mut self.dev, &mut self.stats, &self.rules, &self.config, job);
-        if self.rules.tenants {
-            let from = self.kernel.ops[id].from;
-            self.features.tenants_moved(&self.dev, &from);
-        }
+        self.features.tenants_placed(&self.kernel, &self.dev, &self.rules, id);
         self.kernel.dies[unit].occupy(id);
         let read = Nanos(self.features.net().sram_read.0 * hand.len() as u64);
         let op = &mut self.kernel.ops[id];

@@ -115,9 +115,7 @@ fn begin(ssd: &mut Ssd, unit: UnitId, wish: &Wish) {
     let legs = ssd.dev.timing.legs(Command::Read { pages: &[ssd.dev.place(wish.page)], burst, decoded: true });
     ssd.dev.array_reads(block);
     ssd.stats.count_reads(Class::Refresh, 1);
-    if ssd.rules.tenants {
-        ssd.features.tenants_read(&ssd.dev, &pages);
-    }
+    ssd.features.tenants_read(&ssd.dev, &ssd.rules, &pages);
     let op = Op {
         class: Class::Refresh,
         verb: Verb::Read,
@@ -168,9 +166,7 @@ pub(in crate::engine) fn ends(ssd: &mut Ssd, id: OpId) {
 fn program(ssd: &mut Ssd, id: OpId, page: Ppn) {
     let from = ssd.kernel.ops[id].from;
     ssd.stats.count_programs(Class::Refresh, 1);
-    if ssd.rules.tenants {
-        ssd.features.tenants_moved(&ssd.dev, &from);
-    }
+    ssd.features.tenants_moved(&ssd.dev, &ssd.rules, &from);
     let burst = ssd.dev.timing.page();
     let legs = ssd.dev.timing.legs(Command::Program { pages: &[ssd.dev.place(page)], burst });
     let op = &mut ssd.kernel.ops[id];

@@ -92,7 +92,7 @@ impl Kernel {
         dev.flash.keep_promise(plane);
         if rules.tenants {
             let from = self.ops[id].from;
-            features.tenants_moved(dev, &from);
+            features.tenants_moved(dev, rules, &from);
         }
         let to = dev.foreign_page(rules, plane, Stream::Gc);
         stats.count_programs(Class::Gc, 1);
