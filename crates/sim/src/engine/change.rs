@@ -52,8 +52,15 @@ fn allows_queues(old: &Config, config: &Config) -> Result<(), ConfigError> {
 }
 
 impl Gc {
-    /// Whether a collection of this plane of a unit runs. One that held its die would not let another one begin there.
-    pub(super) fn is_collected(&self, unit: UnitId, plane: u32) -> bool {
+    /// Whether a collection of this plane of a unit runs beside another one, after the rules changed while operations were in flight.
+    /// Otherwise one that held its die would not let another one begin there.
+    #[inline(always)]
+    pub(super) fn is_collected_beside(&self, rules: &Rules, unit: UnitId, plane: u32) -> bool {
+        rules.mixed && self.is_collected(unit, plane)
+    }
+
+    /// Whether a collection of this plane of a unit runs.
+    fn is_collected(&self, unit: UnitId, plane: u32) -> bool {
         let running = |id: u32| &self.jobs[id];
         self.jobs.live().map(running).any(|job| job.unit == unit && job.planes >> plane & 1 == 1)
     }

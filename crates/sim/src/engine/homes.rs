@@ -142,6 +142,12 @@ impl Features {
         plane
     }
 
+    /// The plane of a page that is written in no time, which is the next one in turn. None where planes are not taken in turn.
+    #[inline(always)]
+    pub(super) fn bind_now(&mut self, dev: &mut Device, host: &mut Host, rules: &Rules, lpn: Lpn) -> Option<PlaneId> {
+        if rules.binds { Some(self.bind(dev, host, rules, lpn)) } else { None }
+    }
+
     /// A host write is admitted: it gets the next plane in turn, where placement is round-robin.
     #[inline(always)]
     pub(super) fn bind_write(

@@ -54,10 +54,26 @@ impl Device {
         !self.flash.wants_metadata(block)
     }
 
-    /// A block becomes a victim in no time.
-    pub(super) fn read_metadata_now(&self, stats: &mut Stats, metadata: bool) {
-        if metadata {
+    /// A block becomes a victim in no time: counts the reads of its metadata, if blocks end with metadata.
+    pub(super) fn read_metadata_now(&self, stats: &mut Stats, rules: &Rules) {
+        if rules.metadata {
             stats.count_reads(Class::Metadata, u64::from(self.metadata_pages()));
+        }
+    }
+
+    /// A page of the host has been put on flash in no time, and so is the metadata that becomes due, if blocks end with metadata.
+    #[inline(always)]
+    pub(super) fn has_put(
+        &mut self,
+        features: &mut Features,
+        stats: &mut Stats,
+        oracle: &mut Oracle,
+        rules: &Rules,
+        page: Ppn,
+    ) {
+        if rules.metadata {
+            let block = self.geometry.block_of(page);
+            self.write_metadata_now(features, stats, oracle, rules, block, false);
         }
     }
 
@@ -229,9 +245,20 @@ impl Device {
 }
 
 impl Gc {
+    /// Takes a metadata read or write as a collection's next step, if one is due. Returns whether it did; never where blocks have no
+    /// metadata.
+    #[inline(always)]
+    pub(super) fn takes_metadata_step(&self, kernel: &mut Kernel, rules: &Rules, id: JobId) -> bool {
+        let due = rules.metadata && self.jobs[id.0].metadata.any();
+        if due {
+            self.metadata_step(kernel, id);
+        }
+        due
+    }
+
     /// Takes a metadata read or write as a collection's next step.
     #[inline(never)]
-    pub(super) fn metadata_step(&self, kernel: &mut Kernel, id: JobId) {
+    fn metadata_step(&self, kernel: &mut Kernel, id: JobId) {
         let running = &self.jobs[id.0];
         let (op, reads) = (running.op, running.metadata.read > 0);
         kernel.ops[op].class = Class::Metadata;

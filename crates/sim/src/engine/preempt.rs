@@ -1,12 +1,55 @@
 //! Collections that pause between two steps, so their unit serves other operations. The collector decides when they pause and
 //! resume.
 
-use super::{Device, Gc, Host, Nanos, Pause, Policies};
+use super::{Device, Gc, Host, Nanos, Pause, Policies, Ssd};
 use crate::config::{Config, Scope};
 use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
+use crate::engine::spine::jobs::seize_for_job;
 use crate::policy::Contention;
 use crate::units::{JobId, PlaneId, UnitId};
+
+/// Before collections start: the paused collection of a die may resume. Returns whether the die may be given work in idle time.
+/// Nothing resumes, and no die is given work, where collections neither pause nor begin in idle time.
+#[inline(always)]
+pub(super) fn examines(ssd: &mut Ssd, unit: UnitId) -> bool {
+    if !ssd.rules.looks {
+        return false;
+    }
+    let state = &ssd.kernel.dies[unit];
+    if state.job.is_some() && state.is_free() && ssd.gc.jobs[state.job.0].pause != Pause::No {
+        let (id, queued, unplaced) = (state.job, !state.queue.is_empty(), !ssd.host.anywhere.is_empty());
+        let urgent = |plane| ssd.dev.below_hard_floor(&ssd.rules, &ssd.config, plane);
+        if ssd.gc.resumes(&ssd.dev, &ssd.schemes, ssd.now, &urgent, id, (queued, unplaced)) {
+            seize_for_job(ssd, id);
+            ssd.gc.ready.push(id);
+        }
+    }
+    ssd.rules.idles
+}
+
+/// A collection is about to take a step. Returns whether it pauses for host operations instead; never where no collection is preempted.
+#[inline(always)]
+pub(super) fn pauses(ssd: &mut Ssd, id: JobId) -> bool {
+    if !ssd.rules.preempts {
+        return false;
+    }
+    let urgent = |plane| ssd.dev.below_hard_floor(&ssd.rules, &ssd.config, plane);
+    let pauses = ssd.gc.decides_to_pause(&ssd.kernel, &ssd.host, &ssd.schemes, &urgent, id);
+    if pauses {
+        ssd.gc.pause(&mut ssd.kernel, &ssd.dev, ssd.now, id, Pause::Preempted);
+    }
+    pauses
+}
+
+impl Kernel {
+    /// Whether dies that have changed are examined before collections start, though no collection is due: never where collections
+    /// neither pause nor begin in idle time.
+    #[inline(always)]
+    pub(super) fn examines_dies(&self, rules: &Rules) -> bool {
+        !self.dies.dirty.is_empty() && rules.looks
+    }
+}
 
 impl Device {
     /// Whether collections in the scope of a plane are urgent.

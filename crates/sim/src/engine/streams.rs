@@ -61,13 +61,17 @@ pub(super) fn brings(features: &mut Features, page: Lpn) -> Stream {
 }
 
 /// The same, where it may be brought.
+#[inline]
 pub(super) fn brought(features: &Features, page: Lpn) -> Stream {
     features.handles.as_ref().map_or(Stream::Host, |handles| handles.unnamed(page))
 }
 
-/// A unit has been written in no time in a plane, whose open program may go on with others.
-pub(super) fn wrote_unit(features: &mut Features, stream: Stream, plane: PlaneId) {
-    if let Some(handles) = &mut features.handles {
+/// A page has been written in no time in a plane, whose open program may go on with others. Nothing where units are pages.
+#[inline(always)]
+pub(super) fn wrote_unit(features: &mut Features, rules: &Rules, stream: Stream, plane: PlaneId) {
+    if rules.units
+        && let Some(handles) = &mut features.handles
+    {
         handles.wrote_unit(stream, plane);
     }
 }
@@ -95,8 +99,16 @@ pub(super) fn count_program(
     }
 }
 
-/// A page is trimmed.
-pub(super) fn trimmed(features: &mut Features, page: Lpn) {
+/// A page is trimmed. Nothing with one stream.
+#[inline(always)]
+pub(super) fn trimmed(features: &mut Features, rules: &Rules, page: Lpn) {
+    if rules.streams {
+        forget(features, page);
+    }
+}
+
+/// A trimmed page was never written, for what assigns its stream.
+fn forget(features: &mut Features, page: Lpn) {
     if let Some(handles) = &mut features.handles {
         handles.trimmed(page);
     }

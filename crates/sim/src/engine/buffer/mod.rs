@@ -11,11 +11,27 @@ use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_SEGMENT, Page};
 use crate::engine::rules::Rules;
-use crate::engine::{Device, Features, Gc};
+use crate::engine::{Device, Features, Gc, Ssd};
 use crate::oracle::Oracle;
 use crate::policy::{BackTo, PageSet, Step, WriteBack};
 use crate::stats::Stats;
 use crate::units::{JobId, Lpn, Nanos, OpId, PlaneId};
+
+/// Executes a step of a collection that concerns only the buffer, or that stages the hand. Returns a step that continues to the flash:
+/// every one where GC leaves no pages in the buffer.
+#[inline(always)]
+pub(in crate::engine) fn takes_step(ssd: &mut Ssd, id: JobId, step: Step) -> Option<Step> {
+    if !ssd.rules.stages {
+        return Some(step);
+    }
+    let (kernel, dev, features) = (&mut ssd.kernel, &mut ssd.dev, &mut ssd.features);
+    let rest = ssd.gc.carry_staging(kernel, dev, features, ssd.now, id, step)?;
+    if matches!(rest, Step::Stage) {
+        ssd.gc.stage_hand(kernel, dev, features, &mut ssd.stats, ssd.now, id);
+        return None;
+    }
+    Some(rest)
+}
 
 impl Device {
     fn plan(&self) -> &WriteBack {
@@ -233,7 +249,7 @@ impl Gc {
 
     /// Executes a step that concerns only the buffer; returns a step that continues to the flash, or that stages the hand.
     #[inline(never)]
-    pub(in crate::engine) fn carry_staging(
+    fn carry_staging(
         &mut self,
         kernel: &mut Kernel,
         dev: &mut Device,
@@ -285,7 +301,7 @@ impl Gc {
 
     /// Moves pages in hand to reserved slots. From now on the map points to them there.
     #[inline(never)]
-    pub(in crate::engine) fn stage_hand(
+    fn stage_hand(
         &mut self,
         kernel: &mut Kernel,
         dev: &mut Device,

@@ -16,6 +16,7 @@ mod order;
 pub(super) mod points;
 mod reads;
 mod sizes;
+pub(super) mod trim;
 mod turns;
 mod waits;
 mod writeback;
@@ -724,7 +725,7 @@ impl Ssd {
 
     /// A page is trimmed: its lines and the writes that wait for one hold nothing that must reach flash.
     #[inline(never)]
-    pub(super) fn trim_cached(&mut self, lpn: Lpn) {
+    fn trim_cached(&mut self, lpn: Lpn) {
         self.features.cache_mut().replaces_base(lpn);
         if let Location::Staged(newest) = self.dev.map.get(lpn)
             && self.rules.buffers

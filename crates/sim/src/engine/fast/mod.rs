@@ -28,6 +28,7 @@ use super::Ssd;
 use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
+use crate::engine::rules::Rules;
 use crate::policy::Journey;
 use crate::schemes::AnyVictim;
 
@@ -142,6 +143,12 @@ impl FastPaths {
         starts: false,
         parts: false,
     };
+
+    /// Whether the next step of a collection may begin without its collector: its moves form chains, and none stages pages.
+    #[inline(always)]
+    pub(super) fn steps_alone(&self, rules: &Rules) -> bool {
+        self.chains && !rules.stages
+    }
 
     /// Whether events without rounds are open.
     #[inline(always)]

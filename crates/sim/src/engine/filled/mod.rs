@@ -112,6 +112,20 @@ fn noc_after_filling(features: &Features) -> &Option<Box<Noc>> {
     noc
 }
 
+impl Features {
+    /// Whether static places are independent while no plane is collected: no parity follows, and each page has its own program.
+    pub(super) fn fills_apart(&self, rules: &Rules) -> bool {
+        rules.plain_places && self.raid.is_none() && !rules.units
+    }
+}
+
+impl Device {
+    /// Whether a page that fills the device is nothing but that: neither errors nor metadata follow.
+    pub(super) fn fills_plainly(&self, rules: &Rules) -> bool {
+        self.errors.is_none() && !rules.metadata
+    }
+}
+
 impl Kernel {
     /// Whether the device has served nothing.
     fn is_unused(&self, host: &Host, gc: &Gc, stats: &Stats, now: Nanos) -> bool {

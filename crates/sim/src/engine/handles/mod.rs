@@ -11,11 +11,12 @@ use crate::config::Config;
 use crate::device::flash::{Flash, HandleCounts, Stream};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::{Location, Mapping};
-use crate::engine::Device;
+use crate::engine::rules::Rules;
+use crate::engine::{Device, Features};
 use crate::report::fdp::{Counted, FdpReport, Handle, Mixed};
 use crate::request::Marks;
 use crate::stats::Stats;
-use crate::units::{Lpn, PlaneId};
+use crate::units::{BlockId, Lpn, PlaneId, Ppn};
 
 /// State of the handles beside the flash's.
 #[derive(Clone)]
@@ -35,6 +36,26 @@ pub(super) struct Handles {
     filling: bool,
     /// By handle: the plane of its last unit that was written in no time, if there is one.
     last: Vec<PlaneId>,
+}
+
+impl Features {
+    /// GC moves a page out of its block: counts it for the block's handle, if there are handles.
+    #[inline(always)]
+    pub(super) fn handle_moved(&self, dev: &mut Device, from: Ppn) {
+        if self.handles.is_some() {
+            dev.flash.count_moved(dev.geometry.block_of(from), 1);
+        }
+    }
+}
+
+impl Device {
+    /// The erase of a victim begins: counts it for the block's handle, if there are handles.
+    #[inline(always)]
+    pub(super) fn handle_erased(&mut self, rules: &Rules, victim: BlockId) {
+        if rules.handles {
+            self.flash.count_erased(victim);
+        }
+    }
 }
 
 impl Handles {

@@ -11,6 +11,7 @@ pub(super) mod salvage;
 use crate::config::Config;
 use crate::device::flash::FailedBy;
 use crate::device::geometry::Geometry;
+use crate::engine::rules::Rules;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
 use crate::engine::{Device, Features, Ssd};
@@ -71,6 +72,14 @@ impl Life {
 }
 
 impl Features {
+    /// A block has been erased: notes the blocks that have failed, if blocks wear out.
+    #[inline(always)]
+    pub(in crate::engine) fn block_erased(&mut self, dev: &mut Device, stats: &Stats, rules: &Rules, now: Nanos) {
+        if rules.life {
+            self.note_retired(dev, stats, now);
+        }
+    }
+
     /// Notes the blocks that have failed at the current time.
     #[inline(never)]
     pub(in crate::engine) fn note_retired(&mut self, dev: &mut Device, stats: &Stats, now: Nanos) {
@@ -192,8 +201,14 @@ pub(super) fn sample(ssd: &Ssd) -> Option<LifeSample> {
     })
 }
 
-/// A collection has ended. Returns whether it was none, because it has emptied a failed block.
+/// A collection has ended. Returns whether it was none, because it has emptied a failed block; never where no programs fail.
+#[inline(always)]
 pub(in crate::engine) fn ends(ssd: &mut Ssd, block: BlockId) -> bool {
+    ssd.rules.fails && ends_salvage(ssd, block)
+}
+
+/// Whether a collection that has ended was none, because it has emptied a failed block: then it is counted.
+fn ends_salvage(ssd: &mut Ssd, block: BlockId) -> bool {
     let plane = ssd.dev.geometry.plane_of_block(block);
     let salvaged = ssd.dev.flash.is_being_salvaged(plane, block);
     if salvaged {

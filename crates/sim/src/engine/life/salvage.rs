@@ -30,9 +30,18 @@ pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> 
     true
 }
 
-/// A page that a read has found unwritten was put on flash, where programs may fail. Those that did are not counted, as it is not.
-#[inline(never)]
+/// A page that a read has found unwritten was put on flash. Programs that failed are not counted, as it is not. Nothing where no
+/// programs fail.
+#[inline(always)]
 pub(in crate::engine) fn has_brought(ssd: &mut Ssd, plane: PlaneId) {
+    if ssd.rules.fails {
+        test_brought(ssd, plane);
+    }
+}
+
+/// Notes the blocks whose programs failed when a page was put on flash. One of them may have to be emptied.
+#[inline(never)]
+fn test_brought(ssd: &mut Ssd, plane: PlaneId) {
     ssd.dev.flash.take_failed();
     ssd.features.note_retired(&mut ssd.dev, &ssd.stats, ssd.now);
     test_plane(ssd, plane);

@@ -5,6 +5,7 @@
 use super::Nvme;
 use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
+use crate::engine::spine::moving::Moving;
 use crate::engine::{Device, Features};
 use crate::policy::PageSet;
 use crate::units::{BlockId, Lpn, OpId, Ppn};
@@ -18,7 +19,7 @@ impl Nvme {
 
     /// A write point skips so many pages, so that it stands at the offset of the next page of a victim.
     #[cold]
-    pub(in crate::engine) fn skips(&mut self, dev: &Device, victim: BlockId, pages: u32) {
+    fn skips(&mut self, dev: &Device, victim: BlockId, pages: u32) {
         let tenant = self.owner_in(dev, victim, 0..dev.geometry.data_pages);
         self.counts[tenant].programs[1] += u64::from(pages);
     }
@@ -40,9 +41,25 @@ impl Features {
         in_hand.swap_remove(at).1
     }
 
-    /// A collection reads pages. Their tenants are known until it programs them, although the host may overwrite them before.
+    /// A collection skips so many pages at a write point of a victim's plane: they count for a tenant, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn tenant_skips(&mut self, dev: &Device, victim: BlockId, pages: u32) {
+        if let Some(nvme) = &mut self.nvme {
+            nvme.skips(dev, victim, pages);
+        }
+    }
+
+    /// A collection reads pages: their tenants are noted, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn tenants_read(&mut self, dev: &Device, rules: &Rules, pages: &PageSet) {
+        if rules.tenants {
+            self.note_read(dev, pages);
+        }
+    }
+
+    /// The tenants of pages that are read are known until these are programmed, although the host may overwrite them before.
     #[inline(never)]
-    pub(in crate::engine) fn tenants_read(&mut self, dev: &Device, pages: &PageSet) {
+    fn note_read(&mut self, dev: &Device, pages: &PageSet) {
         for page in pages.iter() {
             let owner = self.owner_of(dev.flash.lpn_of(*page));
             self.nvme_mut().in_hand.push((*page, owner));
@@ -70,7 +87,23 @@ impl Features {
         }
     }
 
-    /// The same on a device with tenants.
+    /// The same for a page that is moved in no time.
+    #[inline(always)]
+    pub(in crate::engine) fn tenant_moved_now(&mut self, dev: &Device, rules: &Rules, from: Ppn) {
+        if rules.tenants {
+            self.tenant_moved(dev, dev.flash.lpn_of(from));
+        }
+    }
+
+    /// The same for the valid pages of a victim that is collected in no time.
+    #[inline(always)]
+    pub(in crate::engine) fn tenants_moved_now(&mut self, dev: &Device, rules: &Rules, moving: &Moving) {
+        if rules.tenants {
+            moving.listed().iter().for_each(|lpn| self.tenant_moved(dev, *lpn));
+        }
+    }
+
+    /// Counts programs of copies of pages for the tenants of the pages, if these are known.
     #[inline(never)]
     fn count_moved(&mut self, dev: &Device, pages: &PageSet) {
         for page in pages.iter() {

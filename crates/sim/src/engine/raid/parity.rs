@@ -21,6 +21,12 @@ impl Features {
         self.raid.as_ref().is_some_and(|raid| raid.layout.page(lpn).is_none())
     }
 
+    /// Whether a discarded page stays until it is overwritten: parity covers the content of a stripe. False without parity.
+    #[inline(always)]
+    pub(in crate::engine) fn keeps_discarded(&self) -> bool {
+        self.raid.is_some()
+    }
+
     /// At the end every group is empty or clean.
     pub(in crate::engine) fn check_stripes_end(&self) {
         let Some(raid) = &self.raid else { return };
@@ -37,14 +43,7 @@ impl Features {
     }
 
     /// Whether a later page of a request, up to `last` or in its next `left` extents, belongs to the same parity group.
-    pub(in crate::engine) fn group_continues(
-        &self,
-        host: &Host,
-        dev: &Device,
-        page: Lpn,
-        last: Lpn,
-        left: u32,
-    ) -> bool {
+    fn group_continues(&self, host: &Host, dev: &Device, page: Lpn, last: Lpn, left: u32) -> bool {
         let layout = self.layout();
         let follows = |other| other > page && other <= last || host.follows(dev, other, left);
         let later = |slot| layout.page(slot).is_some_and(follows);
@@ -181,6 +180,19 @@ impl Kernel {
         }
     }
 
+    /// The old page of an update that has begun has moved, under a newer write, to which the map points. Returns whether it was that;
+    /// false without parity.
+    #[inline(always)]
+    pub(in crate::engine) fn moves_behind(&mut self, features: &Features, newest: OpId, from: Ppn, to: Ppn) -> bool {
+        if features.raid.is_none() || self.ops.parity[newest].behind.is_none() {
+            return false;
+        }
+        let write = self.ops.parity[newest].behind;
+        law_eq!(self.ops[Page(write)].old, from, "law: map and reverse map agree");
+        self.ops[Page(write)].old = to;
+        true
+    }
+
     /// Such a write gets the page.
     pub(super) fn inherits(&mut self, write: OpId, page: Ppn) {
         self.ops[Page(write)].old = page;
@@ -198,12 +210,26 @@ impl Device {
     }
 }
 
-impl Ssd {
-    /// Recomputes the parity of a slot's group, in no time.
-    pub(in crate::engine) fn encode_now(&mut self, slot: Lpn) {
-        let index = self.features.layout().group_index(slot);
-        let parity = self.features.layout().parity_slot(index);
-        self.store_now(parity, Class::Parity);
-        self.features.note_parity(&self.kernel, &self.dev, &mut self.oracle, index);
+/// A page of the host has been written in no time: the parity of its group follows, if there is parity.
+#[inline(always)]
+pub(in crate::engine) fn page_written_now(ssd: &mut Ssd, slot: Lpn) {
+    if ssd.features.raid.is_some() {
+        encode_now(ssd, slot);
     }
+}
+
+/// The same of a page of a request, unless a later page of it, up to `last` or in its next `left` extents, belongs to the same group.
+#[inline(always)]
+pub(in crate::engine) fn page_of_extent_written_now(ssd: &mut Ssd, (page, slot): (Lpn, Lpn), last: Lpn, left: u32) {
+    if ssd.features.raid.is_some() && !ssd.features.group_continues(&ssd.host, &ssd.dev, page, last, left) {
+        encode_now(ssd, slot);
+    }
+}
+
+/// Recomputes the parity of a slot's group, in no time.
+fn encode_now(ssd: &mut Ssd, slot: Lpn) {
+    let index = ssd.features.layout().group_index(slot);
+    let parity = ssd.features.layout().parity_slot(index);
+    ssd.store_now(parity, Class::Parity);
+    ssd.features.note_parity(&ssd.kernel, &ssd.dev, &mut ssd.oracle, index);
 }

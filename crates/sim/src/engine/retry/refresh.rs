@@ -115,9 +115,7 @@ fn begin(ssd: &mut Ssd, unit: UnitId, wish: &Wish) {
     let legs = ssd.dev.timing.legs(Command::Read { pages: &[ssd.dev.place(wish.page)], burst, decoded: true });
     ssd.dev.array_reads(block);
     ssd.stats.count_reads(Class::Refresh, 1);
-    if ssd.rules.tenants {
-        ssd.features.tenants_read(&ssd.dev, &pages);
-    }
+    ssd.features.tenants_read(&ssd.dev, &ssd.rules, &pages);
     let op = Op {
         class: Class::Refresh,
         verb: Verb::Read,

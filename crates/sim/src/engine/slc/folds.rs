@@ -306,8 +306,16 @@ pub(in crate::engine) fn erased(ssd: &mut Ssd, id: JobId, plane: PlaneId) {
     unstall(ssd, plane);
 }
 
-/// A collection or a fold has ended: what it did in idle time goes on.
+/// A collection or a fold has ended: what it did in idle time goes on. Nothing without a cache of SLC.
+#[inline(always)]
 pub(in crate::engine) fn ended(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) {
+    if ssd.rules.slc {
+        idle_goes_on(ssd, plane, unit);
+    }
+}
+
+/// The idle time of a die goes on after a collection or a fold, and no collection is due in its plane before folds.
+fn idle_goes_on(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) {
     let now = ssd.now;
     let Some(slc) = &mut ssd.features.slc else { return };
     slc.planes[plane.ix()].collects = false;

@@ -11,9 +11,25 @@ use crate::units::{Lpn, PlaneId, Ppn};
 
 use super::steps::{count, destination, land_page};
 
-/// A page of the host has been written in no time. What is above its level is folded.
-#[inline(never)]
+/// A page of the host finds no room in a plane, in no time. Where it waits for a fold, a block is folded: returns whether there was one.
+/// None if it waits for none, as without a cache of SLC.
+#[inline(always)]
+pub(in crate::engine) fn makes_room(ssd: &mut Ssd, plane: PlaneId, stream: Stream) -> Option<bool> {
+    let folds = ssd.rules.slc && ssd.dev.flash.waits_for_fold(plane, stream);
+    if folds { Some(fold_now(ssd, plane, Why::Forced)) } else { None }
+}
+
+/// A page of the host has been written in no time. What is above its level is folded, if there is a cache of SLC.
+#[inline(always)]
 pub(in crate::engine) fn has_written(ssd: &mut Ssd, lpn: Lpn, page: Ppn, plane: PlaneId) {
+    if ssd.rules.slc {
+        fold_written(ssd, lpn, page, plane);
+    }
+}
+
+/// Counts a page that has been written in no time, and folds what is above the level of its plane.
+#[inline(never)]
+fn fold_written(ssd: &mut Ssd, lpn: Lpn, page: Ppn, plane: PlaneId) {
     let cached = ssd.dev.flash.is_slc(ssd.dev.geometry.block_of(page));
     let Some(slc) = &mut ssd.features.slc else { return };
     if !slc.filling {

@@ -5,18 +5,17 @@ use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::ops::Page;
 use crate::engine::spine::jobs::Why;
+use crate::engine::units::hands;
 use crate::engine::{Features, Ssd};
 use crate::policy::{Hop, Journey, PageSet};
 use crate::units::{JobId, Lpn, OpId, PlaneId, Ppn, Tag};
 
 /// A step of a fold begins: sets up its legs, and takes its destination.
 pub(in crate::engine) fn begin_step(ssd: &mut Ssd, id: JobId, op: OpId) {
-    match ssd.kernel.ops[op].verb {
-        Verb::Read if ssd.rules.units => ssd.dev.begin_unit_move(&mut ssd.kernel, &mut ssd.gc, &mut ssd.stats, op),
-        Verb::Program if ssd.rules.units => {
-            let (kernel, dev, stats) = (&mut ssd.kernel, &mut ssd.dev, &mut ssd.stats);
-            ssd.features.begin_unit_place(kernel, dev, &ssd.gc, stats, &ssd.rules, id);
-        }
+    let verb = ssd.kernel.ops[op].verb;
+    match verb {
+        Verb::Read if hands::begins_move(ssd, op) => {}
+        Verb::Program if hands::begins_place(ssd, id) => {}
         Verb::Read => begin_move(ssd, id, op),
         Verb::Program => begin_place(ssd, id, op),
         Verb::Erase => {

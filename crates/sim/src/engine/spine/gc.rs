@@ -11,7 +11,8 @@ use crate::engine::rules::Rules;
 use crate::engine::slc::{folds, steps};
 use crate::engine::spine::beside;
 use crate::engine::spine::jobs::{begin_job, seize_for_job};
-use crate::engine::{Device, Features, Gc, Pause, Policies, Ssd, life};
+use crate::engine::units::hands;
+use crate::engine::{Device, Features, Gc, Policies, Ssd, buffer, copyback, life, preempt};
 use crate::oracle::Oracle;
 use crate::policy::{Hop, Job, Journey, MAX_PLANES, PageSet, Step};
 use crate::stats::Stats;
@@ -92,9 +93,7 @@ impl Device {
     ) {
         self.flash.skip_pages(self.geometry.plane_of_block(victim), stream, pages);
         stats.flash.programs.waste(pages);
-        if let Some(nvme) = &mut features.nvme {
-            nvme.skips(self, victim, pages);
-        }
+        features.tenant_skips(self, victim, pages);
     }
 }
 
@@ -136,8 +135,8 @@ impl Gc {
     /// Whether the collector may have something to decide.
     #[inline(always)]
     pub(in crate::engine) fn may_decide(&self, kernel: &Kernel, rules: &Rules) -> bool {
-        let none_starts = kernel.dies.dirty.is_empty() || !kernel.dies.any_due() && !rules.looks;
-        !none_starts || !self.ready.is_empty()
+        let starts = !kernel.dies.dirty.is_empty() && kernel.dies.any_due();
+        starts || kernel.examines_dies(rules) || !self.ready.is_empty()
     }
 
     /// Sets up the program of the pages in hand, or of the first one.
@@ -213,11 +212,7 @@ impl Kernel {
             // The old page of a partial write that still has to read it.
             Location::Staged(write) if self.ops[Page(write)].old == from => self.ops[Page(write)].old = to,
             // The old page of an update that has begun, under a newer write.
-            Location::Staged(write) if features.raid.is_some() && self.ops.parity[write].behind.is_some() => {
-                let write = self.ops.parity[write].behind;
-                law_eq!(self.ops[Page(write)].old, from, "law: map and reverse map agree");
-                self.ops[Page(write)].old = to;
-            }
+            Location::Staged(write) if self.moves_behind(features, write, from, to) => {}
             other => panic!("law: map and reverse map agree, but {lpn:?} at {from:?} maps to {other:?}"),
         }
     }
@@ -235,9 +230,7 @@ impl Kernel {
         to: Ppn,
         tag: Tag,
     ) -> bool {
-        if features.handles.is_some() {
-            dev.flash.count_moved(dev.geometry.block_of(from), 1);
-        }
+        features.handle_moved(dev, from);
         let lpn = dev.flash.lpn_of(from);
         let published = lpn.is_some();
         if published {
@@ -277,16 +270,10 @@ impl Kernel {
         let pages = self.ops[op].pages;
         let running = &gc.jobs[self.ops[op].job.0];
         let (stream, journey) = (running.stream, running.journey);
-        if rules.tenants {
-            if journey.out == Hop::Die {
-                features.tenants_moved(dev, rules, &pages)
-            } else {
-                features.tenants_read(dev, &pages)
-            }
-        }
         let from = &dev.places(&pages)[..pages.len()];
         self.ops[op].from = pages;
         if journey.out == Hop::Die {
+            features.tenants_moved(dev, rules, &pages);
             let mut to = PageSet::EMPTY;
             for page in pages.iter() {
                 let plane = dev.geometry.plane_of(*page);
@@ -307,6 +294,7 @@ impl Kernel {
             stats.gc_time.read += times.read.0;
             stats.gc_time.program += times.program.0;
         } else {
+            features.tenants_read(dev, rules, &pages);
             stats.count_reads(Class::Gc, pages.len() as u64);
             let burst = Nanos(dev.timing.page().0 * pages.len() as u64);
             self.ops[op].legs = dev.timing.legs(Command::Read { pages: from, burst, decoded: true });
@@ -324,21 +312,9 @@ impl Ssd {
             let mut i = 0;
             while i < self.kernel.dies.dirty.len() {
                 let unit = self.kernel.dies.dirty[i];
-                if self.rules.looks {
-                    // Before collections start: a paused one may resume, and an idle die may be collected.
-                    let state = &self.kernel.dies[unit];
-                    if state.job.is_some() && state.is_free() && self.gc.jobs[state.job.0].pause != Pause::No {
-                        let (id, queued, unplaced) =
-                            (state.job, !state.queue.is_empty(), !self.host.anywhere.is_empty());
-                        let urgent = |plane| self.dev.below_hard_floor(&self.rules, &self.config, plane);
-                        if self.gc.resumes(&self.dev, &self.schemes, self.now, &urgent, id, (queued, unplaced)) {
-                            seize_for_job(self, id);
-                            self.gc.ready.push(id);
-                        }
-                    }
-                    if self.rules.idles {
-                        beside::work_in_idle_time(self, unit);
-                    }
+                // Before collections start: a paused one may resume, and an idle die may be collected.
+                if preempt::examines(self, unit) {
+                    beside::work_in_idle_time(self, unit);
                 }
                 if self.kernel.may_start(&self.rules, unit) {
                     self.kernel.dies.due.push(unit);
@@ -395,7 +371,7 @@ impl Ssd {
             let joins = other != plane
                 && same_die
                 && !self.gc.stays_out(other)
-                && !(self.rules.mixed && self.gc.is_collected(unit, k))
+                && !self.gc.is_collected_beside(&self.rules, unit, k)
                 && usize::from(job.count) < MAX_PLANES
                 && self.schemes.collector.policy_ref().joins(&self.dev.view(self.now), plane, other);
             if !joins {
@@ -425,26 +401,13 @@ impl Ssd {
             return;
         }
         self.gc.note_contention(&self.kernel, &self.dev, &self.rules, id);
-        if self.rules.preempts {
-            let urgent = |plane| self.dev.below_hard_floor(&self.rules, &self.config, plane);
-            if self.gc.decides_to_pause(&self.kernel, &self.host, &self.schemes, &urgent, id) {
-                return self.gc.pause(&mut self.kernel, &self.dev, self.now, id, Pause::Preempted);
-            }
+        if preempt::pauses(self, id) || hands::takes_step(self, id) {
+            return;
         }
-        if self.rules.units {
-            let (gc, stats) = (&mut self.gc, &mut self.stats);
-            let next = self.features.next_unit_step(&self.dev, gc, stats, &self.rules, self.now, id);
-            let Some((verb, slot)) = next else { return self.end_collection(id) };
-            let step = &mut self.kernel.ops[self.gc.jobs[id.0].op];
-            step.verb = verb;
-            step.pages = slot.map_or(step.pages, PageSet::one);
+        if self.gc.takes_metadata_step(&mut self.kernel, &self.rules, id) {
             return self.carry_out(id);
         }
-        if self.rules.metadata && self.gc.jobs[id.0].metadata.any() {
-            self.gc.metadata_step(&mut self.kernel, id);
-            return self.carry_out(id);
-        }
-        if self.fast.chains && !self.rules.stages && self.moves_on(id) {
+        if self.fast.steps_alone(&self.rules) && self.moves_on(id) {
             return;
         }
         let running = &mut self.gc.jobs[id.0];
@@ -455,14 +418,7 @@ impl Ssd {
             self.dev.skip_pages(&mut self.features, &mut self.stats, block, pages, stream);
             step = collector.next(&self.dev.view(self.now), &mut running.job);
         }
-        if self.rules.stages {
-            let (kernel, dev, features) = (&mut self.kernel, &mut self.dev, &mut self.features);
-            let Some(rest) = self.gc.carry_staging(kernel, dev, features, self.now, id, step) else { return };
-            if matches!(rest, Step::Stage) {
-                return self.gc.stage_hand(kernel, dev, features, &mut self.stats, self.now, id);
-            }
-            step = rest;
-        }
+        let Some(step) = buffer::takes_step(self, id, step) else { return };
         let running = &mut self.gc.jobs[id.0];
         running.fetches = matches!(step, Step::Fetch(..));
         match step {
@@ -510,10 +466,7 @@ impl Ssd {
             // Pages that the host overwrote while the step waited need not be moved.
             let pages = self.kernel.ops[op].pages;
             let mut valid = PageSet::EMPTY;
-            let moves = |page: &&Ppn| {
-                if self.rules.units { self.dev.flash.valid_units(**page) != 0 } else { self.dev.flash.is_valid(**page) }
-            };
-            pages.iter().filter(moves).for_each(|page| valid.push(*page));
+            pages.iter().filter(|page| self.dev.has_to_move(&self.rules, **page)).for_each(|page| valid.push(*page));
             self.kernel.ops[op].pages = valid;
             if valid.is_empty() {
                 self.gc.jobs[job.0].busy = false;
@@ -535,14 +488,9 @@ impl Ssd {
             }
             _ if self.kernel.ops[op].class == Class::Fold => steps::begin_step(self, id, op),
             Verb::Read if alone && self.begins_alone(op) => {}
-            Verb::Read if self.rules.units => {
-                self.dev.begin_unit_move(&mut self.kernel, &mut self.gc, &mut self.stats, op)
-            }
+            Verb::Read if hands::begins_move(self, op) => {}
             Verb::Read => self.begin_move(op),
-            Verb::Program if self.rules.units => {
-                let (kernel, dev, stats) = (&mut self.kernel, &mut self.dev, &mut self.stats);
-                self.features.begin_unit_place(kernel, dev, &self.gc, stats, &self.rules, id);
-            }
+            Verb::Program if hands::begins_place(self, id) => {}
             Verb::Program
                 if alone && self.kernel.places_alone(&mut self.dev, &self.gc, &mut self.stats, &self.rules, op) => {}
             Verb::Program => {
@@ -554,15 +502,11 @@ impl Ssd {
                     return self.gc.ready.push(id);
                 }
                 self.gc.begin_place(&mut self.kernel, &mut self.dev, &mut self.stats, &self.rules, &self.config, id);
-                if self.rules.tenants {
-                    self.features.tenants_moved(&self.dev, &self.rules, &self.kernel.ops[op].from);
-                }
+                self.features.tenants_moved_by(&self.kernel, &self.dev, &self.rules, op);
             }
             Verb::Erase => {
                 self.gc.segment_erased(&mut self.dev, &self.rules, self.now, id);
-                if self.rules.handles {
-                    self.dev.flash.count_erased(self.gc.jobs[id.0].job.victims[0]);
-                }
+                self.dev.handle_erased(&self.rules, self.gc.jobs[id.0].job.victims[0]);
                 let blocks = u64::from(self.gc.jobs[id.0].job.count) * u64::from(self.dev.geometry.slots.planes);
                 self.kernel.begin_erase(&self.dev, &mut self.stats, op, blocks);
             }
@@ -595,13 +539,8 @@ impl Ssd {
         if op.failed {
             return self.is_denied(id);
         }
-        if self.rules.separates
-            && verb == Verb::Read
-            && self.gc.returns_in_die(&self.kernel, &mut self.dev, &self.features, &mut self.schemes, self.now, id)
-        {
-            let (features, stats) = (&mut self.features, &mut self.stats);
-            self.kernel.program_from_register(&mut self.dev, &self.gc, features, stats, &self.rules, id);
-            return self.run_leg(id);
+        if copyback::goes_on(self, id) {
+            return;
         }
         self.kernel.dies[unit].vacate();
         self.kernel.count_time(&mut self.stats, id);
@@ -609,16 +548,9 @@ impl Ssd {
             _ if self.kernel.ops[id].class == Class::Metadata => {
                 self.dev.metadata_step_ends(&mut self.kernel, &mut self.gc, &mut self.oracle, id)
             }
-            Verb::Read if self.rules.units => {
-                let (kernel, dev, oracle) = (&mut self.kernel, &mut self.dev, &mut self.oracle);
-                let units = self.features.units_are_read(kernel, dev, &self.gc, oracle, self.now, id);
-                self.stats.count_units_read(&units, self.kernel.ops[id].class == Class::Fold);
-            }
+            Verb::Read if hands::read_ends(self, id) => {}
             Verb::Read => self.gc.end_read_step(&self.kernel, &mut self.dev, id),
-            Verb::Program if self.rules.units => {
-                let (kernel, dev, oracle) = (&mut self.kernel, &mut self.dev, &mut self.oracle);
-                self.stats.moved_stale += self.features.moved_units_land(kernel, dev, &self.gc, oracle, self.now, id);
-            }
+            Verb::Program if hands::program_ends(self, id) => {}
             Verb::Copyback => {
                 self.dev.end_reads(&self.kernel, id);
                 self.land(id);
@@ -709,7 +641,7 @@ impl Ssd {
         let (unit, plane, op, holds) = (running.unit, running.plane, running.op, running.holds);
         let (victims, count) = (running.job.victims, usize::from(running.job.count));
         law!(running.job.erased && running.job.hand.is_empty(), "law: a collection ends with its victims erased");
-        if running.fold.is_none() && !(self.rules.fails && life::ends(self, victims[0])) {
+        if running.fold.is_none() && !life::ends(self, victims[0]) {
             self.stats.count_collection(count as u64);
         }
         self.kernel.ops.remove(op);
@@ -719,9 +651,7 @@ impl Ssd {
             self.kernel.release_unit(&self.dev, self.now, unit, plane);
         }
         self.kernel.dies.mark(unit);
-        if self.rules.slc {
-            folds::ended(self, plane, unit);
-        }
+        folds::ended(self, plane, unit);
         for victim in &victims[..count] {
             let plane = self.dev.geometry.plane_of_block(*victim);
             self.gc.claimed.remove(plane);

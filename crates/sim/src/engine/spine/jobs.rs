@@ -115,7 +115,7 @@ pub(in crate::engine) fn begin_job(
         units: 0,
     }));
     ssd.kernel.ops[op].job = job;
-    if ssd.rules.collector_holds {
+    if ssd.gc.jobs[job.0].holds {
         ssd.kernel.dies[unit].job = job;
         seize_for_job(ssd, job);
     }

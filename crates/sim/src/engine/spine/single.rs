@@ -9,7 +9,7 @@ use crate::engine::kernel::timers::Timer;
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Gc, Ssd};
 use crate::oracle::Oracle;
-use crate::policy::{Hop, PageSet};
+use crate::policy::{Hop, Journey, PageSet};
 use crate::stats::Stats;
 use crate::units::{JobId, Nanos, OpId, PlaneId, Ppn, Tag};
 
@@ -123,11 +123,10 @@ impl Kernel {
         stats: &mut Stats,
         oracle: &Oracle,
         rules: &Rules,
-        id: OpId,
-        page: Ppn,
+        (id, page, journey): (OpId, Ppn, Journey),
     ) -> Nanos {
         dev.flash.read_begins(dev.geometry.block_of(page));
-        if rules.plain_moves.is_some_and(|journey| journey.out == Hop::Die) {
+        if journey.out == Hop::Die {
             stats.count_copybacks(1);
             self.copy_one(dev, stats, oracle, rules, id, page)
         } else {
@@ -177,7 +176,7 @@ impl Gc {
         }
         running.journey = journey;
         let page = op.pages[0];
-        kernel.begin_alone(dev, stats, oracle, rules, id, page);
+        kernel.begin_alone(dev, stats, oracle, rules, (id, page, journey));
         true
     }
 }
@@ -210,7 +209,8 @@ impl Ssd {
         running.fetches = false;
         running.stream = Stream::Gc;
         running.journey = journey;
-        let time = self.kernel.begin_alone(&mut self.dev, &mut self.stats, &self.oracle, &self.rules, op, page);
+        let (dev, stats) = (&mut self.dev, &mut self.stats);
+        let time = self.kernel.begin_alone(dev, stats, &self.oracle, &self.rules, (op, page, journey));
         self.kernel.dies[unit].occupy(op);
         if !self.kernel.form_chain(
             &self.dev,

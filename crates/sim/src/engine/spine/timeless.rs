@@ -11,11 +11,12 @@ use crate::device::flash::Stream;
 use crate::device::mapping::Location;
 use crate::device::transaction::Class;
 use crate::engine::life::{begins, now as life};
+use crate::engine::raid::parity;
 use crate::engine::rules::Rules;
-use crate::engine::slc::now::{fold_now, has_written};
-use crate::engine::spine::jobs::Why;
+use crate::engine::slc::now::{has_written, makes_room};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, Waiting};
 use crate::engine::streams::{self, stream_now};
+use crate::engine::units::timeless as units;
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;
 use crate::policy::{Hop, Job, Journey, PageSet, Step};
@@ -41,10 +42,7 @@ pub(in crate::engine) enum Work {
 
 /// Makes room for a page of the host in a plane that has none. Returns whether something could be done.
 fn make_room(ssd: &mut Ssd, plane: PlaneId, stream: Stream) -> bool {
-    if ssd.rules.slc && ssd.dev.flash.waits_for_fold(plane, stream) {
-        return fold_now(ssd, plane, Why::Forced);
-    }
-    ssd.collect_once(plane)
+    makes_room(ssd, plane, stream).unwrap_or_else(|| ssd.collect_once(plane))
 }
 
 impl Device {
@@ -77,9 +75,15 @@ impl Device {
     #[inline(always)]
     pub(in crate::engine) fn expect_write(&self, rules: &Rules, lpn: Lpn) {
         self.expect_overwrite(lpn);
-        if rules.numbered {
-            self.flash.expect_program(self.geometry.static_plane(lpn));
+        if let Some(plane) = self.static_place(rules, lpn) {
+            self.flash.expect_program(plane);
         }
+    }
+
+    /// The plane of a page, if its number determines it.
+    #[inline(always)]
+    fn static_place(&self, rules: &Rules, lpn: Lpn) -> Option<PlaneId> {
+        if rules.numbered { Some(self.geometry.static_plane(lpn)) } else { None }
     }
 
     /// Whether a request writes one page and nothing else.
@@ -164,22 +168,6 @@ impl Device {
             self.host_programmed(now, page, false);
         }
     }
-
-    /// A page of the host has been put on flash in no time, and so is the metadata that becomes due.
-    #[inline(always)]
-    pub(in crate::engine) fn has_put(
-        &mut self,
-        features: &mut Features,
-        stats: &mut Stats,
-        oracle: &mut Oracle,
-        rules: &Rules,
-        page: Ppn,
-    ) {
-        if rules.metadata {
-            let block = self.geometry.block_of(page);
-            self.write_metadata_now(features, stats, oracle, rules, block, false);
-        }
-    }
 }
 
 impl Host {
@@ -201,16 +189,14 @@ impl Host {
         lpn: Lpn,
         stream: Stream,
     ) -> Option<PlaneId> {
-        if rules.numbered {
-            return Some(dev.geometry.static_plane(lpn));
-        }
-        if rules.units
-            && let Some(plane) = features.open_program(kernel, dev, self, rules, lpn, stream)
-        {
+        if let Some(plane) = dev.static_place(rules, lpn) {
             return Some(plane);
         }
-        if rules.binds {
-            return Some(features.bind(dev, self, rules, lpn));
+        if let Some(plane) = features.open_program(kernel, dev, self, rules, lpn, stream) {
+            return Some(plane);
+        }
+        if let Some(plane) = features.bind_now(dev, self, rules, lpn) {
+            return Some(plane);
         }
         let units = dev.geometry.units;
         for step in 1..=units {
@@ -242,10 +228,7 @@ impl Ssd {
                 self.fill(writes as u64, threads, go_on)?;
             }
         }
-        if self.rules.units {
-            self.dev.pad_all(&mut self.oracle);
-            self.dev.flash.take_programs(true);
-        }
+        self.dev.ends_filling(&mut self.oracle, &self.rules);
         self.dev.set_ages(false);
         self.dev.tell_victim(&mut self.schemes, &self.rules, self.now);
         self.features.settle_groups(&self.kernel, &self.dev, &mut self.oracle);
@@ -289,11 +272,11 @@ impl Ssd {
     /// Writes every logical page once, in order.
     fn fill_in_order(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         let (planes, mapped) = (self.dev.geometry.planes, self.dev.geometry.mapped);
-        let apart = self.rules.plain_places && self.features.raid.is_none() && !self.rules.units;
+        let apart = self.features.fills_apart(&self.rules);
         // While no plane is collected, static places are independent. Each plane gets a few consecutive pages, so that its
         // entries of the reverse map stay in the cache. Entries of all planes, a power of two apart, would evict each other.
         let tiles = if apart { self.dev.tiles(&self.rules, &self.config) } else { 0 };
-        let plain = self.dev.errors.is_none() && !self.rules.metadata;
+        let plain = self.dev.fills_plainly(&self.rules);
         for tile in 0..tiles {
             for place in 0..planes {
                 if u64::from(place).is_multiple_of(ASKED / u64::from(TILE)) {
@@ -336,7 +319,7 @@ impl Ssd {
                 if draws.left().is_multiple_of(ASKED) {
                     go_on()?;
                 }
-                let stream = self.features.handles.as_ref().map_or(Stream::Host, |handles| handles.unnamed(lpn));
+                let stream = streams::brought(&self.features, lpn);
                 let page = self.dev.flash.take_page(plane, stream, false);
                 let page = page.expect("checked: ageing leaves the reserve alone");
                 let block = self.dev.geometry.block_of(page);
@@ -452,11 +435,8 @@ impl Ssd {
     }
 
     fn serve_now(&mut self, next: Waiting) {
-        if self.rules.one_by_one {
-            self.dev.flash.take_programs(false);
-            if self.rules.life && life::rejects(self, &next) {
-                return;
-            }
+        if life::rejects(self, &next) {
+            return;
         }
         let request = next.request;
         if request.op == RequestOp::Flush {
@@ -469,9 +449,7 @@ impl Ssd {
             self.check_warmup();
         }
         let measured = self.host.count_admission();
-        if self.rules.streams {
-            streams::serves(&mut self.features, &self.rules, &next.marks, request.bytes, measured);
-        }
+        streams::serves(&mut self.features, &self.rules, &next.marks, request.bytes, measured);
         let (units, pages) = self.host.pages_of(&self.dev, &self.config, &next);
         match request.op {
             RequestOp::Trim => {
@@ -504,11 +482,8 @@ impl Ssd {
     /// Serves a write of one page.
     #[inline]
     fn serve_write(&mut self, page: Lpn, bytes: u64) {
-        if self.rules.one_by_one {
-            self.dev.flash.take_programs(false);
-            if self.rules.life && life::rejects_page(self) {
-                return;
-            }
+        if life::rejects_page(self) {
+            return;
         }
         if !self.host.measuring {
             self.check_warmup();
@@ -530,11 +505,7 @@ impl Ssd {
         for page in (first..=last).map(Lpn) {
             let lpn = self.features.logical(page);
             self.store_now(lpn, Class::Host);
-            if self.features.raid.is_some()
-                && !self.features.group_continues(&self.host, &self.dev, page, Lpn(last), left)
-            {
-                self.encode_now(lpn);
-            }
+            parity::page_of_extent_written_now(self, (page, lpn), Lpn(last), left);
         }
     }
 
@@ -542,17 +513,13 @@ impl Ssd {
     pub fn write_now(&mut self, page: Lpn) {
         let lpn = self.features.logical(page);
         self.store_now(lpn, Class::Host);
-        if self.features.raid.is_some() {
-            self.encode_now(lpn);
-        }
+        parity::page_written_now(self, lpn);
     }
 
     /// Writes a logical page of the map in no time.
     #[inline]
     pub(in crate::engine) fn store_now(&mut self, lpn: Lpn, class: Class) {
-        if !self.rules.units {
-            self.stats.count_programs(class, 1);
-        }
+        self.stats.count_program_now(&self.rules, class);
         self.replace_now(lpn);
     }
 
@@ -568,9 +535,7 @@ impl Ssd {
                 self.dev.map_put(&mut self.oracle, self.now, lpn, page, tag);
                 let (features, stats, oracle) = (&mut self.features, &mut self.stats, &mut self.oracle);
                 self.dev.has_put(features, stats, oracle, &self.rules, page);
-                if self.rules.units {
-                    self.dev.count_unit_now(&mut self.stats, page);
-                }
+                self.dev.count_unit_now(&mut self.stats, &self.rules, page);
                 if !room {
                     self.collect_now(plane, Stream::Host);
                 }
@@ -616,17 +581,11 @@ impl Ssd {
                 break page;
             }
         };
-        if self.rules.units {
-            self.dev.count_unit_now(&mut self.stats, page);
-            streams::wrote_unit(&mut self.features, stream, plane);
-        }
-        if self.rules.fails {
-            life::has_written(self, plane);
-        }
+        self.dev.count_unit_now(&mut self.stats, &self.rules, page);
+        streams::wrote_unit(&mut self.features, &self.rules, stream, plane);
+        life::has_written(self, plane);
         self.collect_now(plane, stream);
-        if self.rules.slc {
-            has_written(self, lpn, page, plane);
-        }
+        has_written(self, lpn, page, plane);
     }
 
     /// Collects in no time until the trigger no longer holds in the plane's scope and the plane has room for data of the host.
@@ -642,7 +601,7 @@ impl Ssd {
 
     /// Runs one collection in no time. Returns false if the plane has no victim.
     pub(in crate::engine) fn collect_once(&mut self, plane: PlaneId) -> bool {
-        if self.rules.fails && life::salvages(self, plane) {
+        if life::salvages(self, plane) {
             return true;
         }
         let Some(victim) = self.pick_victim(plane) else { return false };
@@ -654,13 +613,11 @@ impl Ssd {
         for victim in &job.victims[..usize::from(job.count)] {
             self.gc.claimed.remove(self.dev.geometry.plane_of_block(*victim));
             self.dev.flash.begin_collection(*victim);
-            self.dev.read_metadata_now(&mut self.stats, self.rules.metadata);
-            if self.rules.handles {
-                self.dev.flash.count_erased(*victim);
-            }
+            self.dev.read_metadata_now(&mut self.stats, &self.rules);
+            self.dev.handle_erased(&self.rules, *victim);
         }
-        if self.rules.units {
-            return self.collect_units_now(plane, victim);
+        if units::collects_now(self, plane, victim) {
+            return true;
         }
         if let (Some(journey), 1) = (self.rules.plain_moves, job.count) {
             self.dev.flash.expect_run(plane, victim);
@@ -669,15 +626,11 @@ impl Ssd {
             self.dev.move_listed(&mut self.kernel, &self.features, &mut self.oracle, &self.gc.moving, |_| now);
             self.dev.flash.vacate(victim);
             self.stats.count_moves(journey, moved as u64);
-            if self.rules.tenants {
-                self.gc.moving.listed().iter().for_each(|lpn| self.features.tenant_moved(&self.dev, *lpn));
-            }
+            self.features.tenants_moved_now(&self.dev, &self.rules, &self.gc.moving);
             self.stats.count_sorted(moved as u64);
             self.dev.flash.erase_now(victim);
             self.features.drop_copies(&mut self.dev, victim);
-            if self.rules.life {
-                self.features.note_retired(&mut self.dev, &self.stats, self.now);
-            }
+            self.features.block_erased(&mut self.dev, &self.stats, &self.rules, self.now);
             self.stats.count_erases(1);
             self.stats.count_collection(1);
             return true;
@@ -727,13 +680,8 @@ impl Ssd {
         self.stats.count_moves(if inside { Journey::COPYBACK } else { Journey::EXTERNAL }, 1);
         let plane = self.dev.geometry.plane_of(from);
         let tag = self.oracle.load(from, self.dev.flash.lpn_of(from));
-        let to = match self.rules.fails {
-            true => life::sound_page(self, plane, stream, inside),
-            false => self.dev.gc_page(&self.rules, plane, stream, inside),
-        };
-        if self.rules.tenants {
-            self.features.tenant_moved(&self.dev, self.dev.flash.lpn_of(from));
-        }
+        let to = life::page_for_move(self, plane, stream, inside);
+        self.features.tenant_moved_now(&self.dev, &self.rules, from);
         self.land_moved(from, to, tag, !inside);
         let (block, features, stats) = (self.dev.geometry.block_of(to), &mut self.features, &mut self.stats);
         self.dev.write_metadata_now(features, stats, &mut self.oracle, &self.rules, block, true);

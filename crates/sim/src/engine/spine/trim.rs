@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
+use crate::engine::cache::trim as cached;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
+use crate::engine::units::timeless as units;
 use crate::engine::{Device, Ssd, life, streams};
 use crate::request::Extent;
 use crate::units::{Lpn, Ppn};
@@ -65,23 +67,18 @@ impl Ssd {
 
     #[inline(never)]
     pub(super) fn trim(&mut self, lpn: Lpn, measured: bool) {
-        if self.features.raid.is_some() {
-            // Parity covers the content of a stripe: a discarded page stays until it is overwritten.
+        if self.features.keeps_discarded() {
             return;
         }
         self.becomes_stale(lpn);
-        if self.rules.streams {
-            streams::trimmed(&mut self.features, lpn);
-        }
+        streams::trimmed(&mut self.features, &self.rules, lpn);
         if self.dev.map.get(lpn) != Location::Nowhere {
             self.stats.pages.trimmed += u64::from(measured);
             if let Some(plane) = self.dev.drop_buffered(&mut self.kernel, &mut self.gc, &self.rules, self.now, lpn) {
                 self.unstall(plane);
             }
             self.features.drop_copy(&mut self.dev, lpn);
-            if self.rules.caches {
-                self.trim_cached(lpn);
-            }
+            cached::drops_lines(self, lpn);
             self.dev.forget(&mut self.kernel, &self.rules, lpn);
             self.features.unbind(&mut self.dev, &self.rules, lpn);
             let tag = self.oracle.admit(lpn);
@@ -89,19 +86,15 @@ impl Ssd {
             self.host.trim_run(&self.kernel, &self.dev, &mut self.oracle, lpn);
             self.oracle.acknowledge_trim(tag);
             self.dev.map.set(lpn, Location::Nowhere);
-            if self.rules.buffers {
-                self.serve_waiting();
-            }
+            cached::serves_waiting(self);
         }
     }
 
     /// Puts an unwritten page on flash in no time. None if its plane has no page for host data.
     #[inline(never)]
     pub(super) fn preload(&mut self, lpn: Lpn) -> Option<Ppn> {
-        if self.rules.units {
-            let (host, features) = (&self.host, &mut self.features);
-            let (stats, oracle) = (&mut self.stats, &mut self.oracle);
-            return self.dev.preload_run(host, features, stats, oracle, &self.rules, lpn);
+        if let Some(slot) = units::preloads(self, lpn) {
+            return slot;
         }
         let tag = crate::units::Tag { lpn, version: self.oracle.latest(lpn) };
         let stream = streams::brings(&mut self.features, lpn);
@@ -118,9 +111,7 @@ impl Ssd {
             self.dev.has_put(features, stats, oracle, &self.rules, page);
         }
         self.dev.set_ages(false);
-        if self.rules.fails {
-            life::salvage::has_brought(self, plane);
-        }
+        life::salvage::has_brought(self, plane);
         let Some(page) = page else {
             self.features.unbind(&mut self.dev, &self.rules, lpn);
             return None;

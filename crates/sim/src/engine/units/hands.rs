@@ -13,7 +13,7 @@ use crate::device::geometry::Geometry;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
-use crate::engine::{Device, Features, Gc};
+use crate::engine::{Device, Features, Gc, Ssd};
 use crate::oracle::Oracle;
 use crate::policy::PageSet;
 use crate::stats::Stats;
@@ -40,7 +40,7 @@ pub(in crate::engine) struct Hand {
 }
 
 /// Numbers of units of a super page that has been read.
-pub(in crate::engine) struct ReadUnits {
+struct ReadUnits {
     /// In the hand now.
     moved: u64,
     stale: u64,
@@ -60,7 +60,76 @@ impl Hand {
     }
 }
 
+/// Takes the next step of a collection, or ends it, where programs have several units. Returns whether they have.
+#[inline(always)]
+pub(in crate::engine) fn takes_step(ssd: &mut Ssd, id: JobId) -> bool {
+    if !ssd.rules.units {
+        return false;
+    }
+    let (gc, stats) = (&mut ssd.gc, &mut ssd.stats);
+    let next = ssd.features.next_unit_step(&ssd.dev, gc, stats, &ssd.rules, ssd.now, id);
+    let Some((verb, slot)) = next else {
+        ssd.end_collection(id);
+        return true;
+    };
+    let step = &mut ssd.kernel.ops[ssd.gc.jobs[id.0].op];
+    step.verb = verb;
+    step.pages = slot.map_or(step.pages, PageSet::one);
+    ssd.carry_out(id);
+    true
+}
+
+/// The read of a collection or of a fold begins, where programs have several units: that of a super page. Returns whether they have.
+#[inline(always)]
+pub(in crate::engine) fn begins_move(ssd: &mut Ssd, op: OpId) -> bool {
+    if ssd.rules.units {
+        ssd.dev.begin_unit_move(&mut ssd.kernel, &mut ssd.gc, &mut ssd.stats, op);
+    }
+    ssd.rules.units
+}
+
+/// The program of a collection or of a fold begins, where programs have several units. Returns whether they have.
+#[inline(always)]
+pub(in crate::engine) fn begins_place(ssd: &mut Ssd, id: JobId) -> bool {
+    if ssd.rules.units {
+        let (kernel, dev, stats) = (&mut ssd.kernel, &mut ssd.dev, &mut ssd.stats);
+        ssd.features.begin_unit_place(kernel, dev, &ssd.gc, stats, &ssd.rules, id);
+    }
+    ssd.rules.units
+}
+
+/// A read of a collection or of a fold has ended, where programs have several units: its units are in the hand. Returns whether they
+/// have.
+#[inline(always)]
+pub(in crate::engine) fn read_ends(ssd: &mut Ssd, id: OpId) -> bool {
+    if !ssd.rules.units {
+        return false;
+    }
+    let (kernel, dev, oracle) = (&mut ssd.kernel, &mut ssd.dev, &mut ssd.oracle);
+    let units = ssd.features.units_are_read(kernel, dev, &ssd.gc, oracle, ssd.now, id);
+    ssd.stats.count_units_read(&units, ssd.kernel.ops[id].class == Class::Fold);
+    true
+}
+
+/// A program of a collection or of a fold has ended, where programs have several units: they land. Returns whether they have.
+#[inline(always)]
+pub(in crate::engine) fn program_ends(ssd: &mut Ssd, id: OpId) -> bool {
+    if !ssd.rules.units {
+        return false;
+    }
+    let (kernel, dev, oracle) = (&mut ssd.kernel, &mut ssd.dev, &mut ssd.oracle);
+    ssd.stats.moved_stale += ssd.features.moved_units_land(kernel, dev, &ssd.gc, oracle, ssd.now, id);
+    true
+}
+
 impl Device {
+    /// Whether a page that a step of a collection reads still has to be moved: it is valid or, where programs have several units, a
+    /// unit of its super page is.
+    #[inline(always)]
+    pub(in crate::engine) fn has_to_move(&self, rules: &Rules, page: Ppn) -> bool {
+        if rules.units { self.flash.valid_units(page) != 0 } else { self.flash.is_valid(page) }
+    }
+
     /// The number of the hand of the running collection of a plane group.
     fn hand_of_collection(&self, plane: PlaneId) -> usize {
         plane.ix() * self.geometry.slots.hands as usize + self.flash.kept_kind(plane)
@@ -73,7 +142,7 @@ impl Device {
     }
 
     /// The read of a super page begins: of all its units that are valid now.
-    pub(in crate::engine) fn begin_unit_move(&mut self, kernel: &mut Kernel, gc: &mut Gc, stats: &mut Stats, op: OpId) {
+    fn begin_unit_move(&mut self, kernel: &mut Kernel, gc: &mut Gc, stats: &mut Stats, op: OpId) {
         let (geometry, slot) = (&self.geometry, kernel.ops[op].pages[0]);
         let bits = self.flash.valid_units(slot);
         let first = Ppn(geometry.super_page(slot) * geometry.slots.per_super_page);
@@ -135,7 +204,7 @@ impl Features {
 
     /// The next step of a collection: a program of what fills one, the read of a super page, from one of its slots, or the erase. None
     /// if it has ended.
-    pub(in crate::engine) fn next_unit_step(
+    fn next_unit_step(
         &mut self,
         dev: &Device,
         gc: &mut Gc,
@@ -162,7 +231,7 @@ impl Features {
     }
 
     /// The program of the first units in a hand begins, with padding if they are too few.
-    pub(in crate::engine) fn begin_unit_place(
+    fn begin_unit_place(
         &mut self,
         kernel: &mut Kernel,
         dev: &mut Device,
@@ -195,7 +264,7 @@ impl Features {
     }
 
     /// Units of a super page have been read: those that are still valid are in the hand of their plane group.
-    pub(in crate::engine) fn units_are_read(
+    fn units_are_read(
         &mut self,
         kernel: &mut Kernel,
         dev: &mut Device,
@@ -240,7 +309,7 @@ impl Features {
 
     /// A program of moved units has landed. Units that were overwritten or trimmed meanwhile are stale. Returns how many stale ones a
     /// collection has moved.
-    pub(in crate::engine) fn moved_units_land(
+    fn moved_units_land(
         &mut self,
         kernel: &mut Kernel,
         dev: &mut Device,
@@ -337,7 +406,7 @@ impl Features {
 
 impl Stats {
     /// Units of a super page have been read for a collection, or for a fold.
-    pub(in crate::engine) fn count_units_read(&mut self, units: &ReadUnits, folds: bool) {
+    fn count_units_read(&mut self, units: &ReadUnits, folds: bool) {
         self.ecc.moves_uncorrectable += units.lost;
         self.units.hand_max = self.units.hand_max.max(units.held);
         if !folds {

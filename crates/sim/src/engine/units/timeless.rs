@@ -12,8 +12,16 @@ use crate::stats::Stats;
 use crate::units::{BlockId, Lpn, PlaneId, Ppn, Tag, UnitId};
 
 impl Device {
+    /// A page of the host has been written in no time: counts it as a unit, if programs have several.
+    #[inline(always)]
+    pub(in crate::engine) fn count_unit_now(&self, stats: &mut Stats, rules: &Rules, slot: Ppn) {
+        if rules.units {
+            self.count_unit(stats, slot);
+        }
+    }
+
     /// A unit has been written in no time. A program counts with its first unit.
-    pub(in crate::engine) fn count_unit_now(&self, stats: &mut Stats, slot: Ppn) {
+    fn count_unit(&self, stats: &mut Stats, slot: Ppn) {
         let (slots, per_program) = (self.geometry.slots, self.flash.slots_of_program(slot));
         stats.units.programmed.cache += 1;
         if slot.0.is_multiple_of(per_program) {
@@ -31,6 +39,14 @@ impl Device {
             (next.page.0 + units - 1) / per_page - next.page.0 / per_page + 1
         };
         stats.count_reads(Class::Host, pages.into());
+    }
+
+    /// The device is filled: open programs are padded, and the flash takes whole programs from now on. Nothing where units are pages.
+    pub(in crate::engine) fn ends_filling(&mut self, oracle: &mut Oracle, rules: &Rules) {
+        if rules.units {
+            self.pad_all(oracle);
+            self.flash.take_programs(true);
+        }
     }
 
     /// Open programs of host and GC are padded.
@@ -59,8 +75,23 @@ impl Device {
 }
 
 impl Features {
-    /// The plane whose open program of a stream of the host goes on, where units are not placed by their numbers.
+    /// The plane whose open program of a stream of the host goes on, where units are not placed by their numbers. None where units are
+    /// pages.
+    #[inline(always)]
     pub(in crate::engine) fn open_program(
+        &mut self,
+        kernel: &Kernel,
+        dev: &Device,
+        host: &Host,
+        rules: &Rules,
+        lpn: Lpn,
+        stream: Stream,
+    ) -> Option<PlaneId> {
+        if rules.units { self.goes_on_with(kernel, dev, host, rules, lpn, stream) } else { None }
+    }
+
+    /// The plane of the last unit of a stream, if its open program has room.
+    fn goes_on_with(
         &mut self,
         kernel: &Kernel,
         dev: &Device,
@@ -85,31 +116,57 @@ impl Features {
     }
 }
 
-impl Ssd {
-    /// Collects a block in no time: its valid units fill the open program of GC.
-    pub(in crate::engine) fn collect_units_now(&mut self, plane: PlaneId, victim: BlockId) -> bool {
-        self.dev.flash.expect_run(plane, victim);
-        let mut moving = std::mem::replace(&mut self.gc.moving, Moving::new(0));
-        let moved = moving.list_all(&self.dev.flash, plane, victim);
-        count_moves(self, plane, Class::Gc, &moving.offsets[..moved]);
-        let now = self.now;
-        self.dev.move_listed(&mut self.kernel, &self.features, &mut self.oracle, &moving, |_| now);
-        self.dev.flash.vacate(victim);
-        if self.rules.tenants {
-            moving.listed().iter().for_each(|lpn| self.features.tenant_moved(&self.dev, *lpn));
+impl Stats {
+    /// A page is written in no time: counts its program, unless programs have several units, which count with the first of them.
+    #[inline(always)]
+    pub(in crate::engine) fn count_program_now(&mut self, rules: &Rules, class: Class) {
+        if !rules.units {
+            self.count_programs(class, 1);
         }
-        self.gc.moving = moving;
-        self.stats.count_sorted(moved as u64);
-        if self.rules.pads {
-            self.stats.units.padding.gc += pad_of_gc(self, plane);
-        }
-        self.dev.flash.erase_now(victim);
-        self.dev.forget_block(&mut self.features, &self.stats, &self.rules, self.now, victim);
-        // An erase takes all planes of a group.
-        self.stats.count_erases(self.dev.geometry.slots.planes.into());
-        self.stats.count_collection(1);
-        true
     }
+}
+
+/// An unwritten page is put on flash in no time, where programs have several units: with its run, in one program. Returns its slot, if
+/// there was room. None where units are pages.
+#[inline(always)]
+pub(in crate::engine) fn preloads(ssd: &mut Ssd, lpn: Lpn) -> Option<Option<Ppn>> {
+    if !ssd.rules.units {
+        return None;
+    }
+    let (host, features) = (&ssd.host, &mut ssd.features);
+    let (stats, oracle) = (&mut ssd.stats, &mut ssd.oracle);
+    Some(ssd.dev.preload_run(host, features, stats, oracle, &ssd.rules, lpn))
+}
+
+/// Collects a block in no time, where programs have several units. Returns whether they have.
+#[inline(always)]
+pub(in crate::engine) fn collects_now(ssd: &mut Ssd, plane: PlaneId, victim: BlockId) -> bool {
+    if ssd.rules.units {
+        collect_units_now(ssd, plane, victim);
+    }
+    ssd.rules.units
+}
+
+/// Collects a block in no time: its valid units fill the open program of GC.
+fn collect_units_now(ssd: &mut Ssd, plane: PlaneId, victim: BlockId) {
+    ssd.dev.flash.expect_run(plane, victim);
+    let mut moving = std::mem::replace(&mut ssd.gc.moving, Moving::new(0));
+    let moved = moving.list_all(&ssd.dev.flash, plane, victim);
+    count_moves(ssd, plane, Class::Gc, &moving.offsets[..moved]);
+    let now = ssd.now;
+    ssd.dev.move_listed(&mut ssd.kernel, &ssd.features, &mut ssd.oracle, &moving, |_| now);
+    ssd.dev.flash.vacate(victim);
+    ssd.features.tenants_moved_now(&ssd.dev, &ssd.rules, &moving);
+    ssd.gc.moving = moving;
+    ssd.stats.count_sorted(moved as u64);
+    if ssd.rules.pads {
+        ssd.stats.units.padding.gc += pad_of_gc(ssd, plane);
+    }
+    ssd.dev.flash.erase_now(victim);
+    ssd.dev.forget_block(&mut ssd.features, &ssd.stats, &ssd.rules, ssd.now, victim);
+    // An erase takes all planes of a group.
+    ssd.stats.count_erases(ssd.dev.geometry.slots.planes.into());
+    ssd.stats.count_collection(1);
 }
 
 /// Counts the reads and programs of a fold of a block, of which the valid units fill the open program of GC.
