@@ -21,9 +21,11 @@ use crate::units::{JobId, Lpn, Nanos, OpId, PlaneId};
 /// every one where GC leaves no pages in the buffer.
 #[inline(always)]
 pub(in crate::engine) fn takes_step(ssd: &mut Ssd, id: JobId, step: Step) -> Option<Step> {
-    if !ssd.rules.stages {
-        return Some(step);
-    }
+    if ssd.rules.stages { take_step(ssd, id, step) } else { Some(step) }
+}
+
+#[inline(never)]
+fn take_step(ssd: &mut Ssd, id: JobId, step: Step) -> Option<Step> {
     let (kernel, dev, features) = (&mut ssd.kernel, &mut ssd.dev, &mut ssd.features);
     let rest = ssd.gc.carry_staging(kernel, dev, features, ssd.now, id, step)?;
     if matches!(rest, Step::Stage) {

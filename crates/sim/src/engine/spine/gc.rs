@@ -280,7 +280,7 @@ impl Kernel {
                 to.push(dev.gc_page(rules, plane, stream, true));
             }
             let offset = |page: &Ppn| dev.geometry.offset(*page);
-            if to.iter().all(|page| offset(page) == offset(&to[0])) {
+            if to.iter().skip(1).all(|page| offset(page) == offset(&to[0])) {
                 dev.assert_multi_plane(&to);
                 stats.count_copybacks(pages.len() as u64);
             } else {

@@ -63,20 +63,21 @@ impl Hand {
 /// Takes the next step of a collection, or ends it, where programs have several units. Returns whether they have.
 #[inline(always)]
 pub(in crate::engine) fn takes_step(ssd: &mut Ssd, id: JobId) -> bool {
-    if !ssd.rules.units {
-        return false;
+    if ssd.rules.units {
+        take_step(ssd, id);
     }
+    ssd.rules.units
+}
+
+#[inline(never)]
+fn take_step(ssd: &mut Ssd, id: JobId) {
     let (gc, stats) = (&mut ssd.gc, &mut ssd.stats);
     let next = ssd.features.next_unit_step(&ssd.dev, gc, stats, &ssd.rules, ssd.now, id);
-    let Some((verb, slot)) = next else {
-        ssd.end_collection(id);
-        return true;
-    };
+    let Some((verb, slot)) = next else { return ssd.end_collection(id) };
     let step = &mut ssd.kernel.ops[ssd.gc.jobs[id.0].op];
     step.verb = verb;
     step.pages = slot.map_or(step.pages, PageSet::one);
     ssd.carry_out(id);
-    true
 }
 
 /// The read of a collection or of a fold begins, where programs have several units: that of a super page. Returns whether they have.
