@@ -13,7 +13,7 @@ mod hold;
 mod lines;
 mod memories;
 mod order;
-mod reads;
+pub(super) mod reads;
 mod sizes;
 mod waits;
 mod writeback;
@@ -40,7 +40,7 @@ pub(super) use reads::Served;
 use sizes::{Sizes, kind};
 pub(super) use waits::For;
 use waits::Logs;
-pub(super) use writeback::line_is_lost;
+pub(super) use writeback::{line_is_lost, takes_write};
 
 /// Bytes per line: the line, and its entries in a free list and in two orders.
 pub(super) const BYTES_OF_LINE: u64 = size_of::<lines::Line>() as u64 + 4 + 2 * 24;

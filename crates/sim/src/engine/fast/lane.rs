@@ -14,6 +14,7 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
+use crate::engine::rules::Rules;
 use crate::engine::spine::complete::note_completion;
 use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
@@ -175,7 +176,7 @@ impl Host {
     /// An operation of a long queue begins: prefetches its request, which its end needs, the map's entry of the next one, whose record
     /// is in the cache by now, and the record of the one after that.
     #[inline(never)]
-    pub(in crate::engine) fn expect_next(&self, kernel: &Kernel, dev: &Device, next: OpId, request: RequestId) {
+    fn expect_next(&self, kernel: &Kernel, dev: &Device, next: OpId, request: RequestId) {
         if request.is_some() {
             self.requests.expect(request);
         }
@@ -189,6 +190,14 @@ impl Host {
         }
         if op.next.is_some() {
             kernel.ops.expect(op.next);
+        }
+    }
+
+    /// An operation of a unit's queue begins otherwise than in the lane: the same, where queues are long.
+    #[inline(always)]
+    pub(in crate::engine) fn expect_after(&self, kernel: &Kernel, dev: &Device, rules: &Rules, op: OpId, unit: UnitId) {
+        if rules.deep {
+            self.expect_next(kernel, dev, kernel.dies[unit].queue.head(), kernel.ops[op].request);
         }
     }
 

@@ -4,6 +4,7 @@
 
 use super::Nvme;
 use crate::engine::kernel::Kernel;
+use crate::engine::rules::Rules;
 use crate::engine::{Device, Features};
 use crate::policy::PageSet;
 use crate::units::{BlockId, Lpn, OpId, Ppn};
@@ -85,9 +86,16 @@ impl Features {
         self.count_tenant_program(dev, tenant, gc);
     }
 
-    /// A command programs pages of the host or of the write cache.
+    /// A command programs pages of the host or of the write cache: counts them for their tenants, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn tenants_write(&mut self, kernel: &Kernel, dev: &Device, rules: &Rules, command: OpId) {
+        if rules.tenants {
+            self.count_written(kernel, dev, command);
+        }
+    }
+
     #[inline(never)]
-    pub(in crate::engine) fn tenants_write(&mut self, kernel: &Kernel, dev: &Device, command: OpId) {
+    fn count_written(&mut self, kernel: &Kernel, dev: &Device, command: OpId) {
         let mut op = command;
         while op.is_some() {
             let tenant = self.tenant_of(kernel, op);
