@@ -21,6 +21,7 @@ impl Kernel {
         }
     }
 
+    /// The same where they are.
     #[inline(never)]
     fn notes_ledgers(&mut self, rules: &Rules, now: Nanos, op: OpId, unit: UnitId) {
         if rules.buffers {
@@ -31,6 +32,7 @@ impl Kernel {
         }
     }
 
+    /// Charges the part of a wait without GC on a device that sorts waits further.
     #[inline(never)]
     fn sort_wait(&mut self, features: &Features, rules: &Rules, now: Nanos, op: OpId, unit: UnitId, parts: &WaitParts) {
         let rest = parts.host + parts.late;
@@ -59,6 +61,7 @@ impl Features {
         if rules.sorts_waits { self.begins_beside(kernel, rules, now, op, unit) } else { Holder::Host }
     }
 
+    /// The same on a device that sorts waits further: who serves is noted.
     #[inline(never)]
     fn begins_beside(&mut self, kernel: &Kernel, rules: &Rules, now: Nanos, op: OpId, unit: UnitId) -> Holder {
         self.die_serves(kernel, rules, now, unit, op);

@@ -151,6 +151,7 @@ impl Features {
         if rules.queues { self.chosen_rank(kernel, op) } else { 0 }
     }
 
+    /// The same where dies choose by class or by task.
     fn chosen_rank(&self, kernel: &Kernel, op: OpId) -> u8 {
         match self.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
             Some(choice) => choice.ranks[class_of(&kernel.ops[op]) as usize],

@@ -289,6 +289,7 @@ impl Features {
         }
     }
 
+    /// The same where the route may have made copies.
     fn load_copy(&self, kernel: &Kernel, oracle: &Oracle, op: OpId, at: Ppn) -> Tag {
         let page = &kernel.ops[op];
         let copy = self.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
@@ -312,6 +313,7 @@ impl Features {
         if self.replicas.is_some() { self.route_read(kernel, dev, schemes, op) } else { home }
     }
 
+    /// The same where the route may have made copies.
     #[inline(never)]
     fn route_read(&mut self, kernel: &mut Kernel, dev: &Device, schemes: &Policies, op: OpId) -> PlaneId {
         let home = kernel.ops[op].plane;

@@ -78,6 +78,7 @@ pub(super) fn count_program(
     }
 }
 
+/// The same with several streams.
 fn counts_program(features: &mut Features, flash: &Flash, (ops, requests): (&Ops, &Requests), op: OpId, at: Ppn) {
     let page = &ops[op];
     let measured = page.class != Class::Host || requests[page.request].measured;

@@ -161,6 +161,7 @@ impl Features {
         }
     }
 
+    /// The same with a write cache that takes writes.
     #[inline(never)]
     fn notes_line_wait(
         &mut self,

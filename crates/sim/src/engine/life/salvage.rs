@@ -16,6 +16,7 @@ pub(in crate::engine) fn test_plane(ssd: &mut Ssd, plane: PlaneId) {
     }
 }
 
+/// The same where programs may fail.
 fn tests_plane(ssd: &mut Ssd, plane: PlaneId) {
     if ssd.dev.flash.next_salvage(plane).is_none() {
         return;
@@ -33,6 +34,7 @@ pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> 
     ssd.rules.fails && starts_salvage(ssd, plane, unit)
 }
 
+/// The same where programs may fail.
 fn starts_salvage(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
     let Some(block) = ssd.dev.flash.next_salvage(plane) else { return false };
     ssd.dev.flash.begin_salvage(block);

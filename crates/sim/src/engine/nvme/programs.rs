@@ -94,6 +94,7 @@ impl Features {
         }
     }
 
+    /// The same on a device with tenants.
     #[inline(never)]
     fn count_written(&mut self, kernel: &Kernel, dev: &Device, command: OpId) {
         let mut op = command;

@@ -215,6 +215,7 @@ impl Kernel {
         }
     }
 
+    /// The same on a device with tenants.
     #[inline(never)]
     fn shares_die(&mut self, features: &Features, now: Nanos, op: OpId, unit: UnitId, host: u64) {
         if host == 0 {
@@ -243,6 +244,7 @@ impl Kernel {
         }
     }
 
+    /// The same on a device with tenants.
     #[inline(never)]
     fn notes_die(&mut self, features: &Features, now: Nanos, op: OpId, unit: UnitId) {
         self.ops.tenant[op].die = features.nvme().shares.dies[unit.ix()].at(now);
@@ -285,6 +287,7 @@ impl Kernel {
         }
     }
 
+    /// A write of a tenant has waited for any unit ([`Kernel::share_anywhere`]).
     fn shares_all(&mut self, features: &Features, now: Nanos, op: OpId, host: u64) {
         let (times, own) = (features.held_by_tenants(now), features.tenant_of(self, op));
         let page = &mut self.ops.tenant[op];

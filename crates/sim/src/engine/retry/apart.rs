@@ -45,6 +45,7 @@ pub(in crate::engine) fn begin_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: Uni
     ssd.rules.retries && begins_again(ssd, id, at, unit)
 }
 
+/// The same where reads are repeated.
 #[inline(never)]
 fn begins_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: UnitId) -> bool {
     let again = &ssd.kernel.ops.retry[id].page;

@@ -424,6 +424,7 @@ pub(in crate::engine) fn unparks(ssd: &mut Ssd, id: OpId, unit: UnitId) -> bool 
     ssd.rules.retries && stays_in_array(ssd, id, unit)
 }
 
+/// The same where reads are repeated.
 #[inline(never)]
 fn stays_in_array(ssd: &mut Ssd, id: OpId, unit: UnitId) -> bool {
     if ssd.kernel.ops.retry[id].command.failing().is_empty() {

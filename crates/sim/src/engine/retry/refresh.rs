@@ -97,6 +97,7 @@ pub(in crate::engine) fn start_on_idle_dies(ssd: &mut Ssd) {
     }
 }
 
+/// The same where reads are repeated.
 fn starts_on_idle_dies(ssd: &mut Ssd) {
     let mut from = UnitId(0);
     let next = |ssd: &Ssd, from| ssd.features.retry.as_ref()?.refresh.units.range(from..).next().copied();

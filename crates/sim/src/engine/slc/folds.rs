@@ -36,6 +36,7 @@ pub(in crate::engine) fn test_plane(ssd: &mut Ssd, plane: PlaneId) {
     }
 }
 
+/// The same with a cache of SLC.
 #[inline(never)]
 fn tests_plane(ssd: &mut Ssd, plane: PlaneId) {
     let used = ssd.dev.flash.slc_used(plane);
@@ -66,6 +67,7 @@ pub(in crate::engine) fn claim_for_any(ssd: &mut Ssd, plane: PlaneId, stream: St
     }
 }
 
+/// The same with a cache of SLC.
 fn claims_for_any(ssd: &mut Ssd, plane: PlaneId, stream: Stream) {
     let flash = &ssd.dev.flash;
     let full = if flash.full_slc(plane).is_empty() { flash.has_landed_slc(plane) } else { can_fold(ssd, plane) };
@@ -97,6 +99,7 @@ pub(in crate::engine) fn stalls(ssd: &mut Ssd, op: OpId, plane: PlaneId) -> bool
     ssd.rules.slc && awaits_fold(ssd, op, plane)
 }
 
+/// The same with a cache of SLC.
 #[inline(never)]
 fn awaits_fold(ssd: &mut Ssd, op: OpId, plane: PlaneId) -> bool {
     if !ssd.dev.flash.waits_for_fold(plane, ssd.kernel.ops.host_stream(op)) {
@@ -117,6 +120,7 @@ pub(in crate::engine) fn stalls_anywhere(ssd: &mut Ssd, stream: Stream) -> bool 
     ssd.rules.slc && awaits_any_fold(ssd, stream)
 }
 
+/// The same with a cache of SLC.
 fn awaits_any_fold(ssd: &mut Ssd, stream: Stream) -> bool {
     let planes = || (0..ssd.dev.geometry.planes).map(PlaneId);
     if !planes().any(|plane| ssd.dev.flash.waits_for_fold(plane, stream)) {
@@ -181,6 +185,7 @@ impl Kernel {
         if rules.slc { self.charges_folds_anywhere(now, op, wait, held) } else { 0 }
     }
 
+    /// The same with a cache of SLC.
     #[inline(never)]
     fn charges_folds_anywhere(&mut self, now: Nanos, op: OpId, wait: u64, held: u64) -> u64 {
         let by_folds = self.dies.held_fold.total(now) as u64 - self.ops.anywhere[op].held_fold;
@@ -197,6 +202,7 @@ pub(in crate::engine) fn mixes_modes(ssd: &Ssd, op: OpId, unit: UnitId) -> bool 
     ssd.rules.slc && differs_in_mode(ssd, op, unit)
 }
 
+/// The same with a cache of SLC.
 #[inline(never)]
 fn differs_in_mode(ssd: &Ssd, op: OpId, unit: UnitId) -> bool {
     let state = &ssd.kernel.dies[unit];
@@ -243,6 +249,7 @@ pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> 
     ssd.rules.slc && starts_fold(ssd, plane, unit)
 }
 
+/// The same with a cache of SLC.
 #[inline(never)]
 fn starts_fold(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
     let Some(slc) = &mut ssd.features.slc else { return false };
@@ -312,6 +319,7 @@ pub(in crate::engine) fn fold_on_free_dies(ssd: &mut Ssd) {
     }
 }
 
+/// The same with a cache of SLC.
 #[inline(never)]
 fn folds_on_free_dies(ssd: &mut Ssd) {
     if ssd.features.slc.as_ref().is_none_or(|slc| slc.levels.is_none()) {
@@ -342,6 +350,7 @@ pub(in crate::engine) fn fold_in_idle_time(ssd: &mut Ssd, unit: UnitId) {
     }
 }
 
+/// The same with a cache of SLC.
 #[inline(never)]
 fn folds_in_idle_time(ssd: &mut Ssd, unit: UnitId) {
     if !ssd.gc.is_at_rest(&ssd.kernel, &ssd.dev, unit) {

@@ -442,7 +442,7 @@ impl Ssd {
         }
         self.kernel.take_from_queue(&self.rules, first, unit);
         self.features.note_queue(&self.kernel, &self.rules, first, unit, false);
-        self.host.expect_after(&self.kernel, &self.dev, &self.rules, first, unit);
+        self.host.expect_next(&self.kernel, &self.dev, &self.rules, first, unit);
         self.select(first, unit);
         self.features.note_burst(&self.kernel, &self.host, &self.rules, first, unit);
         true
