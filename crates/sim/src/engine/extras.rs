@@ -38,6 +38,14 @@ impl Kernel {
     pub(super) fn charge_extra(&mut self, op: OpId, cause: Extra, ns: u64) {
         self.ops.extras[op].blame.add(cause, ns);
     }
+
+    /// A page has waited exactly as long as another one, for the same: folds and repeated reads cost both the same, if there are any.
+    #[inline(always)]
+    pub(super) fn charge_same_extras(&mut self, rules: &Rules, op: OpId, lead: OpId) {
+        if rules.slc || rules.retries {
+            self.ops.extras[op].blame = self.ops.extras[lead].blame;
+        }
+    }
 }
 
 impl Features {

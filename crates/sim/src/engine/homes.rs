@@ -180,6 +180,14 @@ impl Features {
     }
 }
 
+impl Kernel {
+    /// The plane of a write: that to which it was bound when it was admitted, if placement is round-robin, otherwise that of its page.
+    #[inline(always)]
+    pub(super) fn plane_to_write(&self, dev: &Device, rules: &Rules, op: OpId, lpn: Lpn) -> PlaneId {
+        if rules.binds { self.ops.bound[op] } else { dev.geometry.static_plane(lpn) }
+    }
+}
+
 impl Device {
     /// Pages of the buffer may have lost the last plane with room for them, or got one.
     fn homes_change(&mut self, rules: &Rules) {

@@ -7,7 +7,8 @@ use super::kernel::timers::{Timer, Timers};
 use super::report::load;
 use super::{Device, Features, Gc, Ssd};
 use crate::engine::kernel::Kernel;
-use crate::units::{Nanos, PlaneId, UnitId};
+use crate::engine::rules::Rules;
+use crate::units::{Nanos, OpId, PlaneId, UnitId};
 
 /// Idle dies, and for how long they have been idle.
 #[derive(Clone)]
@@ -164,15 +165,24 @@ impl Features {
         await_idle_dies(self, &mut kernel.timers);
     }
 
+    /// An operation has joined the queue of a unit whose collections check for waiting operations: ends its idle time, if dies are given
+    /// work in it.
+    #[inline(always)]
+    pub(super) fn note_awaited(&mut self, kernel: &Kernel, rules: &Rules, now: Nanos, op: OpId) {
+        if rules.idles {
+            self.joins_idle(now, kernel.ops[op].unit, kernel.ops[op].class.like_host());
+        }
+    }
+
     /// An operation of the host or of GC joins the queue of a die.
     #[inline(never)]
-    pub(super) fn joins_idle(&mut self, now: Nanos, unit: UnitId, host: bool) {
+    fn joins_idle(&mut self, now: Nanos, unit: UnitId, host: bool) {
         idles(self).for_each(|idle| idle.joins(unit, host, now));
     }
 
     /// The dispatch has considered a die. If it is at rest now, its idle time begins.
     #[inline(never)]
-    pub(super) fn note_rest(&mut self, kernel: &mut Kernel, dev: &Device, gc: &Gc, now: Nanos, unit: UnitId) {
+    fn note_rest(&mut self, kernel: &mut Kernel, dev: &Device, gc: &Gc, now: Nanos, unit: UnitId) {
         if !gc.is_at_rest(kernel, dev, unit) {
             return;
         }
@@ -183,6 +193,26 @@ impl Features {
 }
 
 impl Gc {
+    /// The dispatch has considered a unit: a collection that paused there and was offered to the host resumes, and idle time begins where
+    /// dies are given work in it.
+    #[inline(always)]
+    pub(super) fn has_considered(
+        &self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        features: &mut Features,
+        rules: &Rules,
+        now: Nanos,
+        unit: UnitId,
+    ) {
+        if rules.looks {
+            self.revisit(kernel, rules, unit);
+            if rules.idles {
+                features.note_rest(kernel, dev, self, now, unit);
+            }
+        }
+    }
+
     /// Whether nothing is in service or queued on a die, and none of its planes is due or in collection.
     pub(super) fn is_at_rest(&self, kernel: &Kernel, dev: &Device, unit: UnitId) -> bool {
         let state = &kernel.dies[unit];

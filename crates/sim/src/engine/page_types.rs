@@ -11,10 +11,26 @@ use crate::stats::Stats;
 use crate::units::OpId;
 
 impl Kernel {
-    /// A host operation, or one of the write cache, begins: counts its pages and its array time, if it is measured. All pages of
-    /// a multi-plane command have one type, and share one array time.
+    /// A host operation, or one of the write cache, begins: counts its pages and its array time, if it is measured and page types
+    /// are reported.
+    #[inline(always)]
+    pub(super) fn count_by_type(
+        &self,
+        dev: &Device,
+        host: &Host,
+        features: &Features,
+        stats: &mut Stats,
+        rules: &Rules,
+        op: OpId,
+    ) {
+        if rules.page_types {
+            self.counts_by_type(dev, host, features, stats, op);
+        }
+    }
+
+    /// The same where page types are reported. All pages of a multi-plane command have one type, and share one array time.
     #[inline(never)]
-    pub(super) fn count_by_type(&self, dev: &Device, host: &Host, features: &Features, stats: &mut Stats, op: OpId) {
+    fn counts_by_type(&self, dev: &Device, host: &Host, features: &Features, stats: &mut Stats, op: OpId) {
         let record = &self.ops[op];
         let measured = match host.class_counted(self, op) {
             Class::Host => host.requests[record.request].measured,

@@ -1,7 +1,7 @@
 //! Collections that pause between two steps, so their unit serves other operations. The collector decides when they pause and
 //! resume.
 
-use super::{Device, Gc, Host, Nanos, Pause, Policies, Ssd};
+use super::{Device, Features, Gc, Host, Nanos, Pause, Policies, Ssd};
 use crate::config::{Config, Scope};
 use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
@@ -82,16 +82,64 @@ impl Device {
     }
 }
 
+impl Kernel {
+    /// Whether a collection is due on a unit that it will hold: it goes before the operations that wait there.
+    #[inline(always)]
+    pub(super) fn collection_goes_first(&self, rules: &Rules, unit: UnitId) -> bool {
+        let state = &self.dies[unit];
+        rules.collector_holds && !state.due().is_empty() && state.job.is_none()
+    }
+}
+
+impl Host {
+    /// The next place of the first write that any die may serve, among units whose collections pause for host operations; none where
+    /// collections are not preempted. `full`: a unit had no page.
+    #[inline(always)]
+    pub(super) fn next_paused_place(
+        &self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        gc: &Gc,
+        features: &Features,
+        rules: &Rules,
+        full: &mut bool,
+    ) -> Option<(UnitId, PlaneId)> {
+        if !rules.preempts {
+            return None;
+        }
+        self.next_place(kernel, dev, features, full, |kernel, unit| gc.is_paused_for_host(kernel, rules, unit))
+    }
+}
+
 impl Gc {
-    /// Whether a unit is free because its collection pauses for host operations.
-    pub(super) fn is_paused_for_host(&self, kernel: &Kernel, preempts: bool, unit: UnitId) -> bool {
+    /// Whether collections leave a unit on which nothing is in service to other operations: none is due that will hold it, or the one that
+    /// runs there waits for its pages on other dies.
+    #[inline(always)]
+    pub(super) fn leaves_unit(&self, kernel: &Kernel, dev: &Device, rules: &Rules, unit: UnitId) -> bool {
+        let state = &kernel.dies[unit];
+        if state.job.is_none() {
+            !rules.collector_holds || state.due().is_empty()
+        } else {
+            rules.pauses && self.awaits_durability(dev, state.job)
+        }
+    }
+
+    /// Whether a unit has a collection that is not paused.
+    #[inline(always)]
+    pub(super) fn occupies(&self, kernel: &Kernel, rules: &Rules, unit: UnitId) -> bool {
         let job = kernel.dies[unit].job;
-        preempts && job.is_some() && self.jobs[job.0].pause == Pause::Preempted && kernel.dies[unit].is_free()
+        job.is_some() && !(rules.pauses && self.jobs[job.0].pause != Pause::No)
+    }
+
+    /// Whether a unit is free because its collection pauses for host operations.
+    pub(super) fn is_paused_for_host(&self, kernel: &Kernel, rules: &Rules, unit: UnitId) -> bool {
+        let job = kernel.dies[unit].job;
+        rules.preempts && job.is_some() && self.jobs[job.0].pause == Pause::Preempted && kernel.dies[unit].is_free()
     }
 
     /// A unit was free for host operations and served none: its collection resumes in the next round.
-    pub(super) fn revisit(&self, kernel: &mut Kernel, preempts: bool, unit: UnitId) {
-        if self.is_paused_for_host(kernel, preempts, unit) {
+    pub(super) fn revisit(&self, kernel: &mut Kernel, rules: &Rules, unit: UnitId) {
+        if self.is_paused_for_host(kernel, rules, unit) {
             debug_assert_ne!(self.jobs[kernel.dies[unit].job.0].offered, Nanos::NEVER);
             kernel.dies.mark(unit);
         }

@@ -142,8 +142,14 @@ impl Features {
         }
     }
 
-    /// The rank of a write that any die may serve.
-    pub(super) fn rank_in_queue(&self, kernel: &Kernel, op: OpId) -> u8 {
+    /// The rank of a write that any die may serve; 0 where dies serve operations in order of arrival.
+    #[inline(always)]
+    pub(super) fn rank_in_queue(&self, kernel: &Kernel, rules: &Rules, op: OpId) -> u8 {
+        if rules.queues { self.chosen_rank(kernel, op) } else { 0 }
+    }
+
+    /// The same where dies choose by class or by task.
+    fn chosen_rank(&self, kernel: &Kernel, op: OpId) -> u8 {
         match self.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
             Some(choice) => choice.ranks[class_of(&kernel.ops[op]) as usize],
             None => self.rank(kernel, op, false),
@@ -167,6 +173,12 @@ impl Features {
         }
     }
 
+    /// Whether a read waits for a unit whose array is busy and may be suspended; false where reads suspend nothing.
+    #[inline(always)]
+    pub(super) fn read_may_suspend(&self, kernel: &Kernel, rules: &Rules, unit: UnitId) -> bool {
+        kernel.dies[unit].array().is_some() && rules.suspends && self.waiting(unit).any_read()
+    }
+
     /// An operation has joined a unit's queue, or left it.
     #[inline(always)]
     pub(super) fn note_queue(&mut self, kernel: &Kernel, rules: &Rules, op: OpId, unit: UnitId, joins: bool) {
@@ -175,7 +187,7 @@ impl Features {
         }
     }
 
-    /// The operation that a unit serves next, with its rank.
+    /// The operation that a unit serves next, with its rank: the head of its queue where dies serve operations in order of arrival.
     #[inline(always)]
     pub(super) fn next_in_queue(
         &self,
@@ -186,6 +198,9 @@ impl Features {
         config: &Config,
         unit: UnitId,
     ) -> (u8, OpId) {
+        if !rules.queues {
+            return (0, kernel.dies[unit].queue.head());
+        }
         match self.queues.as_ref().and_then(|queues| queues.choice.as_ref()) {
             Some(choice) => self.next_by_class(kernel, host, rules, choice, unit),
             None => self.next_task(kernel, dev, rules, config, unit),
@@ -247,6 +262,17 @@ impl Features {
 }
 
 impl Kernel {
+    /// The operation that a unit serves next leaves its queue ([`Features::next_in_queue`]).
+    #[inline(always)]
+    pub(super) fn take_from_queue(&mut self, rules: &Rules, op: OpId, unit: UnitId) {
+        let queue = &mut self.dies[unit].queue;
+        if rules.queues {
+            queue.remove(&mut self.ops, op);
+        } else {
+            queue.pop(&self.ops);
+        }
+    }
+
     /// The first operation of a unit's queue for which `wanted` holds; there is one.
     pub(super) fn first_in_queue(&self, unit: UnitId, wanted: impl Fn(&Op) -> bool) -> OpId {
         let mut at = self.dies[unit].queue.head();

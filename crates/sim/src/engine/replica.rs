@@ -279,8 +279,18 @@ impl Features {
         replicas.add(lpn, page, block, tag);
     }
 
-    /// Tag that a read finds at `at`, which may be a copy.
-    pub(super) fn load_copy(&self, kernel: &Kernel, oracle: &Oracle, op: OpId, at: Ppn) -> Tag {
+    /// Tag that a read finds at `at`, which may be a copy if there are any.
+    #[inline(always)]
+    pub(super) fn load_tag(&self, kernel: &Kernel, oracle: &Oracle, op: OpId, at: Ppn) -> Tag {
+        if self.replicas.is_some() {
+            self.load_copy(kernel, oracle, op, at)
+        } else {
+            oracle.load(at, kernel.ops[op].lpn)
+        }
+    }
+
+    /// The same where the route may have made copies.
+    fn load_copy(&self, kernel: &Kernel, oracle: &Oracle, op: OpId, at: Ppn) -> Tag {
         let page = &kernel.ops[op];
         let copy = self.replicas.as_ref().and_then(|replicas| replicas.copy(page.lpn));
         match copy.filter(|copy| kernel.ops.copy[op].page == at && copy.page == at) {
@@ -290,9 +300,22 @@ impl Features {
         }
     }
 
-    /// The plane of a read: that of its page, or that of its copy.
+    /// The plane of a read whose page is in the plane `home`: that, or the plane of its copy, if it has one.
+    #[inline(always)]
+    pub(super) fn plane_to_read(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        schemes: &Policies,
+        op: OpId,
+        home: PlaneId,
+    ) -> PlaneId {
+        if self.replicas.is_some() { self.route_read(kernel, dev, schemes, op) } else { home }
+    }
+
+    /// The same where the route may have made copies.
     #[inline(never)]
-    pub(super) fn route_read(&mut self, kernel: &mut Kernel, dev: &Device, schemes: &Policies, op: OpId) -> PlaneId {
+    fn route_read(&mut self, kernel: &mut Kernel, dev: &Device, schemes: &Policies, op: OpId) -> PlaneId {
         let home = kernel.ops[op].plane;
         let lpn = kernel.ops[op].lpn;
         let Some(page) = self.replicas.as_ref().and_then(|replicas| replicas.copy(lpn)).map(|copy| copy.page) else {

@@ -1,14 +1,16 @@
 //! Data of the host with several streams: those of placement handles (`handles/`), or those that a cache of SLC takes (`slc/`). A
 //! device has one or the other.
 
-use super::Features;
+use super::kernel::Kernel;
 use super::kernel::ops::Ops;
 use super::rules::Rules;
 use super::spine::requests::Requests;
+use super::{Device, Features, Host, Ssd};
 use crate::device::flash::{Flash, Stream};
 use crate::device::transaction::Class;
 use crate::request::Marks;
-use crate::units::{Lpn, OpId, PlaneId, Ppn};
+use crate::stats::Stats;
+use crate::units::{Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 
 /// A request of so many bytes is about to be served. Without several streams nothing happens.
 #[inline(always)]
@@ -81,14 +83,23 @@ pub(super) fn stream_of_newest(features: &Features, page: Lpn) -> Stream {
     features.handles.as_ref().map_or(Stream::Host, |handles| handles.of_newest(page))
 }
 
-/// A page of the host, or a line, is about to be programmed at `at`: counts it, if it is measured.
+/// A page of the host, or a line, is about to be programmed at `at`: counts it for its stream, if there are several and it is measured.
+#[inline(always)]
 pub(super) fn count_program(
     features: &mut Features,
     flash: &Flash,
-    (ops, requests): (&Ops, &Requests),
+    of: (&Ops, &Requests),
+    rules: &Rules,
     op: OpId,
     at: Ppn,
 ) {
+    if rules.streams {
+        counts_program(features, flash, of, op, at);
+    }
+}
+
+/// The same with several streams.
+fn counts_program(features: &mut Features, flash: &Flash, (ops, requests): (&Ops, &Requests), op: OpId, at: Ppn) {
     let page = &ops[op];
     let measured = page.class != Class::Host || requests[page.request].measured;
     if let Some(handles) = &mut features.handles {
@@ -96,6 +107,67 @@ pub(super) fn count_program(
     }
     if let Some(slc) = &mut features.slc {
         slc.count_program(page.lpn, flash.has_in_slc(at), measured);
+    }
+}
+
+/// Takes the next page at the write point of a host program in its plane, or the first slot where a program has several units. None if
+/// there is none.
+#[inline(always)]
+pub(super) fn take_page(flash: &mut Flash, ops: &Ops, rules: &Rules, plane: PlaneId, op: OpId) -> Option<Ppn> {
+    match (rules.plain_points, rules.units) {
+        (true, _) => flash.take_host_page(plane),
+        (false, true) => flash.take_program(plane, ops.host_stream(op), false),
+        (false, false) => flash.take_page(plane, ops.host_stream(op), false),
+    }
+}
+
+/// A host program has got its page at `at`: counts it for its stream, if there are several. Where a program has several units, it is one
+/// of a group, which begins: returns whether it is.
+#[inline(always)]
+pub(super) fn begins_program(ssd: &mut Ssd, op: OpId, at: Ppn, unit: UnitId) -> bool {
+    if ssd.rules.plain_points {
+        return false;
+    }
+    if ssd.rules.units {
+        ssd.begin_group(op, at, unit);
+        return true;
+    }
+    let of = (&ssd.kernel.ops, &ssd.host.requests);
+    counts_program(&mut ssd.features, &ssd.dev.flash, of, op, at);
+    false
+}
+
+/// Whether the host's write point of a plane stands at an offset, where there is only one. With several streams, each page has a write
+/// point of its own ([`stands_for_page`]).
+#[inline(always)]
+pub(super) fn stands_for_plane(flash: &Flash, rules: &Rules, plane: PlaneId, offset: u32) -> bool {
+    rules.streams || flash.next_offset(plane, Stream::Host) == Some(offset)
+}
+
+/// Whether the write point of a page in a plane stands at an offset, with several streams; true without them.
+#[inline(always)]
+pub(super) fn stands_for_page(flash: &Flash, ops: &Ops, rules: &Rules, op: OpId, plane: PlaneId, offset: u32) -> bool {
+    !rules.streams || flash.next_offset(plane, ops.host_stream(op)) == Some(offset)
+}
+
+impl Host {
+    /// No die has a page for the first of the writes that any die may serve. With several streams, it waits for an erase if no plane has a
+    /// page for its stream, and others overtake it: returns whether they do.
+    #[inline(always)]
+    pub(super) fn is_overtaken(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        features: &mut Features,
+        stats: &mut Stats,
+        rules: &Rules,
+        (stream, now): (Stream, Nanos),
+    ) -> bool {
+        if !rules.streams || dev.any_offset(stream) {
+            return false;
+        }
+        self.let_others_pass(kernel, features, stats, rules, now);
+        true
     }
 }
 

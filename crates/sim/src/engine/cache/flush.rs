@@ -8,9 +8,10 @@ use crate::blame::{Cause, Extra};
 use crate::device::transaction::{Need, Op};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_LINE, Page};
+use crate::engine::rules::Rules;
 use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
-use crate::engine::{Features, Host, Ssd};
+use crate::engine::{Device, Features, Host, Ssd};
 use crate::stats::Stats;
 use crate::units::{Moment, Nanos, OpId, RequestId};
 
@@ -51,6 +52,20 @@ impl Cache {
 }
 
 impl Features {
+    /// A page has been served from controller memory. Returns whether it is acknowledged now. Only writes that have moved into the cache
+    /// may wait for their line to be on flash.
+    #[inline(always)]
+    pub(in crate::engine) fn is_acknowledged(
+        &mut self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+    ) -> bool {
+        !(rules.buffers && kernel.ops[op].need == Need::Absorb) || self.page_is_in(kernel, dev, rules, now, op)
+    }
+
     /// A flush has completed: counts it.
     #[inline(never)]
     pub(in crate::engine) fn flush_done(

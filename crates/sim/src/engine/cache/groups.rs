@@ -576,14 +576,10 @@ impl Ssd {
         let (lines, reason, trimmed) = (std::mem::take(&mut of.lines), of.reason, of.trimmed);
         for line in &lines {
             let carrier = self.features.cache().lines.all[*line as usize].op;
-            if self.rules.streams {
-                let of = (&self.kernel.ops, &self.host.requests);
-                count_program(&mut self.features, &self.dev.flash, of, carrier, first);
-            }
+            let of = (&self.kernel.ops, &self.host.requests);
+            count_program(&mut self.features, &self.dev.flash, of, &self.rules, carrier, first);
             self.features.line_selected(&mut self.kernel, &mut self.oracle, carrier);
-            if self.rules.tenants {
-                self.features.tenants_write(&self.kernel, &self.dev, carrier);
-            }
+            self.features.tenants_write(&self.kernel, &self.dev, &self.rules, carrier);
         }
         let units = lines.len() as u64;
         self.features.cache_mut().groups.all[group as usize].lines = lines;
@@ -594,7 +590,7 @@ impl Ssd {
             // Padding is that of the first unit.
             let first =
                 self.features.cache().lines.all[self.features.cache().groups.all[group as usize].lines[0] as usize].op;
-            (0..padding).for_each(|_| self.features.tenants_write(&self.kernel, &self.dev, first));
+            (0..padding).for_each(|_| self.features.tenants_write(&self.kernel, &self.dev, &self.rules, first));
         }
         let counts = &mut self.stats.units;
         counts.programmed.cache += units;

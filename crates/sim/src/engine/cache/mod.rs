@@ -14,7 +14,7 @@ mod lines;
 mod memories;
 mod order;
 pub(super) mod points;
-mod reads;
+pub(super) mod reads;
 mod sizes;
 pub(super) mod trim;
 mod turns;
@@ -43,7 +43,7 @@ pub(super) use reads::Served;
 use sizes::{Sizes, kind};
 pub(super) use waits::For;
 use waits::Logs;
-pub(super) use writeback::line_is_lost;
+pub(super) use writeback::{line_is_lost, takes_write};
 
 /// Bytes per line: the line, and its entries in a free list and in two orders.
 pub(super) const BYTES_OF_LINE: u64 = size_of::<lines::Line>() as u64 + 4 + 2 * 24;

@@ -10,7 +10,7 @@ use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;
-use crate::units::{Lpn, Nanos, OpId, Ppn, UnitId};
+use crate::units::{Lpn, Nanos, OpId, Ppn, Tag, UnitId};
 
 /// Where a read is served now.
 pub(in crate::engine) enum Served {
@@ -52,8 +52,22 @@ impl Features {
         }
     }
 
-    /// The page on flash that a host read would read now; none if it needs none.
+    /// The page on flash that a host read would read now beside the cache, or `Ppn::NONE` if it needs none. `None` without a cache.
+    #[inline(always)]
     pub(in crate::engine) fn page_beside_cache(
+        &self,
+        kernel: &Kernel,
+        dev: &Device,
+        host: &Host,
+        rules: &Rules,
+        config: &Config,
+        op: OpId,
+    ) -> Option<Ppn> {
+        rules.caches.then(|| self.page_not_cached(kernel, dev, host, rules, config, op))
+    }
+
+    /// The same with a cache.
+    fn page_not_cached(
         &self,
         kernel: &Kernel,
         dev: &Device,
@@ -66,7 +80,7 @@ impl Features {
         match self.served(kernel, dev, rules, config, op) {
             // Another unit of the same operation may need flash.
             Served::Memory | Served::Otherwise if mate.is_some() => {
-                self.page_beside_cache(kernel, dev, host, rules, config, mate)
+                self.page_not_cached(kernel, dev, host, rules, config, mate)
             }
             Served::Flash(page) => page,
             Served::Memory => Ppn::NONE,
@@ -307,6 +321,26 @@ impl Ssd {
                     self.select_in_memory(op, unit);
                 }
             },
+        }
+    }
+}
+
+/// A host read has reached the head of a unit's queue. With a cache, it looks there again; returns whether there is one.
+#[inline(always)]
+pub(in crate::engine) fn selects(ssd: &mut Ssd, op: OpId, unit: UnitId) -> bool {
+    if ssd.rules.caches {
+        ssd.select_cached_read(op, unit);
+    }
+    ssd.rules.caches
+}
+
+impl Kernel {
+    /// An array read has loaded a tag. With a cache, it is kept beside the read: what a read brings into a line is what it found, because
+    /// GC in no time may erase the page before its data is out.
+    #[inline(always)]
+    pub(in crate::engine) fn keep_found(&mut self, rules: &Rules, op: OpId, tag: Tag) {
+        if rules.caches {
+            self.ops[Page(op)].tags[1] = tag;
         }
     }
 }

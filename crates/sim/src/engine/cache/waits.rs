@@ -145,9 +145,25 @@ impl Features {
         self.cache_mut().logs.forget(log);
     }
 
-    /// A write-back has waited for `gc`, `late` and `host` until now.
-    #[inline(never)]
+    /// An operation has waited for `gc`, `late` and `host` until now: notes that of a write-back, if there are any.
+    #[inline(always)]
     pub(in crate::engine) fn note_line_wait(
+        &mut self,
+        kernel: &mut Kernel,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+        resource: For,
+        parts: [u64; 3],
+    ) {
+        if rules.buffers {
+            self.notes_line_wait(kernel, now, op, resource, parts);
+        }
+    }
+
+    /// The same with a write cache that takes writes.
+    #[inline(never)]
+    fn notes_line_wait(
         &mut self,
         kernel: &mut Kernel,
         now: Nanos,
@@ -187,6 +203,6 @@ impl Features {
         let host = waits().map(|(_, ns)| ns).sum::<u64>() - gc;
         let channel = kernel.ops[op].channel.ix();
         let resource = if gc > 0 && host > 0 { For::Channel(channel) } else { For::Any };
-        self.note_line_wait(kernel, now, op, resource, [gc, 0, host]);
+        self.notes_line_wait(kernel, now, op, resource, [gc, 0, host]);
     }
 }

@@ -6,7 +6,7 @@ use super::order::{NONE, Order};
 use crate::blame::{Blame, CAUSES, Cause, Extra};
 use crate::config::{CachePack, Writeback};
 use crate::device::mapping::Location;
-use crate::device::transaction::Need;
+use crate::device::transaction::{Class, Need};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
@@ -30,6 +30,17 @@ impl Kernel {
     pub(in crate::engine) fn holder_beside(&self, op: OpId, unit: UnitId) -> Holder {
         let array = self.dies[unit].array();
         self.holder_of(if array.is_some() { array } else { op })
+    }
+
+    /// One of two operations has left a unit (R8): the other one holds it from now on. Nothing where no write-backs hold units: then both are
+    /// the host's.
+    #[inline(always)]
+    pub(in crate::engine) fn rest_holds(&mut self, rules: &Rules, now: Nanos, unit: UnitId) {
+        if rules.buffers {
+            let state = &self.dies[unit];
+            let left = if state.array().is_some() { state.array() } else { state.cache() };
+            self.set_holder(now, unit, self.holder_of(left));
+        }
     }
 
     /// How long write-backs have held a unit since an operation began to wait for it.
@@ -430,4 +441,14 @@ pub(in crate::engine) fn line_is_lost(ssd: &Ssd, op: OpId) -> bool {
     let (line, old) = (ssd.kernel.ops.cached[op].line, ssd.kernel.ops[Page(op)].old);
     let lacks = ssd.features.cache().lines.all[line as usize].lacking > 0;
     lacks && (ssd.kernel.ops[op].lost || old.is_some() && !ssd.dev.is_correctable(old, ssd.now))
+}
+
+/// A write's data has crossed the host link: a page of the host needs a line, if the cache takes writes. Returns whether it does.
+#[inline(always)]
+pub(in crate::engine) fn takes_write(ssd: &mut Ssd, op: OpId) -> bool {
+    let takes = ssd.rules.buffers && ssd.kernel.ops[op].class == Class::Host;
+    if takes {
+        ssd.ask_line(op);
+    }
+    takes
 }

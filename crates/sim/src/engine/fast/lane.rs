@@ -14,6 +14,7 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Dies, Holder};
 use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
+use crate::engine::rules::Rules;
 use crate::engine::spine::complete::note_completion;
 use crate::engine::spine::requests::HostRequest;
 use crate::engine::spine::ring::Waiting;
@@ -175,7 +176,7 @@ impl Host {
     /// An operation of a long queue begins: prefetches its request, which its end needs, the map's entry of the next one, whose record
     /// is in the cache by now, and the record of the one after that.
     #[inline(never)]
-    pub(in crate::engine) fn expect_next(&self, kernel: &Kernel, dev: &Device, next: OpId, request: RequestId) {
+    fn expects_next(&self, kernel: &Kernel, dev: &Device, next: OpId, request: RequestId) {
         if request.is_some() {
             self.requests.expect(request);
         }
@@ -189,6 +190,14 @@ impl Host {
         }
         if op.next.is_some() {
             kernel.ops.expect(op.next);
+        }
+    }
+
+    /// An operation of a unit's queue begins otherwise than in the lane: the same, where queues are long.
+    #[inline(always)]
+    pub(in crate::engine) fn expect_next(&self, kernel: &Kernel, dev: &Device, rules: &Rules, op: OpId, unit: UnitId) {
+        if rules.deep {
+            self.expects_next(kernel, dev, kernel.dies[unit].queue.head(), kernel.ops[op].request);
         }
     }
 
@@ -367,7 +376,7 @@ impl Ssd {
         // If its plane has a page for it.
         let Some((next, request, waits)) = self.begin_write_in_lane::<false>(id, unit) else { return false };
         if self.rules.deep {
-            self.host.expect_next(&self.kernel, &self.dev, next, request);
+            self.host.expects_next(&self.kernel, &self.dev, next, request);
         }
         if waits.0 + waits.1 > 0 {
             let (host, features) = (&mut self.host, &mut self.features);
@@ -396,7 +405,7 @@ impl Ssd {
         let (next, request) = (op.next, op.request);
         self.begin_read_in_lane(id, unit, at);
         if self.rules.deep {
-            self.host.expect_next(&self.kernel, &self.dev, next, request);
+            self.host.expects_next(&self.kernel, &self.dev, next, request);
         }
         true
     }

@@ -2,8 +2,11 @@
 
 use std::ops::{Index, IndexMut};
 
+use super::Kernel;
 use super::spans::Spans;
 use crate::device::transaction::Fifo;
+use crate::engine::Device;
+use crate::engine::rules::Rules;
 use crate::units::{Nanos, OpId};
 
 /// A bus: one transfer at a time, granted in order of request, ties by age (rule R4).
@@ -155,6 +158,20 @@ pub(in crate::engine) struct Buses {
     pub(in crate::engine) contested: u64,
     /// When GC held them, where that is asked for: on devices whose transfers are all granted one by one.
     pub(in crate::engine) gc_spans: Spans,
+}
+
+impl Kernel {
+    /// A page crosses to the host or from it: the bus of the host link that it asks for; none without a host link.
+    #[inline(always)]
+    pub(in crate::engine) fn link_to_cross(
+        &mut self,
+        dev: &Device,
+        rules: &Rules,
+        op: OpId,
+        inward: bool,
+    ) -> Option<usize> {
+        (rules.ports > dev.geometry.channels as usize).then(|| self.link(dev, op, inward))
+    }
 }
 
 impl Buses {

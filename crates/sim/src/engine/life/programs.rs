@@ -151,17 +151,13 @@ fn program_again(ssd: &mut Ssd, id: OpId) {
     };
     let burst: Nanos = ssd.dev.timing.page();
     let legs = ssd.dev.timing.legs(Command::Program { pages: &[ssd.dev.place(to)], burst });
-    if ssd.rules.streams {
-        count_program(&mut ssd.features, &ssd.dev.flash, (&ssd.kernel.ops, &ssd.host.requests), id, to);
-    }
-    if ssd.host.count_host(&ssd.kernel, &mut ssd.stats, id, 1) && ssd.rules.tenants {
-        ssd.features.tenants_write(&ssd.kernel, &ssd.dev, id);
+    count_program(&mut ssd.features, &ssd.dev.flash, (&ssd.kernel.ops, &ssd.host.requests), &ssd.rules, id, to);
+    if ssd.host.count_host(&ssd.kernel, &mut ssd.stats, id, 1) {
+        ssd.features.tenants_write(&ssd.kernel, &ssd.dev, &ssd.rules, id);
     }
     let op = &mut ssd.kernel.ops[id];
     (op.verb, op.pages, op.legs, op.leg) = (Verb::Program, PageSet::one(to), legs, 0);
-    if ssd.rules.page_types {
-        ssd.kernel.count_by_type(&ssd.dev, &ssd.host, &ssd.features, &mut ssd.stats, id);
-    }
+    ssd.kernel.count_by_type(&ssd.dev, &ssd.host, &ssd.features, &mut ssd.stats, &ssd.rules, id);
     ssd.run_leg(id);
 }
 

@@ -8,8 +8,16 @@ use crate::units::{PlaneId, UnitId};
 
 use super::now;
 
-/// A program or an erase has completed in a plane: a block of it may wait to be emptied.
+/// A program or an erase has completed in a plane: a block of it may wait to be emptied, if programs may fail.
+#[inline(always)]
 pub(in crate::engine) fn test_plane(ssd: &mut Ssd, plane: PlaneId) {
+    if ssd.rules.fails {
+        tests_plane(ssd, plane);
+    }
+}
+
+/// The same where programs may fail.
+fn tests_plane(ssd: &mut Ssd, plane: PlaneId) {
     if ssd.dev.flash.next_salvage(plane).is_none() {
         return;
     }
@@ -19,8 +27,15 @@ pub(in crate::engine) fn test_plane(ssd: &mut Ssd, plane: PlaneId) {
     }
 }
 
-/// What is due in a plane may be to empty a block, which goes before collections. Returns whether that has begun.
+/// What is due in a plane may be to empty a block, which goes before collections. Returns whether that has begun. It has not where no
+/// program fails.
+#[inline(always)]
 pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
+    ssd.rules.fails && starts_salvage(ssd, plane, unit)
+}
+
+/// The same where programs may fail.
+fn starts_salvage(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
     let Some(block) = ssd.dev.flash.next_salvage(plane) else { return false };
     ssd.dev.flash.begin_salvage(block);
     // There is nothing to erase.
@@ -44,5 +59,5 @@ pub(in crate::engine) fn has_brought(ssd: &mut Ssd, plane: PlaneId) {
 fn test_brought(ssd: &mut Ssd, plane: PlaneId) {
     ssd.dev.flash.take_failed();
     ssd.features.note_retired(&mut ssd.dev, &ssd.stats, ssd.now);
-    test_plane(ssd, plane);
+    tests_plane(ssd, plane);
 }

@@ -135,9 +135,17 @@ impl Features {
         self.count_tenant_program(dev, tenant, gc);
     }
 
-    /// A command programs pages of the host or of the write cache.
+    /// A command programs pages of the host or of the write cache: counts them for their tenants, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn tenants_write(&mut self, kernel: &Kernel, dev: &Device, rules: &Rules, command: OpId) {
+        if rules.tenants {
+            self.count_written(kernel, dev, command);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(in crate::engine) fn tenants_write(&mut self, kernel: &Kernel, dev: &Device, command: OpId) {
+    fn count_written(&mut self, kernel: &Kernel, dev: &Device, command: OpId) {
         let mut op = command;
         while op.is_some() {
             let tenant = self.tenant_of(kernel, op);

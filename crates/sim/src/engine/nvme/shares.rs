@@ -105,9 +105,25 @@ impl Features {
         if last.is_some() { kernel.ops.tenant[last].by } else { self.nvme().shares.best[id.0 as usize] }
     }
 
+    /// A unit serves an operation from now on, or none: its tenant holds the unit, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn die_serves(&mut self, kernel: &Kernel, rules: &Rules, now: Nanos, unit: UnitId, op: OpId) {
+        if rules.tenants {
+            self.passes_die(kernel, now, unit, op);
+        }
+    }
+
+    /// An operation has left a unit, which serves what is left there from now on, or nothing.
+    #[inline(always)]
+    pub(in crate::engine) fn die_serves_rest(&mut self, kernel: &Kernel, rules: &Rules, now: Nanos, unit: UnitId) {
+        if rules.tenants {
+            self.passes_die(kernel, now, unit, kernel.dies[unit].of_event());
+        }
+    }
+
     /// A unit serves an operation of a tenant from now on, or none.
     #[inline(never)]
-    pub(in crate::engine) fn die_serves(&mut self, kernel: &Kernel, now: Nanos, unit: UnitId, op: OpId) {
+    fn passes_die(&mut self, kernel: &Kernel, now: Nanos, unit: UnitId, op: OpId) {
         let host = op.is_some() && kernel.ops[op].class.like_host();
         let tenant = host.then(|| self.tenant_of(kernel, op));
         self.nvme_mut().shares.dies[unit.ix()].pass(tenant, now, Nanos::NEVER);
@@ -207,9 +223,25 @@ impl Kernel {
         self.ops.tenant[write].by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
     }
 
-    /// It has waited for other host operations of that unit.
+    /// An operation has waited for other host operations of a unit: divides that among their tenants, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn share_die(
+        &mut self,
+        features: &Features,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+        unit: UnitId,
+        host: u64,
+    ) {
+        if rules.tenants {
+            self.shares_die(features, now, op, unit, host);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(in crate::engine) fn share_die(&mut self, features: &Features, now: Nanos, op: OpId, unit: UnitId, host: u64) {
+    fn shares_die(&mut self, features: &Features, now: Nanos, op: OpId, unit: UnitId, host: u64) {
         if host == 0 {
             return;
         }
@@ -221,9 +253,24 @@ impl Kernel {
         page.by.iter_mut().zip(shares).for_each(|(sum, ns)| *sum += ns);
     }
 
-    /// An operation begins to wait for a unit.
+    /// An operation begins to wait for a unit: notes how long tenants have held that, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn shares_at_queue(
+        &mut self,
+        features: &Features,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+        unit: UnitId,
+    ) {
+        if rules.tenants {
+            self.notes_die(features, now, op, unit);
+        }
+    }
+
+    /// The same on a device with tenants.
     #[inline(never)]
-    pub(in crate::engine) fn shares_at_queue(&mut self, features: &Features, now: Nanos, op: OpId, unit: UnitId) {
+    fn notes_die(&mut self, features: &Features, now: Nanos, op: OpId, unit: UnitId) {
         self.ops.tenant[op].die = features.nvme().shares.dies[unit.ix()].at(now);
     }
 
@@ -248,13 +295,39 @@ impl Kernel {
         self.ops.tenant[op].bus = features.nvme().shares.buses[bus].at(now);
     }
 
-    /// A write begins to wait for any unit.
-    pub(in crate::engine) fn shares_anywhere(&mut self, features: &Features, now: Nanos, op: OpId) {
-        self.ops.tenant[op].die = features.held_by_tenants(now);
+    /// A write begins to wait for any unit: notes how long tenants have held all of them, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn shares_anywhere(&mut self, features: &Features, rules: &Rules, now: Nanos, op: OpId) {
+        if rules.tenants {
+            self.ops.tenant[op].die = features.held_by_tenants(now);
+        }
     }
 
-    /// It has waited for host operations of all units.
-    pub(in crate::engine) fn share_anywhere(&mut self, features: &Features, now: Nanos, op: OpId, host: u64) {
+    /// A write has waited for host operations of all units: divides that among their tenants, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn share_anywhere(
+        &mut self,
+        features: &Features,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+        host: u64,
+    ) {
+        if rules.tenants {
+            self.shares_all(features, now, op, host);
+        }
+    }
+
+    /// An operation has waited exactly as long as another one, for the same: tenants cost both the same, if requests have tenants.
+    #[inline(always)]
+    pub(in crate::engine) fn share_same(&mut self, rules: &Rules, op: OpId, lead: OpId) {
+        if rules.tenants {
+            self.ops.tenant[op].by = self.ops.tenant[lead].by;
+        }
+    }
+
+    /// A write of a tenant has waited for any unit ([`Kernel::share_anywhere`]).
+    fn shares_all(&mut self, features: &Features, now: Nanos, op: OpId, host: u64) {
         let (times, own) = (features.held_by_tenants(now), features.tenant_of(self, op));
         let page = &mut self.ops.tenant[op];
         let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - page.die[tenant]);

@@ -629,7 +629,7 @@ impl Ssd {
 
     /// An operation has reached the head of the queue of a failed chip's unit. Returns whether it is rejected there.
     #[inline(never)]
-    pub(in crate::engine) fn is_rejected(&mut self, id: OpId, unit: UnitId) -> bool {
+    fn is_rejected(&mut self, id: OpId, unit: UnitId) -> bool {
         let op = &self.kernel.ops[id];
         let away = match op.need {
             Need::Read if self.features.reads_group(&self.kernel, id) => {
@@ -751,4 +751,11 @@ impl Ssd {
             Some(_) => Plan { rmw: true, others: false, all: false },
         }
     }
+}
+
+/// An operation has reached the head of its queue. Returns whether it is rejected, because its unit is that of a failed chip. None is where
+/// nothing fails.
+#[inline(always)]
+pub(in crate::engine) fn rejects(ssd: &mut Ssd, op: OpId, unit: UnitId) -> bool {
+    ssd.features.failures.is_some() && ssd.is_rejected(op, unit)
 }

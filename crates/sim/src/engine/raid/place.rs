@@ -128,3 +128,13 @@ impl Ssd {
         }
     }
 }
+
+/// A page is sent to its queue. Returns whether parity groups decide where it waits: without them, it joins the queue of its die.
+#[inline(always)]
+pub(in crate::engine) fn takes_page(ssd: &mut Ssd, op: OpId) -> bool {
+    let grouped = ssd.features.raid.is_some();
+    if grouped {
+        ssd.place_chunk(op);
+    }
+    grouped
+}

@@ -75,6 +75,18 @@ impl Features {
         }
     }
 
+    /// Whether an operation is a page of its request: reads of other pages for a redirected read are not.
+    #[inline(always)]
+    pub(in crate::engine) fn is_own_page(&self, kernel: &Kernel, op: OpId) -> bool {
+        self.raid.is_none() || kernel.ops.parity[op].redirect == NO_REDIRECT
+    }
+
+    /// By chip: reads and programs queued or in service. `None` without parity groups.
+    #[inline(always)]
+    pub(in crate::engine) fn chip_loads(&self) -> Option<&[[u32; 2]]> {
+        self.raid.as_ref().map(|raid| raid.load())
+    }
+
     /// Whether the route may redirect a page read, and whether it does.
     fn asks_route(&mut self, kernel: &Kernel, dev: &Device, host: &Host, schemes: &Policies, op: OpId) -> (bool, bool) {
         let Some(raid) = &self.raid else { return (false, false) };
@@ -131,7 +143,7 @@ impl Ssd {
     /// Reads that have come now and wait for room on their chips: the route decides about them all the same. Only pages that it does
     /// not redirect wait from now on. Returns whether it redirected any.
     #[inline(never)]
-    pub(in crate::engine) fn redirect_waiting(&mut self) -> bool {
+    fn redirect_waiting(&mut self) -> bool {
         let (mut at, mut any) = (0, false);
         while at < self.host.window.len() {
             let id = self.host.window[at];
@@ -162,7 +174,7 @@ impl Ssd {
 
     /// A page is dispatched: the route decides about it, unless it has done so at this time. Returns false if the page goes to its
     /// own chip.
-    pub(in crate::engine) fn redirect(&mut self, op: OpId, asks: bool) -> bool {
+    fn redirect(&mut self, op: OpId, asks: bool) -> bool {
         let (may, goes) = self.features.asks_route(&self.kernel, &self.dev, &self.host, &self.schemes, op);
         let goes = goes && asks;
         if self.kernel.ops[op].need == Need::Read {
@@ -249,6 +261,20 @@ impl Ssd {
         }
         self.leaves(op);
     }
+}
+
+/// A page is dispatched: the route decides about it if it decides about reads, unless it has done so at this time. Returns false if the
+/// page goes to its own chip.
+#[inline(always)]
+pub(in crate::engine) fn redirects(ssd: &mut Ssd, op: OpId, asks: bool) -> bool {
+    ssd.rules.redirects && ssd.redirect(op, asks)
+}
+
+/// The order dispatches no further request. Reads that have come now and wait for room on their chips: the route decides about them, if it
+/// decides about reads. Returns whether it redirected any.
+#[inline(always)]
+pub(in crate::engine) fn redirects_waiting(ssd: &mut Ssd) -> bool {
+    ssd.rules.redirects && ssd.redirect_waiting()
 }
 
 /// The other slots of a slot's group.

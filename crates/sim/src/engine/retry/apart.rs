@@ -8,9 +8,10 @@ use crate::engine::{Nanos, Ssd};
 use crate::policy::PageSet;
 use crate::units::{OpId, Ppn, UnitId};
 
-/// Whether an operation waits to read its page again, so that it shares no command.
+/// Whether an operation waits to read its page again, so that it shares no command. None does where reads are not repeated.
+#[inline(always)]
 pub(in crate::engine) fn waits_to_repeat(ssd: &Ssd, op: OpId) -> bool {
-    ssd.kernel.ops.retry[op].page.seen
+    ssd.rules.retries && ssd.kernel.ops.retry[op].page.seen
 }
 
 /// An attempt at a page has left the die. Returns whether another one follows, after decoding.
@@ -38,9 +39,15 @@ pub(super) fn is_read_again(ssd: &mut Ssd, id: OpId) -> bool {
 }
 
 /// The turn of a read has come, and its page is at `at`: another attempt begins. Returns false for a first attempt, also if the page
-/// has moved.
-#[inline(never)]
+/// has moved, and where reads are not repeated.
+#[inline(always)]
 pub(in crate::engine) fn begin_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: UnitId) -> bool {
+    ssd.rules.retries && begins_again(ssd, id, at, unit)
+}
+
+/// The same where reads are repeated.
+#[inline(never)]
+fn begins_again(ssd: &mut Ssd, id: OpId, at: Ppn, unit: UnitId) -> bool {
     let again = &ssd.kernel.ops.retry[id].page;
     if !again.seen {
         return false;

@@ -13,7 +13,7 @@
 //! | rewriting of pages with many errors | [`refresh`] |
 //! | commands that read several units | [`super_pages`] |
 //!
-//! Unless they test that, functions are called only on devices with levels (`Rules::retries`).
+//! Functions that do not test it themselves are called only on devices with levels (`Rules::retries`).
 
 pub(in crate::engine) mod apart;
 pub(in crate::engine) mod decoder;
@@ -422,9 +422,16 @@ fn park(ssd: &mut Ssd, id: OpId, unit: UnitId) {
     ssd.kernel.shares_at_bus(&ssd.features, &ssd.rules, ssd.now, id, bus);
 }
 
-/// R8: the register is free for a read that waits in the array. Returns whether that read keeps the array, and has gone on.
-#[inline(never)]
+/// R8: the register is free for a read that waits in the array. Returns whether that read keeps the array, and has gone on. It leaves the
+/// array where reads are not repeated.
+#[inline(always)]
 pub(in crate::engine) fn unparks(ssd: &mut Ssd, id: OpId, unit: UnitId) -> bool {
+    ssd.rules.retries && stays_in_array(ssd, id, unit)
+}
+
+/// The same where reads are repeated.
+#[inline(never)]
+fn stays_in_array(ssd: &mut Ssd, id: OpId, unit: UnitId) -> bool {
     if ssd.kernel.ops.retry[id].command.failing().is_empty() {
         return false;
     }

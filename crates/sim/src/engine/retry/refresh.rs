@@ -89,8 +89,16 @@ fn is_in_place(ssd: &Ssd, wish: &Wish) -> bool {
     ssd.dev.map.get(wish.lpn) == Location::Flash(wish.page) && born == Some(wish.born)
 }
 
-/// Dispatch has ended: dies that are free and for which nothing waits rewrite pages.
+/// Dispatch has ended: dies that are free and for which nothing waits rewrite pages, if reads are repeated by bit errors.
+#[inline(always)]
 pub(in crate::engine) fn start_on_idle_dies(ssd: &mut Ssd) {
+    if ssd.rules.retries {
+        starts_on_idle_dies(ssd);
+    }
+}
+
+/// The same where reads are repeated.
+fn starts_on_idle_dies(ssd: &mut Ssd) {
     let mut from = UnitId(0);
     let next = |ssd: &Ssd, from| ssd.features.retry.as_ref()?.refresh.units.range(from..).next().copied();
     while let Some(unit) = next(ssd, from) {

@@ -9,6 +9,7 @@ use crate::config::GcTime;
 use crate::device::flash::Stream;
 use crate::device::transaction::{Fifo, Need};
 use crate::engine::kernel::Kernel;
+use crate::engine::rules::Rules;
 use crate::engine::spine::jobs::{Why, begin_job};
 use crate::engine::{Features, Ssd};
 use crate::policy::Job;
@@ -17,16 +18,27 @@ use crate::units::{BlockId, JobId, Lpn, Nanos, OpId, PlaneId, Ppn, UnitId};
 use super::now::{self, fold_now};
 use super::steps::count;
 
-/// A collection of a plane is due, before any fold.
+/// A collection of a plane is due, before any fold of its cache, if there is one.
+#[inline(always)]
 pub(in crate::engine) fn collects(ssd: &mut Ssd, plane: PlaneId) {
-    if let Some(slc) = &mut ssd.features.slc {
+    if ssd.rules.slc
+        && let Some(slc) = &mut ssd.features.slc
+    {
         slc.planes[plane.ix()].collects = true;
     }
 }
 
-/// A program or an erase has completed in a plane: its cache may have reached a level, and a fold may be wanted.
-#[inline(never)]
+/// A program or an erase has completed in a plane: its cache, if there is one, may have reached a level, and a fold may be wanted.
+#[inline(always)]
 pub(in crate::engine) fn test_plane(ssd: &mut Ssd, plane: PlaneId) {
+    if ssd.rules.slc {
+        tests_plane(ssd, plane);
+    }
+}
+
+/// The same with a cache of SLC.
+#[inline(never)]
+fn tests_plane(ssd: &mut Ssd, plane: PlaneId) {
     let used = ssd.dev.flash.slc_used(plane);
     let Some(slc) = &mut ssd.features.slc else { return };
     let active = slc.test_level(plane.ix(), used);
@@ -46,8 +58,17 @@ fn wants_fold(ssd: &Ssd, plane: PlaneId) -> bool {
         || anywhere.is_some() && ssd.dev.flash.waits_for_fold(plane, ssd.kernel.ops.host_stream(anywhere))
 }
 
-/// A write that any die may serve waits for a page: a fold is due in a plane where it waits for one, if one can begin.
+/// A write that any die may serve waits for a page: a fold is due in a plane where it waits for one, if one can begin. Nothing without a
+/// cache of SLC.
+#[inline(always)]
 pub(in crate::engine) fn claim_for_any(ssd: &mut Ssd, plane: PlaneId, stream: Stream) {
+    if ssd.rules.slc {
+        claims_for_any(ssd, plane, stream);
+    }
+}
+
+/// The same with a cache of SLC.
+fn claims_for_any(ssd: &mut Ssd, plane: PlaneId, stream: Stream) {
     let flash = &ssd.dev.flash;
     let full = if flash.full_slc(plane).is_empty() { flash.has_landed_slc(plane) } else { can_fold(ssd, plane) };
     if full && flash.waits_for_fold(plane, stream) {
@@ -71,9 +92,16 @@ pub(in crate::engine) fn claim(ssd: &mut Ssd, plane: PlaneId) {
     ssd.kernel.dies.mark(unit);
 }
 
-/// A host program finds no page. If it waits for a fold in its plane, it does so from now on; returns whether it does.
-#[inline(never)]
+/// A host program finds no page. If it waits for a fold in its plane, it does so from now on; returns whether it does. Without a cache of
+/// SLC it does not.
+#[inline(always)]
 pub(in crate::engine) fn stalls(ssd: &mut Ssd, op: OpId, plane: PlaneId) -> bool {
+    ssd.rules.slc && awaits_fold(ssd, op, plane)
+}
+
+/// The same with a cache of SLC.
+#[inline(never)]
+fn awaits_fold(ssd: &mut Ssd, op: OpId, plane: PlaneId) -> bool {
     if !ssd.dev.flash.waits_for_fold(plane, ssd.kernel.ops.host_stream(op)) {
         return false;
     }
@@ -86,8 +114,14 @@ pub(in crate::engine) fn stalls(ssd: &mut Ssd, op: OpId, plane: PlaneId) -> bool
 }
 
 /// No plane has a page for the first of the writes that any die may serve. If it waits for a fold, others overtake it; returns whether
-/// they do.
+/// they do. Without a cache of SLC it waits for none.
+#[inline(always)]
 pub(in crate::engine) fn stalls_anywhere(ssd: &mut Ssd, stream: Stream) -> bool {
+    ssd.rules.slc && awaits_any_fold(ssd, stream)
+}
+
+/// The same with a cache of SLC.
+fn awaits_any_fold(ssd: &mut Ssd, stream: Stream) -> bool {
     let planes = || (0..ssd.dev.geometry.planes).map(PlaneId);
     if !planes().any(|plane| ssd.dev.flash.waits_for_fold(plane, stream)) {
         return false;
@@ -97,7 +131,7 @@ pub(in crate::engine) fn stalls_anywhere(ssd: &mut Ssd, stream: Stream) -> bool 
     ssd.kernel.charge_anywhere(&mut ssd.features, &ssd.rules, ssd.now, op);
     begin_stall(ssd, op);
     ssd.host.without_page.push(&mut ssd.kernel.ops, op);
-    planes.into_iter().for_each(|plane| claim_for_any(ssd, plane, stream));
+    planes.into_iter().for_each(|plane| claims_for_any(ssd, plane, stream));
     true
 }
 
@@ -126,9 +160,34 @@ impl Kernel {
         folds
     }
 
-    /// The part behind folds of a wait of a write that any die may serve, during which dies were held for `held`. Charges it.
+    /// The wait of a host program for a page has ended. If it was one for a fold, charges it; returns whether it was. Without a cache of
+    /// SLC it was not.
+    #[inline(always)]
+    pub(in crate::engine) fn ends_fold_wait(&mut self, rules: &Rules, op: OpId, waited: u64) -> bool {
+        let for_fold = rules.slc && std::mem::take(&mut self.ops.extras[op].for_fold);
+        if for_fold {
+            self.charge_extra(op, Extra::Slc, waited);
+        }
+        for_fold
+    }
+
+    /// The part behind folds of a wait of a write that any die may serve, during which dies were held for `held`. Charges it. It is 0
+    /// without a cache of SLC.
+    #[inline(always)]
+    pub(in crate::engine) fn charge_folds_anywhere(
+        &mut self,
+        rules: &Rules,
+        now: Nanos,
+        op: OpId,
+        wait: u64,
+        held: u64,
+    ) -> u64 {
+        if rules.slc { self.charges_folds_anywhere(now, op, wait, held) } else { 0 }
+    }
+
+    /// The same with a cache of SLC.
     #[inline(never)]
-    pub(in crate::engine) fn charge_folds_anywhere(&mut self, now: Nanos, op: OpId, wait: u64, held: u64) -> u64 {
+    fn charges_folds_anywhere(&mut self, now: Nanos, op: OpId, wait: u64, held: u64) -> u64 {
         let by_folds = self.dies.held_fold.total(now) as u64 - self.ops.anywhere[op].held_fold;
         let folds = if held == 0 { 0 } else { (u128::from(wait) * u128::from(by_folds) / u128::from(held)) as u64 };
         self.charge_extra(op, Extra::Slc, folds);
@@ -136,9 +195,16 @@ impl Kernel {
     }
 }
 
-/// Whether an operation that could begin beside another one in a die (R8) is in a block of another mode.
-#[inline(never)]
+/// Whether an operation that could begin beside another one in a die (R8) is in a block of another mode. Without a cache of SLC, blocks
+/// have one mode.
+#[inline(always)]
 pub(in crate::engine) fn mixes_modes(ssd: &Ssd, op: OpId, unit: UnitId) -> bool {
+    ssd.rules.slc && differs_in_mode(ssd, op, unit)
+}
+
+/// The same with a cache of SLC.
+#[inline(never)]
+fn differs_in_mode(ssd: &Ssd, op: OpId, unit: UnitId) -> bool {
     let state = &ssd.kernel.dies[unit];
     let beside = if state.array().is_some() { state.array() } else { state.cache() };
     let flash = &ssd.dev.flash;
@@ -184,9 +250,16 @@ fn unstall(ssd: &mut Ssd, plane: PlaneId) {
     ssd.unstall(plane);
 }
 
-/// What is due in a plane may be a fold. Returns whether it has begun, or cannot begin now; otherwise a collection begins.
-#[inline(never)]
+/// What is due in a plane may be a fold. Returns whether it has begun, or cannot begin now; otherwise a collection begins, as it does
+/// without a cache of SLC.
+#[inline(always)]
 pub(in crate::engine) fn starts(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
+    ssd.rules.slc && starts_fold(ssd, plane, unit)
+}
+
+/// The same with a cache of SLC.
+#[inline(never)]
+fn starts_fold(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
     let Some(slc) = &mut ssd.features.slc else { return false };
     if std::mem::take(&mut slc.planes[plane.ix()].collects) || !wants_fold(ssd, plane) {
         return false;
@@ -246,9 +319,17 @@ fn fullest(ssd: &Ssd, unit: UnitId, suits: impl Fn(PlaneId) -> bool) -> Option<P
     fit.min_by_key(|plane| (std::cmp::Reverse(used(plane)), plane.0))
 }
 
-/// At the end of a dispatch: dies that are free, and for which nothing waits, fold blocks of planes above their level.
-#[inline(never)]
+/// At the end of a dispatch: dies that are free, and for which nothing waits, fold blocks of planes whose cache is above its level.
+#[inline(always)]
 pub(in crate::engine) fn fold_on_free_dies(ssd: &mut Ssd) {
+    if ssd.rules.slc {
+        folds_on_free_dies(ssd);
+    }
+}
+
+/// The same with a cache of SLC.
+#[inline(never)]
+fn folds_on_free_dies(ssd: &mut Ssd) {
     if ssd.features.slc.as_ref().is_none_or(|slc| slc.levels.is_none()) {
         return;
     }
@@ -269,9 +350,17 @@ pub(in crate::engine) fn fold_on_free_dies(ssd: &mut Ssd) {
     }
 }
 
-/// Collector decision: a die that has been idle for long enough folds a block of its fullest plane.
-#[inline(never)]
+/// Collector decision: a die that has been idle for long enough folds a block of the plane with the fullest cache, if there is one.
+#[inline(always)]
 pub(in crate::engine) fn fold_in_idle_time(ssd: &mut Ssd, unit: UnitId) {
+    if ssd.rules.slc {
+        folds_in_idle_time(ssd, unit);
+    }
+}
+
+/// The same with a cache of SLC.
+#[inline(never)]
+fn folds_in_idle_time(ssd: &mut Ssd, unit: UnitId) {
     if !ssd.gc.is_at_rest(&ssd.kernel, &ssd.dev, unit) {
         return;
     }

@@ -10,18 +10,14 @@ use crate::units::{PlaneId, UnitId};
 /// A program or an erase has completed in a plane: it is tested for what goes before its collections.
 #[inline(never)]
 pub(in crate::engine) fn test_beside(ssd: &mut Ssd, plane: PlaneId) {
-    if ssd.rules.fails {
-        salvage::test_plane(ssd, plane);
-    }
-    if ssd.rules.slc {
-        folds::test_plane(ssd, plane);
-    }
+    salvage::test_plane(ssd, plane);
+    folds::test_plane(ssd, plane);
 }
 
 /// What is due in a plane may be no collection. Returns whether it has begun, or cannot begin now.
 #[inline(never)]
 pub(in crate::engine) fn starts_beside(ssd: &mut Ssd, plane: PlaneId, unit: UnitId) -> bool {
-    ssd.rules.fails && salvage::starts(ssd, plane, unit) || ssd.rules.slc && folds::starts(ssd, plane, unit)
+    salvage::starts(ssd, plane, unit) || folds::starts(ssd, plane, unit)
 }
 
 /// Collector decision: a plane of an idle die becomes due if the trigger says so, or a block of its cache is folded. Called when the die
@@ -29,7 +25,5 @@ pub(in crate::engine) fn starts_beside(ssd: &mut Ssd, plane: PlaneId, unit: Unit
 #[inline(never)]
 pub(in crate::engine) fn work_in_idle_time(ssd: &mut Ssd, unit: UnitId) {
     collect_if_triggered(ssd, unit);
-    if ssd.rules.slc {
-        folds::fold_in_idle_time(ssd, unit);
-    }
+    folds::fold_in_idle_time(ssd, unit);
 }

@@ -108,9 +108,7 @@ impl Ssd {
     /// A plane becomes due for collection.
     #[inline(never)]
     pub(in crate::engine) fn claim(&mut self, plane: PlaneId) {
-        if self.rules.slc {
-            folds::collects(self, plane);
-        }
+        folds::collects(self, plane);
         if !self.gc.claimed.insert(plane) {
             if self.gc.postponed.is_some() {
                 self.gc.forces(&mut self.kernel, &self.dev, plane);
@@ -143,9 +141,7 @@ impl Ssd {
             from = PlaneId(plane.0 + 1);
             counted::count();
             let full = self.dev.flash.lacks_page(plane, stream);
-            if self.rules.slc {
-                folds::claim_for_any(self, plane, stream);
-            }
+            folds::claim_for_any(self, plane, stream);
             if full && self.gc.postponed.is_some() {
                 self.gc.forces(&mut self.kernel, &self.dev, plane);
             }

@@ -7,16 +7,15 @@ use crate::device::flash::Stream;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Verb};
-use crate::engine::cache::For;
+use crate::engine::cache::{For, reads};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
-use crate::engine::kernel::turn::WaitParts;
-use crate::engine::raid::buffered;
+use crate::engine::raid::{buffered, failure};
+use crate::engine::retry::apart;
 use crate::engine::rules::Rules;
 use crate::engine::slc::folds;
-use crate::engine::streams::count_program;
-use crate::engine::{Device, Features, Gc, Host, Nanos, Pause, Ssd, retry};
+use crate::engine::{Device, Features, Gc, Host, Nanos, Ssd, offers, streams};
 use crate::oracle::Oracle;
 use crate::policy::PageSet;
 use crate::stats::Stats;
@@ -88,12 +87,7 @@ impl Kernel {
     pub(in crate::engine) fn is_idle(&self, dev: &Device, gc: &Gc, rules: &Rules, unit: UnitId) -> bool {
         let state = &self.dies[unit];
         debug_assert!(!state.is_free() || state.job.is_some() || state.holder() == Holder::Free);
-        state.is_free()
-            && if state.job.is_none() {
-                !rules.collector_holds || state.due().is_empty()
-            } else {
-                rules.pauses && gc.awaits_durability(dev, state.job)
-            }
+        state.is_free() && gc.leaves_unit(self, dev, rules, unit)
     }
 
     /// Bus time of a read.
@@ -158,33 +152,13 @@ impl Kernel {
         let held_back = self.dies.held_writeback.total(now) as u64 - before.held_writeback;
         let back =
             if held_back == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
-        let folds = if rules.slc { self.charge_folds_anywhere(now, op, wait, held) } else { 0 };
+        let folds = self.charge_folds_anywhere(rules, now, op, wait, held);
         self.ops[Page(op)].blame.add(Cause::DieGcOther, gc);
         self.ops[Page(op)].blame.add(Cause::DieWriteback, back);
         self.ops[Page(op)].blame.add(Cause::DieHost, wait - gc - back - folds);
-        if rules.buffers {
-            features.note_line_wait(self, now, op, For::Any, [gc, 0, wait - gc]);
-        }
-        if rules.tenants {
-            self.share_anywhere(features, now, op, wait - gc - back - folds);
-        }
+        features.note_line_wait(self, rules, now, op, For::Any, [gc, 0, wait - gc]);
+        self.share_anywhere(features, rules, now, op, wait - gc - back - folds);
         back
-    }
-
-    /// Charges the part of a wait without GC on a device that sorts waits further.
-    #[inline(never)]
-    fn sort_wait(&mut self, features: &Features, rules: &Rules, now: Nanos, op: OpId, unit: UnitId, parts: &WaitParts) {
-        let rest = parts.host + parts.late;
-        let host = if rules.by_class { rest } else { parts.host };
-        let lines = if rules.buffers { self.behind_lines(now, op, unit).min(host) } else { 0 };
-        let folds = if rules.slc { self.charge_folds(now, op, unit, host - lines) } else { 0 };
-        let page = &mut self.ops[Page(op)];
-        page.blame.add(Cause::DieLate, rest - host);
-        page.blame.add(Cause::DieHost, host - lines - folds);
-        page.blame.add(Cause::DieWriteback, lines);
-        if rules.tenants {
-            self.share_die(features, now, op, unit, host - lines - folds);
-        }
     }
 
     /// A die whose collection waits for its pages on other dies programs pages that other collections send here: takes the first one
@@ -211,16 +185,11 @@ impl Kernel {
     ) -> Tag {
         let block = dev.geometry.block_of(at);
         dev.array_reads(block);
-        let lpn = self.ops[op].lpn;
-        let tag =
-            if features.replicas.is_some() { features.load_copy(self, oracle, op, at) } else { oracle.load(at, lpn) };
+        let tag = features.load_tag(self, oracle, op, at);
         // A merging write has its own new tag, and the old page's tag.
         let place = usize::from(self.ops[op].need != Need::Read);
         self.ops[Page(op)].tags[place] = tag;
-        if rules.caches {
-            // What a read brings into a line is what it found: GC in no time may erase the page before its data is out.
-            self.ops[Page(op)].tags[1] = tag;
-        }
+        self.keep_found(rules, op, tag);
         features.load_chunk(self, oracle, op, at);
         tag
     }
@@ -244,7 +213,7 @@ impl Host {
 
     /// The first unit after the last one used that takes writes and has a page, and its plane. `full`: one had no page.
     #[inline(always)]
-    fn next_place(
+    pub(in crate::engine) fn next_place(
         &self,
         kernel: &mut Kernel,
         dev: &Device,
@@ -285,17 +254,6 @@ impl Host {
     }
 }
 
-impl Features {
-    /// An operation begins on a device that sorts waits further. Returns the unit's holder.
-    #[inline(never)]
-    fn begins_beside(&mut self, kernel: &Kernel, rules: &Rules, now: Nanos, op: OpId, unit: UnitId) -> Holder {
-        if rules.tenants {
-            self.die_serves(kernel, now, unit, op);
-        }
-        if rules.buffers { kernel.holder_beside(op, unit) } else { Holder::Host }
-    }
-}
-
 impl Ssd {
     /// R10: a waiting read suspends the operation in the array, unless that ends sooner by itself.
     #[inline(never)]
@@ -315,12 +273,7 @@ impl Ssd {
             self.dispatch_window();
         }
         self.begin_updates();
-        if self.kernel.dies.dirty.is_empty()
-            && !self.rules.dynamic
-            && !self.rules.stages
-            && !self.rules.idle_lines
-            && self.features.replicas.is_none()
-        {
+        if self.kernel.dies.dirty.is_empty() && !self.features.may_offer(&self.rules) {
             return;
         }
         self.dispatch_units();
@@ -346,31 +299,12 @@ impl Ssd {
             if !(self.fast.lane && self.start_in_lane(unit)) {
                 while self.kick(unit) {}
             }
-            if self.rules.looks {
-                self.gc.revisit(&mut self.kernel, self.rules.preempts, unit);
-                if self.rules.idles {
-                    self.features.note_rest(&mut self.kernel, &self.dev, &self.gc, self.now, unit);
-                }
-            }
+            let (kernel, features) = (&mut self.kernel, &mut self.features);
+            self.gc.has_considered(kernel, &self.dev, features, &self.rules, self.now, unit);
         }
-        if self.rules.slc {
-            folds::fold_on_free_dies(self);
-        }
-        if self.rules.stages && self.dev.staging.waiting > 0 {
-            self.dispatch_writebacks();
-        }
-        if self.features.replicas.is_some() {
-            self.make_copies();
-        }
+        offers::to_considered_dies(self);
         self.kernel.dies.looking.clear();
-        if self.rules.idle_work {
-            if self.rules.idle_lines {
-                self.write_lines_to_idle_dies();
-            }
-            if self.rules.retries {
-                retry::refresh::start_on_idle_dies(self);
-            }
-        }
+        offers::to_idle_dies(self);
     }
 
     /// A free die and the device-wide FIFO of writes compete for operations: the oldest goes first.
@@ -382,7 +316,7 @@ impl Ssd {
         }
         let takes = |unit: &UnitId| {
             self.kernel.is_idle(&self.dev, &self.gc, &self.rules, *unit)
-                || self.gc.is_paused_for_host(&self.kernel, self.rules.preempts, *unit)
+                || self.gc.is_paused_for_host(&self.kernel, &self.rules, *unit)
         };
         // Whenever a die becomes idle it is among these.
         let none_idle = self.host.none_idle && !self.kernel.dies.looking.iter().any(takes);
@@ -392,21 +326,10 @@ impl Ssd {
             let mut oldest: Option<((u8, u64), UnitId)> = None;
             for unit in &self.kernel.dies.looking {
                 let ready = self.kernel.is_idle(&self.dev, &self.gc, &self.rules, *unit)
-                    || self.gc.is_paused_for_host(&self.kernel, self.rules.preempts, *unit);
+                    || self.gc.is_paused_for_host(&self.kernel, &self.rules, *unit);
                 if ready && !self.kernel.dies[*unit].queue.is_empty() {
-                    let head = self.kernel.dies[*unit].queue.head();
-                    let (rank, first) = if self.rules.queues {
-                        self.features.next_in_queue(
-                            &self.kernel,
-                            &self.dev,
-                            &self.host,
-                            &self.rules,
-                            &self.config,
-                            *unit,
-                        )
-                    } else {
-                        (0, head)
-                    };
+                    let (kernel, dev, host, rules) = (&self.kernel, &self.dev, &self.host, &self.rules);
+                    let (rank, first) = self.features.next_in_queue(kernel, dev, host, rules, &self.config, *unit);
                     let turn = (rank, self.kernel.ops[first].age);
                     if oldest.is_none_or(|(other, _)| turn < other) {
                         oldest = Some((turn, *unit));
@@ -415,10 +338,8 @@ impl Ssd {
             }
             let write = self.host.anywhere.head();
             let write_first = write.is_some() && {
-                let turn = (
-                    if self.rules.queues { self.features.rank_in_queue(&self.kernel, write) } else { 0 },
-                    self.kernel.ops[write].age,
-                );
+                let rank = self.features.rank_in_queue(&self.kernel, &self.rules, write);
+                let turn = (rank, self.kernel.ops[write].age);
                 oldest.is_none_or(|(other, _)| turn < other)
             };
             if write_first && self.start_anywhere() {
@@ -440,14 +361,9 @@ impl Ssd {
         let found = (!self.host.none_idle).then(|| {
             let (host, kernel, dev, gc) = (&self.host, &mut self.kernel, &self.dev, &self.gc);
             let (features, rules) = (&self.features, &self.rules);
-            let takes = |kernel: &Kernel, unit| gc.is_paused_for_host(kernel, rules.preempts, unit);
             let is_idle = |kernel: &Kernel, unit| kernel.is_idle(dev, gc, rules, unit);
             let idle = host.next_place(kernel, dev, features, &mut full, is_idle);
-            let mut paused = None;
-            if idle.is_none() && rules.preempts {
-                paused = host.next_place(kernel, dev, features, &mut full, takes);
-            }
-            idle.or(paused)
+            idle.or_else(|| host.next_paused_place(kernel, dev, gc, features, rules, &mut full))
         });
         if let Some((unit, plane)) = found.flatten() {
             self.host.last_place = unit.0;
@@ -470,19 +386,11 @@ impl Ssd {
         if self.claim_full_planes(stream) {
             return self.start_anywhere();
         }
-        if !self.rules.streams {
-            return false;
-        }
-        // With several streams, a write waits for an erase if no plane has a page for its handle, and others overtake it.
-        if self.rules.slc && folds::stalls_anywhere(self, stream) {
+        if folds::stalls_anywhere(self, stream) {
             return true;
         }
-        if self.dev.any_offset(stream) {
-            return false;
-        }
         let (kernel, features, stats) = (&mut self.kernel, &mut self.features, &mut self.stats);
-        self.host.let_others_pass(kernel, features, stats, &self.rules, self.now);
-        true
+        self.host.is_overtaken(kernel, &self.dev, features, stats, &self.rules, (stream, self.now))
     }
 
     /// Starts one operation of a unit's queue. Returns false if none can start now.
@@ -498,14 +406,14 @@ impl Ssd {
         {
             return false;
         }
-        if state.array().is_some() && self.rules.suspends && self.features.waiting(unit).any_read() {
+        if self.features.read_may_suspend(&self.kernel, &self.rules, unit) {
             self.try_suspend(unit);
         }
         let state = &self.kernel.dies[unit];
         if state.suspension() != Suspension::No {
             return false;
         }
-        if state.job.is_some() && !(self.rules.pauses && self.gc.jobs[state.job.0].pause != Pause::No) {
+        if self.gc.occupies(&self.kernel, &self.rules, unit) {
             if state.array().is_some() || !self.gc.jobs[state.job.0].waiting {
                 return false;
             }
@@ -515,8 +423,8 @@ impl Ssd {
             }
             return op.is_some();
         }
-        if self.rules.collector_holds && !state.due().is_empty() && state.job.is_none() {
-            // A collection that holds its die goes first, even if the next operation could overlap the running one.
+        if self.kernel.collection_goes_first(&self.rules, unit) {
+            // Even if the next operation could overlap the running one.
             return false;
         }
         if state.array().is_some()
@@ -525,27 +433,16 @@ impl Ssd {
             return false;
         }
         let state = &self.kernel.dies[unit];
-        let first = if self.rules.queues {
-            self.features.next_in_queue(&self.kernel, &self.dev, &self.host, &self.rules, &self.config, unit).1
-        } else {
-            state.queue.head()
-        };
+        let (_, first) =
+            self.features.next_in_queue(&self.kernel, &self.dev, &self.host, &self.rules, &self.config, unit);
         if (state.array().is_some() || state.cache().is_some())
-            && (!self.kernel.may_overlap(first, unit) || self.rules.slc && folds::mixes_modes(self, first, unit))
+            && (!self.kernel.may_overlap(first, unit) || folds::mixes_modes(self, first, unit))
         {
             return false;
         }
-        let queue = &mut self.kernel.dies[unit].queue;
-        if self.rules.queues {
-            queue.remove(&mut self.kernel.ops, first);
-        } else {
-            queue.pop(&self.kernel.ops);
-        }
+        self.kernel.take_from_queue(&self.rules, first, unit);
         self.features.note_queue(&self.kernel, &self.rules, first, unit, false);
-        if self.rules.deep {
-            let next = self.kernel.dies[unit].queue.head();
-            self.host.expect_next(&self.kernel, &self.dev, next, self.kernel.ops[first].request);
-        }
+        self.host.expect_next(&self.kernel, &self.dev, &self.rules, first, unit);
         self.select(first, unit);
         self.features.note_burst(&self.kernel, &self.host, &self.rules, first, unit);
         true
@@ -554,24 +451,22 @@ impl Ssd {
     /// A page of the host or of a group has reached the head of a unit's queue.
     #[inline(always)]
     pub(in crate::engine) fn select_page(&mut self, op: OpId, unit: UnitId) {
-        if self.features.failures.is_some() && self.is_rejected(op, unit) {
+        if failure::rejects(self, op, unit) {
             return;
         }
-        let page = &self.kernel.ops[op];
-        match page.need {
+        let (need, lpn) = (self.kernel.ops[op].need, self.kernel.ops[op].lpn);
+        match need {
             Need::Read | Need::Merge
                 if self.kernel.waits_for_word_line(&self.dev, &self.host, &self.features, &self.rules, op) =>
             {
                 self.take_from_buffer(op, unit)
             }
-            Need::Read if self.rules.caches => self.select_cached_read(op, unit),
-            Need::Read if self.features.reads_group(&self.kernel, op) => {
-                match self.kernel.covered(&self.dev, page.lpn) {
-                    Some(at) => self.begin_read(op, at, unit),
-                    None => buffered::select(self, op, unit),
-                }
-            }
-            Need::Read => match self.dev.map.get(page.lpn) {
+            Need::Read if reads::selects(self, op, unit) => {}
+            Need::Read if self.features.reads_group(&self.kernel, op) => match self.kernel.covered(&self.dev, lpn) {
+                Some(at) => self.begin_read(op, at, unit),
+                None => buffered::select(self, op, unit),
+            },
+            Need::Read => match self.dev.map.get(lpn) {
                 Location::Flash(at) => {
                     let at = self.features.read_from(&mut self.kernel, op, at);
                     self.begin_read(op, at, unit);
@@ -582,7 +477,7 @@ impl Ssd {
                 }
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or there is none.
                 Location::Staged(_) | Location::Nowhere => {
-                    if let Location::Staged(newest) = self.dev.map.get(page.lpn) {
+                    if let Location::Staged(newest) = self.dev.map.get(lpn) {
                         self.host.note_memory_read(
                             &self.kernel,
                             &self.dev,
@@ -645,7 +540,7 @@ impl Ssd {
         if self.host.notes_reads(&self.oracle, &self.rules) {
             self.kernel.note_flash_read(&self.dev, &self.features, &mut self.oracle, &self.rules, op, tag);
         }
-        if self.rules.retries && retry::apart::begin_again(self, op, at, unit) {
+        if apart::begin_again(self, op, at, unit) {
             return;
         }
         let burst = self.kernel.read_burst(&self.dev, &self.rules, op);
@@ -665,52 +560,41 @@ impl Ssd {
     /// The page on flash that a read for the host, or for one of its writes, would read now; none if it needs none.
     pub(in crate::engine) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
         let page = &self.kernel.ops[op];
+        let (kernel, dev, host, rules) = (&self.kernel, &self.dev, &self.host, &self.rules);
         let at = match page.need {
-            Need::Read if self.rules.caches => {
-                self.features.page_beside_cache(&self.kernel, &self.dev, &self.host, &self.rules, &self.config, op)
-            }
-            Need::Merge if page.class == Class::Cache => {
-                self.features.page_to_fill(&self.kernel, &self.dev, &self.rules, op)
-            }
-            Need::Read if self.features.reads_group(&self.kernel, op) => {
-                return self.kernel.covered(&self.dev, page.lpn);
-            }
-            Need::Read => match self.dev.map.get(page.lpn) {
-                Location::Flash(_) if self.features.reads_copy(&self.kernel, op) => self.kernel.ops.copy[op].page,
-                Location::Flash(at) => at,
-                Location::Staged(newest) if self.host.needs_old(&self.kernel, &self.dev, &self.rules, op, newest) => {
-                    self.features.old_page(&self.kernel, &self.dev, newest)
-                }
-                Location::Staged(_) | Location::Nowhere => Ppn::NONE,
+            Need::Read => match self.features.page_beside_cache(kernel, dev, host, rules, &self.config, op) {
+                Some(at) => at,
+                None if self.features.reads_group(kernel, op) => return kernel.covered(dev, page.lpn),
+                None => match dev.map.get(page.lpn) {
+                    Location::Flash(_) if self.features.reads_copy(kernel, op) => kernel.ops.copy[op].page,
+                    Location::Flash(at) => at,
+                    Location::Staged(newest) if host.needs_old(kernel, dev, rules, op, newest) => {
+                        self.features.old_page(kernel, dev, newest)
+                    }
+                    Location::Staged(_) | Location::Nowhere => Ppn::NONE,
+                },
             },
-            Need::Merge => self.kernel.merge_source(&self.dev, &self.host, &self.features, op),
+            Need::Merge if page.class == Class::Cache => self.features.page_to_fill(kernel, dev, rules, op),
+            Need::Merge => kernel.merge_source(dev, host, &self.features, op),
             Need::Write | Need::Absorb => Ppn::NONE,
         };
-        (at.is_some() && !self.dev.page_waits(&self.rules, at)).then_some(at)
+        (at.is_some() && !dev.page_waits(rules, at)).then_some(at)
     }
 
     /// A host program begins if its plane has a free page; otherwise it waits for space.
     pub(in crate::engine) fn begin_write(&mut self, id: OpId, unit: UnitId) {
-        let (plane, flash) = (self.kernel.ops[id].plane, &mut self.dev.flash);
-        let taken = match (self.rules.plain_points, self.rules.units) {
-            (true, _) => flash.take_host_page(plane),
-            (false, true) => flash.take_program(plane, self.kernel.ops.host_stream(id), false),
-            (false, false) => flash.take_page(plane, self.kernel.ops.host_stream(id), false),
-        };
+        let plane = self.kernel.ops[id].plane;
+        let taken = streams::take_page(&mut self.dev.flash, &self.kernel.ops, &self.rules, plane, id);
         let Some(at) = taken else {
-            if self.rules.slc && folds::stalls(self, id, plane) {
+            if folds::stalls(self, id, plane) {
                 return;
             }
             self.kernel.begin_stall(&self.host, &mut self.stats, self.now, id);
             self.gc.planes[plane.ix()].stalled.push(&mut self.kernel.ops, id);
             return self.claim(plane);
         };
-        if !self.rules.plain_points {
-            if self.rules.units {
-                return self.begin_group(id, at, unit);
-            }
-            let of = (&self.kernel.ops, &self.host.requests);
-            count_program(&mut self.features, &self.dev.flash, of, id, at);
+        if streams::begins_program(self, id, at, unit) {
+            return;
         }
         self.dev.stirs_buffer(&self.rules, plane);
         if self.kernel.ops[id].class == Class::Cache {
@@ -727,8 +611,8 @@ impl Ssd {
         } else {
             (1, self.dev.timing.legs(Command::Program { pages: &[self.dev.place(at)], burst: transfer }))
         };
-        if self.host.count_host(&self.kernel, &mut self.stats, id, pages) && self.rules.tenants {
-            self.features.tenants_write(&self.kernel, &self.dev, id);
+        if self.host.count_host(&self.kernel, &mut self.stats, id, pages) {
+            self.features.tenants_write(&self.kernel, &self.dev, &self.rules, id);
         }
         let page = &mut self.kernel.ops[id];
         page.verb = Verb::Program;
@@ -751,15 +635,9 @@ impl Ssd {
             self.kernel.ops[Page(mate)].first_start.get_or_insert(Moment::at(now));
             mate = self.kernel.ops[mate].mate;
         }
-        if self.rules.page_types {
-            self.kernel.count_by_type(&self.dev, &self.host, &self.features, &mut self.stats, op);
-        }
+        self.kernel.count_by_type(&self.dev, &self.host, &self.features, &mut self.stats, &self.rules, op);
         self.kernel.dies[unit].enter(op);
-        let holder = if self.rules.sorts_waits {
-            self.features.begins_beside(&self.kernel, &self.rules, self.now, op, unit)
-        } else {
-            Holder::Host
-        };
+        let holder = self.features.holder_of_begun(&self.kernel, &self.rules, self.now, op, unit);
         self.kernel.seize_unit(&self.dev, self.now, unit, holder, plane);
         self.run_leg(op);
     }
@@ -772,16 +650,10 @@ impl Ssd {
         if since == self.now {
             return;
         }
-        let page = &mut self.kernel.ops[Page(op)];
+        let page = &self.kernel.ops[Page(op)];
         let parts = turn.parts(since, self.now, page.ledger_gc, page.ledger_writeback);
-        if self.rules.sorts_waits {
-            self.kernel.sort_wait(&self.features, &self.rules, self.now, op, unit, &parts);
-            if self.rules.buffers {
-                let late = if self.rules.by_class { 0 } else { parts.late };
-                let others = parts.host + parts.late - late + parts.writeback;
-                self.features.note_line_wait(&mut self.kernel, self.now, op, For::Die(unit), [parts.gc, late, others]);
-            }
-        } else {
+        if !self.features.sorts_wait(&mut self.kernel, &self.rules, self.now, op, unit, &parts) {
+            let page = &mut self.kernel.ops[Page(op)];
             page.blame.add(Cause::DieHost, parts.host);
             page.blame.add(Cause::DieLate, parts.late);
         }

@@ -1,13 +1,12 @@
 //! Multi-plane commands: pages of one request, or write-backs of the write cache, that share a command with the first one.
 
 use crate::device::command::{Command, Legs};
-use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
-use crate::engine::streams::count_program;
-use crate::engine::{Device, Nanos, Ssd, retry};
+use crate::engine::retry::apart;
+use crate::engine::{Device, Nanos, Ssd, streams};
 use crate::policy::{MAX_PLANES, PageSet};
 use crate::units::{OpId, PlaneId, Ppn, UnitId};
 
@@ -103,7 +102,7 @@ impl Ssd {
         if self.kernel.ops[next].need != self.kernel.ops[lead].need
             || self.host.lacks(&self.kernel, next) != self.host.lacks(&self.kernel, lead)
             || self.features.reads_copy(&self.kernel, next)
-            || self.rules.retries && retry::apart::waits_to_repeat(self, next)
+            || apart::waits_to_repeat(self, next)
         {
             return None;
         }
@@ -131,12 +130,10 @@ impl Ssd {
             let fits = |plane: PlaneId| {
                 self.dev.geometry.die_of(plane) == die
                     && pages.iter().all(|page| self.dev.geometry.plane_of(*page) != plane)
-                    && (self.rules.streams || self.dev.flash.next_offset(plane, Stream::Host) == Some(offset))
+                    && streams::stands_for_plane(&self.dev.flash, &self.rules, plane, offset)
             };
-            // With several streams, each page has a write point of its own.
             let stands = |plane: PlaneId, mate: OpId| {
-                let stream = self.kernel.ops.host_stream(mate);
-                !self.rules.streams || self.dev.flash.next_offset(plane, stream) == Some(offset)
+                streams::stands_for_page(&self.dev.flash, &self.kernel.ops, &self.rules, mate, plane, offset)
             };
             let joins = |page: &Op| page.class == class && page.need == Need::Write && page.request == request;
             let mate = if self.rules.dynamic {
@@ -163,10 +160,8 @@ impl Ssd {
             self.takes_along(next, lead, unit, plane);
             let stream = self.kernel.ops.host_stream(next);
             let at = self.dev.flash.take_page(plane, stream, false).expect("the offset was offered");
-            if self.rules.streams {
-                let of = (&self.kernel.ops, &self.host.requests);
-                count_program(&mut self.features, &self.dev.flash, of, next, at);
-            }
+            let of = (&self.kernel.ops, &self.host.requests);
+            streams::count_program(&mut self.features, &self.dev.flash, of, &self.rules, next, at);
             self.dev.stirs_buffer(&self.rules, plane);
             if lines {
                 self.features.line_selected(&mut self.kernel, &mut self.oracle, next);
@@ -194,12 +189,8 @@ impl Ssd {
             }
             // It has waited exactly as long as its lead, for the same dies.
             self.kernel.ops[Page(next)].blame = self.kernel.ops[Page(lead)].blame.clone();
-            if self.rules.slc || self.rules.retries {
-                self.kernel.ops.extras[next].blame = self.kernel.ops.extras[lead].blame;
-            }
-            if self.rules.tenants {
-                self.kernel.ops.tenant[next].by = self.kernel.ops.tenant[lead].by;
-            }
+            self.kernel.charge_same_extras(&self.rules, next, lead);
+            self.kernel.share_same(&self.rules, next, lead);
         } else {
             if lines {
                 self.kernel.dies[unit].queue.remove(&mut self.kernel.ops, next);

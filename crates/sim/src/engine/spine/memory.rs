@@ -79,14 +79,12 @@ impl Ssd {
     /// A page's data is in the controller: it goes to the host, over the host link if there is one.
     #[inline(always)]
     pub(in crate::engine) fn leaves(&mut self, op: OpId) {
-        if self.rules.buffers
-            && self.kernel.ops[op].need == Need::Absorb
-            && !self.features.page_is_in(&mut self.kernel, &self.dev, &self.rules, self.now, op)
-        {
+        if !self.features.is_acknowledged(&mut self.kernel, &self.dev, &self.rules, self.now, op) {
             return;
         }
-        if self.rules.ports > self.dev.geometry.channels as usize && self.kernel.ops[op].need == Need::Read {
-            let bus = self.kernel.link(&self.dev, op, false);
+        if self.kernel.ops[op].need == Need::Read
+            && let Some(bus) = self.kernel.link_to_cross(&self.dev, &self.rules, op, false)
+        {
             return self.ask(op, bus);
         }
         self.page_done(op);

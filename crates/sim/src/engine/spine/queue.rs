@@ -1,14 +1,16 @@
 //! Pages of the host join the queue of a die, and leave the device.
 
 use crate::device::geometry::Spot;
-use crate::device::transaction::{Class, Need};
+use crate::device::transaction::Need;
+use crate::engine::cache::takes_write;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
+use crate::engine::raid::place;
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;
-use crate::units::{Nanos, OpId, Ppn, UnitId};
+use crate::units::{Nanos, OpId, Ppn};
 
 impl Host {
     /// Frees an operation.
@@ -37,20 +39,7 @@ impl Kernel {
             held_writeback: self.dies.held_writeback.total(now) as u64,
             held_fold: self.dies.held_fold.total(now) as u64,
         };
-        if rules.tenants {
-            self.shares_anywhere(features, now, op);
-        }
-    }
-
-    /// An operation joins a queue on a device that sorts waits further.
-    #[inline(never)]
-    pub(super) fn note_ledgers(&mut self, rules: &Rules, now: Nanos, op: OpId, unit: UnitId) {
-        if rules.buffers {
-            self.ops.cached[op].ledger = self.dies[unit].cached(now);
-        }
-        if rules.slc {
-            self.ops.extras[op].ledger_folds = self.dies[unit].folded(now);
-        }
+        self.shares_anywhere(features, rules, now, op);
     }
 
     /// Adds an operation to the queue of its plane's unit, at its end or by its age, where steps of collections never take turns.
@@ -82,23 +71,8 @@ impl Kernel {
             state.queue.push(&mut self.ops, op);
         }
         features.note_queue(self, rules, op, unit, true);
-        if rules.sorts_waits {
-            self.note_ledgers(rules, now, op, unit);
-            if rules.tenants {
-                self.shares_at_queue(features, now, op, unit);
-            }
-        }
+        self.note_ledgers(features, rules, now, op, unit);
         self.dies.mark(unit);
-    }
-}
-
-impl Features {
-    /// An operation has joined the queue of a unit whose collections check for waiting operations.
-    #[inline(always)]
-    pub(in crate::engine) fn note_awaited(&mut self, kernel: &Kernel, rules: &Rules, now: Nanos, op: OpId) {
-        if rules.idles {
-            self.joins_idle(now, kernel.ops[op].unit, kernel.ops[op].class.like_host());
-        }
     }
 }
 
@@ -110,8 +84,9 @@ impl Ssd {
         if self.host.windowed && self.kernel.ops[Page(op)].chip != NO_CHIP {
             self.host.chip_outstanding[self.kernel.ops[Page(op)].chip as usize] += 1;
         }
-        if page.need != Need::Read && self.rules.ports > self.dev.geometry.channels as usize {
-            let bus = self.kernel.link(&self.dev, op, true);
+        if page.need != Need::Read
+            && let Some(bus) = self.kernel.link_to_cross(&self.dev, &self.rules, op, true)
+        {
             return self.ask(op, bus);
         }
         self.place(op);
@@ -122,17 +97,14 @@ impl Ssd {
     pub(in crate::engine) fn place(&mut self, op: OpId) {
         let page = &mut self.kernel.ops[op];
         page.waits_since = self.now;
-        if self.features.raid.is_some() {
-            return self.place_chunk(op);
+        let (need, lpn, plane) = (page.need, page.lpn, page.plane);
+        if place::takes_page(self, op) {
+            return;
         }
-        let host = page.class == Class::Host;
-        let (need, lpn, plane, run) = (page.need, page.lpn, page.plane, self.kernel.ops[Page(op)].run);
+        let run = self.kernel.ops[Page(op)].run;
         let plane = match need {
             Need::Absorb => return self.serve_from_memory(op),
-            Need::Read if self.features.replicas.is_some() => {
-                self.features.route_read(&mut self.kernel, &self.dev, &self.schemes, op)
-            }
-            Need::Read => plane,
+            Need::Read => self.features.plane_to_read(&mut self.kernel, &self.dev, &self.schemes, op, plane),
             Need::Merge => match self.kernel.merge_source(&self.dev, &self.host, &self.features, op) {
                 Ppn::NONE => {
                     self.host.skip_merge(&mut self.kernel, &self.features, &self.rules, self.now, op);
@@ -140,11 +112,10 @@ impl Ssd {
                 }
                 old => self.dev.geometry.plane_of(old),
             },
-            Need::Write if self.rules.buffers && host => return self.ask_line(op),
+            Need::Write if takes_write(self, op) => return,
             Need::Write if run != NO_RUN && self.host.waits_for_merge(&mut self.kernel, self.now, op) => return,
             Need::Write if self.rules.dynamic => return self.await_any_unit(op),
-            Need::Write if self.rules.binds => self.kernel.ops.bound[op],
-            Need::Write => self.dev.geometry.static_plane(lpn),
+            Need::Write => self.kernel.plane_to_write(&self.dev, &self.rules, op, lpn),
         };
         self.enqueue(op, plane, false);
     }

@@ -22,7 +22,7 @@ pub(in crate::engine) fn leave_die(ssd: &mut Ssd, id: OpId) {
     state.leave(id, ssd.now, bus_gc);
     ssd.kernel.chip_in_use(&ssd.dev, plane, false);
     match ssd.kernel.advance_cache(&mut ssd.features, &ssd.rules, ssd.now, unit) {
-        Some(Unparked::Read(id)) if ssd.rules.retries && retry::unparks(ssd, id, unit) => {}
+        Some(Unparked::Read(id)) if retry::unparks(ssd, id, unit) => {}
         Some(Unparked::Read(id)) => {
             ssd.kernel.ops[id].leg += 1;
             ssd.run_leg(id);
@@ -35,13 +35,9 @@ pub(in crate::engine) fn leave_die(ssd: &mut Ssd, id: OpId) {
         ssd.kernel.resume(&ssd.config, ssd.now, unit);
     } else if state.array().is_none() && state.cache().is_none() {
         ssd.kernel.set_holder(ssd.now, unit, Holder::Free);
-    } else if ssd.rules.buffers {
-        let left = if state.array().is_some() { state.array() } else { state.cache() };
-        ssd.kernel.set_holder(ssd.now, unit, ssd.kernel.holder_of(left));
+    } else {
+        ssd.kernel.rest_holds(&ssd.rules, ssd.now, unit);
     }
-    if ssd.rules.tenants {
-        let state = &ssd.kernel.dies[unit];
-        ssd.features.die_serves(&ssd.kernel, ssd.now, unit, state.of_event());
-    }
+    ssd.features.die_serves_rest(&ssd.kernel, &ssd.rules, ssd.now, unit);
     ssd.kernel.dies.mark(unit);
 }

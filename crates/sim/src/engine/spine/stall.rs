@@ -1,6 +1,6 @@
 //! Host programs that wait for a free page.
 
-use crate::blame::{Cause, Extra};
+use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::transaction::Class;
 use crate::engine::cache::For;
@@ -26,23 +26,19 @@ impl Kernel {
         self.ops[op].stalled = false;
         let since = std::mem::replace(&mut self.ops[op].waits_since, now);
         let waited = (now - since).0;
-        let for_fold = rules.slc && std::mem::take(&mut self.ops.extras[op].for_fold);
-        if for_fold {
-            self.charge_extra(op, Extra::Slc, waited);
-        } else {
+        let for_fold = self.ends_fold_wait(rules, op, waited);
+        if !for_fold {
             self.ops[Page(op)].blame.add(Cause::Space, waited);
         }
-        if rules.buffers {
-            let parts = if for_fold { [0, 0, waited] } else { [waited, 0, 0] };
-            features.note_line_wait(self, now, op, For::Any, parts);
-        }
+        let parts = if for_fold { [0, 0, waited] } else { [waited, 0, 0] };
+        features.note_line_wait(self, rules, now, op, For::Any, parts);
     }
 }
 
 impl Host {
     /// No plane has a page for the first of the writes that any die may serve: it waits for an erase, and others overtake it.
     #[inline(never)]
-    pub(super) fn let_others_pass(
+    pub(in crate::engine) fn let_others_pass(
         &mut self,
         kernel: &mut Kernel,
         features: &mut Features,
@@ -60,7 +56,7 @@ impl Host {
 impl Device {
     /// Whether a write point of any plane has a page for a stream.
     #[inline(never)]
-    pub(super) fn any_offset(&self, stream: Stream) -> bool {
+    pub(in crate::engine) fn any_offset(&self, stream: Stream) -> bool {
         let mut planes = (0..self.geometry.planes).map(PlaneId);
         planes.any(|plane| self.flash.next_offset(plane, stream).is_some())
     }

@@ -2,7 +2,8 @@
 
 use crate::blame::Cause;
 use crate::engine::kernel::Kernel;
-use crate::engine::kernel::ops::{NO_CHIP, NO_REDIRECT, Ops, Page};
+use crate::engine::kernel::ops::{NO_CHIP, Ops, Page};
+use crate::engine::raid::redirect::{redirects, redirects_waiting};
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host, Policies, Ssd};
 use crate::request::{Request, RequestOp};
@@ -67,7 +68,7 @@ impl Host {
         };
         for op in kernel.ops.live() {
             // Reads of other pages for a redirected read are not the request's own.
-            let own = features.raid.is_none() || kernel.ops.parity[op].redirect == NO_REDIRECT;
+            let own = features.is_own_page(kernel, op);
             let request = kernel.ops[op].request;
             if own && request.is_some() && self.requests.end(request).kept != op {
                 count(&mut self.chip_outstanding, op, 1);
@@ -96,13 +97,12 @@ impl Host {
             return None;
         }
         self.window.make_contiguous();
-        let load = features.raid.as_ref().map(|raid| raid.load());
         let view = WindowView {
             ssd: self,
             ops: &kernel.ops,
             limit: rules.chip_queue,
             page_size: dev.entry_bytes(),
-            load,
+            load: features.chip_loads(),
             binds: rules.binds,
         };
         if begins {
@@ -137,14 +137,14 @@ impl Ssd {
                 while op.is_some() {
                     let next = self.kernel.ops[Page(op)].link;
                     self.kernel.ops[Page(op)].blame.add(Cause::Order, waited);
-                    if !(self.rules.redirects && self.redirect(op, asks)) {
+                    if !redirects(self, op, asks) {
                         self.send(op);
                     }
                     op = next;
                 }
                 self.begin_updates();
             }
-            if !(self.rules.redirects && self.redirect_waiting()) {
+            if !redirects_waiting(self) {
                 return;
             }
         }

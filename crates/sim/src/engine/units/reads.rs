@@ -86,9 +86,7 @@ impl Kernel {
             let folds = Extra::Slc as usize;
             self.ops.extras[op].blame.0[folds] = self.ops.extras[lead].blame.0[folds];
         }
-        if rules.tenants {
-            self.ops.tenant[op].by = self.ops.tenant[lead].by;
-        }
+        self.share_same(rules, op, lead);
     }
 }
 
