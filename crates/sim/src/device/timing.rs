@@ -262,6 +262,7 @@ impl Timing {
     }
 
     /// Times of a copyback (R9). Planes with equal offsets in `to` are programmed together, otherwise one after the other.
+    #[inline(always)]
     pub fn copyback(&self, from: &[PagePlace], to: &[PagePlace]) -> CopybackTimes {
         let first = Self::slowest(&self.program, to[0].offset, to);
         if self.slc.is_some_and(|slc| from[0].offset == slc.offset) {

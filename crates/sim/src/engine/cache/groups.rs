@@ -5,7 +5,8 @@
 //! time, by operations that are in no map either ([`Fill`]).
 
 use super::lines::{Reason, State};
-use super::order::{Home, NONE, Turn};
+use super::order::{Home, NONE};
+use super::turns::Turn;
 use crate::blame::{CAUSES, Extra};
 use crate::config::{CachePack, Writeback};
 use crate::device::command::Command;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::order::{Command, Home, NONE, Order, Turn};
-use super::turns::Turns;
+use super::order::{Command, Home, NONE, Order};
+use super::turns::{Turn, Turns};
 use crate::units::{Lpn, Nanos, OpId};
 
 /// State of a line.

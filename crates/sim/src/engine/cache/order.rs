@@ -2,15 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::turns::Turns;
+use super::turns::{Turn, Turns};
 use crate::device::geometry::Geometry;
 use crate::policy::MAX_PLANES;
 
 /// No line.
 pub(super) const NONE: u32 = u32::MAX;
-
-/// A line in an order: by time, ties by page.
-pub(super) type Turn = (crate::units::Nanos, u32, u32);
 
 /// Unit and plane of a line's page; zero where no order asks for them.
 #[derive(Clone, Copy)]

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::order::Turn;
+use crate::units::Nanos;
+
+/// A line in an order: by time, ties by page.
+pub(super) type Turn = (Nanos, u32, u32);
 
 /// Places from the end of the row among which a line joins it. Lines further back are rare, and wait beside it.
 const NEAR: usize = 48;
@@ -115,7 +118,6 @@ impl Turns {
 mod tests {
     use super::*;
     use crate::random::{below, stream};
-    use crate::units::Nanos;
 
     /// Compares with a set: lines join in order, a little or long after their turn, and leave from the front or from anywhere.
     #[test]

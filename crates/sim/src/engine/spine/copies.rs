@@ -105,6 +105,7 @@ impl Device {
     }
 
     /// The journey of pages of one command: if one must leave the die, all do. `path`: the policy of their collection.
+    #[inline(always)]
     pub(in crate::engine) fn journey_of(
         &self,
         rules: &Rules,
