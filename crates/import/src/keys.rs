@@ -41,10 +41,32 @@ pub(crate) struct Given {
     ends: OnceLock<Vec<usize>>,
 }
 
+/// Most keys of a file. No configuration comes near it.
+pub(crate) const MOST_KEYS: usize = 10_000;
+
 impl Given {
     /// A text without keys so far.
     pub fn new(name: &str, text: &str) -> Given {
         Given { name: name.into(), text: text.into(), keys: Vec::new(), ends: OnceLock::new() }
+    }
+
+    /// Adds a key.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn push(&mut self, key: Key) -> Result<()> {
+        self.keys.push(key);
+        self.check_count()
+    }
+
+    /// Refuses too many keys, at the last one.
+    pub fn check_count(&self) -> Result<()> {
+        if self.keys.len() <= MOST_KEYS {
+            return Ok(());
+        }
+        let at = self.keys.last().map_or(0..0, |key| key.at.clone());
+        let error = self.refuse("", at, format!("more than {MOST_KEYS} keys"));
+        Err(error.help("this is no configuration of a simulator"))
     }
 
     /// An error at a place of the text, or of the whole file (`0..0`); `key` names the key.

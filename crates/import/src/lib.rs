@@ -35,6 +35,7 @@ use ssdlab_sim::config::Config;
 use fio::Jobs;
 use keys::Given;
 use mqsim_flows::Workload;
+use pairs::Form;
 use table::Drive;
 
 /// A simulator whose files can be imported.
@@ -219,10 +220,10 @@ impl Parsed {
                 return Ok(Parsed::Flows(Workload::read(name, text)?));
             }
             Simulator::Mqsim => mqsim::read(name, text)?,
-            Simulator::Ssdsim => ssdsim::read(name, text)?,
-            Simulator::Simplessd => simplessd::read(name, text)?,
+            Simulator::Ssdsim => pairs::read(name, text, Form::Semicolon)?,
+            Simulator::Simplessd => pairs::read(name, text, Form::Ini)?,
             Simulator::Femu => femu::read(name, text)?,
-            Simulator::Flashsim => flashsim::read(name, text)?,
+            Simulator::Flashsim => pairs::read(name, text, Form::Blank)?,
             Simulator::Disksim => disksim::read(name, text)?,
             Simulator::Nvmevirt => nvmevirt::read(name, text)?,
             Simulator::Fio => return Ok(Parsed::Jobs(Jobs::read(name, text)?)),
