@@ -1,7 +1,7 @@
 //! The column map: which column of a line is what, and in which unit.
 
 use crate::record::Op;
-use crate::shown::escape;
+use crate::shown::{escape, meant};
 use std::fmt;
 use std::str::FromStr;
 
@@ -395,12 +395,7 @@ fn once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), FormatError>
 }
 
 fn unknown(key: &str) -> FormatError {
-    let near = KEYS
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(known, key.get(..16).unwrap_or(key)), *known))
-        .min()
-        .filter(|(distance, _)| *distance <= 2);
-    let hint = near.map_or(String::new(), |(_, known)| format!(" (did you mean {known}?)"));
+    let hint = meant(key, 16, &KEYS);
     wrong(format!("unknown key {}{hint}; known are {}", escape(key.as_bytes()), KEYS.join(" ")))
 }
 

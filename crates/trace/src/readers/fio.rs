@@ -7,7 +7,6 @@
 use crate::error::Code;
 use crate::notes::Note;
 use crate::readers::line::*;
-use crate::record::Op;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl Parser for Fio {
     fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
         if self.version == 0 {
             self.version = version(line)?;
-            return Ok(Parsed::Pass);
+            return Ok(None);
         }
         if trim(line).starts_with(b"fio version ") {
             cx.first = false;
@@ -74,7 +73,7 @@ impl Parser for Fio {
                             .on("wait", line, offset)
                     })?;
                 }
-                return Ok(Parsed::Pass);
+                return Ok(None);
             }
             _ => {}
         }
@@ -88,13 +87,12 @@ impl Parser for Fio {
             Bad::new(Code::Range, "time is larger than the clock holds", line).on("time", line, words[0])
         })?;
         if op == Op::Flush && !cx.flushes {
-            cx.note(Note::OtherOp);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::OtherOp);
         }
         let Some(volume) = cx.volume_of(name, |raw| raw[..raw.len().min(FIELD_BYTES)].to_vec())? else {
-            return Ok(Parsed::Pass);
+            return Ok(None);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
+        Ok(Some(Record { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
     }
 }
 
@@ -110,7 +108,7 @@ impl Fio {
             if state.is_none() {
                 self.files.insert(name.to_vec(), FileState::Added);
             }
-            return Ok(Parsed::Pass);
+            return Ok(None);
         }
         let Some(state) = state else {
             return Err(Bad::new(Code::Sequence, "A file is used that was never added", line)
@@ -122,7 +120,7 @@ impl Fio {
         }
         let next = if action == b"open" { FileState::Open } else { FileState::Closed };
         self.files.insert(name.to_vec(), next);
-        Ok(Parsed::Pass)
+        Ok(None)
     }
 }
 

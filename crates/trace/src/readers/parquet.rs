@@ -15,7 +15,6 @@
 
 use crate::error::Code;
 use crate::readers::line::*;
-use crate::record::Op;
 use crate::table::{FUA, ROW_BYTES, STREAM};
 
 /// Operations by their number in a row; any other value is unknown.
@@ -89,7 +88,7 @@ impl Parser for Rows {
             let label = || volumes.get(at).cloned().unwrap_or_else(|| at.to_string().into_bytes());
             match cx.volume_of(raw, |_| label())? {
                 Some(id) => volume = id,
-                None => return Ok(Parsed::Pass),
+                None => return Ok(None),
             }
         }
         let stream = match row[29] & STREAM {
@@ -100,7 +99,7 @@ impl Parser for Rows {
             }
         };
         let fua = row[29] & FUA != 0 && *op == Op::Write;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: *op, fua, stream }))
+        Ok(Some(Record { time_ns, offset, bytes, volume, op: *op, fua, stream }))
     }
 }
 

@@ -26,6 +26,17 @@ impl Rwbs {
         Rwbs { op: if flush { Op::Other } else { op }, flush, fua: false, changes: false }
     }
 
+    /// A command of SCSI by its code. WRITE SAME and UNMAP change data, but their length says nothing about how much.
+    pub fn scsi(code: u64) -> Rwbs {
+        match code {
+            0x08 | 0x28 | 0x88 | 0xa8 => Rwbs::plain(Op::Read),
+            0x0a | 0x2a | 0x8a | 0xaa => Rwbs::plain(Op::Write),
+            0x35 | 0x91 => Rwbs::plain(Op::Flush),
+            0x41 | 0x93 | 0x42 => Rwbs { changes: true, ..Rwbs::plain(Op::Other) },
+            _ => Rwbs::plain(Op::Other),
+        }
+    }
+
     /// Reads a word; `None` if it is none.
     pub fn of(word: &[u8]) -> Option<Rwbs> {
         let is = Rwbs::plain;
