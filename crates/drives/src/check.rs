@@ -103,7 +103,6 @@ pub fn is_inside(predicted: &Predicted) -> bool {
     (low..=high).contains(&predicted.measured)
 }
 
-/// A cell as JSON.
 pub(crate) fn cell_json(cell: &Predicted) -> Value {
     json!({
         "pattern": cell.pattern, "parameter": cell.parameter, "drive_writes": cell.drive_writes,
@@ -113,7 +112,6 @@ pub(crate) fn cell_json(cell: &Predicted) -> Value {
     })
 }
 
-/// A load as JSON.
 pub(crate) fn latency_json(row: &Latency, knee: Option<&Knee>) -> Value {
     json!({
         "load_per_s": row.load, "predicted_read_us": row.read_us, "predicted_write_us": row.write_us,

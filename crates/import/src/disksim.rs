@@ -243,7 +243,6 @@ impl Reader<'_> {
     }
 }
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     if !given.keys.iter().any(|key| key.section == "ssdmodel_ssd") {

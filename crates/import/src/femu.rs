@@ -111,7 +111,6 @@ const HOST: &str = "id bus addr drive multipoller_enabled poller_ratio hiops_inl
     flash_type oc12_channel_timing lsec_size lsecs_per_pg lpgs_per_blk lmax_sec_per_rq lnum_ch lnum_lun lnum_pln \
     lmetasize learly_reset fdm_size nr_cu nr_thread time_slice nqn";
 
-/// Whether a text has a FEMU device in it.
 pub(crate) fn has_device(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let begins = |word: &str| {
@@ -211,7 +210,6 @@ fn properties(given: &mut Given, section: &str, argument: &Word) {
     }
 }
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     mode(&desk, given)?;

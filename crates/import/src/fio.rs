@@ -13,7 +13,6 @@ use crate::table::{Desk, Drive, Mapping, Rule, To, missing, near, same};
 
 const MAPPING: Mapping = Mapping { simulator: "fio", rules: RULES, host: HOST };
 
-/// What becomes of each option.
 const RULES: &[Rule] = &[
     same("rw|readwrite|rwmixread|rwmixwrite|bs|blocksize|bssplit", None, To::Nothing),
     near("bsrange|blocksize_range", None, To::Nothing, SIZES),
@@ -49,7 +48,6 @@ const RULES: &[Rule] = &[
 
 const SIZES: &str = "the multiples of the smallest size, all alike";
 
-/// Options of pauses.
 const PAUSES: &[&str] = &["thinktime", "thinktime_blocks", "thinktime_blocks_type"];
 
 /// Most jobs that pause, each a flow.
@@ -70,7 +68,6 @@ struct Job {
     globals: Vec<Range<usize>>,
 }
 
-/// The jobs of a file.
 pub(crate) struct Jobs {
     given: Given,
     /// Every section, the global ones too.
@@ -218,7 +215,6 @@ fn verdicts(desk: &mut Desk) {
     }
 }
 
-/// The options of a job.
 struct Options<'j> {
     given: &'j Given,
     job: &'j Job,

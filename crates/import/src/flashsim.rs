@@ -60,7 +60,6 @@ const RULES: &[Rule] = &[
     missing("RAID_NUMBER_OF_PHYSICAL_SSDS", "one device is simulated"),
 ];
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     desk.require(NEEDED)?;

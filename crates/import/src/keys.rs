@@ -6,12 +6,10 @@ use std::sync::OnceLock;
 use ssdlab_lab::error::{Error, Result, Spot};
 use ssdlab_lab::names::clip;
 
-/// A key of a foreign file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// The part of the file that it is in, such as `pal`; empty where the format has no parts.
     pub section: String,
-    /// Its name.
     pub name: String,
     /// Its value, without blanks around it.
     pub value: String,
@@ -22,20 +20,16 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Section and name.
     pub fn path(&self) -> String {
         if self.section.is_empty() { self.name.clone() } else { format!("{}/{}", self.section, self.name) }
     }
 }
 
-/// A foreign file.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     /// Its name in messages.
     pub name: String,
-    /// Its text.
     pub text: String,
-    /// Its keys, in order.
     pub keys: Vec<Key>,
     /// Where its lines end.
     ends: OnceLock<Vec<usize>>,
@@ -45,7 +39,6 @@ pub(crate) struct Given {
 pub(crate) const MOST_KEYS: usize = 10_000;
 
 impl Given {
-    /// A text without keys so far.
     pub fn new(name: &str, text: &str) -> Given {
         Given { name: name.into(), text: text.into(), keys: Vec::new(), ends: OnceLock::new() }
     }
@@ -97,13 +90,11 @@ pub(crate) struct Value<'g> {
 }
 
 impl Value<'_> {
-    /// An error about the value.
     pub fn refuse(&self, message: impl std::fmt::Display, help: impl Into<String>) -> Error {
         let at = self.key.map_or(0..0, |key| key.value_at.clone());
         self.given.refuse(self.name, at, message).help(help)
     }
 
-    /// A whole number, not negative.
     pub fn whole(&self) -> Result<u64> {
         let shown = clip(self.text);
         let help = "expected a whole number such as 8, without a unit";
@@ -211,12 +202,10 @@ impl Decimal {
         }
     }
 
-    /// A whole number.
     pub fn from(whole: u128) -> Decimal {
         Decimal { digits: whole, places: 0 }
     }
 
-    /// Times a whole number.
     pub fn times(self, factor: u128) -> Option<Decimal> {
         Some(Decimal { digits: self.digits.checked_mul(factor)?, places: self.places })
     }

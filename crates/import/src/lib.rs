@@ -82,7 +82,6 @@ impl FromStr for Simulator {
 }
 
 impl Simulator {
-    /// Its name in options.
     fn name(self) -> &'static str {
         SIMULATORS.into_iter().find(|(_, other)| *other == self).map_or("", |(name, _)| name)
     }
@@ -202,7 +201,6 @@ fn one_device(files: &[(usize, Parsed)], texts: &[(String, String)]) -> Result<(
     Ok(())
 }
 
-/// A file by what is in it.
 enum Parsed {
     Drive(Simulator, Given),
     Flows(Workload),
@@ -248,7 +246,6 @@ impl Parsed {
         }
     }
 
-    /// Whether it describes requests.
     fn has_flows(&self) -> bool {
         match self {
             Parsed::Drive(Simulator::Simplessd, given) => given.keys.iter().any(|key| key.section == "generator"),
@@ -287,7 +284,6 @@ impl Parsed {
     }
 }
 
-/// The simulator that a text is for.
 fn detect(name: &str, text: &str) -> Result<Simulator> {
     let refuse = |message: String, help: &str| {
         Err(Error::usage(format!("{}: {message}", ssdlab_lab::names::clip(name))).help(help.to_string()))

@@ -158,7 +158,6 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
     xml::read(name, text, &mut (), container, |(), _| String::new())
 }
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     words(&mut desk)?;

@@ -107,13 +107,11 @@ struct SeenFlow {
 }
 
 impl SeenFlow {
-    /// The part of the file that it is.
     fn name(&self) -> String {
         format!("scenario {}/flow {}", self.scenario, self.number)
     }
 }
 
-/// The flows of a file so far.
 #[derive(Default)]
 struct Seen {
     flows: Vec<SeenFlow>,
@@ -169,7 +167,6 @@ impl Workload {
         Ok(Workload { given, flows })
     }
 
-    /// How many scenarios there are.
     pub fn scenarios(&self) -> usize {
         self.flows.last().map_or(0, |(scenario, ..)| *scenario)
     }
@@ -271,7 +268,6 @@ impl Workload {
     }
 }
 
-/// The queue of a flow.
 struct Queue {
     /// Its name, which is that of the flow: it takes the tenant of its name.
     name: String,
@@ -280,7 +276,6 @@ struct Queue {
     closed: Option<u32>,
 }
 
-/// The class of a flow.
 fn class(desk: &Desk) -> Result<Toml> {
     const CLASSES: [(&str, &str); 4] = [("URGENT", "urgent"), ("HIGH", "high"), ("MEDIUM", "medium"), ("LOW", "low")];
     desk.value("Priority_Class").map_or(Ok(text("high")), |value| word(&value, &CLASSES))
@@ -341,7 +336,6 @@ fn partition(desk: &mut Desk) -> Result<()> {
     Ok(())
 }
 
-/// The mode of the cache.
 fn caching(desk: &mut Desk) -> Result<()> {
     let by = "Device_Level_Data_Caching_Mode";
     let Some(mode) = desk.value(by) else { return Ok(()) };
@@ -539,7 +533,6 @@ fn pattern(desk: &mut Desk) -> Result<String> {
     }
 }
 
-/// When requests arrive.
 fn arrivals(desk: &mut Desk) -> Result<Arrivals> {
     let Some(kind) = desk.value("Synthetic_Generator_Type") else { return Ok(Arrivals::Closed(1)) };
     let depth = "Average_No_of_Reqs_in_Queue";

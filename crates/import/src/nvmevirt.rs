@@ -89,7 +89,6 @@ const NEEDED: &[(&str, &str)] = &[
     ("NAND_CHANNEL_BANDWIDTH", "give the rate of a channel in MiB/s"),
 ];
 
-/// Whether a text is such a file.
 pub(crate) fn fits(text: &str) -> bool {
     let defines = |name: &str| {
         text.lines()
@@ -241,7 +240,6 @@ impl<'t> Preprocessor<'t> {
         }
     }
 
-    /// The value of an expression of whole numbers.
     fn number(&self, text: &str, depth: u32) -> Option<i128> {
         let mut parser = Expression { cpp: self, rest: text, depth, argument: None };
         let value = parser.shift()?;
@@ -336,7 +334,6 @@ impl Expression<'_, '_> {
     }
 }
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     if let Some(kind) = desk.value("NS_SSD_TYPE_0")
@@ -424,7 +421,6 @@ fn spare(desk: &mut Desk) -> Result<()> {
     Ok(())
 }
 
-/// The write buffer.
 fn buffer(desk: &mut Desk) -> Result<()> {
     let (capacity, page) = (desk.whole("GLOBAL_WB_SIZE")?, desk.whole("FLASH_PAGE_SIZE")?);
     if !desk.gives("GLOBAL_WB_SIZE") {

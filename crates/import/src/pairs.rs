@@ -54,7 +54,6 @@ pub(crate) fn read(name: &str, text: &str, form: Form) -> Result<Given> {
     Ok(given)
 }
 
-/// The part of a line before its comment.
 fn uncommented(line: &str, form: Form) -> &str {
     let line = line.trim_start_matches('\u{feff}');
     let comment = match form {

@@ -364,7 +364,6 @@ fn suffixed(value: &Value) -> Result<u64> {
     number.checked_mul(factor).ok_or_else(|| value.refuse("beyond 64 bits", "use a smaller number"))
 }
 
-/// The request generator as a workload.
 fn generator(desk: &mut Desk, given: &Given) -> Result<Vec<Flow>> {
     if !given.keys.iter().any(|key| key.section == "generator") {
         return Ok(Vec::new());

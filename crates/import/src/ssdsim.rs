@@ -153,7 +153,6 @@ const COPYBACK: u64 = 0b00010;
 const TWO_PLANE: u64 = 0b10100;
 const INTERLEAVE: u64 = 0b01000;
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
     let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     desk.require(NEEDED)?;

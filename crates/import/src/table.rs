@@ -22,12 +22,10 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Every key with its rule.
     pub fn named(self) -> impl Iterator<Item = (&'static str, &'static Rule)> {
         self.rules.iter().flat_map(|rule| rule.keys.split('|').map(move |name| (name, rule)))
     }
 
-    /// The rule of a key of this name.
     pub fn rule(self, name: &str) -> Option<&'static Rule> {
         self.named().find(|(known, _)| *known == name).map(|(_, rule)| rule)
     }
@@ -66,7 +64,6 @@ pub(crate) enum To {
 }
 
 impl To {
-    /// The key that is set.
     fn key(self) -> Option<&'static str> {
         match self {
             To::Nothing => None,
@@ -107,38 +104,31 @@ pub(crate) struct Drive {
 }
 
 impl Drive {
-    /// The value of a key, if it is set.
     pub fn get(&self, key: &str) -> Option<&Toml> {
         self.settings.iter().find(|setting| setting.key == key).map(|setting| &setting.value)
     }
 
-    /// A whole number that is set.
     pub fn whole(&self, key: &str) -> Option<u64> {
         self.get(key).and_then(Toml::as_integer).and_then(|value| u64::try_from(value).ok())
     }
 
-    /// Takes a value away.
     pub fn drop(&mut self, key: &str) {
         self.settings.retain(|setting| setting.key != key);
     }
 }
 
-/// A share in millionths as a number of a configuration.
 pub(crate) fn fraction(millionths: u64) -> Toml {
     Toml::Float(millionths as f64 / 1e6)
 }
 
-/// A time as text of a configuration.
 pub(crate) fn time(ns: u64) -> Toml {
     Toml::String(Nanos(ns).to_string())
 }
 
-/// A size as text of a configuration.
 pub(crate) fn size(bytes: u64) -> Toml {
     Toml::String(Bytes(bytes).to_string())
 }
 
-/// A text of a configuration.
 pub(crate) fn text(text: impl Into<String>) -> Toml {
     Toml::String(text.into())
 }
@@ -274,7 +264,6 @@ impl<'a> Desk<'a> {
         self.drive.settings.push(Setting { key, value, place, from });
     }
 
-    /// Takes a value away again.
     pub fn unset(&mut self, key: &str) {
         self.drive.drop(key);
     }
@@ -420,7 +409,6 @@ pub(crate) fn word(value: &Value, words: &[(&str, &str)]) -> Result<Toml> {
     }
 }
 
-/// `true`, `false`, or a text.
 fn literal(ours: &str) -> Toml {
     match ours {
         "true" => Toml::Boolean(true),

@@ -189,7 +189,6 @@ fn whole_lines(sample: &[u8], ended: bool) -> &[u8] {
     &sample[..memchr::memrchr(b'\n', sample).map_or(sample.len(), |at| at + 1)]
 }
 
-/// Chooses the format by the first bytes of a binary file.
 fn detect_binary(name: &str, sample: &[u8]) -> Result<Detection, TraceError> {
     if readers::vscsi::fits(sample) {
         return Ok(Detection::of(Format::Vscsi));
@@ -209,7 +208,6 @@ fn detect_binary(name: &str, sample: &[u8]) -> Result<Detection, TraceError> {
         .fix("convert it to text and use --format columns:<map>"))
 }
 
-/// Chooses the format by the first bytes.
 pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) -> Result<Detection, TraceError> {
     // No text has NUL bytes next to letters or digits.
     if sample.iter().take(80).any(|&b| b == 0) {
@@ -295,7 +293,6 @@ fn requests(format: &Format, sample: &[u8], options: &Options) -> (Vec<Record>, 
     (records, good, bad)
 }
 
-/// The columns that a header names.
 fn by_header(map: Columns, unused: Vec<String>, sample: &[u8], options: &Options) -> Detection {
     let format = Format::Columns(map);
     let (_, good, bad) = requests(&format, sample, options);

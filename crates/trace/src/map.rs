@@ -163,7 +163,6 @@ impl fmt::Display for Objects {
     }
 }
 
-/// The name of a number of bytes.
 fn size_name(unit: u64) -> String {
     match unit {
         1 => "bytes".into(),
@@ -186,7 +185,6 @@ fn wrong(text: impl Into<String>) -> FormatError {
 }
 
 impl Columns {
-    /// Every column that the map names.
     pub(crate) fn named(&self) -> impl Iterator<Item = &str> {
         let op = match &self.op {
             OpColumn::Words(column) | OpColumn::Values(column, _) => Some(column),
@@ -303,7 +301,6 @@ fn measure(key: &str, text: &str) -> Result<Measure, FormatError> {
     Ok(Measure { column: column(key, place)?, unit })
 }
 
-/// A column of the time.
 fn time(key: &str, text: &str) -> Result<Time, FormatError> {
     if let Some((place, "iso")) = split_column(text) {
         return Ok(Time { column: column(key, place)?, clock: Clock::Iso, latency: None });
@@ -514,7 +511,6 @@ impl fmt::Display for Column {
     }
 }
 
-/// The name of a unit of time.
 fn unit_name(unit: u64) -> &'static str {
     match unit {
         1 => "ns",

@@ -174,7 +174,6 @@ impl Input {
     }
 }
 
-/// An error in a file of measurements.
 fn wrong(path: &std::path::Path, line: usize, what: &str) -> Error {
     Error::new(Kind::Data { path: path.into() }, format!("{}:{line}: {what}", path.display()))
 }

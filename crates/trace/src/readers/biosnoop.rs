@@ -13,9 +13,7 @@ use crate::readers::line::*;
 pub(crate) struct Biosnoop {
     /// Columns between the size and the latency, such as the time in the queue.
     between: usize,
-    /// The time is a time of day.
     of_day: bool,
-    /// A request has been seen.
     started: bool,
 }
 

@@ -10,7 +10,6 @@ use crate::readers::line::*;
 pub(crate) struct Blkreplay {
     /// The line of column names has been seen.
     named: bool,
-    /// A record has been seen.
     started: bool,
 }
 

@@ -97,7 +97,6 @@ impl Parser for Fio {
 }
 
 impl Fio {
-    /// A file is added, opened or closed.
     fn changes_file(&mut self, line: &[u8], action: &[u8], name: &[u8], cx: &mut Context) -> Outcome {
         let state = self.files.get(name).copied();
         if action == b"add" {
@@ -124,7 +123,6 @@ impl Fio {
     }
 }
 
-/// The version that the first line states.
 fn version(line: &[u8]) -> Result<u8, Box<Bad>> {
     match trim(line) {
         b"fio version 2 iolog" => Ok(2),
@@ -149,7 +147,6 @@ fn op_of(line: &[u8], action: &[u8]) -> Result<Op, Box<Bad>> {
     }
 }
 
-/// Checks that a file may be used.
 fn is_open(line: &[u8], name: &[u8], state: Option<FileState>) -> Result<(), Box<Bad>> {
     let (what, expected) = match state {
         None => ("I/O to a file that was never added", "'add' and 'open' before I/O"),

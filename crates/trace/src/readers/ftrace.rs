@@ -47,7 +47,6 @@ impl Ftrace {
     }
 }
 
-/// An event of a line.
 struct Event<'a> {
     time: &'a [u8],
     name: &'a [u8],
@@ -110,7 +109,6 @@ fn lost(line: &[u8]) -> Option<u64> {
     Some(words.filter_map(|word| number::integer(word).ok()).next_back().unwrap_or(1))
 }
 
-/// The request of an event.
 struct Request<'a> {
     device: &'a [u8],
     kind: Rwbs,

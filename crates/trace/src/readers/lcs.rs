@@ -45,7 +45,6 @@ fn word_fits(record: &[u8], at: usize) -> bool {
 }
 
 impl Lcs {
-    /// Reads the version from the first bytes.
     pub fn of(objects: Objects, headed: bool, head: &[u8]) -> Lcs {
         let version = head.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
         // A version that is not known is an error of the first record.

@@ -53,7 +53,6 @@ impl Bad {
     }
 }
 
-/// Where a part of a line lies in it.
 pub(crate) fn span(line: &[u8], part: &[u8]) -> Range<usize> {
     let start = (part.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
     if start <= line.len() { start..(start + part.len()).min(line.len()) } else { 0..line.len() }
@@ -268,7 +267,6 @@ impl Volumes {
     }
 }
 
-/// Reads one format.
 pub(crate) trait Parser: Send {
     /// Size of a record if the format is binary.
     fn record_bytes(&self) -> Option<usize> {
@@ -301,7 +299,6 @@ pub(crate) trait Parser: Send {
     }
 }
 
-/// The fields of a line.
 pub(crate) struct Fields<'a, const N: usize> {
     pub at: [&'a [u8]; N],
     /// Number of fields, even beyond `N`.
@@ -484,19 +481,16 @@ pub(crate) fn wrong_count(line: &[u8], found: usize, wanted: &str, separator: u8
     Bad::new(Code::FieldCount, format!("Line has {few} instead of {wanted}"), line).expected(format!("{wanted} fields"))
 }
 
-/// A number, or an error about it.
 #[inline]
 pub(crate) fn number(line: &[u8], field: &[u8], name: &'static str) -> Result<u64, Box<Bad>> {
     number::integer(field).map_err(|fault| bad_number(line, field, name, fault))
 }
 
-/// A decimal number times `unit`, or an error about it.
 #[inline]
 pub(crate) fn decimal(line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<Decimal, Box<Bad>> {
     number::decimal(field, unit).map_err(|fault| bad_number(line, field, name, fault))
 }
 
-/// A number times `unit`.
 #[inline]
 pub(crate) fn scaled(line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<u64, Box<Bad>> {
     let value = number(line, field, name)?;
@@ -542,7 +536,6 @@ pub(crate) fn u32_at(record: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(std::array::from_fn(|i| record[at + i]))
 }
 
-/// See [`u32_at`].
 pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| record[at + i]))
 }

@@ -29,7 +29,6 @@ pub(crate) struct Labels {
     pub streams: Option<Vec<Vec<u8>>>,
 }
 
-/// Reads rows.
 #[derive(Default)]
 pub(crate) struct Rows {
     labels: Labels,
@@ -127,7 +126,6 @@ mod file {
     use std::sync::{Arc, Mutex, PoisonError};
 
     const VOLUMES: &str = "ssdlab.volumes";
-    /// Where the names of streams are.
     const STREAMS: &str = "ssdlab.streams";
     const SCHEMA: &str = "message requests {
         required int64 time_ns;
@@ -391,7 +389,6 @@ mod file {
         label.iter().map(|&b| if plain(b) { (b as char).to_string() } else { format!("%{b:02X}") }).collect()
     }
 
-    /// Names from the metadata.
     fn listed(text: &str, key: &str) -> io::Result<Vec<Vec<u8>>> {
         let names = text.split(',').filter(|_| !text.is_empty()).map(decode);
         names.collect::<Option<_>>().ok_or_else(|| broken(format!("the names under {key} are not percent-encoded")))
@@ -432,7 +429,6 @@ mod file {
         }
     }
 
-    /// A file of rows being written.
     pub(crate) struct Sink {
         writer: SerializedFileWriter<Shared>,
         shared: Shared,
@@ -524,7 +520,6 @@ mod file {
             Ok(self.shared.take())
         }
 
-        /// The rest of the file.
         pub fn finish(&mut self) -> io::Result<Vec<u8>> {
             let mut rest = self.flush()?;
             for (key, names) in [(VOLUMES, &self.volume_names), (STREAMS, &self.stream_names)] {

@@ -6,7 +6,6 @@
 
 use crate::record::Op;
 
-/// The meaning of such a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rwbs {
     /// What it does to data; [`Op::Other`] if it moves none.
@@ -20,7 +19,6 @@ pub(crate) struct Rwbs {
 }
 
 impl Rwbs {
-    /// An operation without modifiers.
     pub fn plain(op: Op) -> Rwbs {
         let flush = op == Op::Flush;
         Rwbs { op: if flush { Op::Other } else { op }, flush, fua: false, changes: false }
@@ -37,7 +35,6 @@ impl Rwbs {
         }
     }
 
-    /// Reads a word; `None` if it is none.
     pub fn of(word: &[u8]) -> Option<Rwbs> {
         let is = Rwbs::plain;
         let (flush, rest) = match word {

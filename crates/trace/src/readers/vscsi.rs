@@ -37,7 +37,6 @@ impl Version {
     }
 }
 
-/// Do these first bytes look like vscsi records?
 pub(crate) fn fits(head: &[u8]) -> bool {
     Version::One.fits(head) || Version::Two.fits(head)
 }
