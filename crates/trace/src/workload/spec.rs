@@ -670,12 +670,6 @@ impl Spec {
     }
 }
 
-impl<'de> Deserialize<'de> for Spec {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_table(toml::Table::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
-
 /// Moves the entries whose key is `wanted` into a table of their own.
 fn take(table: &mut toml::Table, wanted: impl Fn(&str) -> bool) -> toml::Table {
     let keys: Vec<String> = table.keys().filter(|k| wanted(k)).cloned().collect();
