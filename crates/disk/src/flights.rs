@@ -4,7 +4,6 @@ use ssdlab_sim::RequestOp;
 
 use crate::{DiskError, Ticket};
 
-/// A request in the drive.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
     pub(crate) ticket: Ticket,
@@ -17,7 +16,6 @@ pub(crate) struct Flight {
     pub(crate) chunk: u64,
     /// Whether it will have failed.
     pub(crate) fails: bool,
-    /// Whether it has completed.
     pub(crate) ended: bool,
 }
 
@@ -25,7 +23,6 @@ impl Flight {
     /// Not a write of a whole chunk.
     pub(crate) const PARTS: u64 = u64::MAX;
 
-    /// A place for one.
     const NONE: Flight = Flight {
         ticket: Ticket(0),
         op: RequestOp::Read,
@@ -71,7 +68,6 @@ impl Flights {
         index as usize & self.places.len().wrapping_sub(1)
     }
 
-    /// Adds a request.
     #[inline(always)]
     pub(crate) fn push(&mut self, flight: Flight) {
         if self.next.wrapping_sub(self.first) == self.places.len() as u64 {

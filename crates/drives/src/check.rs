@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use ssdlab_lab::error::{Error, Result};
 
-use crate::cells::{Cell, DRIFT_PCT, USUAL_WRITES, Use};
+use crate::cells::{Cell, DRIFT_PCT, Use};
 use crate::cost::{Cost, inverse};
 use crate::file::{DriveFile, Predicted, Predictions};
 use crate::input::Input;
@@ -103,7 +103,6 @@ pub fn is_inside(predicted: &Predicted) -> bool {
     (low..=high).contains(&predicted.measured)
 }
 
-/// A cell as JSON.
 pub(crate) fn cell_json(cell: &Predicted) -> Value {
     json!({
         "pattern": cell.pattern, "parameter": cell.parameter, "drive_writes": cell.drive_writes,
@@ -113,7 +112,6 @@ pub(crate) fn cell_json(cell: &Predicted) -> Value {
     })
 }
 
-/// A load as JSON.
 pub(crate) fn latency_json(row: &Latency, knee: Option<&Knee>) -> Value {
     json!({
         "load_per_s": row.load, "predicted_read_us": row.read_us, "predicted_write_us": row.write_us,
@@ -164,6 +162,3 @@ pub fn described(file: &DriveFile) -> Result<Value> {
 pub fn over_writes(cost: &Cost, rows: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
     rows.iter().map(|(at, moved)| (*at, 1.0 + moved, inverse(cost.time(*moved)))).collect()
 }
-
-/// Drive writes of a run of which nothing is said.
-pub const RUN: f64 = USUAL_WRITES;

@@ -67,20 +67,25 @@ impl Moves {
     }
 
     /// MB/s over a window of the run's time, given as shares of it: what a measurement over that window reads.
-    pub fn rate_in(&self, cost: &Cost, (from, to): (f64, f64)) -> f64 {
-        let times: Vec<f64> = self.moved.iter().map(|moved| self.bin * cost.time(*moved)).collect();
-        let total: f64 = times.iter().sum();
-        let (start, end) = (from * total, to * total);
-        let (mut clock, mut written) = (0.0, 0.0);
-        for time in times {
-            let inside: f64 = end.min(clock + time) - start.max(clock);
-            if inside > 0.0 {
-                written += self.bin * inside / time;
-            }
-            clock += time;
-        }
-        inverse((end - start) / written)
+    pub fn rate_in(&self, cost: &Cost, window: (f64, f64)) -> f64 {
+        let steps: Vec<(f64, f64)> = self.moved.iter().map(|moved| (self.bin, self.bin * cost.time(*moved))).collect();
+        rate_in(&steps, window)
     }
+}
+
+/// MB/s over a window of a run's time, given as shares of it. Steps of the run: drive writes, and the time that they take.
+pub(crate) fn rate_in(steps: &[(f64, f64)], (from, to): (f64, f64)) -> f64 {
+    let total: f64 = steps.iter().map(|(_, time)| time).sum();
+    let (start, end) = (from * total, to * total);
+    let (mut clock, mut written) = (0.0, 0.0);
+    for (width, time) in steps {
+        let inside: f64 = end.min(clock + time) - start.max(clock);
+        if inside > 0.0 {
+            written += width * inside / time;
+        }
+        clock += time;
+    }
+    inverse((end - start) / written)
 }
 
 /// The window of a steady rate, as shares of the time of its run.

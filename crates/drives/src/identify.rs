@@ -49,7 +49,6 @@ pub struct Identified {
 
 /// A policy this far behind the best after the first cells is not tried on the others.
 const BEHIND: f64 = 4.0;
-/// First cells.
 const FIRST: usize = 3;
 /// Policies that are tried with several seeds.
 const FINALISTS: usize = 3;

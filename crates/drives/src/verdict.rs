@@ -1,7 +1,5 @@
 //! What the cells say of the policies: one of five verdicts, in a sentence.
 
-use std::fmt;
-
 use ssdlab_lab::text::plural;
 
 use crate::candidates::Candidate;
@@ -47,12 +45,6 @@ impl Kind {
             Kind::Nearest => "nearest",
             Kind::NoneFits => "none fits",
         }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
     }
 }
 
@@ -209,7 +201,7 @@ impl Facts<'_> {
                 format!("; second {other}: rms {least}{rms} against {own}{most}")
             }
         });
-        format!("{kind}: {}; {}{second}", self.name(self.best), self.errors())
+        format!("{}: {}; {}{second}", kind.name(), self.name(self.best), self.errors())
     }
 
     fn refuted(&self, kind: Kind) -> String {

@@ -8,7 +8,6 @@ use toml::Value as Toml;
 use crate::keys::Decimal;
 use crate::table::{Desk, Drive, fraction, size, text, time};
 
-/// The victim policy d-choices with `d` candidates.
 pub(crate) fn d_choices(d: u32) -> Toml {
     let knobs = toml::Table::from_iter([("d".to_string(), Toml::Integer(d.into()))]);
     Toml::Table(toml::Table::from_iter([("d-choices".to_string(), Toml::Table(knobs))]))

@@ -8,16 +8,15 @@ use toml::Value as Toml;
 
 use crate::common::threshold;
 use crate::keys::{Given, Key};
-use crate::pairs::{MOST_KEYS, too_many};
-use crate::table::{Desk, Drive, Rule, To, missing, near, same, size, text};
+use crate::table::{Desk, Drive, Mapping, Rule, To, missing, near, same, size, text};
 
-pub(crate) const NAME: &str = "DiskSim";
+const MAPPING: Mapping = Mapping { simulator: "DiskSim", rules: RULES, host: "" };
 const MS: u64 = 1_000_000_000;
 /// Deepest nesting of blocks and lists.
 const DEPTH: usize = 64;
 
 /// What becomes of each key of the block `ssdmodel_ssd`, and of the other blocks as a whole. Times are milliseconds.
-pub(crate) const RULES: &[Rule] = &[
+const RULES: &[Rule] = &[
     same("ssdmodel_ssd/Flash chip elements", None, To::With("geometry.channels")),
     near("ssdmodel_ssd/Elements per gang", Some("1"), To::With("geometry.chips_per_channel"), "a gang is a channel"),
     near("ssdmodel_ssd/Gang share", None, To::Nothing, "elements of a gang share a channel"),
@@ -63,11 +62,7 @@ pub(crate) const RULES: &[Rule] = &[
     near("ssdmodel_ssd/Max queue length", None, To::Count("device.queue_depth"), "outstanding requests of the device"),
     missing("ssdmodel_ssd/Command overhead", "the controller takes no time here"),
     missing(
-        "ssdmodel_ssd/Bus transaction latency",
-        "the host's bus takes no time here; timing.host_link sets its rate",
-    ),
-    missing(
-        "ssdmodel_ssd/Bulk sector transfer time",
+        "ssdmodel_ssd/Bus transaction latency|ssdmodel_ssd/Bulk sector transfer time",
         "the host's bus takes no time here; timing.host_link sets its rate",
     ),
     missing("ssdmodel_ssd/Never disconnect", "the host's bus is not simulated"),
@@ -244,14 +239,12 @@ impl Reader<'_> {
             at..(at + text.len()).min(within.end)
         };
         let (at, value_at) = (place(names, name), place(values, &value));
-        self.given.keys.push(Key { section, name: name.into(), value, at, value_at });
-        if self.given.keys.len() > MOST_KEYS { Err(too_many(&self.given)) } else { Ok(()) }
+        self.given.push(Key { section, name: name.into(), value, at, value_at })
     }
 }
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
-    let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
+    let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     if !given.keys.iter().any(|key| key.section == "ssdmodel_ssd") {
         let help = "expected a block ssdmodel_ssd of the SSD extension; disks are not simulated";
         return Err(given.refuse("ssdmodel_ssd", 0..0, "not in the file").help(help));
@@ -263,13 +256,9 @@ pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
     Ok(desk)
 }
 
-fn whole(desk: &Desk, name: &'static str) -> Result<u64> {
-    desk.value(name).map_or(Ok(0), |value| value.whole())
-}
-
 /// Divides without rest, or refuses the value.
 fn divided(desk: &Desk, name: &'static str, by: &'static str) -> Result<u64> {
-    let (Some(value), parts) = (desk.value(name), whole(desk, by)?) else { return Ok(0) };
+    let (Some(value), parts) = (desk.value(name), desk.whole(by)?) else { return Ok(0) };
     let all = value.whole()?;
     match all.checked_div(parts).filter(|_| all.is_multiple_of(parts)) {
         Some(each) if each > 0 => Ok(each),
@@ -286,9 +275,9 @@ fn array(desk: &mut Desk) -> Result<()> {
     let number = |value: u64| Toml::Integer(i64::try_from(value).unwrap_or(i64::MAX));
     let channels = divided(desk, elements, gang)?;
     desk.set("geometry.channels", number(channels), elements);
-    desk.set("geometry.chips_per_channel", number(whole(desk, gang)?), gang);
+    desk.set("geometry.chips_per_channel", number(desk.whole(gang)?), gang);
     let each = divided(desk, planes, units)?;
-    desk.set("geometry.dies_per_chip", number(whole(desk, units)?), units);
+    desk.set("geometry.dies_per_chip", number(desk.whole(units)?), units);
     desk.set("geometry.planes_per_die", number(each), planes);
     if let Some(sectors) = desk.value("ssdmodel_ssd/Page size") {
         let bytes = sectors.whole()?.checked_mul(512);
@@ -297,7 +286,7 @@ fn array(desk: &mut Desk) -> Result<()> {
     }
     if let (Some(all), Some(blocks)) =
         (desk.value("ssdmodel_ssd/Blocks per element"), desk.value("ssdmodel_ssd/Blocks per plane"))
-        && blocks.whole()?.checked_mul(whole(desk, planes)?) != Some(all.whole()?)
+        && blocks.whole()?.checked_mul(desk.whole(planes)?) != Some(all.whole()?)
     {
         let message = format!("{} blocks, but planes have {} each", all.text, blocks.text);
         return Err(all.refuse(message, "use Planes per package times Blocks per plane"));
@@ -327,7 +316,7 @@ fn collection(desk: &mut Desk) -> Result<()> {
     {
         desk.say("ssdmodel_ssd/Write policy", NotModelled, "pages are written out of place, as by policy 2");
     }
-    if whole(desk, "ssdmodel_ssd/Cleaning in background")? != 0 {
+    if desk.whole("ssdmodel_ssd/Cleaning in background")? != 0 {
         let idle = toml::Table::from_iter([("idle".to_string(), Toml::Table(toml::Table::new()))]);
         desk.set("schemes.trigger", Toml::Table(idle), "ssdmodel_ssd/Cleaning in background");
     } else {

@@ -6,17 +6,16 @@ use toml::Value as Toml;
 
 use crate::common::{d_choices, flash_pages, full_first, low_below, no_link, no_suspension, page_time, threshold};
 use crate::keys::{Decimal, Given, Key};
-use crate::pairs::{self, Form, MOST_KEYS, too_many};
+use crate::pairs::{self, Form};
 use crate::shell::{self, Word};
-use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused};
+use crate::table::{Desk, Drive, Mapping, Rule, To, fraction, missing, near, same, size, text, unused};
 
-pub(crate) const NAME: &str = "FEMU";
+const MAPPING: Mapping = Mapping { simulator: "FEMU", rules: RULES, host: HOST };
 const NS: u64 = 1_000;
 
 /// What becomes of each property, with the defaults of the program.
-pub(crate) const RULES: &[Rule] = &[
-    same("femu_mode", None, To::Nothing),
-    same("mode", None, To::Nothing),
+const RULES: &[Rule] = &[
+    same("femu_mode|mode", None, To::Nothing),
     same("secsz", Some("512"), To::With("geometry.page_size")),
     same("secs_per_pg", Some("8"), To::With("geometry.page_size")),
     same("pgs_per_blk", Some("256"), To::Count("geometry.pages_per_block")),
@@ -38,8 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
     near("pg_xfer_lat", Some("0"), To::With("timing.transfer"), "time of a page on the channel, here by bytes"),
     same("cmd_addr_lat", Some("0"), To::Time("timing.command", NS)),
     missing("status_lat", "a status read takes no bus time here"),
-    unused("tplpbsy", "FEMU says so itself"),
-    unused("tplrbsy", "FEMU says so itself"),
+    unused("tplpbsy|tplrbsy", "FEMU says so itself"),
     missing("tplebsy", "planes of a command wait for nothing between them"),
     near("mp_program", Some("0"), To::With("device.multi_plane"), "pages of one request on one die share a command"),
     near("mp_read", Some("0"), To::With("device.multi_plane"), "one key for reads and programs"),
@@ -56,8 +54,7 @@ pub(crate) const RULES: &[Rule] = &[
         "nand_cell_type",
         "pg_rd_lat and pg_wr_lat are used; give timing.read and timing.program as lists by page type",
     ),
-    missing("cell_pages", "give timing.program as a list by page type"),
-    missing("pgtype_lat", "give timing.program as a list by page type"),
+    missing("cell_pages|pgtype_lat", "give timing.program as a list by page type"),
     near(
         "gc_thres_pcent",
         Some("75"),
@@ -86,100 +83,34 @@ pub(crate) const RULES: &[Rule] = &[
     near("pcie_bandwidth_mbps", Some("0"), To::With("timing.host_link"), "each direction by itself, in both"),
     missing("pcie_prop_delay_ns", "the link has a rate only"),
     missing("fw_cpu_ns", "firmware takes no time here"),
-    missing("ecc_step_ns", "ecc.* has its own model"),
-    missing("ecc_retention_sec", "ecc.* has its own model"),
+    missing("ecc_step_ns|ecc_retention_sec", "ecc.* has its own model"),
     missing("pe_cycles_rated", "wear.rated_pe_cycles is for lifetime estimates"),
     missing("nand_bad_blocks", "there are no bad blocks"),
-    missing("err_read_unc_ppm", "errors are not injected one by one"),
-    missing("err_write_fail_ppm", "errors are not injected one by one"),
+    missing("err_read_unc_ppm|err_write_fail_ppm", "errors are not injected one by one"),
     missing("read_reclaim_limit", "nothing is rewritten for its reads"),
     missing("retention_limit_sec", "nothing is rewritten for its age"),
     missing("vwc", "the cache answers flushes as cache.flush says"),
     missing("power_loss", "faults.power_cut cuts the power"),
-    missing("streams", "writes have no streams"),
-    missing("streams.max", "writes have no streams"),
+    missing("streams|streams.max", "writes have no streams"),
     missing("queues", "nvme.queues sets the host's queues"),
     missing("entries", "device.queue_depth bounds outstanding requests"),
-    missing("namespaces", "one address space"),
-    missing("namespace_sizes", "one address space"),
-    missing("namespace_modes", "one address space"),
+    missing("namespaces|namespace_sizes|namespace_modes", "one address space"),
     missing("zns_*", "zones are not simulated"),
     missing("fdp*", "placement hints are not simulated"),
     missing("subsys/*", "of the NVMe subsystem: placement hints and shared namespaces are not simulated"),
-    unused("serial", "FEMU says so itself"),
-    unused("ms", "FEMU says so itself"),
-    unused("ms_max", "FEMU says so itself"),
-    unused("dlfeat", "FEMU says so itself"),
+    unused("serial|ms|ms_max|dlfeat", "FEMU says so itself"),
 ];
 
 const CHANNEL: &str =
     "time of a page on the channel, here by bytes; some versions of FEMU read it and add no time for it";
 
 /// Properties of the emulated controller that set no time and no space.
-const HOST: &[&str] = &[
-    "id",
-    "bus",
-    "addr",
-    "drive",
-    "multipoller_enabled",
-    "poller_ratio",
-    "hiops_inline",
-    "aerl",
-    "elpe",
-    "mdts",
-    "intc",
-    "intc_thresh",
-    "intc_time",
-    "vid",
-    "did",
-    "acl",
-    "cqr",
-    "temperature",
-    "mpsmin",
-    "mpsmax",
-    "oacs",
-    "oncs",
-    "sgl",
-    "cmbsz",
-    "cmbloc",
-    "nlbaf",
-    "lba_index",
-    "extended",
-    "meta",
-    "mc",
-    "pi",
-    "dpc",
-    "dps",
-    "ns_mgmt",
-    "bbssd_ns_limit",
-    "subsys",
-    "cxl_ssd",
-    "pel_file",
-    "max_sqes",
-    "max_cqes",
-    "stride",
-    "debug_ftl",
-    "fdp_trim_erase_all",
-    "lver",
-    "flash_type",
-    "oc12_channel_timing",
-    "lsec_size",
-    "lsecs_per_pg",
-    "lpgs_per_blk",
-    "lmax_sec_per_rq",
-    "lnum_ch",
-    "lnum_lun",
-    "lnum_pln",
-    "lmetasize",
-    "learly_reset",
-    "fdm_size",
-    "nr_cu",
-    "nr_thread",
-    "time_slice",
-    "nqn",
-];
+const HOST: &str = "id bus addr drive multipoller_enabled poller_ratio hiops_inline aerl elpe mdts intc intc_thresh intc_time vid \
+    did acl cqr temperature mpsmin mpsmax oacs oncs sgl cmbsz cmbloc nlbaf lba_index extended meta mc pi dpc dps \
+    ns_mgmt bbssd_ns_limit subsys cxl_ssd pel_file max_sqes max_cqes stride debug_ftl fdp_trim_erase_all lver \
+    flash_type oc12_channel_timing lsec_size lsecs_per_pg lpgs_per_blk lmax_sec_per_rq lnum_ch lnum_lun lnum_pln \
+    lmetasize learly_reset fdm_size nr_cu nr_thread time_slice nqn";
 
-/// Whether a text has a FEMU device in it.
 pub(crate) fn has_device(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let begins = |word: &str| {
@@ -232,9 +163,7 @@ fn command_line(name: &str, text: &str) -> Result<Given> {
     for (section, words) in [("", &devices), ("subsys", &subsystems)] {
         for word in words {
             properties(&mut given, section, word);
-            if given.keys.len() > MOST_KEYS {
-                return Err(too_many(&given));
-            }
+            given.check_count()?;
         }
     }
     Ok(given)
@@ -281,9 +210,8 @@ fn properties(given: &mut Given, section: &str, argument: &Word) {
     }
 }
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
-    let mut desk = Desk::plain(given, file, RULES, HOST, NAME, drive)?;
+    let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     mode(&desk, given)?;
     sizes(&mut desk)?;
     bus(&mut desk)?;
@@ -322,13 +250,9 @@ fn mode(desk: &Desk, given: &Given) -> Result<()> {
     ))
 }
 
-fn whole(desk: &Desk, name: &'static str) -> Result<u64> {
-    desk.value(name).map_or(Ok(0), |value| value.whole())
-}
-
 fn sizes(desk: &mut Desk) -> Result<()> {
     desk.set("geometry.dies_per_chip", Toml::Integer(1), "luns_per_ch");
-    let bytes = whole(desk, "secsz")?.checked_mul(whole(desk, "secs_per_pg")?);
+    let bytes = desk.whole("secsz")?.checked_mul(desk.whole("secs_per_pg")?);
     let Some(bytes) = bytes else {
         let value = desk.value("secs_per_pg").or(desk.value("secsz"));
         return Err(
@@ -336,7 +260,7 @@ fn sizes(desk: &mut Desk) -> Result<()> {
         );
     };
     desk.set("geometry.page_size", size(bytes), "secs_per_pg");
-    let spare = whole(desk, "op_pcent")?;
+    let spare = desk.whole("op_pcent")?;
     if spare > 0 {
         // raw / (1 + op/100) is exported.
         let exact = Decimal::from(u128::from(spare));
@@ -366,19 +290,19 @@ fn sizes(desk: &mut Desk) -> Result<()> {
 }
 
 fn bus(desk: &mut Desk) -> Result<()> {
-    let page = whole(desk, "secsz")? * whole(desk, "secs_per_pg")?;
-    let by = if whole(desk, "pg_xfer_lat")? > 0 { "pg_xfer_lat" } else { "ch_xfer_lat" };
+    let page = desk.whole("secsz")? * desk.whole("secs_per_pg")?;
+    let by = if desk.whole("pg_xfer_lat")? > 0 { "pg_xfer_lat" } else { "ch_xfer_lat" };
     if by == "pg_xfer_lat" {
         desk.say("ch_xfer_lat", Unused, "pg_xfer_lat takes its place");
     } else {
         desk.say("pg_xfer_lat", Same, "0: ch_xfer_lat holds");
     }
-    let time = whole(desk, by)?;
+    let time = desk.whole(by)?;
     page_time(desk, by, time, page);
     let planes = desk.drive().whole("geometry.planes_per_die").unwrap_or(1);
-    let joint = (whole(desk, "mp_program")? > 0 || whole(desk, "mp_read")? > 0) && planes > 1;
+    let joint = (desk.whole("mp_program")? > 0 || desk.whole("mp_read")? > 0) && planes > 1;
     desk.set("device.multi_plane", Toml::Boolean(joint), "mp_program");
-    if whole(desk, "pe_suspend")? > 0 {
+    if desk.whole("pe_suspend")? > 0 {
         desk.set("timing.suspendable", text("program+erase"), "pe_suspend");
         let time = desk.value("tsusp_ns").map_or(Ok(0), |value| value.nanos(NS))?;
         desk.set("timing.suspend", crate::table::time(time), "tsusp_ns");
@@ -387,7 +311,7 @@ fn bus(desk: &mut Desk) -> Result<()> {
         desk.say("pe_suspend", Same, "");
         desk.say("tsusp_ns", Unused, "nothing is suspended");
     }
-    let link = whole(desk, "pcie_bandwidth_mbps")?;
+    let link = desk.whole("pcie_bandwidth_mbps")?;
     if link > 0 {
         desk.set("timing.host_link", text(format!("{link}MB/s")), "pcie_bandwidth_mbps");
     } else {
@@ -422,7 +346,7 @@ fn collection(desk: &mut Desk) -> Result<()> {
 }
 
 fn buffer(desk: &mut Desk) -> Result<()> {
-    let wanted = whole(desk, "buffer_size")?;
+    let wanted = desk.whole("buffer_size")?;
     let lines = wanted.min(flash_pages(desk.drive()).unwrap_or(u64::MAX));
     if lines == 0 {
         desk.set("cache.size", size(0), "buffer_size");
@@ -430,7 +354,7 @@ fn buffer(desk: &mut Desk) -> Result<()> {
         desk.say("buffer_thres_pcent", Unused, "there is no buffer");
         return Ok(());
     }
-    let page = whole(desk, "secsz")? * whole(desk, "secs_per_pg")?;
+    let page = desk.whole("secsz")? * desk.whole("secs_per_pg")?;
     desk.set("cache.size", size(lines.saturating_mul(page)), "buffer_size");
     let read = desk.value("pg_rd_lat").map_or(Ok(0), |value| value.nanos(NS))?;
     desk.set("cache.time", crate::table::time(read / 16), "buffer_size");

@@ -9,24 +9,14 @@ use ssdlab_lab::foreign::flows::{Arrivals, Edge, End, Flow, Pause, Source, Strea
 use toml::Value as Toml;
 
 use crate::keys::{Given, Key, Value};
-use crate::pairs::{MOST_KEYS, too_many};
-use crate::table::{Desk, Drive, Rule, To, missing, near, same};
+use crate::table::{Desk, Drive, Mapping, Rule, To, missing, near, same};
 
-pub(crate) const NAME: &str = "fio";
+const MAPPING: Mapping = Mapping { simulator: "fio", rules: RULES, host: HOST };
 
-/// What becomes of each option.
-pub(crate) const RULES: &[Rule] = &[
-    same("rw", None, To::Nothing),
-    same("readwrite", None, To::Nothing),
-    same("rwmixread", None, To::Nothing),
-    same("rwmixwrite", None, To::Nothing),
-    same("bs", None, To::Nothing),
-    same("blocksize", None, To::Nothing),
-    same("bssplit", None, To::Nothing),
-    near("bsrange", None, To::Nothing, SIZES),
-    near("blocksize_range", None, To::Nothing, SIZES),
-    same("blockalign", None, To::Nothing),
-    same("ba", None, To::Nothing),
+const RULES: &[Rule] = &[
+    same("rw|readwrite|rwmixread|rwmixwrite|bs|blocksize|bssplit", None, To::Nothing),
+    near("bsrange|blocksize_range", None, To::Nothing, SIZES),
+    same("blockalign|ba", None, To::Nothing),
     near("iodepth", None, To::With("device.queue_depth"), "the depth of a closed loop"),
     near(
         "numjobs",
@@ -35,98 +25,41 @@ pub(crate) const RULES: &[Rule] = &[
         "the jobs are one flow of so many times the depth and the requests, or one each if they pause",
     ),
     near("size", None, To::Nothing, "the range of addresses, and how much is read or written if io_size does not say"),
-    same("io_size", None, To::Nothing),
-    same("io_limit", None, To::Nothing),
-    same("number_ios", None, To::Nothing),
-    same("offset", None, To::Nothing),
+    same("io_size|io_limit|number_ios|offset", None, To::Nothing),
     near("random_distribution", None, To::Nothing, ""),
     near("rate_iops", None, To::Nothing, "requests arrive at equal distances, whatever is outstanding"),
     same("rate_process", None, To::Nothing),
-    near("runtime", None, To::Nothing, ""),
-    near("timeout", None, To::Nothing, ""),
+    near("runtime|timeout", None, To::Nothing, ""),
     same("time_based", None, To::Nothing),
     near("ioengine", None, To::Nothing, "synchronous engines keep one request outstanding"),
-    same("thinktime", None, To::Nothing),
-    same("thinktime_blocks", None, To::Nothing),
-    same("thinktime_blocks_type", None, To::Nothing),
+    same("thinktime|thinktime_blocks|thinktime_blocks_type", None, To::Nothing),
     missing("thinktime_iotime", "thinktime_blocks alone says when a pause begins"),
     missing("rate", "give rate_iops"),
     missing("norandommap", "random addresses may repeat, as with it; without it fio visits each block once"),
-    missing("randrepeat", "--seed sets the seed"),
-    missing("randseed", "--seed sets the seed"),
-    missing("allrandrepeat", "--seed sets the seed"),
-    missing("filename", "each job has its own part of the device"),
-    missing("directory", "each job has its own part of the device"),
-    missing("stonewall", "all jobs begin at once; run them one by one instead"),
-    missing("wait_for_previous", "all jobs begin at once; run them one by one instead"),
+    missing("randrepeat|randseed|allrandrepeat", "--seed sets the seed"),
+    missing("filename|directory", "each job has its own part of the device"),
+    missing("stonewall|wait_for_previous", "all jobs begin at once; run them one by one instead"),
     missing("startdelay", "all jobs begin at once"),
     missing("ramp_time", "run.warmup leaves the first requests out of the figures"),
     missing("percentage_random", "the pattern is random or sequential throughout"),
-    missing("fsync", "a generated workload has no flushes"),
-    missing("fdatasync", "a generated workload has no flushes"),
+    missing("fsync|fdatasync", "a generated workload has no flushes"),
     missing("loops", "--loop repeats the workload"),
 ];
 
 const SIZES: &str = "the multiples of the smallest size, all alike";
 
-/// Options of pauses.
 const PAUSES: &[&str] = &["thinktime", "thinktime_blocks", "thinktime_blocks_type"];
 
 /// Most jobs that pause, each a flow.
 const MOST_PAUSING: u64 = 64;
 
 /// Options that set neither addresses nor times of requests.
-const HOST: &[&str] = &[
-    "direct",
-    "buffered",
-    "group_reporting",
-    "thread",
-    "name",
-    "description",
-    "invalidate",
-    "cpus_allowed",
-    "numa_cpu_nodes",
-    "iodepth_batch",
-    "iodepth_batch_submit",
-    "iodepth_batch_complete",
-    "iodepth_batch_complete_min",
-    "iodepth_low",
-    "gtod_reduce",
-    "write_bw_log",
-    "write_lat_log",
-    "write_iops_log",
-    "log_avg_msec",
-    "verify",
-    "do_verify",
-    "refill_buffers",
-    "end_fsync",
-    "create_on_open",
-    "fallocate",
-    "overwrite",
-    "fill_device",
-    "nice",
-    "prio",
-    "prioclass",
-    "hipri",
-    "thinktime_spin",
-    "fixedbufs",
-    "registerfiles",
-    "sqthread_poll",
-    "exitall",
-    "unlink",
-    "cpus_allowed_policy",
-    "buffer_compress_percentage",
-    "scramble_buffers",
-    "zero_buffers",
-    "new_group",
-    "disable_lat",
-    "disable_clat",
-    "disable_slat",
-    "disable_bw",
-    "clat_percentiles",
-    "percentile_list",
-    "userspace_reap",
-];
+const HOST: &str = "direct buffered group_reporting thread name description invalidate cpus_allowed numa_cpu_nodes iodepth_batch \
+    iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min iodepth_low gtod_reduce write_bw_log \
+    write_lat_log write_iops_log log_avg_msec verify do_verify refill_buffers end_fsync create_on_open fallocate \
+    overwrite fill_device nice prio prioclass hipri thinktime_spin fixedbufs registerfiles sqthread_poll exitall \
+    unlink cpus_allowed_policy buffer_compress_percentage scramble_buffers zero_buffers new_group disable_lat \
+    disable_clat disable_slat disable_bw clat_percentiles percentile_list userspace_reap";
 
 /// A job: its name, its keys, and those of the global sections before it.
 struct Job {
@@ -135,7 +68,6 @@ struct Job {
     globals: Vec<Range<usize>>,
 }
 
-/// The jobs of a file.
 pub(crate) struct Jobs {
     given: Given,
     /// Every section, the global ones too.
@@ -197,16 +129,13 @@ impl Jobs {
             let (name, value) = trimmed.split_once('=').unwrap_or((trimmed, "1"));
             let (name, value) = (name.trim(), value.trim());
             let value_at = at + trimmed.len() - value.len().min(trimmed.len());
-            given.keys.push(Key {
+            given.push(Key {
                 section: current.clone(),
                 name: name.into(),
                 value: value.into(),
                 at: at..at + name.len(),
                 value_at: value_at..at + trimmed.len(),
-            });
-            if given.keys.len() > MOST_KEYS {
-                return Err(too_many(&given));
-            }
+            })?;
         }
         ends(&given, &section, &mut sections, from);
         Ok(Jobs { given, sections, jobs })
@@ -239,7 +168,7 @@ impl Jobs {
         }
         let (mut entries, mut assumed, mut deep) = (Vec::new(), Vec::new(), false);
         for range in &self.sections {
-            let mut desk = Desk::part(&self.given, file, range.clone(), (RULES, HOST), NAME, drive)?;
+            let mut desk = Desk::new(&self.given, file, range.clone(), MAPPING, false, drive)?;
             verdicts(&mut desk);
             if desk.gives("iodepth") && !deep {
                 deep = true;
@@ -250,7 +179,7 @@ impl Jobs {
             assumed.extend(defaults);
         }
         if !deep {
-            let mut desk = Desk::part(&self.given, file, 0..0, (RULES, HOST), NAME, drive)?;
+            let mut desk = Desk::new(&self.given, file, 0..0, MAPPING, false, drive)?;
             desk.set("device.queue_depth", Toml::Integer(depth as i64), "iodepth");
             assumed.extend(desk.account(shown).1);
         }
@@ -286,7 +215,6 @@ fn verdicts(desk: &mut Desk) {
     }
 }
 
-/// The options of a job.
 struct Options<'j> {
     given: &'j Given,
     job: &'j Job,

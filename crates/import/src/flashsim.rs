@@ -6,10 +6,9 @@ use toml::Value as Toml;
 
 use crate::common::page_time;
 use crate::keys::Given;
-use crate::pairs::{self, Form};
-use crate::table::{Desk, Drive, Rule, To, missing, near, same, text};
+use crate::table::{Desk, Drive, Mapping, Rule, To, missing, near, same, text};
 
-pub(crate) const NAME: &str = "FlashSim";
+const MAPPING: Mapping = Mapping { simulator: "FlashSim", rules: RULES, host: "" };
 /// Delays have no unit in the program; its files count microseconds.
 const US: u64 = 1_000_000;
 
@@ -24,7 +23,7 @@ const NEEDED: &[(&str, &str)] = &[
 const UNIT: &str = "give it in microseconds; FlashSim's own default is in another unit than its files";
 
 /// What becomes of each key of `ssd.conf`.
-pub(crate) const RULES: &[Rule] = &[
+const RULES: &[Rule] = &[
     near("SSD_SIZE", Some("4"), To::Count("geometry.channels"), "packages, each with a channel of its own, as there"),
     same("PACKAGE_SIZE", Some("8"), To::Count("geometry.dies_per_chip")),
     same("DIE_SIZE", Some("2"), To::Count("geometry.planes_per_die")),
@@ -41,8 +40,10 @@ pub(crate) const RULES: &[Rule] = &[
         "once an operation; FlashSim takes it twice for a read",
     ),
     near("BUS_DATA_DELAY", None, To::With("timing.transfer"), "a page in this time"),
-    missing("RAM_READ_DELAY", "FlashSim adds it to each page; device.memory is for pages served from memory"),
-    missing("RAM_WRITE_DELAY", "FlashSim adds it to each page; device.memory is for pages served from memory"),
+    missing(
+        "RAM_READ_DELAY|RAM_WRITE_DELAY",
+        "FlashSim adds it to each page; device.memory is for pages served from memory",
+    ),
     missing("PLANE_REG_READ_DELAY", "FlashSim adds it to each page read"),
     missing("PLANE_REG_WRITE_DELAY", "FlashSim adds it to each page written"),
     missing("BUS_MAX_CONNECT", "a channel takes as many dies as it has"),
@@ -51,32 +52,23 @@ pub(crate) const RULES: &[Rule] = &[
     missing("PAGE_ENABLE_DATA", "pages hold versions, not data"),
     missing("MAP_DIRECTORY_SIZE", "the map takes no flash"),
     near("FTL_IMPLEMENTATION", Some("0"), To::Nothing, ""),
-    missing("BAST_LOG_PAGE_LIMIT", "there are no log blocks"),
-    missing("FAST_LOG_PAGE_LIMIT", "there are no log blocks"),
-    missing("CACHE_DFTL_LIMIT", "the whole map is in memory"),
-    missing("CACHE_BLOCK_LIMIT", "the whole map is in memory"),
+    missing("BAST_LOG_PAGE_LIMIT|FAST_LOG_PAGE_LIMIT", "there are no log blocks"),
+    missing("CACHE_DFTL_LIMIT|CACHE_BLOCK_LIMIT", "the whole map is in memory"),
     missing("PARALLELISM_MODE", "schemes.place sets where pages go"),
-    missing("VIRTUAL_BLOCK_SIZE", "of FlashSim's striping; schemes.place sets where pages go"),
-    missing("VIRTUAL_PAGE_SIZE", "of FlashSim's striping; schemes.place sets where pages go"),
+    missing("VIRTUAL_BLOCK_SIZE|VIRTUAL_PAGE_SIZE", "of FlashSim's striping; schemes.place sets where pages go"),
     missing("NUMBER_OF_ADDRESSABLE_BLOCKS", "device.over_provisioning sets the exported share"),
     missing("RAID_NUMBER_OF_PHYSICAL_SSDS", "one device is simulated"),
 ];
 
-pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
-    pairs::read(name, text, Form::Blank)
-}
-
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
-    let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
+    let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     desk.require(NEEDED)?;
     desk.set("geometry.chips_per_channel", Toml::Integer(1), "SSD_SIZE");
     let page = desk.value("PAGE_SIZE").map_or(Ok(4096), |value| value.whole())?;
     if let Some(delay) = desk.value("BUS_DATA_DELAY") {
         page_time(&mut desk, "BUS_DATA_DELAY", delay.nanos(US)?, page);
     }
-    let ftl = desk.value("FTL_IMPLEMENTATION").map_or(Ok(0), |value| value.whole())?;
-    let note = match ftl {
+    let note = match desk.whole("FTL_IMPLEMENTATION")? {
         0 => "FlashSim's page FTL keeps no map and collects nothing; here pages are mapped and collected",
         _ => "pages are mapped here; log-block and cached maps are not simulated",
     };

@@ -6,12 +6,10 @@ use std::sync::OnceLock;
 use ssdlab_lab::error::{Error, Result, Spot};
 use ssdlab_lab::names::clip;
 
-/// A key of a foreign file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// The part of the file that it is in, such as `pal`; empty where the format has no parts.
     pub section: String,
-    /// Its name.
     pub name: String,
     /// Its value, without blanks around it.
     pub value: String,
@@ -22,29 +20,46 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Section and name.
     pub fn path(&self) -> String {
         if self.section.is_empty() { self.name.clone() } else { format!("{}/{}", self.section, self.name) }
     }
 }
 
-/// A foreign file.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     /// Its name in messages.
     pub name: String,
-    /// Its text.
     pub text: String,
-    /// Its keys, in order.
     pub keys: Vec<Key>,
     /// Where its lines end.
     ends: OnceLock<Vec<usize>>,
 }
 
+/// Most keys of a file. No configuration comes near it.
+pub(crate) const MOST_KEYS: usize = 10_000;
+
 impl Given {
-    /// A text without keys so far.
     pub fn new(name: &str, text: &str) -> Given {
         Given { name: name.into(), text: text.into(), keys: Vec::new(), ends: OnceLock::new() }
+    }
+
+    /// Adds a key.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn push(&mut self, key: Key) -> Result<()> {
+        self.keys.push(key);
+        self.check_count()
+    }
+
+    /// Refuses too many keys, at the last one.
+    pub fn check_count(&self) -> Result<()> {
+        if self.keys.len() <= MOST_KEYS {
+            return Ok(());
+        }
+        let at = self.keys.last().map_or(0..0, |key| key.at.clone());
+        let error = self.refuse("", at, format!("more than {MOST_KEYS} keys"));
+        Err(error.help("this is no configuration of a simulator"))
     }
 
     /// An error at a place of the text, or of the whole file (`0..0`); `key` names the key.
@@ -75,13 +90,11 @@ pub(crate) struct Value<'g> {
 }
 
 impl Value<'_> {
-    /// An error about the value.
     pub fn refuse(&self, message: impl std::fmt::Display, help: impl Into<String>) -> Error {
         let at = self.key.map_or(0..0, |key| key.value_at.clone());
         self.given.refuse(self.name, at, message).help(help)
     }
 
-    /// A whole number, not negative.
     pub fn whole(&self) -> Result<u64> {
         let shown = clip(self.text);
         let help = "expected a whole number such as 8, without a unit";
@@ -189,12 +202,10 @@ impl Decimal {
         }
     }
 
-    /// A whole number.
     pub fn from(whole: u128) -> Decimal {
         Decimal { digits: whole, places: 0 }
     }
 
-    /// Times a whole number.
     pub fn times(self, factor: u128) -> Option<Decimal> {
         Some(Decimal { digits: self.digits.checked_mul(factor)?, places: self.places })
     }

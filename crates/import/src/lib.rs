@@ -35,6 +35,7 @@ use ssdlab_sim::config::Config;
 use fio::Jobs;
 use keys::Given;
 use mqsim_flows::Workload;
+use pairs::Form;
 use table::Drive;
 
 /// A simulator whose files can be imported.
@@ -81,7 +82,6 @@ impl FromStr for Simulator {
 }
 
 impl Simulator {
-    /// Its name in options.
     fn name(self) -> &'static str {
         SIMULATORS.into_iter().find(|(_, other)| *other == self).map_or("", |(name, _)| name)
     }
@@ -201,7 +201,6 @@ fn one_device(files: &[(usize, Parsed)], texts: &[(String, String)]) -> Result<(
     Ok(())
 }
 
-/// A file by what is in it.
 enum Parsed {
     Drive(Simulator, Given),
     Flows(Workload),
@@ -219,10 +218,10 @@ impl Parsed {
                 return Ok(Parsed::Flows(Workload::read(name, text)?));
             }
             Simulator::Mqsim => mqsim::read(name, text)?,
-            Simulator::Ssdsim => ssdsim::read(name, text)?,
-            Simulator::Simplessd => simplessd::read(name, text)?,
+            Simulator::Ssdsim => pairs::read(name, text, Form::Semicolon)?,
+            Simulator::Simplessd => pairs::read(name, text, Form::Ini)?,
             Simulator::Femu => femu::read(name, text)?,
-            Simulator::Flashsim => flashsim::read(name, text)?,
+            Simulator::Flashsim => pairs::read(name, text, Form::Blank)?,
             Simulator::Disksim => disksim::read(name, text)?,
             Simulator::Nvmevirt => nvmevirt::read(name, text)?,
             Simulator::Fio => return Ok(Parsed::Jobs(Jobs::read(name, text)?)),
@@ -247,7 +246,6 @@ impl Parsed {
         }
     }
 
-    /// Whether it describes requests.
     fn has_flows(&self) -> bool {
         match self {
             Parsed::Drive(Simulator::Simplessd, given) => given.keys.iter().any(|key| key.section == "generator"),
@@ -286,7 +284,6 @@ impl Parsed {
     }
 }
 
-/// The simulator that a text is for.
 fn detect(name: &str, text: &str) -> Result<Simulator> {
     let refuse = |message: String, help: &str| {
         Err(Error::usage(format!("{}: {message}", ssdlab_lab::names::clip(name))).help(help.to_string()))

@@ -6,14 +6,14 @@ use toml::Value as Toml;
 
 use crate::common::{by_type, d_choices, full_first, lines, no_suspension, rounding, threshold};
 use crate::keys::Given;
-use crate::table::{Desk, Drive, Rule, To, missing, near, same, size, text, time, unused};
+use crate::table::{Desk, Drive, Mapping, Rule, To, missing, near, same, size, text, time, unused};
 use crate::xml;
 
-pub(crate) const NAME: &str = "MQSim";
+const MAPPING: Mapping = Mapping { simulator: "MQSim", rules: RULES, host: "" };
 const NS: u64 = 1_000;
 
 /// What becomes of each key of `ssdconfig.xml`, with the defaults of the program.
-pub(crate) const RULES: &[Rule] = &[
+const RULES: &[Rule] = &[
     near("PCIe_Lane_Bandwidth", Some("0.4"), To::With("timing.host_link"), LINK),
     near("PCIe_Lane_Count", Some("4"), To::With("timing.host_link"), LINK),
     missing("SATA_Processing_Delay", "the host's software takes no time here"),
@@ -31,20 +31,18 @@ pub(crate) const RULES: &[Rule] = &[
     missing("Caching_Mechanism", "there is one kind of cache"),
     missing("Data_Cache_Sharing_Mode", "flows share the cache"),
     near("Data_Cache_Capacity", Some("536870912"), To::With("cache.size"), CACHE),
-    missing("Data_Cache_DRAM_Row_Size", DRAM),
-    missing("Data_Cache_DRAM_Data_Rate", DRAM),
-    missing("Data_Cache_DRAM_Data_Busrt_Size", DRAM),
-    missing("Data_Cache_DRAM_Data_Burst_Size", DRAM),
-    missing("Data_Cache_DRAM_tRCD", DRAM),
-    missing("Data_Cache_DRAM_tCL", DRAM),
-    missing("Data_Cache_DRAM_tRP", DRAM),
+    missing(
+        "Data_Cache_DRAM_Row_Size|Data_Cache_DRAM_Data_Rate|Data_Cache_DRAM_Data_Busrt_Size|\
+         Data_Cache_DRAM_Data_Burst_Size|Data_Cache_DRAM_tRCD|Data_Cache_DRAM_tCL|\
+         Data_Cache_DRAM_tRP",
+        DRAM,
+    ),
     same("Address_Mapping", None, To::Nothing),
     missing(
         "Ideal_Mapping_Table",
         "the whole map is in memory here, as with true: in MQSim a miss of the CMT costs a page read",
     ),
-    missing("CMT_Capacity", MAP),
-    missing("CMT_Sharing_Mode", MAP),
+    missing("CMT_Capacity|CMT_Sharing_Mode", MAP),
     near("Mapping_Unit", None, To::With("device.mapping_unit"), UNITS),
     same("Plane_Allocation_Scheme", Some("CWDP"), To::With("schemes.place")),
     near("Transaction_Scheduling_Policy", Some("OUT_OF_ORDER"), To::With("order.die_queue"), SCHEDULER),
@@ -87,10 +85,11 @@ pub(crate) const RULES: &[Rule] = &[
         To::With("ftl.wear_spread"),
         "the same difference of erase counts",
     ),
-    missing("Preferred_suspend_erase_time_for_read", SUSPEND),
-    missing("Prefered_suspend_erase_time_for_read", SUSPEND),
-    missing("Preferred_suspend_erase_time_for_write", SUSPEND),
-    missing("Preferred_suspend_write_time_for_read", SUSPEND),
+    missing(
+        "Preferred_suspend_erase_time_for_read|Prefered_suspend_erase_time_for_read|\
+         Preferred_suspend_erase_time_for_write|Preferred_suspend_write_time_for_read",
+        SUSPEND,
+    ),
     same("Flash_Channel_Count", Some("8"), To::Count("geometry.channels")),
     near("Flash_Channel_Width", Some("1"), To::With("timing.transfer"), "bytes a transfer, in timing.transfer"),
     near("Channel_Transfer_Rate", Some("300"), To::With("timing.transfer"), ""),
@@ -108,12 +107,12 @@ pub(crate) const RULES: &[Rule] = &[
         To::With("timing.suspendable"),
         "here a read suspends whenever it finds its die busy; MQSim's published out-of-order scheduler decides to suspend, then returns without issuing the read, so nothing is suspended there",
     ),
-    same("Page_Read_Latency_LSB", Some("75000"), To::With("timing.read")),
-    same("Page_Read_Latency_CSB", Some("75000"), To::With("timing.read")),
-    same("Page_Read_Latency_MSB", Some("75000"), To::With("timing.read")),
-    same("Page_Program_Latency_LSB", Some("750000"), To::With("timing.program")),
-    same("Page_Program_Latency_CSB", Some("750000"), To::With("timing.program")),
-    same("Page_Program_Latency_MSB", Some("750000"), To::With("timing.program")),
+    same("Page_Read_Latency_LSB|Page_Read_Latency_CSB|Page_Read_Latency_MSB", Some("75000"), To::With("timing.read")),
+    same(
+        "Page_Program_Latency_LSB|Page_Program_Latency_CSB|Page_Program_Latency_MSB",
+        Some("750000"),
+        To::With("timing.program"),
+    ),
     same("Block_Erase_Latency", Some("3800000"), To::Time("timing.erase", NS)),
     missing("Block_PE_Cycles_Limit", "blocks do not wear out; wear reports their erases"),
     near("Suspend_Erase_Time", Some("700000"), To::With("timing.suspend"), "one time for all suspensions"),
@@ -159,9 +158,8 @@ pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
     xml::read(name, text, &mut (), container, |(), _| String::new())
 }
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
-    let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
+    let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     words(&mut desk)?;
     link(&mut desk)?;
     arrays(&mut desk)?;
@@ -281,7 +279,7 @@ fn bus(desk: &mut Desk) -> Result<()> {
     }
     desk.set("timing.transfer", text(format!("{}MB/s", transfers * bytes)), "Channel_Transfer_Rate");
     // MQSim counts pairs of transfers of whole nanoseconds each.
-    let page = desk.value("Page_Capacity").map_or(Ok(0), |value| value.whole())?;
+    let page = desk.whole("Page_Capacity")?;
     let theirs = (page / bytes / 2).saturating_mul(2 * (1000 / transfers));
     let ours = (u128::from(page) * 2000 + u128::from(transfers * bytes)) / u128::from(2 * transfers * bytes);
     let note =

@@ -10,18 +10,18 @@ use ssdlab_sim::units::{Bytes, Nanos, Rate};
 use ssdlab_trace::LbaPolicy;
 use toml::Value as Toml;
 
-use crate::keys::Given;
-use crate::mqsim::{NAME, is_container};
-use crate::pairs::MOST_KEYS;
-use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, unused, word};
+use crate::keys::{Given, MOST_KEYS};
+use crate::mqsim::is_container;
+use crate::table::{Desk, Drive, Mapping, Rule, To, fraction, missing, near, same, size, text, unused, word};
 use crate::xml;
 
+const MAPPING: Mapping = Mapping { simulator: "MQSim", rules: RULES, host: "" };
 const SECTOR: u64 = 512;
 /// 64 MiB: no request of a trace is longer either.
 const MOST_SECTORS: u64 = 1 << 17;
 
 /// What becomes of each key of a flow, with the defaults of the program.
-pub(crate) const RULES: &[Rule] = &[
+const RULES: &[Rule] = &[
     near("Priority_Class", Some("HIGH"), To::With("nvme.queues"), CLASS),
     near(
         "Device_Level_Data_Caching_Mode",
@@ -29,10 +29,7 @@ pub(crate) const RULES: &[Rule] = &[
         To::With("cache.write"),
         "one mode for all flows: that of the first",
     ),
-    same("Channel_IDs", None, To::Nothing),
-    same("Chip_IDs", None, To::Nothing),
-    same("Die_IDs", None, To::Nothing),
-    same("Plane_IDs", None, To::Nothing),
+    same("Channel_IDs|Chip_IDs|Die_IDs|Plane_IDs", None, To::Nothing),
     near("Initial_Occupancy_Percentage", Some("50"), To::With("precondition.valid"), FILLED),
     unused("Type", "the program derives it from the element"),
     // Generated flows.
@@ -58,8 +55,7 @@ pub(crate) const RULES: &[Rule] = &[
         To::With("device.queue_depth"),
         "the depth of the flow's closed loop",
     ),
-    same("Intensity", None, To::Nothing),
-    same("Bandwidth", None, To::Nothing),
+    same("Intensity|Bandwidth", None, To::Nothing),
     same("Stop_Time", Some("1000000000"), To::Nothing),
     same("Total_Requests_To_Generate", Some("0"), To::Nothing),
     // Traces.
@@ -111,13 +107,11 @@ struct SeenFlow {
 }
 
 impl SeenFlow {
-    /// The part of the file that it is.
     fn name(&self) -> String {
         format!("scenario {}/flow {}", self.scenario, self.number)
     }
 }
 
-/// The flows of a file so far.
 #[derive(Default)]
 struct Seen {
     flows: Vec<SeenFlow>,
@@ -173,7 +167,6 @@ impl Workload {
         Ok(Workload { given, flows })
     }
 
-    /// How many scenarios there are.
     pub fn scenarios(&self) -> usize {
         self.flows.last().map_or(0, |(scenario, ..)| *scenario)
     }
@@ -217,7 +210,7 @@ impl Workload {
                 entries.extend(others.map(|entry| Entry { scenario: Some(*of), ..entry }));
                 continue;
             }
-            let mut desk = Desk::new(&self.given, file, keys.clone(), RULES, NAME, drive)?;
+            let mut desk = Desk::new(&self.given, file, keys.clone(), MAPPING, true, drive)?;
             partition(&mut desk)?;
             if flows.is_empty() {
                 caching(&mut desk)?;
@@ -263,7 +256,7 @@ impl Workload {
     ) -> impl Iterator<Item = Entry> + 'w {
         self.given.keys[keys].iter().map(move |key| Entry {
             file: shown.into(),
-            simulator: NAME,
+            simulator: MAPPING.simulator,
             line: self.given.line(key.at.start),
             key: key.path(),
             value: key.value.clone(),
@@ -275,7 +268,6 @@ impl Workload {
     }
 }
 
-/// The queue of a flow.
 struct Queue {
     /// Its name, which is that of the flow: it takes the tenant of its name.
     name: String,
@@ -284,7 +276,6 @@ struct Queue {
     closed: Option<u32>,
 }
 
-/// The class of a flow.
 fn class(desk: &Desk) -> Result<Toml> {
     const CLASSES: [(&str, &str); 4] = [("URGENT", "urgent"), ("HIGH", "high"), ("MEDIUM", "medium"), ("LOW", "low")];
     desk.value("Priority_Class").map_or(Ok(text("high")), |value| word(&value, &CLASSES))
@@ -345,7 +336,6 @@ fn partition(desk: &mut Desk) -> Result<()> {
     Ok(())
 }
 
-/// The mode of the cache.
 fn caching(desk: &mut Desk) -> Result<()> {
     let by = "Device_Level_Data_Caching_Mode";
     let Some(mode) = desk.value(by) else { return Ok(()) };
@@ -543,7 +533,6 @@ fn pattern(desk: &mut Desk) -> Result<String> {
     }
 }
 
-/// When requests arrive.
 fn arrivals(desk: &mut Desk) -> Result<Arrivals> {
     let Some(kind) = desk.value("Synthetic_Generator_Type") else { return Ok(Arrivals::Closed(1)) };
     let depth = "Average_No_of_Reqs_in_Queue";

@@ -8,22 +8,18 @@ use ssdlab_lab::foreign::account::Verdict::{Near, NotModelled, Same};
 use toml::Value as Toml;
 
 use crate::common::{by_type, full_first, lines, no_suspension};
-use crate::keys::{Given, Key};
-use crate::pairs::{MOST_KEYS, too_many};
-use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, size, text, time, unused};
+use crate::keys::{Given, Key, MOST_KEYS};
+use crate::table::{Desk, Drive, Mapping, Rule, To, fraction, missing, near, same, size, text, time, unused};
 
-pub(crate) const NAME: &str = "NVMeVirt";
+const MAPPING: Mapping = Mapping { simulator: "NVMeVirt", rules: RULES, host: "" };
 const NS: u64 = 1_000;
 
 /// What becomes of each value of a drive.
-pub(crate) const RULES: &[Rule] = &[
-    same("BASE_SSD", None, To::Nothing),
-    same("NS_SSD_TYPE_0", None, To::Nothing),
+const RULES: &[Rule] = &[
+    same("BASE_SSD|NS_SSD_TYPE_0", None, To::Nothing),
     same("CELL_MODE", None, To::With("timing.read")),
-    missing("NR_NAMESPACES", "one address space"),
-    missing("NS_SSD_TYPE_1", "one address space"),
-    missing("NS_CAPACITY_0", CAPACITY),
-    missing("NS_CAPACITY_1", CAPACITY),
+    missing("NR_NAMESPACES|NS_SSD_TYPE_1", "one address space"),
+    missing("NS_CAPACITY_0|NS_CAPACITY_1", CAPACITY),
     missing("MDTS", "requests have any size"),
     missing(
         "SSD_PARTITIONS",
@@ -45,24 +41,18 @@ pub(crate) const RULES: &[Rule] = &[
     missing("WRITE_UNIT_SIZE", "a write of part of a page reads the rest of it"),
     near("NAND_CHANNEL_BANDWIDTH", None, To::With("timing.transfer"), RATE),
     near("PCIE_BANDWIDTH", None, To::With("timing.host_link"), RATE),
-    missing("NAND_4KB_READ_LATENCY_LSB", PART),
-    missing("NAND_4KB_READ_LATENCY_MSB", PART),
-    missing("NAND_4KB_READ_LATENCY_CSB", PART),
-    same("NAND_READ_LATENCY_LSB", None, To::With("timing.read")),
-    same("NAND_READ_LATENCY_MSB", None, To::With("timing.read")),
-    same("NAND_READ_LATENCY_CSB", None, To::With("timing.read")),
+    missing("NAND_4KB_READ_LATENCY_LSB|NAND_4KB_READ_LATENCY_MSB|NAND_4KB_READ_LATENCY_CSB", PART),
+    same("NAND_READ_LATENCY_LSB|NAND_READ_LATENCY_MSB|NAND_READ_LATENCY_CSB", None, To::With("timing.read")),
     near("NAND_PROG_LATENCY", None, To::Time("timing.program", NS), ""),
     same("NAND_ERASE_LATENCY", None, To::Time("timing.erase", NS)),
-    missing("FW_4KB_READ_LATENCY", FIRMWARE),
-    missing("FW_READ_LATENCY", FIRMWARE),
+    missing("FW_4KB_READ_LATENCY|FW_READ_LATENCY", FIRMWARE),
     near(
         "FW_WBUF_LATENCY0",
         None,
         To::With("cache.time"),
         "of each write; NVMeVirt adds FW_WBUF_LATENCY1 for each 4 KiB",
     ),
-    missing("FW_WBUF_LATENCY1", FIRMWARE),
-    missing("FW_CH_XFER_LATENCY", FIRMWARE),
+    missing("FW_WBUF_LATENCY1|FW_CH_XFER_LATENCY", FIRMWARE),
     near(
         "OP_AREA_PERCENT",
         None,
@@ -76,8 +66,7 @@ pub(crate) const RULES: &[Rule] = &[
         "the write buffer; NVMeVirt has no cache of what was written, and lets a write wait when no room is left",
     ),
     near("WRITE_EARLY_COMPLETION", None, To::With("cache.write"), ""),
-    missing("LBA_BITS", "sectors of 512 bytes"),
-    missing("LBA_SIZE", "sectors of 512 bytes"),
+    missing("LBA_BITS|LBA_SIZE", "sectors of 512 bytes"),
     missing("ZONE_SIZE", "zones are not simulated"),
     unused("CELL_TYPE_LSB", "a number of its own"),
 ];
@@ -100,7 +89,6 @@ const NEEDED: &[(&str, &str)] = &[
     ("NAND_CHANNEL_BANDWIDTH", "give the rate of a channel in MiB/s"),
 ];
 
-/// Whether a text is such a file.
 pub(crate) fn fits(text: &str) -> bool {
     let defines = |name: &str| {
         text.lines()
@@ -201,15 +189,12 @@ pub(crate) fn read(name: &str, source: &str) -> Result<Given> {
     }
     for name in &cpp.order {
         let found = &cpp.macros[name];
-        if found.parameter.is_some() || !RULES.iter().any(|rule| rule.key == *name) {
+        if found.parameter.is_some() || MAPPING.rule(name).is_none() {
             continue;
         }
         let value = cpp.number(found.body, 0).map_or_else(|| bare(found.body).to_string(), |number| number.to_string());
         let (at, value_at) = (found.at.clone(), found.body_at.clone());
-        given.keys.push(Key { section: String::new(), name: (*name).into(), value, at, value_at });
-        if given.keys.len() > MOST_KEYS {
-            return Err(too_many(&given));
-        }
+        given.push(Key { section: String::new(), name: (*name).into(), value, at, value_at })?;
     }
     Ok(given)
 }
@@ -255,7 +240,6 @@ impl<'t> Preprocessor<'t> {
         }
     }
 
-    /// The value of an expression of whole numbers.
     fn number(&self, text: &str, depth: u32) -> Option<i128> {
         let mut parser = Expression { cpp: self, rest: text, depth, argument: None };
         let value = parser.shift()?;
@@ -350,9 +334,8 @@ impl Expression<'_, '_> {
     }
 }
 
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
-    let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
+    let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     if let Some(kind) = desk.value("NS_SSD_TYPE_0")
         && kind.text != "SSD_TYPE_CONV"
     {
@@ -382,14 +365,10 @@ pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
     Ok(desk)
 }
 
-fn whole(desk: &Desk, name: &'static str) -> Result<u64> {
-    desk.value(name).map_or(Ok(0), |value| value.whole())
-}
-
 /// Blocks, and pages programmed together.
 fn pages(desk: &mut Desk) -> Result<()> {
-    let page = whole(desk, "FLASH_PAGE_SIZE")?;
-    let (blocks, block) = (whole(desk, "BLKS_PER_PLN")?, whole(desk, "BLK_SIZE")?);
+    let page = desk.whole("FLASH_PAGE_SIZE")?;
+    let (blocks, block) = (desk.whole("BLKS_PER_PLN")?, desk.whole("BLK_SIZE")?);
     if blocks > 0 {
         desk.set("geometry.blocks_per_plane", Toml::Integer(blocks as i64), "BLKS_PER_PLN");
     } else {
@@ -399,7 +378,7 @@ fn pages(desk: &mut Desk) -> Result<()> {
         Some(pages) => desk.set("geometry.pages_per_block", Toml::Integer(pages as i64), "BLK_SIZE"),
         None => desk.say("BLK_SIZE", NotModelled, CAPACITY),
     }
-    let shot = whole(desk, "ONESHOT_PAGE_SIZE")?.checked_div(page).unwrap_or(1);
+    let shot = desk.whole("ONESHOT_PAGE_SIZE")?.checked_div(page).unwrap_or(1);
     if shot > 1 {
         // Unless its units are mapped, which is known later.
         let note = format!("one shot programs {shot} pages of a LUN there; here each page is programmed on its own");
@@ -442,13 +421,12 @@ fn spare(desk: &mut Desk) -> Result<()> {
     Ok(())
 }
 
-/// The write buffer.
 fn buffer(desk: &mut Desk) -> Result<()> {
-    let (capacity, page) = (whole(desk, "GLOBAL_WB_SIZE")?, whole(desk, "FLASH_PAGE_SIZE")?);
+    let (capacity, page) = (desk.whole("GLOBAL_WB_SIZE")?, desk.whole("FLASH_PAGE_SIZE")?);
     if !desk.gives("GLOBAL_WB_SIZE") {
         return Ok(());
     }
-    if whole(desk, "WRITE_EARLY_COMPLETION")? == 0 {
+    if desk.whole("WRITE_EARLY_COMPLETION")? == 0 {
         desk.set("cache.size", size(0), "GLOBAL_WB_SIZE");
         desk.say("WRITE_EARLY_COMPLETION", Same, "0: a write completes on flash, without a buffer here");
         return Ok(());
@@ -470,7 +448,7 @@ fn buffer(desk: &mut Desk) -> Result<()> {
 /// Maps units of 4 KiB that the buffer gathers into shots, if it holds one. In the order of writes, shots go to one LUN after the other,
 /// channels first, and GC carries over what fills none.
 fn maps_units(desk: &mut Desk, capacity: u64, page: u64) -> Result<bool> {
-    let shot = whole(desk, "ONESHOT_PAGE_SIZE")?.checked_div(page).unwrap_or(1).max(1);
+    let shot = desk.whole("ONESHOT_PAGE_SIZE")?.checked_div(page).unwrap_or(1).max(1);
     let units = page / UNIT;
     let block = desk.drive().whole("geometry.pages_per_block");
     let types = desk.drive().get("timing.read").and_then(Toml::as_array).map_or(1, |types| types.len() as u64);

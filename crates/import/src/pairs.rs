@@ -1,6 +1,6 @@
 //! Lines of keys and values: `key = value;`, INI, and `KEY value`.
 
-use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::error::Result;
 
 use crate::keys::{Given, Key};
 
@@ -14,9 +14,6 @@ pub(crate) enum Form {
     /// `KEY value`, comments in lines of their own (FlashSim).
     Blank,
 }
-
-/// Most keys of a file. No configuration comes near it.
-pub(crate) const MOST_KEYS: usize = 10_000;
 
 /// The keys of a text.
 ///
@@ -52,21 +49,11 @@ pub(crate) fn read(name: &str, text: &str, form: Form) -> Result<Given> {
                 Form::Ini => "expected key = value, such as Page = 512",
             }));
         };
-        given.keys.push(key);
-        if given.keys.len() > MOST_KEYS {
-            return Err(too_many(&given));
-        }
+        given.push(key)?;
     }
     Ok(given)
 }
 
-/// The error of a file with too many keys.
-pub(crate) fn too_many(given: &Given) -> Error {
-    let at = given.keys.last().map_or(0..0, |key| key.at.clone());
-    given.refuse("", at, format!("more than {MOST_KEYS} keys")).help("this is no configuration of a simulator")
-}
-
-/// The part of a line before its comment.
 fn uncommented(line: &str, form: Form) -> &str {
     let line = line.trim_start_matches('\u{feff}');
     let comment = match form {

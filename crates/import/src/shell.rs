@@ -22,12 +22,10 @@ const LEADING: [&str; 9] = ["export", "local", "readonly", "declare", "then", "e
 pub(crate) struct Word(Vec<(char, usize)>);
 
 impl Word {
-    /// As text.
     pub fn text(&self) -> String {
         self.0.iter().map(|(c, _)| c).collect()
     }
 
-    /// Where it begins.
     pub fn start(&self) -> Option<usize> {
         self.0.first().map(|(_, at)| *at)
     }
@@ -42,18 +40,15 @@ impl Word {
         }
     }
 
-    /// Its parts between these characters.
     pub fn split(&self, at: char) -> Vec<Word> {
         self.0.split(|(c, _)| *c == at).map(|part| Word(part.to_vec())).collect()
     }
 
-    /// What stands before and after the first such character.
     pub fn split_once(&self, at: char) -> Option<(Word, Word)> {
         let cut = self.0.iter().position(|(c, _)| *c == at)?;
         Some((Word(self.0[..cut].to_vec()), Word(self.0[cut + 1..].to_vec())))
     }
 
-    /// Without blanks around it.
     pub fn trim(&self) -> Word {
         let blank = |(c, _): &(char, usize)| c.is_whitespace();
         let from = self.0.iter().position(|c| !blank(c)).unwrap_or(self.0.len());
@@ -61,12 +56,10 @@ impl Word {
         Word(self.0[from..to].to_vec())
     }
 
-    /// Whether it ends with this character.
     pub fn ends_with(&self, end: char) -> bool {
         self.0.last().is_some_and(|(c, _)| *c == end)
     }
 
-    /// Adds another word.
     pub fn extend(&mut self, other: &Word) {
         self.0.extend_from_slice(&other.0);
     }
@@ -252,7 +245,6 @@ impl Script<'_> {
         Ok(())
     }
 
-    /// Takes the assignments of a command.
     fn assign(&mut self, words: &[Word]) {
         for (name, value, added) in words[..leading(words)].iter().filter_map(Word::assignment) {
             let old = self.variables.entry(name).or_default();

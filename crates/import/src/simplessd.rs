@@ -8,10 +8,9 @@ use toml::Value as Toml;
 
 use crate::common::{by_type, d_choices, full_first, lines, threshold};
 use crate::keys::{Given, Value};
-use crate::pairs::{self, Form};
-use crate::table::{Desk, Drive, Rule, To, fraction, missing, near, same, text};
+use crate::table::{Desk, Drive, Mapping, Rule, To, fraction, missing, near, same, text};
 
-pub(crate) const NAME: &str = "SimpleSSD";
+const MAPPING: Mapping = Mapping { simulator: "SimpleSSD", rules: RULES, host: "" };
 const PS: u64 = 1;
 const POWER: &str = "current and power are not simulated";
 const CONTROLLER: &str = "the controller's own work takes no time here";
@@ -20,7 +19,7 @@ const IMAGE: &str = "pages have no content here";
 const TLC_ORDER: &str = "page p of a block is of type p mod 3; SimpleSSD has pages 0 to 5 as LSB, 6 and 7 as CSB, then pairs of LSB, CSB and MSB in turn";
 
 /// What becomes of each key, with the defaults of the program. Times are picoseconds.
-pub(crate) const RULES: &[Rule] = &[
+const RULES: &[Rule] = &[
     same("pal/Channel", Some("8"), To::Count("geometry.channels")),
     same("pal/Package", Some("4"), To::Count("geometry.chips_per_channel")),
     same("pal/Die", Some("2"), To::Count("geometry.dies_per_chip")),
@@ -61,12 +60,11 @@ pub(crate) const RULES: &[Rule] = &[
         To::With("schemes.place"),
         "the first letter varies fastest, planes first with EnableMultiPlaneOperation; SimpleSSD leaves out the letters of a superblock",
     ),
-    missing("pal/Voltage", POWER),
-    missing("pal/ReadCurrent", POWER),
-    missing("pal/ProgramCurrent", POWER),
-    missing("pal/EraseCurrent", POWER),
-    missing("pal/IdleCurrent", POWER),
-    missing("pal/StandbyCurrent", POWER),
+    missing(
+        "pal/Voltage|pal/ReadCurrent|pal/ProgramCurrent|pal/EraseCurrent|pal/IdleCurrent|\
+         pal/StandbyCurrent",
+        POWER,
+    ),
     same("ftl/MappingMode", Some("0"), To::Nothing),
     same("ftl/OverProvisioningRatio", Some("0.25"), To::Share("device.over_provisioning", 1)),
     missing("ftl/EraseThreshold", "blocks do not wear out; wear reports their erases"),
@@ -97,10 +95,10 @@ pub(crate) const RULES: &[Rule] = &[
     near("icl/CacheSize", Some("536870912"), To::With("cache.size"), "lines of one page, fully associative"),
     missing("icl/CacheWaySize", "the cache is fully associative here"),
     near("icl/EnableReadCache", Some("0"), To::With("cache.read"), "reads stay in the cache"),
-    missing("icl/EnableReadPrefetch", "nothing is read ahead"),
-    missing("icl/ReadPrefetchMode", "nothing is read ahead"),
-    missing("icl/ReadPrefetchCount", "nothing is read ahead"),
-    missing("icl/ReadPrefetchRatio", "nothing is read ahead"),
+    missing(
+        "icl/EnableReadPrefetch|icl/ReadPrefetchMode|icl/ReadPrefetchCount|icl/ReadPrefetchRatio",
+        "nothing is read ahead",
+    ),
     near("icl/EnableWriteCache", Some("1"), To::With("cache.write"), "writes are acknowledged by the cache"),
     near("icl/EvictPolicy", Some("2"), To::With("cache.evict"), ""),
     missing("icl/EvictMode", "lines are written back one by one"),
@@ -112,21 +110,13 @@ pub(crate) const RULES: &[Rule] = &[
         "the rate after line coding; SimpleSSD adds packet headers",
     ),
     near("nvme/PCIELane", Some("4"), To::With("timing.host_link"), "lanes of that rate"),
-    missing("nvme/WRRHigh", WEIGHTS),
-    missing("nvme/WRRMedium", WEIGHTS),
-    missing("nvme/AXIBusWidth", CONTROLLER),
-    missing("nvme/AXIClock", CONTROLLER),
-    missing("nvme/FIFOTransferUnit", CONTROLLER),
-    missing("nvme/WorkInterval", CONTROLLER),
-    missing("nvme/MaxRequestCount", CONTROLLER),
-    missing("nvme/MaxIOCQueue", CONTROLLER),
-    missing("nvme/MaxIOSQueue", CONTROLLER),
-    missing("nvme/DefaultNamespace", CONTROLLER),
-    missing("nvme/LBASize", CONTROLLER),
-    missing("nvme/EnableDiskImage", IMAGE),
-    missing("nvme/StrictSizeCheck", IMAGE),
-    missing("nvme/DiskImageFile", IMAGE),
-    missing("nvme/UseCopyOnWriteDisk", IMAGE),
+    missing("nvme/WRRHigh|nvme/WRRMedium", WEIGHTS),
+    missing(
+        "nvme/AXIBusWidth|nvme/AXIClock|nvme/FIFOTransferUnit|nvme/WorkInterval|\
+         nvme/MaxRequestCount|nvme/MaxIOCQueue|nvme/MaxIOSQueue|nvme/DefaultNamespace|nvme/LBASize",
+        CONTROLLER,
+    ),
+    missing("nvme/EnableDiskImage|nvme/StrictSizeCheck|nvme/DiskImageFile|nvme/UseCopyOnWriteDisk", IMAGE),
     missing("dram/*", "the controller's memory takes no time unless cache.time is set; SimpleSSD adds each access"),
     missing("cpu/*", "firmware takes no time here"),
     missing("sata/*", "the host interface takes no time here"),
@@ -140,8 +130,7 @@ pub(crate) const RULES: &[Rule] = &[
     near("generator/blockalign", Some(""), To::Nothing, "offsets are multiples of the block size"),
     same("generator/iomode", Some("sync"), To::Nothing),
     same("generator/iodepth", Some("1"), To::With("device.queue_depth")),
-    missing("generator/offset", "the whole address space is used; range sets another part"),
-    missing("generator/size", "the whole address space is used; range sets another part"),
+    missing("generator/offset|generator/size", "the whole address space is used; range sets another part"),
     missing("generator/thinktime", "a closed loop sends the next request at once"),
     missing("generator/randseed", "--seed sets the seed; the numbers drawn differ in any case"),
     near("generator/time_based", Some("0"), To::Nothing, "a closed loop ends by requests here"),
@@ -159,23 +148,11 @@ const NEEDED: &[(&str, &str)] = &[
     ("generator/blocksize", "give the bytes of a request, such as 4K"),
 ];
 
-pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
-    pairs::read(name, text, Form::Ini)
-}
-
-/// Whether the file describes a device, rather than what the stand-alone program does with one.
-pub(crate) fn describes_device(given: &Given) -> bool {
-    given.keys.iter().any(|key| ["pal", "ftl", "icl"].contains(&&*key.section))
-}
-
-/// Carries over a configuration. Defaults hold only in a file of the device.
+/// Carries over a configuration. Defaults hold only in a file of the device, not in one of what the stand-alone program does with it.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<(Desk<'a>, Vec<Flow>)> {
-    let whole = describes_device(given);
-    let mut desk = match whole {
-        true => Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?,
-        false => Desk::given_only(given, file, RULES, NAME, drive)?,
-    };
-    if whole {
+    let of_device = given.keys.iter().any(|key| ["pal", "ftl", "icl"].contains(&&*key.section));
+    let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, of_device, drive)?;
+    if of_device {
         arrays(&mut desk)?;
         bus(&mut desk)?;
         collection(&mut desk)?;
@@ -185,10 +162,6 @@ pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> 
     }
     let flows = generator(&mut desk, given)?;
     Ok((desk, flows))
-}
-
-fn whole(desk: &Desk, name: &'static str) -> Result<u64> {
-    desk.value(name).map_or(Ok(0), |value| value.whole())
 }
 
 /// A switch as the program reads it: `true` in any case, or digits that are not 0. Words that it takes for false although they say
@@ -241,7 +214,7 @@ fn arrays(desk: &mut Desk) -> Result<()> {
 }
 
 fn bus(desk: &mut Desk) -> Result<()> {
-    let (speed, width) = (whole(desk, "pal/DMASpeed")?, whole(desk, "pal/DMAWidth")?);
+    let (speed, width) = (desk.whole("pal/DMASpeed")?, desk.whole("pal/DMAWidth")?);
     if let Some(value) = desk.value("pal/DMAWidth").filter(|_| !width.is_multiple_of(8) || width == 0) {
         return Err(value.refuse("not a width that SimpleSSD takes", "expected a multiple of 8 bits"));
     }
@@ -265,7 +238,7 @@ fn bus(desk: &mut Desk) -> Result<()> {
 }
 
 fn collection(desk: &mut Desk) -> Result<()> {
-    if whole(desk, "ftl/MappingMode")? != 0 {
+    if desk.whole("ftl/MappingMode")? != 0 {
         desk.say("ftl/MappingMode", NotModelled, "pages are mapped");
     }
     if let Some(value) = desk.value("ftl/GCThreshold") {
@@ -320,7 +293,7 @@ fn filling(desk: &mut Desk) -> Result<()> {
 
 fn cache(desk: &mut Desk) -> Result<()> {
     let (read, write) = (flag(desk, "icl/EnableReadCache")?, flag(desk, "icl/EnableWriteCache")?);
-    let (page, capacity) = (whole(desk, "pal/PageSize")?, whole(desk, "icl/CacheSize")?);
+    let (page, capacity) = (desk.whole("pal/PageSize")?, desk.whole("icl/CacheSize")?);
     let used = read || write;
     let Some(lines) = lines(desk, if used { capacity } else { 0 }, page, "icl/CacheSize") else {
         if !used {
@@ -339,7 +312,7 @@ fn cache(desk: &mut Desk) -> Result<()> {
     if !write {
         desk.say("icl/EnableWriteCache", Near, "writes go through to the flash");
     }
-    let policy = whole(desk, "icl/EvictPolicy")?;
+    let policy = desk.whole("icl/EvictPolicy")?;
     desk.set("cache.evict", text(if policy == 1 { "fifo" } else { "lru" }), "icl/EvictPolicy");
     match policy {
         0 => desk.say("icl/EvictPolicy", NotModelled, "the least recently used line instead of a random one"),
@@ -391,7 +364,6 @@ fn suffixed(value: &Value) -> Result<u64> {
     number.checked_mul(factor).ok_or_else(|| value.refuse("beyond 64 bits", "use a smaller number"))
 }
 
-/// The request generator as a workload.
 fn generator(desk: &mut Desk, given: &Given) -> Result<Vec<Flow>> {
     if !given.keys.iter().any(|key| key.section == "generator") {
         return Ok(Vec::new());
@@ -399,8 +371,8 @@ fn generator(desk: &mut Desk, given: &Given) -> Result<Vec<Flow>> {
     // Mode 1 replays a trace, and ignores the generator.
     let replays = given.keys.iter().any(|key| key.path() == "global/Mode" && key.value == "1");
     if replays {
-        for rule in RULES.iter().filter(|rule| rule.key.starts_with("generator/")) {
-            desk.say(rule.key, Unused, "Mode = 1 replays a trace");
+        for (name, _) in MAPPING.named().filter(|(name, _)| name.starts_with("generator/")) {
+            desk.say(name, Unused, "Mode = 1 replays a trace");
         }
         return Ok(Vec::new());
     }

@@ -9,18 +9,16 @@ use toml::Value as Toml;
 
 use crate::common::{full_first, lines, rounding, threshold};
 use crate::keys::Given;
-use crate::pairs::{self, Form};
-use crate::table::{Desk, Drive, Rule, To, missing, near, same, text, unused};
+use crate::table::{Desk, Drive, Mapping, Rule, To, missing, near, same, text, unused};
 
-pub(crate) const NAME: &str = "SSDsim";
+const MAPPING: Mapping = Mapping { simulator: "SSDsim", rules: RULES, host: "" };
 const NS: u64 = 1_000;
 
 /// What becomes of each key of `page.parameters`. A key that is not there is 0 in the program.
-pub(crate) const RULES: &[Rule] = &[
+const RULES: &[Rule] = &[
     near("dram capacity", Some("0"), To::With("cache.size"), BUFFER),
     near("data dram capacity", None, To::With("cache.size"), BUFFER),
-    missing("mapping dram capacity", "the whole map is in memory here"),
-    missing("mapping entry size", "the whole map is in memory here"),
+    missing("mapping dram capacity|mapping entry size", "the whole map is in memory here"),
     unused("cpu sdram", NOTHING),
     same("channel number", None, To::Count("geometry.channels")),
     same("chip number", None, To::Nothing),
@@ -29,8 +27,7 @@ pub(crate) const RULES: &[Rule] = &[
     same("block number", None, To::Count("geometry.blocks_per_plane")),
     same("page number", None, To::Count("geometry.pages_per_block")),
     same("page capacity", None, To::Bytes("geometry.page_size")),
-    near("subpage page", None, To::Nothing, PARTIAL),
-    near("subpage capacity", None, To::Nothing, PARTIAL),
+    near("subpage page|subpage capacity", None, To::Nothing, PARTIAL),
     same("t_PROG", None, To::Time("timing.program", NS)),
     same("t_R", None, To::Time("timing.read", NS)),
     same("t_BERS", None, To::Time("timing.erase", NS)),
@@ -50,44 +47,20 @@ pub(crate) const RULES: &[Rule] = &[
     missing("t_WB", "SSDsim adds it to an erase"),
     missing("t_PROGO", "one-shot programs of word lines are wear.programming here"),
     missing("t_ERSL", "timing.suspend and timing.suspendable set suspensions"),
-    unused("t_CLS", NOTHING),
-    unused("t_CLH", NOTHING),
-    unused("t_CS", NOTHING),
-    unused("t_CH", NOTHING),
-    unused("t_WP", NOTHING),
-    unused("t_ALS", NOTHING),
-    unused("t_ALH", NOTHING),
-    unused("t_DS", NOTHING),
-    unused("t_DH", NOTHING),
-    unused("t_WH", NOTHING),
-    unused("t_ADL", NOTHING),
-    unused("t_AR", NOTHING),
-    unused("t_CLR", NOTHING),
-    unused("t_RR", NOTHING),
-    unused("t_RP", NOTHING),
-    unused("t_REA", NOTHING),
-    unused("t_CEA", NOTHING),
-    unused("t_RHZ", NOTHING),
-    unused("t_CHZ", NOTHING),
-    unused("t_RHOH", NOTHING),
-    unused("t_RLOH", NOTHING),
-    unused("t_COH", NOTHING),
-    unused("t_REH", NOTHING),
-    unused("t_IR", NOTHING),
-    unused("t_RHW", NOTHING),
-    unused("t_WHR", NOTHING),
-    unused("t_RST", NOTHING),
+    unused(
+        "t_CLS|t_CLH|t_CS|t_CH|t_WP|t_ALS|t_ALH|t_DS|t_DH|t_WH|t_ADL|t_AR|t_CLR|t_RR|t_RP|t_REA|\
+         t_CEA|t_RHZ|t_CHZ|t_RHOH|t_RLOH|t_COH|t_REH|t_IR|t_RHW|t_WHR|t_RST",
+        NOTHING,
+    ),
     unused("erase limit", "no block ever wears out there, either"),
-    unused("flash operating current", "energy is never computed"),
-    unused("flash supply voltage", "energy is never computed"),
-    unused("dram active current", "energy is never computed"),
-    unused("dram standby current", "energy is never computed"),
-    unused("dram refresh current", "energy is never computed"),
-    unused("dram voltage", "energy is never computed"),
+    unused(
+        "flash operating current|flash supply voltage|dram active current|dram standby current|\
+         dram refresh current|dram voltage",
+        "energy is never computed",
+    ),
     unused("address mapping", "there is a page map only"),
     unused("wear leveling", "there is no wear levelling"),
-    unused("gc", NOTHING),
-    unused("clean in background", NOTHING),
+    unused("gc|clean in background", NOTHING),
     same("overprovide", None, To::Share("device.over_provisioning", 1)),
     unused("gc threshold", "GC starts by gc hard threshold"),
     near(
@@ -102,22 +75,23 @@ pub(crate) const RULES: &[Rule] = &[
     ),
     unused("buffer management", NOTHING),
     unused("scheduling algorithm", "requests are served first come, first served, as here"),
-    unused("quick table radio", NOTHING),
-    unused("related mapping", NOTHING),
-    unused("striping", NOTHING),
-    unused("interleaving", NOTHING),
-    unused("pipelining", NOTHING),
-    unused("time_step", NOTHING),
-    unused("small large write", NOTHING),
-    missing("active write threshold", "idle time does not write the buffer back here; cache.writeback = \"idle\" does"),
-    missing("threshold value", "idle time does not write the buffer back here; cache.writeback = \"idle\" does"),
-    missing("active write", "idle time does not write the buffer back here; cache.writeback = \"idle\" does"),
+    unused(
+        "quick table radio|related mapping|striping|interleaving|pipelining|time_step|\
+         small large write",
+        NOTHING,
+    ),
+    missing(
+        "active write threshold|threshold value|active write",
+        "idle time does not write the buffer back here; cache.writeback = \"idle\" does",
+    ),
     near("allocation", Some("0"), To::With("schemes.place"), ""),
     same("static_allocation", Some("0"), To::With("schemes.place")),
     near("dynamic_allocation", Some("0"), To::With("schemes.place"), ""),
     near("advanced command", Some("0"), To::With("device.multi_plane"), ""),
-    missing("advanced command priority", "commands of several planes are formed when a request is dispatched"),
-    missing("advanced command priority2", "commands of several planes are formed when a request is dispatched"),
+    missing(
+        "advanced command priority|advanced command priority2",
+        "commands of several planes are formed when a request is dispatched",
+    ),
     missing("greed CB command", "copybacks never skip pages here"),
     missing("greed MPW command", "commands of several planes never skip pages here"),
     same("aged", Some("0"), To::With("precondition.mode")),
@@ -179,13 +153,8 @@ const COPYBACK: u64 = 0b00010;
 const TWO_PLANE: u64 = 0b10100;
 const INTERLEAVE: u64 = 0b01000;
 
-pub(crate) fn read(name: &str, text: &str) -> Result<Given> {
-    pairs::read(name, text, Form::Semicolon)
-}
-
-/// Carries over a configuration.
 pub(crate) fn drive<'a>(given: &'a Given, file: usize, drive: &'a mut Drive) -> Result<Desk<'a>> {
-    let mut desk = Desk::new(given, file, 0..given.keys.len(), RULES, NAME, drive)?;
+    let mut desk = Desk::new(given, file, 0..given.keys.len(), MAPPING, true, drive)?;
     desk.require(NEEDED)?;
     chips(&mut desk, given)?;
     queue(&mut desk)?;
@@ -282,7 +251,7 @@ fn bus(desk: &mut Desk) -> Result<()> {
     if read != write {
         desk.say("t_WC", NotModelled, format!("one rate for both directions: t_RC, {read} ns a byte"));
     }
-    let page = desk.value("page capacity").map_or(Ok(0), |value| value.whole())?;
+    let page = desk.whole("page capacity")?;
     if let Some(time) = format!("{read}ns/B").parse::<Rate>().ok().and_then(|rate| rate.checked_time(page)) {
         let command = 7 * u128::from(write);
         let note =
@@ -303,7 +272,7 @@ fn placement(desk: &mut Desk) -> Result<()> {
                 "writes go to the next idle die here; SSDsim takes channels, chips, dies and planes in turn",
             );
             desk.say("static_allocation", Unused, "allocation is dynamic");
-            if desk.value("dynamic_allocation").map_or(Ok(0), |value| value.whole())? != 0 {
+            if desk.whole("dynamic_allocation")? != 0 {
                 desk.say("dynamic_allocation", NotModelled, "no channel is fixed by the address");
             } else {
                 desk.say("dynamic_allocation", Same, "");
@@ -351,7 +320,7 @@ fn collection(desk: &mut Desk) -> Result<()> {
     if let Some(value) = desk.value("gc hard threshold") {
         threshold(desk, value.share(1)?, "gc hard threshold");
     }
-    let aged = desk.value("aged").map_or(Ok(0), |value| value.whole())? == 1;
+    let aged = desk.whole("aged")? == 1;
     match desk.value("aged ratio").filter(|_| aged) {
         Some(ratio) => {
             let (share, rounded) = ratio.share(1)?;

@@ -12,11 +12,30 @@ use toml::Value as Toml;
 
 use crate::keys::{Given, Key, Value};
 
-/// What becomes of one key of a simulator.
+/// What becomes of the keys of a simulator's files.
+#[derive(Clone, Copy)]
+pub(crate) struct Mapping {
+    pub simulator: &'static str,
+    pub rules: &'static [Rule],
+    /// Names of keys that set neither time nor space, between blanks.
+    pub host: &'static str,
+}
+
+impl Mapping {
+    pub fn named(self) -> impl Iterator<Item = (&'static str, &'static Rule)> {
+        self.rules.iter().flat_map(|rule| rule.keys.split('|').map(move |name| (name, rule)))
+    }
+
+    pub fn rule(self, name: &str) -> Option<&'static Rule> {
+        self.named().find(|(known, _)| *known == name).map(|(_, rule)| rule)
+    }
+}
+
+/// What becomes of a key, or of several alike.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rule {
-    /// The key; after its section and a slash where names repeat.
-    pub key: &'static str,
+    /// The keys with bars between them; each after its section and a slash where names repeat.
+    pub keys: &'static str,
     /// What the original assumes where the file does not say; none: nothing is set.
     pub default: Option<&'static str>,
     pub verdict: Verdict,
@@ -45,7 +64,6 @@ pub(crate) enum To {
 }
 
 impl To {
-    /// The key that is set.
     fn key(self) -> Option<&'static str> {
         match self {
             To::Nothing => None,
@@ -60,23 +78,23 @@ impl To {
 }
 
 /// A key that means the same here.
-pub(crate) const fn same(key: &'static str, default: Option<&'static str>, to: To) -> Rule {
-    Rule { key, default, verdict: Verdict::Same, to, note: "" }
+pub(crate) const fn same(keys: &'static str, default: Option<&'static str>, to: To) -> Rule {
+    Rule { keys, default, verdict: Verdict::Same, to, note: "" }
 }
 
 /// A key that means nearly the same.
-pub(crate) const fn near(key: &'static str, default: Option<&'static str>, to: To, note: &'static str) -> Rule {
-    Rule { key, default, verdict: Verdict::Near, to, note }
+pub(crate) const fn near(keys: &'static str, default: Option<&'static str>, to: To, note: &'static str) -> Rule {
+    Rule { keys, default, verdict: Verdict::Near, to, note }
 }
 
 /// A key to which nothing here corresponds; `note` says what that changes.
-pub(crate) const fn missing(key: &'static str, note: &'static str) -> Rule {
-    Rule { key, default: None, verdict: Verdict::NotModelled, to: To::Nothing, note }
+pub(crate) const fn missing(keys: &'static str, note: &'static str) -> Rule {
+    Rule { keys, default: None, verdict: Verdict::NotModelled, to: To::Nothing, note }
 }
 
 /// A key that the original reads and ignores.
-pub(crate) const fn unused(key: &'static str, note: &'static str) -> Rule {
-    Rule { key, default: None, verdict: Verdict::Unused, to: To::Nothing, note }
+pub(crate) const fn unused(keys: &'static str, note: &'static str) -> Rule {
+    Rule { keys, default: None, verdict: Verdict::Unused, to: To::Nothing, note }
 }
 
 /// The configuration that files are turned into.
@@ -86,38 +104,31 @@ pub(crate) struct Drive {
 }
 
 impl Drive {
-    /// The value of a key, if it is set.
     pub fn get(&self, key: &str) -> Option<&Toml> {
         self.settings.iter().find(|setting| setting.key == key).map(|setting| &setting.value)
     }
 
-    /// A whole number that is set.
     pub fn whole(&self, key: &str) -> Option<u64> {
         self.get(key).and_then(Toml::as_integer).and_then(|value| u64::try_from(value).ok())
     }
 
-    /// Takes a value away.
     pub fn drop(&mut self, key: &str) {
         self.settings.retain(|setting| setting.key != key);
     }
 }
 
-/// A share in millionths as a number of a configuration.
 pub(crate) fn fraction(millionths: u64) -> Toml {
     Toml::Float(millionths as f64 / 1e6)
 }
 
-/// A time as text of a configuration.
 pub(crate) fn time(ns: u64) -> Toml {
     Toml::String(Nanos(ns).to_string())
 }
 
-/// A size as text of a configuration.
 pub(crate) fn size(bytes: u64) -> Toml {
     Toml::String(Bytes(bytes).to_string())
 }
 
-/// A text of a configuration.
 pub(crate) fn text(text: impl Into<String>) -> Toml {
     Toml::String(text.into())
 }
@@ -135,10 +146,7 @@ pub(crate) struct Desk<'a> {
     /// Number of the file among those that are imported.
     file: usize,
     keys: Range<usize>,
-    rules: &'static [Rule],
-    /// Names of keys that set neither time nor space.
-    host: &'static [&'static str],
-    simulator: &'static str,
+    mapping: Mapping,
     /// Whether the original's defaults hold where the file does not say.
     defaults: bool,
     drive: &'a mut Drive,
@@ -150,67 +158,21 @@ pub(crate) struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    /// Finds the rule of every key of the range, and carries over the values that need no other key.
+    /// Finds the rule of every key of the range, and carries over the values that need no other key. `defaults`: the original's hold
+    /// where the file does not say; otherwise that is left alone.
     pub fn new(
         given: &'a Given,
         file: usize,
         keys: Range<usize>,
-        rules: &'static [Rule],
-        simulator: &'static str,
-        drive: &'a mut Drive,
-    ) -> Result<Desk<'a>> {
-        Desk::begun(given, file, keys, (rules, &[]), simulator, true, drive)
-    }
-
-    /// As [`Desk::new`] for a whole file, but what the file does not say is left alone.
-    pub fn given_only(
-        given: &'a Given,
-        file: usize,
-        rules: &'static [Rule],
-        simulator: &'static str,
-        drive: &'a mut Drive,
-    ) -> Result<Desk<'a>> {
-        Desk::begun(given, file, 0..given.keys.len(), (rules, &[]), simulator, false, drive)
-    }
-
-    /// As [`Desk::new`] for a whole file, with names of keys of the host's side.
-    pub fn plain(
-        given: &'a Given,
-        file: usize,
-        rules: &'static [Rule],
-        host: &'static [&'static str],
-        simulator: &'static str,
-        drive: &'a mut Drive,
-    ) -> Result<Desk<'a>> {
-        Desk::begun(given, file, 0..given.keys.len(), (rules, host), simulator, true, drive)
-    }
-
-    /// As [`Desk::given_only`] for a part of a file, with names of keys of the host's side.
-    pub fn part(
-        given: &'a Given,
-        file: usize,
-        keys: Range<usize>,
-        rules: (&'static [Rule], &'static [&'static str]),
-        simulator: &'static str,
-        drive: &'a mut Drive,
-    ) -> Result<Desk<'a>> {
-        Desk::begun(given, file, keys, rules, simulator, false, drive)
-    }
-
-    fn begun(
-        given: &'a Given,
-        file: usize,
-        keys: Range<usize>,
-        (rules, host): (&'static [Rule], &'static [&'static str]),
-        simulator: &'static str,
+        mapping: Mapping,
         defaults: bool,
         drive: &'a mut Drive,
     ) -> Result<Desk<'a>> {
         let (said, last, assumed) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        let mut desk = Desk { given, file, keys, rules, host, simulator, defaults, drive, said, last, assumed };
+        let mut desk = Desk { given, file, keys, mapping, defaults, drive, said, last, assumed };
         desk.sort();
-        for rule in desk.rules {
-            desk.carry(rule)?;
+        for (name, rule) in mapping.named() {
+            desk.carry(name, rule)?;
         }
         Ok(desk)
     }
@@ -220,22 +182,22 @@ impl<'a> Desk<'a> {
         for index in self.keys.clone() {
             let key = &self.given.keys[index];
             let said = match self.rule_of(key) {
-                Some(rule) => {
-                    let before = self.last.insert(rule.key, index);
+                Some((name, rule)) => {
+                    let before = self.last.insert(name, index);
                     // A rule for many keys is met many times.
-                    if let Some(before) = before.filter(|_| !rule.key.ends_with('*')) {
+                    if let Some(before) = before.filter(|_| !name.ends_with('*')) {
                         let note =
                             format!("given again on line {}; the last one counts", self.given.line(key.at.start));
                         self.said.insert(before, Said { verdict: Verdict::Unused, note, becomes: None });
                     }
                     Said { verdict: rule.verdict, note: rule.note.into(), becomes: rule.to.key() }
                 }
-                None if self.host.contains(&&*key.name) => {
+                None if self.mapping.host.split_whitespace().any(|name| name == key.name) => {
                     let note = "of the controller: it takes neither time nor space here".into();
                     Said { verdict: Verdict::NotModelled, note, becomes: None }
                 }
                 None => {
-                    let known = self.rules.iter().map(|rule| rule.key.rsplit('/').next().unwrap_or(rule.key));
+                    let known = self.mapping.named().map(|(name, _)| name.rsplit('/').next().unwrap_or(name));
                     let note = nearest(&key.name, known).map_or(String::new(), |meant| format!("is {meant} meant?"));
                     Said { verdict: Verdict::Unknown, note, becomes: None }
                 }
@@ -244,13 +206,13 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn rule_of(&self, key: &Key) -> Option<&'static Rule> {
+    fn rule_of(&self, key: &Key) -> Option<(&'static str, &'static Rule)> {
         let path = key.path();
-        let by = |name: &str| self.rules.iter().find(|rule| rule.key == name);
+        let by = |fits: &dyn Fn(&str) -> bool| self.mapping.named().find(|(name, _)| fits(name));
         // A rule whose name ends in a star covers every key of a section.
-        by(&path).or_else(|| by(&key.name)).or_else(|| {
-            self.rules.iter().find(|rule| rule.key.strip_suffix('*').is_some_and(|start| path.starts_with(start)))
-        })
+        by(&|name| name == path)
+            .or_else(|| by(&|name| name == key.name))
+            .or_else(|| by(&|name| name.strip_suffix('*').is_some_and(|start| path.starts_with(start))))
     }
 
     /// The value of a key: as the file says, or as the original assumes.
@@ -262,10 +224,15 @@ impl<'a> Desk<'a> {
                 Some(Value { given, name, text: &key.value, key: Some(key) })
             }
             None => {
-                let text = self.rules.iter().find(|rule| rule.key == name)?.default.filter(|_| self.defaults)?;
+                let text = self.mapping.rule(name)?.default.filter(|_| self.defaults)?;
                 Some(Value { given, name, text, key: None })
             }
         }
+    }
+
+    /// The value as a whole number; 0 where neither says one.
+    pub fn whole(&self, name: &'static str) -> Result<u64> {
+        self.value(name).map_or(Ok(0), |value| value.whole())
     }
 
     /// Whether the file itself gives a key.
@@ -287,7 +254,7 @@ impl<'a> Desk<'a> {
         let from = match place {
             Some(_) => by.to_string(),
             None => {
-                let default = self.rules.iter().find(|rule| rule.key == by).and_then(|rule| rule.default);
+                let default = self.mapping.rule(by).and_then(|rule| rule.default);
                 let from = default.map_or(by.to_string(), |default| format!("{by} = {default}"));
                 self.assumed.push(format!("{from}: {key} = {value}"));
                 from
@@ -297,7 +264,6 @@ impl<'a> Desk<'a> {
         self.drive.settings.push(Setting { key, value, place, from });
     }
 
-    /// Takes a value away again.
     pub fn unset(&mut self, key: &str) {
         self.drive.drop(key);
     }
@@ -328,9 +294,10 @@ impl<'a> Desk<'a> {
 
     /// Lists the defaults of keys that the file does not give and that set nothing by themselves.
     pub fn list_defaults(&mut self, names: &[&str]) {
-        for rule in self.rules.iter().filter(|rule| names.contains(&rule.key) && !self.last.contains_key(rule.key)) {
+        let named = self.mapping.named();
+        for (name, rule) in named.filter(|(name, _)| names.contains(name) && !self.last.contains_key(name)) {
             let Some(default) = rule.default else { continue };
-            let line = format!("{} = {default}", rule.key);
+            let line = format!("{name} = {default}");
             if !self.assumed.iter().any(|known| known.starts_with(&format!("{line}:"))) {
                 self.assumed.push(line);
             }
@@ -380,8 +347,8 @@ impl<'a> Desk<'a> {
     }
 
     /// Carries over a value that needs no other key.
-    fn carry(&mut self, rule: &'static Rule) -> Result<()> {
-        let Some(value) = self.value(rule.key) else { return Ok(()) };
+    fn carry(&mut self, name: &'static str, rule: &Rule) -> Result<()> {
+        let Some(value) = self.value(name) else { return Ok(()) };
         let (key, carried) = match rule.to {
             To::Nothing | To::With(_) => return Ok(()),
             To::Count(key) => (key, Toml::Integer(value.count()?.into())),
@@ -389,15 +356,15 @@ impl<'a> Desk<'a> {
             To::Bytes(key) => (key, size(value.whole()?)),
             To::Share(key, whole) => {
                 let (share, rounded) = value.share(whole)?;
-                self.set(key, fraction(share), rule.key);
+                self.set(key, fraction(share), name);
                 if rounded {
-                    self.add_note(rule.key, format!("{} rounded to six decimals", clip(value.text)));
+                    self.add_note(name, format!("{} rounded to six decimals", clip(value.text)));
                 }
                 return Ok(());
             }
             To::Word(key, words) => (key, word(&value, words)?),
         };
-        self.set(key, carried, rule.key);
+        self.set(key, carried, name);
         Ok(())
     }
 
@@ -409,7 +376,7 @@ impl<'a> Desk<'a> {
             let Some(said) = self.said.get(&index) else { continue };
             entries.push(Entry {
                 file: file.into(),
-                simulator: self.simulator,
+                simulator: self.mapping.simulator,
                 line: self.given.line(key.at.start),
                 key: key.path(),
                 value: key.value.clone(),
@@ -442,7 +409,6 @@ pub(crate) fn word(value: &Value, words: &[(&str, &str)]) -> Result<Toml> {
     }
 }
 
-/// `true`, `false`, or a text.
 fn literal(ours: &str) -> Toml {
     match ours {
         "true" => Toml::Boolean(true),

@@ -4,7 +4,6 @@ use roxmltree::{Document, Node, ParsingOptions};
 use ssdlab_lab::error::{Error, Result};
 
 use crate::keys::{Given, Key};
-use crate::pairs::{MOST_KEYS, too_many};
 
 /// Most elements, texts and attributes of a file.
 const NODES: u32 = 500_000;
@@ -44,16 +43,13 @@ pub(crate) fn read<T>(
         let start = skipped + node.range().start + 1;
         let at = start..start + tag.len();
         for attribute in node.attributes() {
-            given.keys.push(Key {
+            given.push(Key {
                 section: section.clone(),
                 name: format!("{tag}@{}", attribute.name()),
                 value: attribute.value().trim().into(),
                 at: moved(attribute.range_qname(), skipped),
                 value_at: moved(attribute.range_value(), skipped),
-            });
-            if given.keys.len() > MOST_KEYS {
-                return Err(too_many(&given));
-            }
+            })?;
         }
         let inner = node.parent().is_some_and(|parent| parent.is_element());
         if container || !inner || node.children().any(|child| child.is_element()) {
@@ -61,10 +57,7 @@ pub(crate) fn read<T>(
         }
         let value_at = node.first_child().map_or(at.end..at.end, |child| moved(child.range(), skipped));
         let value = node.text().unwrap_or_default().trim().to_string();
-        given.keys.push(Key { section, name: tag.into(), value, at, value_at });
-        if given.keys.len() > MOST_KEYS {
-            return Err(too_many(&given));
-        }
+        given.push(Key { section, name: tag.into(), value, at, value_at })?;
     }
     Ok(given)
 }

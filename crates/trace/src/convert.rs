@@ -345,12 +345,7 @@ impl<W: Write> Writer<W> {
     fn format_line(&mut self, line: &mut String, r: &Record, volume: &str, fresh: bool) -> Result<(), TraceError> {
         use std::fmt::Write as _;
         let (sector, sectors) = (r.offset / 512, r.bytes / 512);
-        let letter = match r.op {
-            Op::Read => 'R',
-            Op::Write => 'W',
-            Op::Flush => 'F',
-            Op::Trim | Op::Other => 'D',
-        };
+        let letter = letter(r.op);
         let word = if r.op == Op::Read { "Read" } else { "Write" };
         let one_is_read = u8::from(r.op == Op::Read);
         let (s, ns) = (r.time_ns / 1_000_000_000, r.time_ns % 1_000_000_000);
@@ -369,7 +364,7 @@ impl<W: Write> Writer<W> {
             }
             Format::Blkparse(action) => {
                 let (action, number) = (*action as char, self.count + 1);
-                let kind = if r.op == Op::Write && r.fua { "WFS".to_string() } else { letter.to_string() };
+                let kind = if r.op == Op::Write && r.fua { "WFS" } else { letter };
                 let _ = write!(line, "{volume:>7} {:>2} {number:>8} {s:>5}.{ns:09} {:>5}  {action} ", 0, 1);
                 // A flush has no data.
                 match r.op {
@@ -433,24 +428,12 @@ impl<W: Write> Writer<W> {
     ) -> Result<(), TraceError> {
         let op = match &map.op {
             OpColumn::Constant(op) if *op == r.op => None,
-            OpColumn::Words(column) => Some((
-                column,
-                match r.op {
-                    Op::Read => "R".to_owned(),
-                    Op::Write => "W".to_owned(),
-                    Op::Flush => "F".to_owned(),
-                    Op::Trim | Op::Other => "D".to_owned(),
-                },
-            )),
+            OpColumn::Words(column) => Some((column, letter(r.op).to_owned())),
             OpColumn::Values(column, values) => match values.iter().find(|(_, op)| *op == r.op) {
                 Some((value, _)) => Some((column, String::from_utf8_lossy(value).into_owned())),
-                None => {
-                    return Err(self.cannot("this operation", "give it a value, as in op=4:0r1w"));
-                }
+                None => return Err(self.cannot("this operation", "give it a value, as in op=4:0r1w")),
             },
-            OpColumn::Constant(_) => {
-                return Err(self.cannot("this operation", "name a column for it with op=N"));
-            }
+            OpColumn::Constant(_) => return Err(self.cannot("this operation", "name a column for it with op=N")),
         };
         let mut cells: Vec<(&Column, String)> = op.into_iter().collect();
         cells.push((&map.offset.column, (r.offset / map.offset.unit).to_string()));
@@ -533,6 +516,15 @@ pub fn convert<W: Write>(reader: &mut Reader, out: W, name: &str, format: Format
         writer.write(&record, reader.names(&record))?;
     }
     Ok((writer.count(), writer.finish()?))
+}
+
+fn letter(op: Op) -> &'static str {
+    match op {
+        Op::Read => "R",
+        Op::Write => "W",
+        Op::Flush => "F",
+        Op::Trim | Op::Other => "D",
+    }
 }
 
 /// A line of fio's log; before the first of a volume, those that add and open it.

@@ -8,7 +8,7 @@ use crate::notes::{Note, Notes, name_list};
 use crate::options::Options;
 use crate::readers;
 use crate::readers::header::{self, Guess, Unclear};
-use crate::readers::line::{Context, Parsed, Raw};
+use crate::readers::line::{Context, Record};
 use std::fmt;
 
 /// Lines that are tried.
@@ -140,11 +140,11 @@ fn try_format(format: Format, sample: &[u8], options: &Options) -> Trial {
         lines += 1;
         cx.line = lines;
         match parser.parse(line, &mut cx) {
-            Ok(Parsed::Record(raw)) => {
+            Ok(Some(raw)) => {
                 records += 1;
                 first_ns.get_or_insert(raw.time_ns);
             }
-            Ok(Parsed::Pass) => {}
+            Ok(None) => {}
             Err(_) => bad += 1,
         }
         cx.first = false;
@@ -189,7 +189,6 @@ fn whole_lines(sample: &[u8], ended: bool) -> &[u8] {
     &sample[..memchr::memrchr(b'\n', sample).map_or(sample.len(), |at| at + 1)]
 }
 
-/// Chooses the format by the first bytes of a binary file.
 fn detect_binary(name: &str, sample: &[u8]) -> Result<Detection, TraceError> {
     if readers::vscsi::fits(sample) {
         return Ok(Detection::of(Format::Vscsi));
@@ -209,7 +208,6 @@ fn detect_binary(name: &str, sample: &[u8]) -> Result<Detection, TraceError> {
         .fix("convert it to text and use --format columns:<map>"))
 }
 
-/// Chooses the format by the first bytes.
 pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) -> Result<Detection, TraceError> {
     // No text has NUL bytes next to letters or digits.
     if sample.iter().take(80).any(|&b| b == 0) {
@@ -269,7 +267,7 @@ pub(crate) fn detect(name: &str, sample: &[u8], ended: bool, options: &Options) 
 }
 
 /// The requests of a sample, and how many lines could be read and how many not.
-fn requests(format: &Format, sample: &[u8], options: &Options) -> (Vec<Raw>, u64, u64) {
+fn requests(format: &Format, sample: &[u8], options: &Options) -> (Vec<Record>, u64, u64) {
     let mut parser = readers::parser(format, options);
     let mut cx = Context::new(None);
     let (mut records, mut good, mut bad) = (Vec::new(), 0, 0);
@@ -283,12 +281,9 @@ fn requests(format: &Format, sample: &[u8], options: &Options) -> (Vec<Raw>, u64
             }
             cx.line = number;
             match parser.parse(line, &mut cx) {
-                Ok(parsed) => {
+                Ok(found) => {
                     good += 1;
-                    records.extend(match parsed {
-                        Parsed::Record(raw) => Some(raw),
-                        Parsed::Pass => None,
-                    });
+                    records.extend(found);
                 }
                 Err(_) => bad += 1,
             }
@@ -298,7 +293,6 @@ fn requests(format: &Format, sample: &[u8], options: &Options) -> (Vec<Raw>, u64
     (records, good, bad)
 }
 
-/// The columns that a header names.
 fn by_header(map: Columns, unused: Vec<String>, sample: &[u8], options: &Options) -> Detection {
     let format = Format::Columns(map);
     let (_, good, bad) = requests(&format, sample, options);
@@ -310,7 +304,7 @@ fn contradiction(name: &str, format: &Format, map: Columns, sample: &[u8], optio
     let map = Format::Columns(map);
     let (own, ..) = requests(format, sample, options);
     let (named, ..) = requests(&map, sample, options);
-    let since = |list: &[Raw], at: usize| list[at].time_ns.wrapping_sub(list[0].time_ns);
+    let since = |list: &[Record], at: usize| list[at].time_ns.wrapping_sub(list[0].time_ns);
     let same = |at: usize| {
         let (own_raw, named_raw) = (&own[at], &named[at]);
         (own_raw.offset, own_raw.bytes, own_raw.op) == (named_raw.offset, named_raw.bytes, named_raw.op)

@@ -1,6 +1,7 @@
 //! The formats by name.
 
 use crate::map::{Columns, FormatError, Objects};
+use crate::shown::meant;
 use std::fmt;
 use std::str::FromStr;
 
@@ -54,28 +55,49 @@ pub enum Format {
     Columns(Columns),
 }
 
+/// Formats with a name of their own, in the order in which they are listed to users, and what a line looks like. The last one is no stream.
+const FORMATS: &[(&str, Format, &str)] = &[
+    ("msr", Format::Msr, "seven comma-separated fields with Read or Write in the fourth"),
+    ("spc", Format::Spc, "comma-separated fields with R or W in the fourth and seconds in the fifth"),
+    ("ssdsim", Format::Ssdsim, "five whole numbers between blanks, 0 or 1 in the fifth"),
+    ("mqsim", Format::Mqsim, "five whole numbers between blanks, 0 or 1 in the fifth"),
+    ("disksim", Format::Disksim, "five fields between blanks: decimal milliseconds first, hexadecimal flags last"),
+    ("blkparse", Format::Blkparse(b'Q'), "device, processor, sequence, time, process, action and RWBS columns"),
+    ("fio", Format::Fio, "the line 'fio version 2 iolog' or 'fio version 3 iolog'"),
+    ("alibaba", Format::Alibaba, "five comma-separated fields with R or W in the second"),
+    ("tencent", Format::Tencent, "five comma-separated whole numbers, 0 or 1 in the fourth"),
+    ("systor", Format::Systor, "six comma-separated fields with decimal seconds first and R or W in the third"),
+    ("vscsi", Format::Vscsi, "binary records with a version byte of 1 or 2"),
+    ("diskmon", Format::Diskmon, "seven fields between blanks with Read or Write in the fifth"),
+    ("blkreplay", Format::Blkreplay, "fields between semicolons with R or W in the fourth"),
+    (
+        "ftrace",
+        Format::Ftrace(Kernel { event: None, block_bytes: None }),
+        "events of the kernel: 'task-pid [cpu] seconds: event: fields'",
+    ),
+    ("etw", Format::Etw, "DiskRead, DiskWrite and DiskFlush events of Windows"),
+    ("biosnoop", Format::Biosnoop, "the header 'TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)'"),
+    ("iosnoop", Format::Iosnoop, "a header that ends in 'COMM PID TYPE DEV BLOCK BYTES LATms'"),
+    ("io-tracer", Format::IoTracer, "a header with timestamp, operation, sector, size, latency_ms and device"),
+    ("parquet", Format::Parquet, "a Parquet file with the columns time_ns, op, offset and bytes"),
+];
+
 impl Format {
     /// The plain names of formats that a stream can hold, in the order in which they are listed to users.
-    pub const NAMES: &'static [&'static str] = &[
-        "msr",
-        "spc",
-        "ssdsim",
-        "mqsim",
-        "disksim",
-        "blkparse",
-        "fio",
-        "alibaba",
-        "tencent",
-        "systor",
-        "vscsi",
-        "diskmon",
-        "blkreplay",
-        "ftrace",
-        "etw",
-        "biosnoop",
-        "iosnoop",
-        "io-tracer",
-    ];
+    pub const NAMES: &'static [&'static str] = &{
+        let mut names = [""; FORMATS.len() - 1];
+        let mut i = 0;
+        while i < names.len() {
+            names[i] = FORMATS[i].0;
+            i += 1;
+        }
+        names
+    };
+
+    fn row(&self) -> Option<&'static (&'static str, Format, &'static str)> {
+        let kind = std::mem::discriminant(self);
+        FORMATS.iter().find(|(_, format, _)| std::mem::discriminant(format) == kind)
+    }
 
     /// Every format that needs no map, each once.
     pub fn all() -> Vec<Format> {
@@ -107,27 +129,10 @@ impl Format {
     /// What a line looks like, in a few words.
     pub fn shape(&self) -> &'static str {
         match self {
-            Format::Msr => "seven comma-separated fields with Read or Write in the fourth",
-            Format::Spc => "comma-separated fields with R or W in the fourth and seconds in the fifth",
-            Format::Ssdsim | Format::Mqsim => "five whole numbers between blanks, 0 or 1 in the fifth",
-            Format::Disksim => "five fields between blanks: decimal milliseconds first, hexadecimal flags last",
-            Format::Blkparse(_) => "device, processor, sequence, time, process, action and RWBS columns",
-            Format::Fio => "the line 'fio version 2 iolog' or 'fio version 3 iolog'",
-            Format::Alibaba => "five comma-separated fields with R or W in the second",
-            Format::Tencent => "five comma-separated whole numbers, 0 or 1 in the fourth",
-            Format::Systor => "six comma-separated fields with decimal seconds first and R or W in the third",
-            Format::Vscsi => "binary records with a version byte of 1 or 2",
-            Format::Diskmon => "seven fields between blanks with Read or Write in the fifth",
-            Format::Blkreplay => "fields between semicolons with R or W in the fourth",
-            Format::Ftrace(_) => "events of the kernel: 'task-pid [cpu] seconds: event: fields'",
-            Format::Etw => "DiskRead, DiskWrite and DiskFlush events of Windows",
-            Format::Biosnoop => "the header 'TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)'",
-            Format::Iosnoop => "a header that ends in 'COMM PID TYPE DEV BLOCK BYTES LATms'",
-            Format::IoTracer => "a header with timestamp, operation, sector, size, latency_ms and device",
             Format::Lcs(_) => "binary records behind libCacheSim's header",
             Format::OracleGeneral(_) => "binary records of 24 bytes",
-            Format::Parquet => "a Parquet file with the columns time_ns, op, offset and bytes",
             Format::Columns(_) => "the columns of the map",
+            plain => plain.row().map_or("", |(_, _, shape)| shape),
         }
     }
 }
@@ -135,29 +140,12 @@ impl Format {
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Format::Msr => f.write_str("msr"),
-            Format::Spc => f.write_str("spc"),
-            Format::Ssdsim => f.write_str("ssdsim"),
-            Format::Mqsim => f.write_str("mqsim"),
-            Format::Disksim => f.write_str("disksim"),
-            Format::Blkparse(b'Q') => f.write_str("blkparse"),
-            Format::Blkparse(action) => write!(f, "blkparse:{}", *action as char),
-            Format::Fio => f.write_str("fio"),
-            Format::Alibaba => f.write_str("alibaba"),
-            Format::Tencent => f.write_str("tencent"),
-            Format::Systor => f.write_str("systor"),
-            Format::Vscsi => f.write_str("vscsi"),
-            Format::Diskmon => f.write_str("diskmon"),
-            Format::Blkreplay => f.write_str("blkreplay"),
+            Format::Blkparse(action) if *action != b'Q' => write!(f, "blkparse:{}", *action as char),
             Format::Ftrace(kernel) => write!(f, "ftrace{kernel}"),
-            Format::Etw => f.write_str("etw"),
-            Format::Biosnoop => f.write_str("biosnoop"),
-            Format::Iosnoop => f.write_str("iosnoop"),
-            Format::IoTracer => f.write_str("io-tracer"),
             Format::Lcs(objects) => write!(f, "lcs:{objects}"),
             Format::OracleGeneral(objects) => write!(f, "oraclegeneral:{objects}"),
-            Format::Parquet => f.write_str("parquet"),
             Format::Columns(columns) => write!(f, "columns:{columns}"),
+            plain => f.write_str(plain.row().map_or("", |(name, ..)| name)),
         }
     }
 }
@@ -189,39 +177,13 @@ impl FromStr for Format {
                 return rest.strip_prefix(':').unwrap_or(rest).parse().map(make);
             }
         }
-        Ok(match name {
-            "ftrace" => Format::Ftrace(Kernel::default()),
-            "etw" => Format::Etw,
-            "biosnoop" => Format::Biosnoop,
-            "iosnoop" => Format::Iosnoop,
-            "io-tracer" => Format::IoTracer,
-            "msr" => Format::Msr,
-            "spc" => Format::Spc,
-            "ssdsim" => Format::Ssdsim,
-            "mqsim" => Format::Mqsim,
-            "disksim" => Format::Disksim,
-            "blkparse" => Format::Blkparse(b'Q'),
-            "fio" => Format::Fio,
-            "alibaba" => Format::Alibaba,
-            "tencent" => Format::Tencent,
-            "systor" => Format::Systor,
-            "vscsi" => Format::Vscsi,
-            "diskmon" => Format::Diskmon,
-            "blkreplay" => Format::Blkreplay,
-            "parquet" => Format::Parquet,
-            _ => {
-                let shown = crate::shown::escape(name.as_bytes());
-                let near = Format::NAMES
-                    .iter()
-                    .map(|known| (strsim::damerau_levenshtein(known, name.get(..32).unwrap_or(name)), *known))
-                    .filter(|(distance, _)| *distance <= 2)
-                    .min();
-                let hint = near.map_or(String::new(), |(_, known)| format!(" (did you mean {known}?)"));
-                return Err(FormatError(format!(
-                    "unknown format {shown}{hint}; known are auto, {}, lcs:<map>, oraclegeneral:<map>, parquet, columns:<map>",
-                    Format::NAMES.join(", ")
-                )));
-            }
+        let found = FORMATS.iter().find(|(plain, ..)| *plain == name);
+        found.map(|(_, format, _)| format.clone()).ok_or_else(|| {
+            let (shown, hint) = (crate::shown::escape(name.as_bytes()), meant(name, 32, Format::NAMES));
+            FormatError(format!(
+                "unknown format {shown}{hint}; known are auto, {}, lcs:<map>, oraclegeneral:<map>, parquet, columns:<map>",
+                Format::NAMES.join(", ")
+            ))
         })
     }
 }

@@ -4,6 +4,7 @@ use crate::error::TraceError;
 use crate::notes::{Note, Notes};
 use crate::reader::Reader;
 use crate::record::{Op, Record};
+use crate::shown::seconds;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -358,12 +359,7 @@ fn times_back(info: &Info, notes: &Notes, add: &mut dyn FnMut(&'static str, Seve
         .map(|tally| tally.largest_ns)
         .max()
         .unwrap_or(0);
-    let text = format!(
-        "{} arrivals earlier than the one before, largest step {}.{:09} s",
-        info.steps_back,
-        largest / 1_000_000_000,
-        largest % 1_000_000_000
-    );
+    let text = format!("{} arrivals earlier than the one before, largest step {}", info.steps_back, seconds(largest));
     add("time_back", Severity::Warning, text);
     // A 32-bit counter of ns, 100 ns, us or ms that wraps around goes back by nearly its whole range.
     for (unit, ns) in [("1 ns", 1u64), ("100 ns", 100), ("1 us", 1_000), ("1 ms", 1_000_000)] {

@@ -118,7 +118,6 @@ impl Lines {
         &self.buffer[self.start..self.end]
     }
 
-    /// Skips all blank lines.
     pub fn skip_blank(&mut self) -> Result<(), TraceError> {
         loop {
             while self.start < self.end {
@@ -140,7 +139,6 @@ impl Lines {
         &self.buffer[self.current.start..self.end.max(self.current.end)]
     }
 
-    /// The next line.
     #[inline]
     pub fn advance(&mut self) -> Result<Step, TraceError> {
         if self.overlong {
@@ -235,7 +233,6 @@ impl Lines {
         Ok(Step::Line)
     }
 
-    /// A message about the current line.
     pub fn error(&self, code: Code, title: impl Into<String>, span: Range<usize>) -> TraceError {
         let error = TraceError::new(code, self.source.name(), title);
         match self.source.table_rows() {

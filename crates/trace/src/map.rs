@@ -1,7 +1,7 @@
 //! The column map: which column of a line is what, and in which unit.
 
 use crate::record::Op;
-use crate::shown::escape;
+use crate::shown::{escape, meant};
 use std::fmt;
 use std::str::FromStr;
 
@@ -163,17 +163,35 @@ impl fmt::Display for Objects {
     }
 }
 
-/// The name of a number of bytes.
 fn size_name(unit: u64) -> String {
-    match unit {
-        1 => "bytes".into(),
-        512 => "sectors".into(),
-        4096 => "pages".into(),
-        1024 => "kib".into(),
-        0x10_0000 => "mib".into(),
-        bytes => bytes.to_string(),
-    }
+    let known = SIZES.iter().find(|(_, bytes)| *bytes == unit);
+    known.map_or_else(|| unit.to_string(), |(name, _)| (*name).into())
 }
+
+const TIMES: [(&str, u64); 5] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("100ns", 100)];
+
+/// The first name of a size is the one that is written.
+const SIZES: [(&str, u64); 7] = [
+    ("bytes", 1),
+    ("sectors", 512),
+    ("pages", 4096),
+    ("kib", 1 << 10),
+    ("KiB", 1 << 10),
+    ("mib", 1 << 20),
+    ("MiB", 1 << 20),
+];
+
+const SEPARATORS: [(&str, Separator); 6] = [
+    ("comma", Separator::Byte(b',')),
+    ("space", Separator::Blanks),
+    ("tab", Separator::Byte(b'\t')),
+    ("semicolon", Separator::Byte(b';')),
+    ("pipe", Separator::Byte(b'|')),
+    ("colon", Separator::Byte(b':')),
+];
+
+const LETTERS: [(u8, Op); 5] =
+    [(b'r', Op::Read), (b'w', Op::Write), (b't', Op::Trim), (b'f', Op::Flush), (b'x', Op::Other)];
 
 /// More columns than any trace has; bounds the work per line.
 pub(crate) const MAX_COLUMNS: usize = 256;
@@ -186,7 +204,6 @@ fn wrong(text: impl Into<String>) -> FormatError {
 }
 
 impl Columns {
-    /// Every column that the map names.
     pub(crate) fn named(&self) -> impl Iterator<Item = &str> {
         let op = match &self.op {
             OpColumn::Words(column) | OpColumn::Values(column, _) => Some(column),
@@ -276,22 +293,13 @@ fn measure(key: &str, text: &str) -> Result<Measure, FormatError> {
         wrong(format!("{key} needs a unit, as in {example}; units are never guessed"))
     })?;
     let time = matches!(key, "time" | "completion" | "latency");
-    let known = match unit {
-        "ns" if time => Some(1),
-        "100ns" if time => Some(100),
-        "us" if time => Some(1_000),
-        "ms" if time => Some(1_000_000),
-        "s" if time => Some(1_000_000_000),
-        _ if time => None,
-        "bytes" => Some(1),
-        "sectors" => Some(512),
-        "pages" => Some(4096),
-        "kib" | "KiB" => Some(1 << 10),
-        "mib" | "MiB" => Some(1 << 20),
-        number if number.bytes().all(|b| b.is_ascii_digit()) => {
-            number.parse().ok().filter(|bytes| (1..=1 << 30).contains(bytes))
+    let units = if time { &TIMES[..] } else { &SIZES };
+    let known = match units.iter().find(|(name, _)| *name == unit) {
+        Some((_, one)) => Some(*one),
+        None if !time && unit.bytes().all(|b| b.is_ascii_digit()) => {
+            unit.parse().ok().filter(|bytes| (1..=1 << 30).contains(bytes))
         }
-        _ => None,
+        None => None,
     };
     let units = match key {
         "time" | "completion" => "ns us ms s 100ns iso",
@@ -303,7 +311,6 @@ fn measure(key: &str, text: &str) -> Result<Measure, FormatError> {
     Ok(Measure { column: column(key, place)?, unit })
 }
 
-/// A column of the time.
 fn time(key: &str, text: &str) -> Result<Time, FormatError> {
     if let Some((place, "iso")) = split_column(text) {
         return Ok(Time { column: column(key, place)?, clock: Clock::Iso, latency: None });
@@ -340,14 +347,7 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
             value = rest[..end].to_vec();
             rest = &rest[end..];
         }
-        let op = match rest.first() {
-            Some(b'r') => Op::Read,
-            Some(b'w') => Op::Write,
-            Some(b't') => Op::Trim,
-            Some(b'f') => Op::Flush,
-            Some(b'x') => Op::Other,
-            _ => return Err(bad()),
-        };
+        let (_, op) = LETTERS.into_iter().find(|(letter, _)| rest.first() == Some(letter)).ok_or_else(bad)?;
         rest = &rest[1..];
         // A quote inside a value is refused: there would be no way to write such a map.
         if value.is_empty()
@@ -366,19 +366,10 @@ fn op_column(text: &str) -> Result<OpColumn, FormatError> {
 }
 
 fn separator(value: &str) -> Result<Separator, FormatError> {
-    Ok(match value {
-        "comma" => Separator::Byte(b','),
-        "space" => Separator::Blanks,
-        "tab" => Separator::Byte(b'\t'),
-        "semicolon" => Separator::Byte(b';'),
-        "pipe" => Separator::Byte(b'|'),
-        "colon" => Separator::Byte(b':'),
-        _ => {
-            return Err(wrong(format!(
-                "unknown separator {}; known are comma space tab semicolon pipe colon",
-                escape(value.as_bytes())
-            )));
-        }
+    let known = SEPARATORS.into_iter().find(|(name, _)| *name == value);
+    known.map(|(_, separator)| separator).ok_or_else(|| {
+        let value = escape(value.as_bytes());
+        wrong(format!("unknown separator {value}; known are comma space tab semicolon pipe colon"))
     })
 }
 
@@ -395,12 +386,7 @@ fn once<T>(slot: &mut Option<T>, key: &str, value: T) -> Result<(), FormatError>
 }
 
 fn unknown(key: &str) -> FormatError {
-    let near = KEYS
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(known, key.get(..16).unwrap_or(key)), *known))
-        .min()
-        .filter(|(distance, _)| *distance <= 2);
-    let hint = near.map_or(String::new(), |(_, known)| format!(" (did you mean {known}?)"));
+    let hint = meant(key, 16, &KEYS);
     wrong(format!("unknown key {}{hint}; known are {}", escape(key.as_bytes()), KEYS.join(" ")))
 }
 
@@ -519,15 +505,8 @@ impl fmt::Display for Column {
     }
 }
 
-/// The name of a unit of time.
 fn unit_name(unit: u64) -> &'static str {
-    match unit {
-        1 => "ns",
-        100 => "100ns",
-        1_000 => "us",
-        1_000_000 => "ms",
-        _ => "s",
-    }
+    TIMES.iter().find(|(_, ns)| *ns == unit).map_or("s", |(name, _)| name)
 }
 
 impl fmt::Display for Time {
@@ -555,13 +534,7 @@ impl fmt::Display for OpColumn {
         };
         write!(f, ",op={column}:")?;
         for (value, op) in values {
-            let letter = match op {
-                Op::Read => 'r',
-                Op::Write => 'w',
-                Op::Trim => 't',
-                Op::Flush => 'f',
-                Op::Other => 'x',
-            };
+            let letter = LETTERS.iter().find(|(_, known)| known == op).map_or('x', |(letter, _)| char::from(*letter));
             let text = String::from_utf8_lossy(value);
             if value.iter().any(|b| b.is_ascii_lowercase() || *b == b',') {
                 write!(f, "'{text}'{letter}")?;
@@ -589,15 +562,10 @@ impl fmt::Display for Columns {
         for column in &self.volume {
             write!(f, ",vol={column}")?;
         }
-        let separator = match self.separator {
-            Separator::Blanks => ",sep=space",
-            Separator::Byte(b'\t') => ",sep=tab",
-            Separator::Byte(b';') => ",sep=semicolon",
-            Separator::Byte(b'|') => ",sep=pipe",
-            Separator::Byte(b':') => ",sep=colon",
-            Separator::Byte(_) => "",
-        };
-        f.write_str(separator)?;
+        // A comma needs no word.
+        if let Some((name, _)) = SEPARATORS[1..].iter().find(|(_, separator)| *separator == self.separator) {
+            write!(f, ",sep={name}")?;
+        }
         for (key, lines) in [("header", self.header), ("skip", self.skip)] {
             if lines > 0 {
                 write!(f, ",{key}={lines}")?;

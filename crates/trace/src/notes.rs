@@ -1,6 +1,6 @@
 //! Remarks: everything that was dropped, clamped, rounded or assumed is counted.
 
-use crate::shown::escape;
+use crate::shown::{escape, seconds};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -234,8 +234,7 @@ impl fmt::Display for Line<'_> {
             write!(f, ": {}", tally.count)?;
         }
         if tally.largest_ns > 0 {
-            let (whole, part) = (tally.largest_ns / 1_000_000_000, tally.largest_ns % 1_000_000_000);
-            write!(f, ", largest step {whole}.{part:09} s")?;
+            write!(f, ", largest step {}", seconds(tally.largest_ns))?;
         }
         if let Some(first) = tally.lines.first() {
             write!(f, ", first at line {first}")?;

@@ -16,7 +16,6 @@ const fn fault(code: Code, what: &'static str) -> Fault {
     Fault { code, what, hint: None }
 }
 
-/// A whole number.
 #[inline]
 pub(crate) fn integer(field: &[u8]) -> Result<u64, Fault> {
     let mut value: u64 = 0;

@@ -7,8 +7,9 @@ use crate::lines::{Lines, Step};
 use crate::notes::{Note, Notes, name_list};
 use crate::options::{OnBadLine, Options, TimeOrder, WithinSecond};
 use crate::readers;
-use crate::readers::line::{BIAS_NS, Bad, Context, Parsed, Parser, Raw};
+use crate::readers::line::{BIAS_NS, Bad, Context, Parser};
 use crate::record::{Names, Op, Record};
+use crate::shown::seconds;
 use crate::source::{Source, Trace};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -26,25 +27,13 @@ const LATEST_NS: u64 = i64::MAX as u64;
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// A request held for sorting.
-#[derive(PartialEq, Eq)]
+/// A request held for sorting: no two have the same number.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
     time_ns: u64,
     number: u64,
     line: u64,
-    raw: Raw,
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Waiting) -> std::cmp::Ordering {
-        (self.time_ns, self.number).cmp(&(other.time_ns, other.number))
-    }
-}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Waiting) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
+    raw: Record,
 }
 
 /// Reads requests from one trace, in bounded memory.
@@ -276,8 +265,7 @@ impl Reader {
         let time_ns = self.place(raw.time_ns, line)?;
         self.line = line;
         self.given += 1;
-        let Raw { offset, bytes, volume, op, fua, stream, .. } = raw;
-        Ok(Some(Record { time_ns, offset, bytes, volume, op, fua, stream }))
+        Ok(Some(Record { time_ns, ..raw }))
     }
 
     /// The arrival as nanoseconds since the first request.
@@ -332,7 +320,7 @@ impl Reader {
     }
 
     fn time_back(&self, step: u64, line: u64) -> TraceError {
-        let title = format!("Time goes back by {}.{:09} s", step / 1_000_000_000, step % 1_000_000_000);
+        let title = format!("Time goes back by {}", seconds(step));
         let error = if line == self.lines.number() {
             self.lines.error(Code::TimeBack, title, 0..self.lines.text().len())
         } else {
@@ -345,7 +333,7 @@ impl Reader {
     }
 
     /// The next request in the order of time, within the sort window.
-    fn next_sorted(&mut self) -> Result<Option<(Raw, u64)>, TraceError> {
+    fn next_sorted(&mut self) -> Result<Option<(Record, u64)>, TraceError> {
         loop {
             let due = match self.heap.peek() {
                 Some(Reverse(oldest)) => {
@@ -390,13 +378,13 @@ impl Reader {
     }
 
     /// The time that the line of a request shows: its arrival, or its completion.
-    fn clock_ns(&self, raw: &Raw) -> u64 {
+    fn clock_ns(&self, raw: &Record) -> u64 {
         if self.completes { self.cx.completion_ns.saturating_add(BIAS_NS) } else { raw.time_ns }
     }
 
     /// The next request in file order.
     #[inline]
-    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
+    fn next_raw(&mut self) -> Result<Option<Record>, TraceError> {
         if self.ended {
             return Ok(None);
         }
@@ -440,12 +428,12 @@ impl Reader {
             let parsed = self.parser.parse(self.lines.text(), &mut self.cx);
             let first = std::mem::replace(&mut self.cx.first, false);
             match parsed {
-                Ok(Parsed::Record(raw)) => {
+                Ok(Some(raw)) => {
                     if let Some(raw) = self.accept(raw)? {
                         return Ok(Some(raw));
                     }
                 }
-                Ok(Parsed::Pass) => {}
+                Ok(None) => {}
                 Err(bad) => {
                     let bad = if first { self.other_format(bad) } else { bad };
                     self.refuse(*bad)?;
@@ -455,7 +443,7 @@ impl Reader {
     }
 
     #[inline]
-    fn accept(&mut self, raw: Raw) -> Result<Option<Raw>, TraceError> {
+    fn accept(&mut self, raw: Record) -> Result<Option<Record>, TraceError> {
         if self.options.device.is_some() && self.cx.volumes.names().is_empty() {
             return Err(TraceError::new(
                 Code::Usage,
@@ -567,8 +555,7 @@ impl Reader {
         let zero = if self.completes { BIAS_NS } else { 0 };
         if let Some(base) = self.base.filter(|base| *base != zero) {
             let (sign, from_zero) = (if base < zero { "-" } else { "" }, base.abs_diff(zero));
-            let (whole, part) = (from_zero / 1_000_000_000, from_zero % 1_000_000_000);
-            self.cx.notes.state(Note::Rebased, format!("{sign}{whole}.{part:09} s in the trace"));
+            self.cx.notes.state(Note::Rebased, format!("{sign}{} in the trace", seconds(from_zero)));
         }
         if self.given > 1 {
             let mean = self.now / (self.given - 1);
@@ -631,11 +618,6 @@ impl Reader {
     /// Labels of the volumes met so far, by [`Record::volume`]; empty if the trace names none.
     pub fn volumes(&self) -> &[Vec<u8>] {
         self.cx.volumes.names()
-    }
-
-    /// A volume's label, safe to print; `None` if the trace names none.
-    pub fn volume_name(&self, volume: u32) -> Option<String> {
-        self.volumes().get(volume as usize).map(|label| crate::shown::escape(label))
     }
 
     /// Names of what a request belongs to, for [`crate::Writer::write`].

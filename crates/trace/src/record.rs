@@ -1,7 +1,7 @@
 //! The records that every reader and generator yields.
 
 /// The operation of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
     /// Read data.
     Read,
@@ -17,7 +17,7 @@ pub enum Op {
 }
 
 /// One request of a trace or a generator, before it is fitted to a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Record {
     /// Arrival in nanoseconds since the first record of the trace.
     pub time_ns: u64,

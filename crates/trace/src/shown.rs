@@ -118,6 +118,18 @@ pub fn foreign(text: impl AsRef<[u8]>, most: usize) -> String {
     shown
 }
 
+/// A time in seconds, to the nanosecond.
+pub(crate) fn seconds(ns: u64) -> String {
+    format!("{}.{:09} s", ns / 1_000_000_000, ns % 1_000_000_000)
+}
+
+/// ` (did you mean this?)` of the known name that is at most two letters away from the first `most` bytes of a given one, if any is.
+pub(crate) fn meant(given: &str, most: usize, known: &[&str]) -> String {
+    let given = given.get(..most).unwrap_or(given);
+    let near = known.iter().map(|name| (strsim::damerau_levenshtein(name, given), *name)).min();
+    near.filter(|(distance, _)| *distance <= 2).map_or(String::new(), |(_, name)| format!(" (did you mean {name}?)"))
+}
+
 /// A name or a word from inside a file, for messages: [`foreign`], at most [`EXCERPT_BYTES`] long.
 pub fn escape(bytes: &[u8]) -> String {
     foreign(bytes, EXCERPT_BYTES - 3)

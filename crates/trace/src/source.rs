@@ -228,6 +228,10 @@ pub fn ask_before_opening(ask: Ask) {
     let _ = ASK.set(ask);
 }
 
+fn buffered(inner: impl Read + Send + 'static) -> Box<dyn BufRead + Send> {
+    Box::new(BufReader::with_capacity(128 << 10, inner))
+}
+
 impl Source {
     /// Opens a file, or standard input for `-`.
     ///
@@ -264,18 +268,8 @@ impl Source {
                 .fix("rewrite it with ssdlab trace convert, or export it as CSV and use --format columns:<map>")
             };
             let open = crate::readers::parquet::open(file).map_err(|error| damaged(&error))?;
-            let stream = Box::new(BufReader::with_capacity(128 << 10, open.rows));
             let file = Some((path.to_owned(), meta.len()));
-            return Ok(Source {
-                name,
-                stream,
-                compression: None,
-                progress,
-                file,
-                head: Vec::new(),
-                parquet: Some(open.labels),
-                table: None,
-            });
+            return Ok(Source { parquet: Some(open.labels), ..Source::over(name, open.rows, progress, file) });
         }
         // Files such as those under /proc report size 0 but have content: only a size above 0 is a bound.
         let size = (meta.is_file() && meta.len() > 0).then_some(meta.len());
@@ -287,21 +281,22 @@ impl Source {
     fn of_table(table: &Table) -> Source {
         let progress = Arc::new(Progress::default());
         let rows = table.rows();
-        let inner: Box<dyn Read + Send> = Box::new(table.stream());
         let left = Some(rows.saturating_mul(ROW_BYTES as u64));
-        let counted = Counted { inner, left, progress: progress.clone() };
+        let counted = Counted { inner: Box::new(table.stream()), left, progress: progress.clone() };
         // Devices are named by their numbers.
         let volumes = if table.rows.names_devices() { vec![b"0".to_vec()] } else { Vec::new() };
-        Source {
-            name: table.name.clone(),
-            stream: Box::new(BufReader::with_capacity(128 << 10, counted)),
-            compression: None,
-            progress,
-            file: None,
-            head: Vec::new(),
-            parquet: Some(Labels { volumes, streams: None }),
-            table: Some(rows),
-        }
+        let parquet = Some(Labels { volumes, streams: None });
+        Source { parquet, table: Some(rows), ..Source::over(table.name.clone(), counted, progress, None) }
+    }
+
+    fn over(
+        name: String,
+        inner: impl Read + Send + 'static,
+        progress: Arc<Progress>,
+        file: Option<(PathBuf, u64)>,
+    ) -> Source {
+        let (stream, head) = (buffered(inner), Vec::new());
+        Source { name, stream, compression: None, progress, file, head, parquet: None, table: None }
     }
 
     /// Wraps any stream under a name for messages.
@@ -320,17 +315,7 @@ impl Source {
     ) -> Result<Source, TraceError> {
         let progress = Arc::new(Progress::default());
         let counted = Counted { inner, left, progress: Arc::clone(&progress) };
-        let raw: Box<dyn BufRead + Send> = Box::new(BufReader::with_capacity(128 << 10, counted));
-        let mut source = Source {
-            name: name.to_owned(),
-            stream: raw,
-            compression: None,
-            progress,
-            file,
-            head: Vec::new(),
-            parquet: None,
-            table: None,
-        };
+        let mut source = Source::over(name.to_owned(), counted, progress, file);
         source.peek()?;
         source.refuse_foreign()?;
         let Some(compression) = Compression::of(&source.head) else {
@@ -339,24 +324,20 @@ impl Source {
         source.compression = Some(compression);
         let packed = std::mem::replace(&mut source.stream, Box::new(io::empty()));
         source.stream = match compression {
-            Compression::Gzip => {
-                Box::new(BufReader::with_capacity(128 << 10, flate2::bufread::MultiGzDecoder::new(packed)))
-            }
+            Compression::Gzip => buffered(flate2::bufread::MultiGzDecoder::new(packed)),
             Compression::Zstd => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(packed).and_then(|mut decoder| {
                     decoder.window_log_max(WINDOW_LOG)?;
                     Ok(decoder)
                 });
-                Box::new(BufReader::with_capacity(128 << 10, decoder.map_err(|e| source.failure(&e, 0))?))
+                buffered(decoder.map_err(|e| source.failure(&e, 0))?)
             }
             Compression::Xz => {
                 let stream = liblzma::stream::Stream::new_stream_decoder(WINDOW_BYTES, liblzma::stream::CONCATENATED)
                     .map_err(|e| source.failure(&e.into(), 0))?;
-                Box::new(BufReader::with_capacity(128 << 10, liblzma::bufread::XzDecoder::new_stream(packed, stream)))
+                buffered(liblzma::bufread::XzDecoder::new_stream(packed, stream))
             }
-            Compression::Bzip2 => {
-                Box::new(BufReader::with_capacity(128 << 10, bzip2::bufread::MultiBzDecoder::new(packed)))
-            }
+            Compression::Bzip2 => buffered(bzip2::bufread::MultiBzDecoder::new(packed)),
         };
         source.peek()?;
         if let Some(inner) = Compression::of(&source.head) {

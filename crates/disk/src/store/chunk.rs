@@ -31,9 +31,7 @@ pub(super) struct Dropped {
 /// What a write brings.
 #[derive(Clone, Copy)]
 pub(super) enum Brings<'a> {
-    /// These bytes.
     Bytes(&'a [u8]),
-    /// Zeros.
     Zeros,
 }
 
@@ -89,7 +87,6 @@ impl Chunk {
         self.records.all().len()
     }
 
-    /// Bytes of data that it keeps.
     pub(super) fn kept_bytes(&self) -> u64 {
         self.records.all().iter().filter_map(|record| record.data.as_ref()).map(|data| data.len() as u64).sum()
     }

@@ -27,7 +27,6 @@ const FEW: u64 = 256;
 /// What a write brings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Data<'a> {
-    /// These bytes.
     Bytes(&'a [u8]),
     /// So many zeros.
     Zeros(u64),
@@ -54,7 +53,6 @@ struct Part {
     from: usize,
 }
 
-/// See the module's documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     chunks: Table<Chunk>,
@@ -69,9 +67,7 @@ pub(crate) struct Store {
     page_is_chunk: bool,
     /// Whether a power cut leaves what was acknowledged, so that older data need not be kept.
     keeps_acknowledged: bool,
-    /// Whether there is data at all.
     keeps_data: bool,
-    /// Bytes of data in memory.
     kept_bytes: u64,
     spare: Spare,
     /// Records now, and the number from which on some may be dropped, where no end of a request drops them.
@@ -99,7 +95,6 @@ impl Store {
         }
     }
 
-    /// Bytes of data in memory.
     pub(crate) fn kept_bytes(&self) -> u64 {
         self.kept_bytes
     }

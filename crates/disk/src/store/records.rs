@@ -61,7 +61,6 @@ pub(super) enum Kind {
 pub(super) struct Record {
     /// The data; none for zeros.
     pub(super) data: Option<Arc<[u8]>>,
-    /// The request.
     pub(super) ticket: u64,
     /// The request that last changed each sector, 0 for none; none if `ticket` is it for all.
     pub(super) by: Option<Box<[u64; MOST]>>,
@@ -105,7 +104,6 @@ const FEW: usize = 2;
 /// The count where there are more.
 const MANY: u8 = u8::MAX;
 
-/// See the module's documentation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records {
     /// Those beyond the count are blank.

@@ -40,7 +40,6 @@ impl<T: Clone + Default> Leaf<T> {
     }
 }
 
-/// See the module's documentation.
 #[derive(Debug)]
 pub(super) struct Table<T> {
     leaves: RefCell<Vec<Leaf<T>>>,

@@ -18,7 +18,6 @@ pub(super) struct Sample {
 
 /// A run whose seconds have a date.
 pub(super) struct Timed {
-    /// Its place among the runs.
     pub(super) run: usize,
     /// When it began, in seconds since 1970.
     pub(super) start: f64,

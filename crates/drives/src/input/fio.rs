@@ -62,7 +62,6 @@ struct Probe {
     writes: Option<f64>,
 }
 
-/// The description of a job.
 fn description(job: &Value) -> Option<&str> {
     let option = || job.get("job options").and_then(|options| options.get("description")).and_then(Value::as_str);
     job.get("desc").and_then(Value::as_str).or_else(option)

@@ -21,7 +21,6 @@ const COLUMNS: [&str; 8] = [
     "write_kiops",
 ];
 
-/// Checks the columns.
 pub(super) fn header(path: &Path, columns: &[String], input: &mut Input) -> Result<()> {
     let has = |name: &str| columns.iter().any(|column| column == name);
     if let Some(missing) = COLUMNS[..7].iter().find(|name| !has(name)) {
@@ -36,7 +35,6 @@ pub(super) fn header(path: &Path, columns: &[String], input: &mut Input) -> Resu
     Ok(())
 }
 
-/// Reads a row.
 pub(super) fn row(row: &Row<'_>, input: &mut Input) -> Result<()> {
     let of = |kind: &str| -> Result<Percentiles> {
         Ok([

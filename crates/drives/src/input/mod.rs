@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use ssdlab_lab::error::{Error, Kind, Result};
 
-use crate::cost::{STEADY, inverse};
+use crate::cost::{STEADY, inverse, rate_in};
 use crate::pattern::Pattern;
 use crate::probe::Percentiles;
 
@@ -55,17 +55,10 @@ impl Curve {
     }
 
     /// MB/s over a window of the run's time, given as shares of it.
-    fn rate_in(&self, (from, to): (f64, f64)) -> f64 {
-        let times: Vec<f64> = (0..self.points.len()).map(|i| self.width(i) * inverse(self.points[i].rate)).collect();
-        let total: f64 = times.iter().sum();
-        let (start, end) = (from * total, to * total);
-        let (mut clock, mut written) = (0.0, 0.0);
-        for (i, time) in times.iter().enumerate() {
-            let inside: f64 = end.min(clock + time) - start.max(clock);
-            written += if inside > 0.0 { self.width(i) * inside / time } else { 0.0 };
-            clock += time;
-        }
-        inverse((end - start) / written)
+    fn rate_in(&self, window: (f64, f64)) -> f64 {
+        let step = |(i, point): (usize, &Point)| (self.width(i), self.width(i) * inverse(point.rate));
+        let steps: Vec<(f64, f64)> = self.points.iter().enumerate().map(step).collect();
+        rate_in(&steps, window)
     }
 }
 
@@ -174,7 +167,6 @@ impl Input {
     }
 }
 
-/// An error in a file of measurements.
 fn wrong(path: &std::path::Path, line: usize, what: &str) -> Error {
     Error::new(Kind::Data { path: path.into() }, format!("{}:{line}: {what}", path.display()))
 }

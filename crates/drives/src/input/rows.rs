@@ -6,7 +6,6 @@ use ssdlab_lab::error::Result;
 
 use super::wrong;
 
-/// A row with its place.
 pub(super) struct Row<'r> {
     pub(super) path: &'r Path,
     pub(super) line: usize,

@@ -1,7 +1,6 @@
 //! Alibaba block traces of 2020: `device_id,opcode,offset,length,timestamp`, bytes and µs since 1970, no header.
 
 use crate::readers::line::*;
-use crate::record::Op;
 
 pub(crate) struct Alibaba;
 
@@ -17,18 +16,11 @@ impl Parser for Alibaba {
             return header(line, cx);
         }
         number(line, device, "device_id")?;
-        let op = match opcode {
-            b"R" | b"r" => Op::Read,
-            b"W" | b"w" => Op::Write,
-            _ => return Err(bad_op(line, opcode, "opcode", &["R", "W"])),
-        };
+        let op = read_or_write(line, opcode, "opcode", ["R", "W"])?;
         let first = number(line, offset, "offset")?;
         let bytes = number(line, length, "length")?;
         check_end(line, first, bytes, length)?;
         let time_ns = scaled(line, time, "timestamp", 1_000)?;
-        let Some(volume) = cx.volume(device)? else {
-            return Ok(Parsed::Pass);
-        };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
+        cx.on_volume(device, Record { time_ns, offset: first, bytes, volume: 0, op, fua: false, stream: 0 })
     }
 }

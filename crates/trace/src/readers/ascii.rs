@@ -10,7 +10,6 @@ use crate::notes::Note;
 use crate::number;
 use crate::options::OpCodes;
 use crate::readers::line::*;
-use crate::record::Op;
 
 pub(crate) struct Ascii {
     disksim: bool,
@@ -58,12 +57,8 @@ impl Parser for Ascii {
             return header(line, cx);
         }
         let names = self.names();
-        let time_ns = if self.disksim {
-            let time = decimal(line, time, names[0], 1_000_000)?;
-            cx.time(time)
-        } else {
-            number(line, time, names[0])?
-        };
+        let time_ns =
+            if self.disksim { cx.decimal(line, time, names[0], 1_000_000)? } else { number(line, time, names[0])? };
         number(line, device, names[1])?;
         let offset = scaled(line, block, names[2], 512)?;
         let bytes = scaled(line, count, names[3], 512)?;
@@ -85,13 +80,11 @@ impl Parser for Ascii {
             }
         };
         check_end(line, offset, bytes, count)?;
-        let Some(volume) = cx.volume(device)? else {
-            return Ok(Parsed::Pass);
-        };
+        let Some(volume) = cx.volume(device)? else { return Ok(None) };
         self.total += 1;
         self.reads += u64::from(read);
         let op = if read { Op::Read } else { Op::Write };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
+        Ok(Some(Record { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {

@@ -13,9 +13,7 @@ use crate::readers::line::*;
 pub(crate) struct Biosnoop {
     /// Columns between the size and the latency, such as the time in the queue.
     between: usize,
-    /// The time is a time of day.
     of_day: bool,
-    /// A request has been seen.
     started: bool,
 }
 
@@ -41,8 +39,7 @@ impl Parser for Biosnoop {
         }
         // `Tracing block device I/O... Hit Ctrl-C to end.`
         if !self.started && line.starts_with(b"Tracing") {
-            cx.note(Note::Prologue);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::Prologue);
         }
         let tail = 4 + self.between;
         // Time, name, process; then kind, sector, bytes and latency.
@@ -58,16 +55,14 @@ impl Parser for Biosnoop {
             false => decimal(line, head[0], "TIME", 1_000_000_000)?,
         };
         let completion = cx.time(completion);
-        let latency = decimal(line, latency_field, "LAT", 1_000_000)?;
-        let latency = cx.time(latency);
+        let latency = cx.decimal(line, latency_field, "LAT", 1_000_000)?;
         let Some(known) = op_word(kind) else { return Err(bad_op(line, kind, "T", &["R", "W", "D", "F"])) };
         let (offset, bytes) = (scaled(line, sector, "SECTOR", 512)?, number(line, size, "BYTES")?);
         check_end(line, offset, bytes, size)?;
         let disk = head[head.len() - 1];
         // The number of the process stands before the disk; at the end, there is no disk.
         if disk.iter().all(u8::is_ascii_digit) {
-            cx.note(Note::NoDisk);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::NoDisk);
         }
         let process = head[head.len() - 2];
         if head.len() < 4 || !process.iter().all(|b| b.is_ascii_digit() || *b == b'-') {
@@ -78,10 +73,8 @@ impl Parser for Biosnoop {
         let time_ns = cx.arrival(completion, latency, line, latency_field)?;
         let op = known.with_bytes(bytes);
         if known.changes {
-            cx.note(Note::ChangesData);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::ChangesData);
         }
-        let Some(volume) = cx.volume(disk)? else { return Ok(Parsed::Pass) };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: known.fua, stream: 0 }))
+        cx.on_volume(disk, Record { time_ns, offset, bytes, volume: 0, op, fua: known.fua, stream: 0 })
     }
 }

@@ -13,7 +13,6 @@ use crate::number::{self, Fault};
 use crate::readers::layers::Layers;
 use crate::readers::line::*;
 use crate::readers::rwbs::Rwbs;
-use crate::record::Op;
 
 pub(crate) struct Blkparse {
     action: u8,
@@ -174,7 +173,7 @@ impl Parser for Blkparse {
         let [device, cpu, sequence, time, pid, action, rwbs, sector, plus, count] = fields.at;
         if !is_device(device) {
             if self.summary.takes(line, cx) {
-                return Ok(Parsed::Pass);
+                return Ok(None);
             }
             return Err(Bad::new(Code::FieldCount, "Line is not in blkparse's default layout", line)
                 .on("Device", line, device)
@@ -187,8 +186,7 @@ impl Parser for Blkparse {
         }
         number(line, cpu, "Processor")?;
         number(line, sequence, "Sequence")?;
-        let time = decimal(line, time, "Time", 1_000_000_000)?;
-        let time_ns = cx.time(time);
+        let time_ns = cx.decimal(line, time, "Time", 1_000_000_000)?;
         number(line, pid, "Process")?;
         const ACTIONS: [&str; 5] = ["Q", "G", "I", "D", "C"];
         if action.is_empty() || !action.iter().all(u8::is_ascii_alphabetic) {
@@ -205,7 +203,7 @@ impl Parser for Blkparse {
             if let &[letter @ b'A'..=b'Z'] = action {
                 self.others[usize::from(letter - b'A')] += 1;
             }
-            return Ok(Parsed::Pass);
+            return Ok(None);
         }
         let Some(kind) = Rwbs::of(rwbs) else {
             return Err(bad_op(line, rwbs, "RWBS", &["R", "W", "D", "F", "N"]));
@@ -216,22 +214,16 @@ impl Parser for Blkparse {
         // Bytes, and a command in parentheses: SCSI pass-through.
         let passed = extent.is_none() && op != Op::Flush;
         if passed || op == Op::Other {
-            cx.note(if kind.changes { Note::ChangesData } else { Note::OtherOp });
-            return Ok(Parsed::Pass);
+            return cx.pass(if kind.changes { Note::ChangesData } else { Note::OtherOp });
         }
         if self.layers.again((id, first, sectors)) {
-            cx.note(Note::OtherLayer);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::OtherLayer);
         }
         if op == Op::Flush && !cx.flushes {
-            cx.note(Note::OtherOp);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::OtherOp);
         }
         let (offset, bytes) = extent_bytes(line, (first, sectors), [sector, count])?;
-        let Some(volume) = cx.volume(device)? else {
-            return Ok(Parsed::Pass);
-        };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: kind.fua, stream: 0 }))
+        cx.on_volume(device, Record { time_ns, offset, bytes, volume: 0, op, fua: kind.fua, stream: 0 })
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {

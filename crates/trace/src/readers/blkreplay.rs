@@ -5,13 +5,11 @@
 
 use crate::notes::Note;
 use crate::readers::line::*;
-use crate::record::Op;
 
 #[derive(Default)]
 pub(crate) struct Blkreplay {
     /// The line of column names has been seen.
     named: bool,
-    /// A record has been seen.
     started: bool,
 }
 
@@ -28,13 +26,11 @@ impl Parser for Blkreplay {
         if !self.started {
             if fields.count >= 4 && is_header(time, sector) {
                 self.named = true;
-                cx.note(Note::Header);
-                return Ok(Parsed::Pass);
+                return cx.pass(Note::Header);
             }
             let number = |field: &[u8]| field.first().is_some_and(|b| b.is_ascii_digit());
             if fields.count < 4 || !(self.named || number(time) && number(sector)) {
-                cx.note(Note::Prologue);
-                return Ok(Parsed::Pass);
+                return cx.pass(Note::Prologue);
             }
             self.started = true;
         }
@@ -45,8 +41,7 @@ impl Parser for Blkreplay {
             cx.first = false;
             return header(line, cx);
         }
-        let time = decimal(line, time, "start", 1_000_000_000)?;
-        let time_ns = cx.time(time);
+        let time_ns = cx.decimal(line, time, "start", 1_000_000_000)?;
         let offset = scaled(line, sector, "sector", 512)?;
         let bytes = scaled(line, length, "length", 512)?;
         let op = match kind {
@@ -56,6 +51,6 @@ impl Parser for Blkreplay {
             _ => return Err(bad_op(line, kind, "op", &["R", "W", "RA", "D"])),
         };
         check_end(line, offset, bytes, length)?;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 }))
+        Ok(Some(Record { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 }))
     }
 }

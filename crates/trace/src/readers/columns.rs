@@ -8,7 +8,6 @@ use crate::number;
 use crate::readers::blkparse::Summary;
 use crate::readers::line::*;
 use crate::readers::rwbs::Rwbs;
-use crate::record::Op;
 use crate::shown::escape;
 
 /// The source of the operation, with the place of its column.
@@ -183,7 +182,7 @@ impl Parser for Mapped {
         };
         match outcome {
             // blkparse ends with its statistics, whatever the format of its events.
-            Err(_) if self.summary.takes(line, cx) => Ok(Parsed::Pass),
+            Err(_) if self.summary.takes(line, cx) => Ok(None),
             Ok(found) => {
                 self.summary.ends();
                 Ok(found)
@@ -235,15 +234,13 @@ impl ColumnPlan {
     fn parse(&self, cells: &Cells<'_>, label: &mut Vec<u8>, cx: &mut Context) -> Outcome {
         // A line that a filter or its operation leaves out need not have the other columns.
         if self.filters.iter().any(|(place, wanted)| cells.at.get(*place) != Some(&wanted.as_slice())) {
-            cx.note(Note::Filtered);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::Filtered);
         }
         let kind = self.kind(cells)?;
         // A flush has no range; its line may end before those columns.
         let bare = kind.op == Op::Other;
         if bare && !kind.flush {
-            cx.note(if kind.changes { Note::ChangesData } else { Note::OtherOp });
-            return Ok(Parsed::Pass);
+            return cx.pass(if kind.changes { Note::ChangesData } else { Note::OtherOp });
         }
         if cells.at.len() < self.needed && !bare {
             return Err(cells.short(self.needed));
@@ -260,11 +257,9 @@ impl ColumnPlan {
             Some(place) if op == Op::Write => flag(cells.line, cells.get(place))?,
             _ => op == Op::Write && kind.fua,
         };
-        let Some(volume) = self.volume(cells, label, cx)? else {
-            return Ok(Parsed::Pass);
-        };
+        let Some(volume) = self.volume(cells, label, cx)? else { return Ok(None) };
         let stream = self.stream.map_or(Ok(0), |place| cx.streams.number(cells.get(place)))?;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua, stream }))
+        Ok(Some(Record { time_ns, offset, bytes, volume, op, fua, stream }))
     }
 
     #[inline]

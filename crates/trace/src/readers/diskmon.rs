@@ -3,7 +3,6 @@
 use crate::notes::Note;
 use crate::number;
 use crate::readers::line::*;
-use crate::record::Op;
 
 pub(crate) struct Diskmon;
 
@@ -19,24 +18,14 @@ impl Parser for Diskmon {
         }
         let [sequence, time, duration, disk, kind, sector, length] = fields.at;
         number(line, sequence, "Sequence")?;
-        let time = decimal(line, time, "Time", 1_000_000_000)?;
-        let time_ns = cx.time(time);
+        let time_ns = cx.decimal(line, time, "Time", 1_000_000_000)?;
         if number::decimal(duration, 1_000_000_000).is_err() {
             cx.note(Note::Response);
         }
-        let op = if kind.eq_ignore_ascii_case(b"read") {
-            Op::Read
-        } else if kind.eq_ignore_ascii_case(b"write") {
-            Op::Write
-        } else {
-            return Err(bad_op(line, kind, "Request", &["Read", "Write"]));
-        };
+        let op = read_or_write(line, kind, "Request", ["Read", "Write"])?;
         let offset = scaled(line, sector, "Sector", 512)?;
         let bytes = scaled(line, length, "Length", 512)?;
         check_end(line, offset, bytes, length)?;
-        let Some(volume) = cx.volume(disk)? else {
-            return Ok(Parsed::Pass);
-        };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
+        cx.on_volume(disk, Record { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 })
     }
 }

@@ -8,7 +8,6 @@ use crate::error::Code;
 use crate::notes::Note;
 use crate::number;
 use crate::readers::line::*;
-use crate::record::Op;
 
 /// Places of the columns behind the process: `ThreadID` is 0.
 #[derive(Clone, Copy)]
@@ -121,8 +120,11 @@ impl Parser for Etw {
                 if let Some(count) = lost(text).filter(|count| *count > 0) {
                     cx.notes.add_many(Note::LostEvents, cx.line, count);
                 }
-                cx.note(if kind == b"BeginHeader" || stamp == b"TimeStamp" { Note::Header } else { Note::Prologue });
-                return Ok(Parsed::Pass);
+                return cx.pass(if kind == b"BeginHeader" || stamp == b"TimeStamp" {
+                    Note::Header
+                } else {
+                    Note::Prologue
+                });
             }
             return Err(Bad::new(Code::FieldCount, "Line is no event of the trace", line).expected(FORM));
         }
@@ -132,8 +134,7 @@ impl Parser for Etw {
             b"DiskWrite" => (Op::Write, self.transfer),
             b"DiskFlush" => (Op::Flush, self.flush),
             _ => {
-                cx.note(Note::OtherEvent);
-                return Ok(Parsed::Pass);
+                return cx.pass(Note::OtherEvent);
             }
         };
         let Some(rest) = rest.get(stamp_end + 1..).and_then(behind_process) else {
@@ -166,7 +167,6 @@ impl Parser for Etw {
         let disk = found.get(layout.disk).copied().unwrap_or_default();
         field(layout.disk, "DiskNum")?;
         let time_ns = cx.arrival(completion, elapsed, line, elapsed_field)?;
-        let Some(volume) = cx.volume(disk)? else { return Ok(Parsed::Pass) };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
+        cx.on_volume(disk, Record { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 })
     }
 }

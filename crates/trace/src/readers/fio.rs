@@ -7,7 +7,6 @@
 use crate::error::Code;
 use crate::notes::Note;
 use crate::readers::line::*;
-use crate::record::Op;
 use rustc_hash::FxHashMap;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +30,7 @@ impl Parser for Fio {
     fn parse(&mut self, line: &[u8], cx: &mut Context) -> Outcome {
         if self.version == 0 {
             self.version = version(line)?;
-            return Ok(Parsed::Pass);
+            return Ok(None);
         }
         if trim(line).starts_with(b"fio version ") {
             cx.first = false;
@@ -74,7 +73,7 @@ impl Parser for Fio {
                             .on("wait", line, offset)
                     })?;
                 }
-                return Ok(Parsed::Pass);
+                return Ok(None);
             }
             _ => {}
         }
@@ -88,18 +87,16 @@ impl Parser for Fio {
             Bad::new(Code::Range, "time is larger than the clock holds", line).on("time", line, words[0])
         })?;
         if op == Op::Flush && !cx.flushes {
-            cx.note(Note::OtherOp);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::OtherOp);
         }
         let Some(volume) = cx.volume_of(name, |raw| raw[..raw.len().min(FIELD_BYTES)].to_vec())? else {
-            return Ok(Parsed::Pass);
+            return Ok(None);
         };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
+        Ok(Some(Record { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
     }
 }
 
 impl Fio {
-    /// A file is added, opened or closed.
     fn changes_file(&mut self, line: &[u8], action: &[u8], name: &[u8], cx: &mut Context) -> Outcome {
         let state = self.files.get(name).copied();
         if action == b"add" {
@@ -110,7 +107,7 @@ impl Fio {
             if state.is_none() {
                 self.files.insert(name.to_vec(), FileState::Added);
             }
-            return Ok(Parsed::Pass);
+            return Ok(None);
         }
         let Some(state) = state else {
             return Err(Bad::new(Code::Sequence, "A file is used that was never added", line)
@@ -122,11 +119,10 @@ impl Fio {
         }
         let next = if action == b"open" { FileState::Open } else { FileState::Closed };
         self.files.insert(name.to_vec(), next);
-        Ok(Parsed::Pass)
+        Ok(None)
     }
 }
 
-/// The version that the first line states.
 fn version(line: &[u8]) -> Result<u8, Box<Bad>> {
     match trim(line) {
         b"fio version 2 iolog" => Ok(2),
@@ -151,7 +147,6 @@ fn op_of(line: &[u8], action: &[u8]) -> Result<Op, Box<Bad>> {
     }
 }
 
-/// Checks that a file may be used.
 fn is_open(line: &[u8], name: &[u8], state: Option<FileState>) -> Result<(), Box<Bad>> {
     let (what, expected) = match state {
         None => ("I/O to a file that was never added", "'add' and 'open' before I/O"),

@@ -11,7 +11,6 @@ use crate::notes::Note;
 use crate::number;
 use crate::readers::line::*;
 use crate::readers::rwbs::Rwbs;
-use crate::record::Op;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
@@ -44,11 +43,10 @@ impl Ftrace {
         } else if self.others.len() < OTHERS {
             self.others.insert(name.to_vec(), 1);
         }
-        Ok(Parsed::Pass)
+        Ok(None)
     }
 }
 
-/// An event of a line.
 struct Event<'a> {
     time: &'a [u8],
     name: &'a [u8],
@@ -111,7 +109,6 @@ fn lost(line: &[u8]) -> Option<u64> {
     Some(words.filter_map(|word| number::integer(word).ok()).next_back().unwrap_or(1))
 }
 
-/// The request of an event.
 struct Request<'a> {
     device: &'a [u8],
     kind: Rwbs,
@@ -125,12 +122,11 @@ impl Parser for Ftrace {
         let Some(Event { time, name, fields }) = event(line) else {
             if let Some(count) = lost(line) {
                 cx.notes.add_many(Note::LostEvents, cx.line, count);
-                return Ok(Parsed::Pass);
+                return Ok(None);
             }
             // trace-cmd begins with the number of processors, perf with lines of its own.
             if self.event == self.format.event && self.others.is_empty() {
-                cx.note(Note::Prologue);
-                return Ok(Parsed::Pass);
+                return cx.pass(Note::Prologue);
             }
             return Err(Bad::new(Code::FieldCount, "Line is no event of the kernel's trace", line)
                 .expected("'task-pid [cpu] flags seconds: event: fields'")
@@ -149,8 +145,7 @@ impl Parser for Ftrace {
         if known.is_none() || known != self.event {
             return self.other(name, cx);
         }
-        let time = decimal(line, time, "time", 1_000_000_000)?;
-        let time_ns = cx.time(time);
+        let time_ns = cx.decimal(line, time, "time", 1_000_000_000)?;
         let found = match self.event {
             Some(KernelEvent::NvmeSetupCmd) => nvme(line, fields, self.format.block_bytes, cx)?,
             Some(KernelEvent::UfshcdCommand) => match ufs(line, fields, self.format.block_bytes)? {
@@ -162,8 +157,7 @@ impl Parser for Ftrace {
                 if !self.requeued.is_empty()
                     && self.requeued.remove(&(request.device.to_vec(), request.offset, sectors))
                 {
-                    cx.note(Note::Requeued);
-                    return Ok(Parsed::Pass);
+                    return cx.pass(Note::Requeued);
                 }
                 request
             }
@@ -172,13 +166,11 @@ impl Parser for Ftrace {
         let Request { device, kind, offset, bytes, fua } = found;
         let op = kind.with_bytes(bytes);
         if op == Op::Other {
-            cx.note(if kind.changes { Note::ChangesData } else { Note::OtherOp });
-            return Ok(Parsed::Pass);
+            return cx.pass(if kind.changes { Note::ChangesData } else { Note::OtherOp });
         }
         check_end(line, offset, bytes, fields)?;
-        let Some(volume) = cx.volume(device)? else { return Ok(Parsed::Pass) };
         let fua = op == Op::Write && fua;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua, stream: 0 }))
+        cx.on_volume(device, Record { time_ns, offset, bytes, volume: 0, op, fua, stream: 0 })
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {
@@ -351,13 +343,7 @@ fn ufs<'a>(line: &[u8], fields: &'a [u8], block_bytes: Option<u32>) -> Result<Op
     };
     let opcode = field(b"opcode:")?;
     let opcode = number::any_integer(opcode).map_err(|fault| bad_number(line, opcode, "opcode", fault))?;
-    let kind = match opcode {
-        0x08 | 0x28 | 0x88 | 0xa8 => Rwbs::plain(Op::Read),
-        0x0a | 0x2a | 0x8a | 0xaa => Rwbs::plain(Op::Write),
-        0x35 | 0x91 => Rwbs::plain(Op::Flush),
-        0x41 | 0x93 | 0x42 => Rwbs { changes: true, ..Rwbs::plain(Op::Other) },
-        _ => Rwbs::plain(Op::Other),
-    };
+    let kind = Rwbs::scsi(opcode);
     if !matches!(kind.op, Op::Read | Op::Write) {
         return Ok(Some(Request { device, kind, offset: 0, bytes: 0, fua: false }));
     }

@@ -18,7 +18,6 @@ const COMMENTS: usize = 32;
 /// Maps that a message lists.
 const MOST_MAPS: usize = 4;
 
-/// What the header says.
 pub(crate) enum Guess {
     /// One reading, and the columns that it does not use.
     Map(Box<Columns>, Vec<String>),
@@ -176,7 +175,6 @@ fn role_of(words: &[String]) -> Option<(Role, &'static [&'static str])> {
     matches!(role, Role::Offset | Role::Size).then_some((role, *units))
 }
 
-/// A column with a role.
 struct RoleColumn {
     place: usize,
     /// As a map writes it.
@@ -311,7 +309,6 @@ impl Sheet<'_> {
     }
 }
 
-/// The separator of a header.
 fn separator(line: &[u8]) -> Separator {
     [b',', b'\t', b';', b'|'].into_iter().find(|byte| line.contains(byte)).map_or(Separator::Blanks, Separator::Byte)
 }
@@ -400,7 +397,6 @@ fn of_header<'a>(
     Some(Guess::Unclear(Unclear { what: what.join("; "), maps, line: number }))
 }
 
-/// Whether a map of this header uses a column.
 fn is_used(sheet: &Sheet<'_>, column: &RoleColumn) -> bool {
     match column.role {
         Role::Time => sheet.of(Role::Arrival).next().is_none(),

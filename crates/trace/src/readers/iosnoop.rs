@@ -30,12 +30,10 @@ impl Parser for Iosnoop {
         if words.ends_with(&[&b"BLOCK"[..], b"BYTES", b"LATms"]) {
             let has = |name: &[u8]| words.iter().any(|word| word.starts_with(name));
             (self.starts, self.ends, self.seen) = (has(b"START"), has(b"END"), true);
-            cx.note(Note::Header);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::Header);
         }
         if line.starts_with(b"Tracing") || line.starts_with(b"Ending tracing") || line.starts_with(b"Buffering") {
-            cx.note(Note::Prologue);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::Prologue);
         }
         let times = usize::from(self.starts) + usize::from(self.ends);
         if !self.seen {
@@ -50,12 +48,8 @@ impl Parser for Iosnoop {
             return Err(wrong_count(line, fields.count, "7 or more", b' '));
         };
         number(line, process, "PID")?;
-        let latency = decimal(line, latency_field, "LATms", 1_000_000)?;
-        let latency = cx.time(latency);
-        let time = |at: usize, name, cx: &mut Context| {
-            let found = decimal(line, words[at], name, 1_000_000_000)?;
-            Ok::<u64, Box<Bad>>(cx.time(found))
-        };
+        let latency = cx.decimal(line, latency_field, "LATms", 1_000_000)?;
+        let time = |at: usize, name, cx: &mut Context| cx.decimal(line, words[at], name, 1_000_000_000);
         let time_ns = if self.starts {
             let start = time(0, "STARTs", cx)?;
             let end = if self.ends { time(1, "ENDs", cx)? } else { start.saturating_add(latency) };
@@ -71,10 +65,8 @@ impl Parser for Iosnoop {
         check_end(line, offset, bytes, size)?;
         let op = known.with_bytes(bytes);
         if known.changes {
-            cx.note(Note::ChangesData);
-            return Ok(Parsed::Pass);
+            return cx.pass(Note::ChangesData);
         }
-        let Some(volume) = cx.volume(device)? else { return Ok(Parsed::Pass) };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: known.fua, stream: 0 }))
+        cx.on_volume(device, Record { time_ns, offset, bytes, volume: 0, op, fua: known.fua, stream: 0 })
     }
 }

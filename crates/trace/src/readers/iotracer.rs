@@ -53,14 +53,12 @@ impl Parser for IoTracer {
         }
         match &mut self.columns {
             Some([columns, without]) => match columns.parse(line, cx) {
-                Err(bad) if bad.code == Code::Empty && bad.field == "latency" => match without.parse(line, cx)? {
-                    Parsed::Record(raw) => {
-                        cx.note(Note::NoLatency);
-                        let time_ns = cx.arrival(raw.time_ns, 0, line, line)?;
-                        Ok(Parsed::Record(Raw { time_ns, ..raw }))
-                    }
-                    Parsed::Pass => Ok(Parsed::Pass),
-                },
+                Err(bad) if bad.code == Code::Empty && bad.field == "latency" => {
+                    let Some(raw) = without.parse(line, cx)? else { return Ok(None) };
+                    cx.note(Note::NoLatency);
+                    let time_ns = cx.arrival(raw.time_ns, 0, line, line)?;
+                    Ok(Some(Record { time_ns, ..raw }))
+                }
                 outcome => outcome,
             },
             None => Err(Bad::new(Code::Header, "The columns are not named", line)

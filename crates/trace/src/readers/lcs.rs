@@ -10,7 +10,6 @@ use crate::error::Code;
 use crate::map::Objects;
 use crate::notes::Note;
 use crate::readers::line::*;
-use crate::record::Op;
 
 /// Bytes of the header.
 pub(crate) const HEADER: usize = 8192;
@@ -46,7 +45,6 @@ fn word_fits(record: &[u8], at: usize) -> bool {
 }
 
 impl Lcs {
-    /// Reads the version from the first bytes.
     pub fn of(objects: Objects, headed: bool, head: &[u8]) -> Lcs {
         let version = head.get(8..16).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
         // A version that is not known is an error of the first record.
@@ -86,14 +84,6 @@ impl Lcs {
     fn record(&self) -> usize {
         RECORDS.get(self.version.saturating_sub(1)).copied().unwrap_or(RECORDS[0])
     }
-}
-
-fn u32_at(record: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(std::array::from_fn(|i| record[at + i]))
-}
-
-fn u64_at(record: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(std::array::from_fn(|i| record[at + i]))
 }
 
 impl Parser for Lcs {
@@ -142,8 +132,7 @@ impl Parser for Lcs {
             (Some(3..=8 | 10 | 11 | 13 | 14), None) => Op::Write,
             (Some(9), None) => Op::Trim,
             (Some(_), None) => {
-                cx.note(Note::NoOp);
-                return Ok(Parsed::Pass);
+                return cx.pass(Note::NoOp);
             }
             (None, None) => {
                 return Err(Bad::new(Code::Operation, "The records have no operation", record)
@@ -168,7 +157,7 @@ impl Parser for Lcs {
                 cx.volume_of(&tenant.to_le_bytes(), |_| tenant.to_string().into_bytes())?
             }
         };
-        let Some(volume) = volume else { return Ok(Parsed::Pass) };
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
+        let Some(volume) = volume else { return Ok(None) };
+        Ok(Some(Record { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
     }
 }

@@ -4,7 +4,7 @@ use crate::error::Code;
 use crate::notes::{Note, Notes, name_list};
 use crate::number::{self, Decimal, Fault};
 use crate::readers::rwbs::Rwbs;
-use crate::record::Op;
+pub(crate) use crate::record::{Op, Record};
 use crate::shown::escape;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -15,25 +15,6 @@ pub(crate) const FIELD_BYTES: usize = 4 << 10;
 pub(crate) const MAX_VOLUMES: usize = 4096;
 /// Distinct streams that are kept apart.
 const MAX_STREAMS: usize = 4096;
-
-/// A request as written in the line: absolute time, nothing rounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Raw {
-    pub time_ns: u64,
-    pub offset: u64,
-    pub bytes: u64,
-    pub volume: u32,
-    pub op: Op,
-    pub fua: bool,
-    pub stream: u16,
-}
-
-/// The result of parsing a line.
-pub(crate) enum Parsed {
-    Record(Raw),
-    /// No request; the notes say why.
-    Pass,
-}
 
 /// Why a line is invalid. Boxed: it is rare, and results should stay small.
 #[derive(Debug)]
@@ -47,7 +28,8 @@ pub(crate) struct Bad {
     pub fix: Option<String>,
 }
 
-pub(crate) type Outcome = Result<Parsed, Box<Bad>>;
+/// The request of a line, with its time as written and nothing rounded; none where the notes say why.
+pub(crate) type Outcome = Result<Option<Record>, Box<Bad>>;
 
 impl Bad {
     pub fn new(code: Code, title: impl Into<String>, line: &[u8]) -> Box<Bad> {
@@ -71,7 +53,6 @@ impl Bad {
     }
 }
 
-/// Where a part of a line lies in it.
 pub(crate) fn span(line: &[u8], part: &[u8]) -> Range<usize> {
     let start = (part.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize);
     if start <= line.len() { start..(start + part.len()).min(line.len()) } else { 0..line.len() }
@@ -117,6 +98,13 @@ impl Context {
         decimal.value
     }
 
+    /// A time of so many nanoseconds a unit.
+    #[inline]
+    pub fn decimal(&mut self, line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<u64, Box<Bad>> {
+        let found = decimal(line, field, name, unit)?;
+        Ok(self.time(found))
+    }
+
     /// The arrival of a request that completed at a time and took so long; `field` is that of the latency.
     #[inline]
     pub fn arrival(&mut self, completion_ns: u64, latency_ns: u64, line: &[u8], field: &[u8]) -> Result<u64, Box<Bad>> {
@@ -127,6 +115,18 @@ impl Context {
                 .on("latency", line, field)
                 .expected("a latency of less than 36 years, and a completion before the year 2500")
         })
+    }
+
+    /// A request of the volume that a label stands for, or `None` if that is not the selected one.
+    #[inline]
+    pub fn on_volume(&mut self, label: &[u8], record: Record) -> Outcome {
+        Ok(self.volume(label)?.map(|volume| Record { volume, ..record }))
+    }
+
+    /// Notes why a line has no request.
+    pub fn pass(&mut self, why: Note) -> Outcome {
+        self.note(why);
+        Ok(None)
     }
 
     /// The volume a label stands for, or `None` if it is not the selected one.
@@ -267,7 +267,6 @@ impl Volumes {
     }
 }
 
-/// Reads one format.
 pub(crate) trait Parser: Send {
     /// Size of a record if the format is binary.
     fn record_bytes(&self) -> Option<usize> {
@@ -300,7 +299,6 @@ pub(crate) trait Parser: Send {
     }
 }
 
-/// The fields of a line.
 pub(crate) struct Fields<'a, const N: usize> {
     pub at: [&'a [u8]; N],
     /// Number of fields, even beyond `N`.
@@ -483,19 +481,16 @@ pub(crate) fn wrong_count(line: &[u8], found: usize, wanted: &str, separator: u8
     Bad::new(Code::FieldCount, format!("Line has {few} instead of {wanted}"), line).expected(format!("{wanted} fields"))
 }
 
-/// A number, or an error about it.
 #[inline]
 pub(crate) fn number(line: &[u8], field: &[u8], name: &'static str) -> Result<u64, Box<Bad>> {
     number::integer(field).map_err(|fault| bad_number(line, field, name, fault))
 }
 
-/// A decimal number times `unit`, or an error about it.
 #[inline]
 pub(crate) fn decimal(line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<Decimal, Box<Bad>> {
     number::decimal(field, unit).map_err(|fault| bad_number(line, field, name, fault))
 }
 
-/// A number times `unit`.
 #[inline]
 pub(crate) fn scaled(line: &[u8], field: &[u8], name: &'static str, unit: u64) -> Result<u64, Box<Bad>> {
     let value = number(line, field, name)?;
@@ -519,6 +514,30 @@ pub(crate) fn bad_number(line: &[u8], field: &[u8], name: &'static str, fault: F
         bad = bad.fix(hint);
     }
     bad
+}
+
+/// An operation that is the first or the second of two words, in any case.
+#[inline]
+pub(crate) fn read_or_write(
+    line: &[u8],
+    field: &[u8],
+    name: &'static str,
+    words: [&'static str; 2],
+) -> Result<Op, Box<Bad>> {
+    match words.map(|word| field.eq_ignore_ascii_case(word.as_bytes())) {
+        [true, _] => Ok(Op::Read),
+        [_, true] => Ok(Op::Write),
+        _ => Err(bad_op(line, field, name, &words)),
+    }
+}
+
+/// A number of a binary record, little endian.
+pub(crate) fn u32_at(record: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| record[at + i]))
+}
+
+pub(crate) fn u64_at(record: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| record[at + i]))
 }
 
 /// An operation among the `known` words, in any case.
@@ -603,8 +622,7 @@ fn is_float_word(field: &[u8]) -> bool {
 #[cold]
 pub(crate) fn header(line: &[u8], cx: &mut Context) -> Outcome {
     if cx.first {
-        cx.note(Note::Header);
-        return Ok(Parsed::Pass);
+        return cx.pass(Note::Header);
     }
     Err(Bad::new(Code::Header, "Header row in the middle of the data", line)
         .expected("a header on the first line only")

@@ -7,7 +7,6 @@ use crate::error::Code;
 use crate::notes::Note;
 use crate::number;
 use crate::readers::line::*;
-use crate::record::Op;
 use std::ops::Range;
 
 /// Filetimes from 1980 to 2100; anything else is in another unit.
@@ -37,13 +36,7 @@ impl Parser for Msr {
             return header(line, cx);
         }
         let ticks = number(line, time, "Timestamp")?;
-        let op = match kind {
-            b"Read" => Op::Read,
-            b"Write" => Op::Write,
-            _ if kind.eq_ignore_ascii_case(b"read") => Op::Read,
-            _ if kind.eq_ignore_ascii_case(b"write") => Op::Write,
-            _ => return Err(bad_op(line, kind, "Type", &["Read", "Write"])),
-        };
+        let op = read_or_write(line, kind, "Type", ["Read", "Write"])?;
         let first_byte = number(line, offset, "Offset")?;
         let bytes = number(line, size, "Size")?;
         check_end(line, first_byte, bytes, size)?;
@@ -83,9 +76,7 @@ impl Parser for Msr {
         let from = span(line, host).start;
         let to = span(line, disk).end;
         let raw = line.get(from..to).unwrap_or(host);
-        let Some(volume) = cx.volume_of(raw, |_| [host, b"_", disk].concat())? else {
-            return Ok(Parsed::Pass);
-        };
-        Ok(Parsed::Record(Raw { time_ns, offset: first_byte, bytes, volume, op, fua: false, stream: 0 }))
+        let Some(volume) = cx.volume_of(raw, |_| [host, b"_", disk].concat())? else { return Ok(None) };
+        Ok(Some(Record { time_ns, offset: first_byte, bytes, volume, op, fua: false, stream: 0 }))
     }
 }

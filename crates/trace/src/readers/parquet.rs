@@ -15,7 +15,6 @@
 
 use crate::error::Code;
 use crate::readers::line::*;
-use crate::record::Op;
 use crate::table::{FUA, ROW_BYTES, STREAM};
 
 /// Operations by their number in a row; any other value is unknown.
@@ -30,7 +29,6 @@ pub(crate) struct Labels {
     pub streams: Option<Vec<Vec<u8>>>,
 }
 
-/// Reads rows.
 #[derive(Default)]
 pub(crate) struct Rows {
     labels: Labels,
@@ -89,7 +87,7 @@ impl Parser for Rows {
             let label = || volumes.get(at).cloned().unwrap_or_else(|| at.to_string().into_bytes());
             match cx.volume_of(raw, |_| label())? {
                 Some(id) => volume = id,
-                None => return Ok(Parsed::Pass),
+                None => return Ok(None),
             }
         }
         let stream = match row[29] & STREAM {
@@ -100,7 +98,7 @@ impl Parser for Rows {
             }
         };
         let fua = row[29] & FUA != 0 && *op == Op::Write;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op: *op, fua, stream }))
+        Ok(Some(Record { time_ns, offset, bytes, volume, op: *op, fua, stream }))
     }
 }
 
@@ -128,7 +126,6 @@ mod file {
     use std::sync::{Arc, Mutex, PoisonError};
 
     const VOLUMES: &str = "ssdlab.volumes";
-    /// Where the names of streams are.
     const STREAMS: &str = "ssdlab.streams";
     const SCHEMA: &str = "message requests {
         required int64 time_ns;
@@ -392,7 +389,6 @@ mod file {
         label.iter().map(|&b| if plain(b) { (b as char).to_string() } else { format!("%{b:02X}") }).collect()
     }
 
-    /// Names from the metadata.
     fn listed(text: &str, key: &str) -> io::Result<Vec<Vec<u8>>> {
         let names = text.split(',').filter(|_| !text.is_empty()).map(decode);
         names.collect::<Option<_>>().ok_or_else(|| broken(format!("the names under {key} are not percent-encoded")))
@@ -433,7 +429,6 @@ mod file {
         }
     }
 
-    /// A file of rows being written.
     pub(crate) struct Sink {
         writer: SerializedFileWriter<Shared>,
         shared: Shared,
@@ -525,7 +520,6 @@ mod file {
             Ok(self.shared.take())
         }
 
-        /// The rest of the file.
         pub fn finish(&mut self) -> io::Result<Vec<u8>> {
             let mut rest = self.flush()?;
             for (key, names) in [(VOLUMES, &self.volume_names), (STREAMS, &self.stream_names)] {

@@ -6,7 +6,6 @@
 
 use crate::record::Op;
 
-/// The meaning of such a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rwbs {
     /// What it does to data; [`Op::Other`] if it moves none.
@@ -20,13 +19,22 @@ pub(crate) struct Rwbs {
 }
 
 impl Rwbs {
-    /// An operation without modifiers.
     pub fn plain(op: Op) -> Rwbs {
         let flush = op == Op::Flush;
         Rwbs { op: if flush { Op::Other } else { op }, flush, fua: false, changes: false }
     }
 
-    /// Reads a word; `None` if it is none.
+    /// A command of SCSI by its code. WRITE SAME and UNMAP change data, but their length says nothing about how much.
+    pub fn scsi(code: u64) -> Rwbs {
+        match code {
+            0x08 | 0x28 | 0x88 | 0xa8 => Rwbs::plain(Op::Read),
+            0x0a | 0x2a | 0x8a | 0xaa => Rwbs::plain(Op::Write),
+            0x35 | 0x91 => Rwbs::plain(Op::Flush),
+            0x41 | 0x93 | 0x42 => Rwbs { changes: true, ..Rwbs::plain(Op::Other) },
+            _ => Rwbs::plain(Op::Other),
+        }
+    }
+
     pub fn of(word: &[u8]) -> Option<Rwbs> {
         let is = Rwbs::plain;
         let (flush, rest) = match word {

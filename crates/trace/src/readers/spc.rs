@@ -6,7 +6,6 @@
 use crate::error::Code;
 use crate::notes::Note;
 use crate::readers::line::*;
-use crate::record::Op;
 
 #[derive(Default)]
 pub(crate) struct Spc {
@@ -27,11 +26,7 @@ impl Parser for Spc {
         let asu = number(line, unit, "ASU")?;
         let offset = scaled(line, lba, "LBA", 512)?;
         let bytes = number(line, size, "Size")?;
-        let op = match opcode {
-            b"r" | b"R" => Op::Read,
-            b"w" | b"W" => Op::Write,
-            _ => return Err(bad_op(line, opcode, "Opcode", &["R", "W"])),
-        };
+        let op = read_or_write(line, opcode, "Opcode", ["R", "W"])?;
         check_end(line, offset, bytes, size)?;
         // `0,000000`: the sixth field would be a fraction of a comma decimal; real optional fields differ.
         let fraction = fields.count == 6 && sixth.len() >= 3 && sixth.iter().all(u8::is_ascii_digit);
@@ -46,13 +41,11 @@ impl Parser for Spc {
             cx.note(Note::TimeForm);
         }
         let time_ns = cx.time(decimal);
-        let Some(volume) = cx.volume(unit)? else {
-            return Ok(Parsed::Pass);
-        };
+        let Some(volume) = cx.volume(unit)? else { return Ok(None) };
         if volume as usize >= self.units.len() {
             self.units.push(asu);
         }
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
+        Ok(Some(Record { time_ns, offset, bytes, volume, op, fua: false, stream: 0 }))
     }
 
     fn finish(&mut self, cx: &mut Context) -> Result<(), Box<Bad>> {

@@ -7,7 +7,6 @@ use crate::error::Code;
 use crate::notes::Note;
 use crate::number;
 use crate::readers::line::*;
-use crate::record::Op;
 
 pub(crate) struct Systor;
 
@@ -22,17 +21,11 @@ impl Parser for Systor {
         if is_header(time, offset) {
             return header(line, cx);
         }
-        let time = decimal(line, time, "Timestamp", 1_000_000_000)?;
-        let time_ns = cx.time(time);
-        let op = match kind {
-            b"R" | b"r" => Op::Read,
-            b"W" | b"w" => Op::Write,
-            b"" => {
-                cx.note(Note::NoOp);
-                return Ok(Parsed::Pass);
-            }
-            _ => return Err(bad_op(line, kind, "IOType", &["R", "W"])),
-        };
+        let time_ns = cx.decimal(line, time, "Timestamp", 1_000_000_000)?;
+        if kind.is_empty() {
+            return cx.pass(Note::NoOp);
+        }
+        let op = read_or_write(line, kind, "IOType", ["R", "W"])?;
         let first = number(line, offset, "Offset")?;
         let bytes = number(line, size, "Size")?;
         check_end(line, first, bytes, size)?;
@@ -42,9 +35,6 @@ impl Parser for Systor {
         if lun.is_empty() {
             return Err(Bad::new(Code::Empty, "LUN is empty", line).on("LUN", line, lun).expected("a number"));
         }
-        let Some(volume) = cx.volume(lun)? else {
-            return Ok(Parsed::Pass);
-        };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
+        cx.on_volume(lun, Record { time_ns, offset: first, bytes, volume: 0, op, fua: false, stream: 0 })
     }
 }

@@ -5,7 +5,6 @@
 
 use crate::error::Code;
 use crate::readers::line::*;
-use crate::record::Op;
 
 pub(crate) struct Tencent;
 
@@ -23,20 +22,13 @@ impl Parser for Tencent {
         let time_ns = scaled(line, time, "Timestamp", 1_000_000_000)?;
         let first = scaled(line, offset, "Offset", 512)?;
         let bytes = scaled(line, size, "Size", 512)?;
-        let op = match kind {
-            b"0" => Op::Read,
-            b"1" => Op::Write,
-            _ => return Err(bad_op(line, kind, "IOType", &["0", "1"])),
-        };
+        let op = read_or_write(line, kind, "IOType", ["0", "1"])?;
         check_end(line, first, bytes, size)?;
         if volume.is_empty() {
             return Err(Bad::new(Code::Empty, "VolumeID is empty", line)
                 .on("VolumeID", line, volume)
                 .expected("a number"));
         }
-        let Some(volume) = cx.volume(volume)? else {
-            return Ok(Parsed::Pass);
-        };
-        Ok(Parsed::Record(Raw { time_ns, offset: first, bytes, volume, op, fua: false, stream: 0 }))
+        cx.on_volume(volume, Record { time_ns, offset: first, bytes, volume: 0, op, fua: false, stream: 0 })
     }
 }

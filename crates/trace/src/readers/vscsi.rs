@@ -7,7 +7,7 @@
 use crate::error::Code;
 use crate::notes::Note;
 use crate::readers::line::*;
-use crate::record::Op;
+use crate::readers::rwbs::Rwbs;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Version {
@@ -37,7 +37,6 @@ impl Version {
     }
 }
 
-/// Do these first bytes look like vscsi records?
 pub(crate) fn fits(head: &[u8]) -> bool {
     Version::One.fits(head) || Version::Two.fits(head)
 }
@@ -64,14 +63,6 @@ fn u16_at(record: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([record[at], record[at + 1]])
 }
 
-fn u32_at(record: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
-}
-
-fn u64_at(record: &[u8], at: usize) -> u64 {
-    u64::from(u32_at(record, at)) | u64::from(u32_at(record, at + 4)) << 32
-}
-
 impl Parser for Vscsi {
     fn record_bytes(&self) -> Option<usize> {
         Some(self.version.bytes())
@@ -96,25 +87,16 @@ impl Parser for Vscsi {
             Version::One => (u16_at(record, 12), u32_at(record, 4), u64_at(record, 16), u64_at(record, 24)),
             Version::Two => (u16_at(record, 0), u32_at(record, 8), u64_at(record, 16), u64_at(record, 24)),
         };
-        let op = match command {
-            0x08 | 0x28 | 0x88 | 0xa8 => Op::Read,
-            0x0a | 0x2a | 0x8a | 0xaa => Op::Write,
-            // WRITE SAME and UNMAP change data, but their length says nothing about how much.
-            0x41 | 0x93 | 0x42 => {
-                cx.note(Note::ChangesData);
-                return Ok(Parsed::Pass);
-            }
-            _ => {
-                cx.note(Note::OtherOp);
-                return Ok(Parsed::Pass);
-            }
-        };
+        let Rwbs { op, changes, .. } = Rwbs::scsi(command.into());
+        if op == Op::Other {
+            return cx.pass(if changes { Note::ChangesData } else { Note::OtherOp });
+        }
         let range = |name, part| {
             Bad::new(Code::Range, format!("{name} does not fit in 64 bits"), record).on(name, record, part)
         };
         let offset = block.checked_mul(512).ok_or_else(|| range("lbn", &record[16..24]))?;
         let time_ns = time_us.checked_mul(1_000).ok_or_else(|| range("ts", &record[24..32]))?;
         check_end(record, offset, u64::from(bytes), &record[16..24])?;
-        Ok(Parsed::Record(Raw { time_ns, offset, bytes: u64::from(bytes), volume: 0, op, fua: false, stream: 0 }))
+        Ok(Some(Record { time_ns, offset, bytes: u64::from(bytes), volume: 0, op, fua: false, stream: 0 }))
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn below(rng: &mut Stream, n: u64) -> u64 {
 #[inline]
 fn split(word: u64, n: u64) -> (u64, u64) {
     let wide = u128::from(word) * u128::from(n);
-    #[allow(clippy::cast_possible_truncation)] // The low half is meant.
+    // The low half is meant.
     ((wide >> 64) as u64, wide as u64)
 }
 
@@ -56,8 +56,7 @@ pub(super) fn chance(rng: &mut Stream, ppm: u32) -> bool {
 /// Exponentially distributed with mean 1, from 53 bits that are never zero.
 #[inline]
 pub(super) fn exponential(rng: &mut Stream) -> f64 {
-    #[allow(clippy::cast_precision_loss)] // 53 bits fit exactly.
-    let unit = ((rng.next_u64() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0);
+    let unit = ((rng.next_u64() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0); // 53 bits fit exactly.
     -libm::log(unit)
 }
 
@@ -90,7 +89,6 @@ impl Alias {
         Some(Self { entries: entries.into() })
     }
 
-    /// Draws an index.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Stream) -> usize {
         let (i, rest) = split(rng.next_u64(), self.entries.len() as u64);
@@ -105,7 +103,6 @@ fn fraction(part: u128, whole: u128) -> u64 {
     let mut result = 0_u64;
     for _ in 0..2 {
         rest <<= 32;
-        #[allow(clippy::cast_possible_truncation)]
         // rest < whole * 2^32, so the quotient has 32 bits.
         let digit = (rest / whole) as u64;
         result = (result << 32) | digit;
@@ -138,8 +135,7 @@ impl Zipf {
     /// `theta` in [0, 10]; `n` > 0. With a population, a whole number of at least `n`, each rank stands for
     /// `population / n` neighbouring ranks of it.
     pub(super) fn new(n: u64, theta: f64, population: Option<f64>) -> Option<Self> {
-        #[allow(clippy::cast_precision_loss)] // Below 2^50.
-        let each = population.map_or(1.0, |ranks| ranks / n as f64);
+        let each = population.map_or(1.0, |ranks| ranks / n as f64); // Below 2^50.
         let mass_of = |first: u64, last: u64| match population {
             None if last - first < 64 => (first..=last).map(|k| power(k, theta)).sum(),
             None => span_mass(first as f64 - 0.5, last as f64 + 0.5, theta),
@@ -163,20 +159,16 @@ impl Zipf {
             } else {
                 0.0
             };
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-            // Saturating by definition.
-            spans.push(Span { first: first - 1, count, slope: slope as u64 });
+            spans.push(Span { first: first - 1, count, slope: slope as u64 }); // Saturating by definition.
             masses.push(mass);
             first += count;
         }
         let total: f64 = masses.iter().sum();
         let scale = 4_503_599_627_370_496.0 / total; // 2^52: far below the noise of any run.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let weights: Vec<u64> = masses.iter().map(|m| libm::rint(m * scale) as u64).collect();
         Some(Self { groups: Alias::new(&weights)?, spans: spans.into() })
     }
 
-    /// Draws a rank.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Stream) -> u64 {
         let span = self.spans[self.groups.draw(rng)];
@@ -192,12 +184,10 @@ impl Zipf {
 }
 
 fn power(rank: u64, theta: f64) -> f64 {
-    #[allow(clippy::cast_precision_loss)] // Ranks are below 2^53.
-    libm::pow(rank as f64, -theta)
+    libm::pow(rank as f64, -theta) // Ranks are below 2^53.
 }
 
-/// Sum of k^-theta over the ranks above `from` up to `to`, where a rank that a bound divides counts in proportion.
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Ranks are below 2^50.
+/// Sum of k^-theta over the ranks above `from` up to `to`, where a rank that a bound divides counts in proportion. All are below 2^50.
 fn shared_mass(from: f64, to: f64, theta: f64) -> f64 {
     /// Below this rank the sum is taken term by term.
     const EXACT: f64 = 4096.0;
@@ -246,7 +236,6 @@ impl FioZipf {
     pub(super) fn new(slots: u64, theta: f64, rng: &mut Stream) -> Self {
         let zeta: f64 = (1..=slots.min(Self::TERMS)).map(|k| power(k, theta)).sum();
         let second = 1.0 + power(2, theta);
-        #[allow(clippy::cast_precision_loss)]
         let eta = (1.0 - libm::pow(2.0 / slots as f64, 1.0 - theta)) / (1.0 - second / zeta);
         Self { slots, zeta, second, eta, alpha: 1.0 / (1.0 - theta), offset: rng.next_u64() >> 32 }
     }
@@ -261,16 +250,12 @@ impl FioZipf {
         if z < self.second {
             return 1;
         }
-        #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         // `as` saturates.
-        let rank = (self.slots as f64 * libm::pow(self.eta * uniform - self.eta + 1.0, self.alpha)) as u64;
-        rank
+        (self.slots as f64 * libm::pow(self.eta * uniform - self.eta + 1.0, self.alpha)) as u64
     }
 
-    /// Draws a slot.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Stream) -> u64 {
-        #[allow(clippy::cast_precision_loss)] // 32 bits.
         let uniform = (rng.next_u64() >> 32) as f64 / f64::from(u32::MAX);
         self.rank(uniform).wrapping_mul(Self::GOLDEN).wrapping_add(self.offset) % self.slots
     }

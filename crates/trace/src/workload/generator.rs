@@ -14,12 +14,10 @@ use crate::workload::spec::{Arrivals, ClosedLoop, idle_mean};
 #[derive(Clone, Debug)]
 pub struct Generator {
     phases: Arc<[PhasePlan]>,
-    /// State of the current phase.
     state: PhaseState,
     phase: usize,
     /// Requests left over all phases.
     left: u64,
-    /// Requests left in the current phase.
     phase_left: u64,
     now_ns: u64,
     /// Time of the first arrival on the internal clock; records count from it.
@@ -36,7 +34,6 @@ pub(super) struct PhasePlan {
     pub(super) requests: u64,
     pub(super) duration_ns: u64,
     pub(super) start: PhaseState,
-    /// Names of its streams.
     pub(super) names: Vec<String>,
 }
 
@@ -91,7 +88,6 @@ impl Gaps {
             Arrivals::Bursts { share, within_ns, gap_ns } => GapKind::Bursts {
                 share: share.0,
                 within_ns,
-                #[allow(clippy::cast_precision_loss)]
                 idle_ns: idle_mean(share, within_ns, gap_ns) - within_ns as f64,
             },
         };
@@ -104,7 +100,6 @@ impl Gaps {
             GapKind::Closed => 0,
             GapKind::Fixed { gap_ns, count, last_ns } => {
                 *count += 1;
-                #[allow(clippy::cast_precision_loss)]
                 let at = round(*count as f64 * *gap_ns);
                 let gap = at - *last_ns;
                 *last_ns = at;
@@ -125,10 +120,8 @@ impl Gaps {
 /// To the nearest integer, half up; saturating.
 #[inline]
 fn round(x: f64) -> u64 {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     // `as` saturates, and x is never negative.
-    let whole = (x + 0.5) as u64;
-    whole
+    (x + 0.5) as u64
 }
 
 #[derive(Clone, Debug)]
@@ -196,11 +189,7 @@ impl SizeTable {
     fn draw(&mut self) -> (u64, u64) {
         let i = match &self.pick {
             Pick::Only => 0,
-            Pick::Alike => {
-                #[allow(clippy::cast_possible_truncation)] // At most 65,536 entries.
-                let i = below(&mut self.rng, self.entries.len() as u64) as usize;
-                i
-            }
+            Pick::Alike => below(&mut self.rng, self.entries.len() as u64) as usize,
             Pick::Weighted(alias) => alias.draw(&mut self.rng),
         };
         self.entries[i]

@@ -199,7 +199,6 @@ impl Store {
     }
 
     fn add(&mut self, slot: u32) {
-        #[allow(clippy::cast_possible_truncation)] // At most as many as there are slots.
         let place = self.live.len() as u32;
         self.places[slot as usize] = place;
         self.live.push(slot);
@@ -224,7 +223,6 @@ impl Store {
 
     /// A live object, each alike; there is one.
     fn any(&self, rng: &mut Stream) -> u32 {
-        #[allow(clippy::cast_possible_truncation)] // An index of a vector.
         let place = below(rng, self.live.len() as u64) as usize;
         self.live[place]
     }
@@ -412,7 +410,6 @@ impl Sessions {
         Some(access)
     }
 
-    /// A chunk dies.
     fn lose(&mut self, victim: u32, owner: u32) {
         self.store.remove(victim);
         self.owners[victim as usize] = NONE;
@@ -423,7 +420,6 @@ impl Sessions {
     }
 
     fn begin_turn(&mut self, rng: &mut Stream) {
-        #[allow(clippy::cast_possible_truncation)] // As many as a 32-bit number says.
         let current = below(rng, self.sessions.len() as u64) as u32;
         self.current = current;
         self.touch();

@@ -65,7 +65,6 @@ impl Zones {
     }
 
     fn next(&mut self, rng: &mut Stream, bytes: u64) -> u64 {
-        #[allow(clippy::cast_possible_truncation)] // An index of a vector.
         let slot = below(rng, self.active.len() as u64) as usize;
         if self.active[slot].1 == self.bytes {
             // The full zone is still active while its successor is drawn, so it never follows itself.
@@ -256,7 +255,6 @@ fn zipf(slots: u64, theta: f64, population: Option<f64>, path: &dyn Fn(&str) -> 
     if slots >= 1 << 50 {
         return Err(SpecError::new(path("range"), "too many slots", "raise align"));
     }
-    #[allow(clippy::cast_precision_loss)] // Both are below 2^50.
     if let Some(ranks) = population
         && !(ranks >= slots as f64 && ranks < (1_u64 << 50) as f64 && libm::floor(ranks) == ranks)
     {

@@ -352,13 +352,12 @@ enum ArrivalKeys {
 
 /// Mean gap of a rate in requests a second or a gap, exactly one of them.
 fn mean_gap(rate: Option<f64>, gap: Option<Nanos>) -> Result<f64, String> {
-    #[allow(clippy::cast_precision_loss)] // At most an hour: exact.
     let gap_ns = match (rate, gap) {
         (Some(rate), None) if rate > 0.0 => 1e9 / rate,
         (Some(rate), None) => {
             return Err(format!("a rate of {rate} requests a second is not above 0"));
         }
-        (None, Some(gap)) => gap.0 as f64,
+        (None, Some(gap)) => gap.0 as f64, // At most an hour: exact.
         _ => return Err("give either `rate` (requests a second) or `gap` (mean time)".to_owned()),
     };
     if !(1.0..=3.6e12).contains(&gap_ns) {
@@ -393,7 +392,6 @@ impl Arrivals {
                 let gap_ns = mean_gap(rate, gap)?;
                 let within_ns = within.map_or(200_000, |w| w.0);
                 // What is left for the idle gaps must be longer than `within`.
-                #[allow(clippy::cast_precision_loss)]
                 if idle_mean(share, within_ns, gap_ns) < within_ns as f64 {
                     return Err(format!(
                         "idle gaps would be no longer than short ones: with {} of the gaps within {within_ns} ns \
@@ -410,7 +408,6 @@ impl Arrivals {
 /// Mean of the idle gaps of [`Arrivals::Bursts`]; not finite or negative if there is none.
 pub(super) fn idle_mean(share: Ppm, within_ns: u64, gap_ns: f64) -> f64 {
     let share = f64::from(share.0) / 1e6;
-    #[allow(clippy::cast_precision_loss)]
     let short = within_ns as f64 / 2.0;
     if share < 1.0 { (gap_ns - share * short) / (1.0 - share) } else { f64::NEG_INFINITY }
 }
@@ -670,12 +667,6 @@ impl Spec {
             path += &format!("stream[{stream}].");
         }
         path + key
-    }
-}
-
-impl<'de> Deserialize<'de> for Spec {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::from_table(toml::Table::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 

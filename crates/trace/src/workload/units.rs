@@ -34,7 +34,6 @@ pub(super) fn micro(value: f64) -> Result<u64, String> {
     if (scaled - whole).abs() > 1e-9 * scaled.max(1.0) {
         return Err(format!("{value} has more than six decimals"));
     }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Checked above.
     Ok(whole as u64)
 }
 
