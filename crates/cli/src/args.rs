@@ -31,7 +31,7 @@ use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::summary::SummaryFile;
-use ssdlab_lab::results::timeline::{Activity, Span, To};
+use ssdlab_lab::results::timeline::{Activity, Span};
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::text::amount;
@@ -418,8 +418,8 @@ impl RunArgs {
     /// The windows of the series are times, and the run has none, or the other way round.
     pub fn outputs(&self, command: &str) -> Result<Outputs> {
         let place = |path: &Option<PathBuf>| path.clone().map(Place::File);
-        let to = |path: &PathBuf| given(Some(path)).map_or(To::Chart, |path| To::File(path.into()));
-        let dies = self.series.clone().filter(|_| self.series_dies);
+        let file = |path: &PathBuf| given(Some(path)).map(PathBuf::from);
+        let dies = self.series.as_deref().filter(|_| self.series_dies);
         let tail = self.json.as_deref() != Some(Path::new("-")) && !self.count_only;
         let (window, width) = self.windows()?;
         let series = place(&self.series).filter(|_| !self.count_only);
@@ -431,8 +431,8 @@ impl RunArgs {
             .with_some(place(&self.requests).map(RequestRows))
             .with_some(series.map(|place| WindowRows { place, window }))
             .with_some(counted)
-            .with_some(dies.map(|series| DieRows { series, window }))
-            .with_some(self.timeline.as_ref().map(|path| Activity { to: to(path), span: self.timeline_window }))
+            .with_some(dies.map(|series| DieRows::beside(series, window)))
+            .with_some(self.timeline.as_ref().map(|path| Activity { file: file(path), span: self.timeline_window }))
             .with_some(place(&self.blocks).map(BlockRows))
             .with_some(place(&self.histograms).map(BucketRows))
             .with_some(tail.then_some(Tail))

@@ -4,10 +4,10 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Finished;
-use ssdlab_lab::results::sheet::{Ended, quoted};
+use ssdlab_lab::results::sheet::Ended;
 use ssdlab_lab::text::clip_to;
 use ssdlab_lab::variants::axes;
-use ssdlab_lab::variants::comparison::{Comparison, Planned, Row, Seeds, TableCell, can_be_read_again};
+use ssdlab_lab::variants::comparison::{Comparison, Planned, Row, Seeds, can_be_read_again};
 use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit};
 use ssdlab_lab::variants::tenants;
 use ssdlab_lab::variants::text::{self, beside, cell};
@@ -97,7 +97,7 @@ pub fn compare_as(args: &CompareArgs, line: &str, tables: Tables) -> Result<()> 
     if to_stdout {
         output::print(&done.json())
     } else if args.table.csv {
-        output::print(&csv(&done))
+        output::print(&done.csv()?)
     } else if args.table.markdown {
         output::print(&(tables.markdown)(&done))
     } else {
@@ -400,19 +400,5 @@ pub fn markdown(done: &Comparison) -> String {
         out.push('\n');
     }
     notes.iter().for_each(|note| out.push_str(&format!("- {}\n", escape(note))));
-    out
-}
-
-/// All figures, one row per line.
-fn csv(done: &Comparison) -> String {
-    let mut out = done.columns().join(",") + "\n";
-    for number in 0..done.rows.len() {
-        let cells = done.entries(number).into_iter().map(|entry| match entry {
-            TableCell::Number(value) => value.to_string(),
-            TableCell::Text(text) => quoted(&text),
-            TableCell::Real(value) => value.map_or(String::new(), |value| value.to_string()),
-        });
-        out.push_str(&(cells.collect::<Vec<_>>().join(",") + "\n"));
-    }
     out
 }

@@ -17,7 +17,7 @@ use ssdlab_sim::schemes::{AnyTrigger, AnyVictim};
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
 use ssdlab_sim::{Check, Filled};
 
-use crate::drive::{Device, Listener, Tick, interrupted, replay};
+use crate::drive::{Device, Listener, interrupted, replay};
 use crate::error::{Error, Result};
 use crate::input::{self, Requests};
 use crate::outcome::Outcome;
@@ -449,7 +449,7 @@ impl Game {
         requests.place_on(&mut config);
         crate::live::fits(&config, Check::Sampled)?;
         let device = Device::new(&config, seed, Check::Sampled).map_err(crate::live::refused)?;
-        let filled = Arc::new(device.filled());
+        let filled = Arc::new(device.ssd.filled());
         Ok(Game { config, filled, requests, writes, seed, dock, episode: None, open: None })
     }
 
@@ -524,10 +524,6 @@ impl Game {
 struct Until<'d>(&'d AtomicBool);
 
 impl Listener for Until<'_> {
-    fn tick(&mut self, _tick: Tick) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
     fn go_on(&mut self) -> ControlFlow<()> {
         if self.0.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -549,5 +545,5 @@ fn play(
     device.prepare(&input)?;
     let (_, input) = replay(&mut device, input, &mut (), &mut Until(given_up))?;
     let summary = Outcome::new(&device, &input, config, own).summary;
-    Ok(EpisodeEnd { summary, now: device.now().0, load: device.load() })
+    Ok(EpisodeEnd { summary, now: device.ssd.now().0, load: device.ssd.current_load() })
 }

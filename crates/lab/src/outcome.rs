@@ -29,7 +29,7 @@ pub struct Outcome {
 impl Outcome {
     /// The results of a device that has run all of its input.
     pub fn new(device: &Device, input: &Input, config: &Config, seed: u64) -> Outcome {
-        let mut summary = device.summary(seed, settings::digest(config), input.digest());
+        let mut summary = device.ssd.summary(seed, settings::digest(config), input.digest());
         summary.flush_digest = input.flush_digest(config.cache.exists());
         let mut remarks = input.remarks();
         remarks.extend(idle_queues(&summary, config));
@@ -40,7 +40,7 @@ impl Outcome {
             provenance: input.provenance(),
             chosen: input.chosen(),
             remarks,
-            capacity_bytes: device.capacity_bytes(),
+            capacity_bytes: device.ssd.capacity_bytes(),
         }
     }
 

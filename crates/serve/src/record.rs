@@ -7,10 +7,11 @@ use std::path::Path;
 
 use ssdlab_disk::{Completion, RequestOp};
 use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::input::trace_op;
 use ssdlab_lab::output::{Finished, Output};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Observer, Watches};
-use ssdlab_trace::{Format, Names, Op, Record, Trace, Writer};
+use ssdlab_trace::{Format, Names, Record, Trace, Writer};
 
 /// Where it goes: a file of the user, or one that nobody sees.
 enum Target {
@@ -89,13 +90,7 @@ impl Recording {
         if !self.is_open() {
             return Ok(());
         }
-        let op = match op {
-            RequestOp::Read => Op::Read,
-            RequestOp::Write => Op::Write,
-            RequestOp::Trim => Op::Trim,
-            RequestOp::Flush => Op::Flush,
-        };
-        let record = Record { time_ns: at.0, offset, bytes, volume: 0, op, fua, stream: 0 };
+        let record = Record { time_ns: at.0, offset, bytes, volume: 0, op: trace_op(op), fua, stream: 0 };
         Ok(self.writer.write(&record, Names::default())?)
     }
 

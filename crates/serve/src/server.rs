@@ -231,9 +231,9 @@ fn check_files(settings: &Settings) -> Result<()> {
     };
     files.write_all(&[("--data", data), ("--record", settings.record.as_deref())])?;
     for (option, path) in settings.outputs.files() {
-        files.write_all(&[(option, Some(&path))])?;
+        files.write_all(&[(option, Some(path))])?;
         // An output that is dropped leaves nothing.
-        Output::create(&path)?;
+        Output::create(path)?;
     }
     Ok(())
 }
@@ -242,7 +242,7 @@ fn check_files(settings: &Settings) -> Result<()> {
 fn room(settings: &Settings) -> Result<u64> {
     let limit = settings.how.memory_limit.or_else(perf::memory_limit);
     let (config, check) = (&settings.drive.config, settings.how.check);
-    memory::fits(config, check, limit).map_err(|large| large.error(|refusal| settings.drive.refuse(refusal)))?;
+    memory::fits(config, check, limit, |refusal| settings.drive.refuse(refusal))?;
     Ok(limit.map_or(u64::MAX, |limit| limit - drive_bytes(settings)))
 }
 

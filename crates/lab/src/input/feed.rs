@@ -15,6 +15,16 @@ use crate::names::clip;
 const QUEUE: &str = "add a queue with match = \"rest\"";
 const HANDLE: &str = "give it one there, or name one that takes such writes: fdp.unknown = 0";
 
+/// An operation as recordings have it.
+pub fn trace_op(op: RequestOp) -> Op {
+    match op {
+        RequestOp::Read => Op::Read,
+        RequestOp::Write => Op::Write,
+        RequestOp::Trim => Op::Trim,
+        RequestOp::Flush => Op::Flush,
+    }
+}
+
 /// The next item of a stream.
 pub enum Next {
     /// A request to simulate.

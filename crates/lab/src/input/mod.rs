@@ -25,7 +25,7 @@ use crate::names::{clip, clip_line};
 use crate::text::count;
 use ahead::read_ahead;
 use feed::Origins;
-pub use feed::{Feed, Next};
+pub use feed::{Feed, Next, trace_op};
 use fit::{Fitted, recorded, workload};
 pub use reading::Reading;
 use recordings::find_recording;
