@@ -80,10 +80,7 @@ pub fn compare_as(args: &CompareArgs, line: &str, tables: Tables) -> Result<()> 
     if let Some(directory) = &args.summaries {
         finished.extend(done.write_summaries(directory)?);
     }
-    if let Some(mut file) = json_file {
-        file.put(done.json().as_bytes())?;
-        finished.push(file.finish()?);
-    }
+    finished.extend(json_file.map(|file| file.complete(done.json().as_bytes())).transpose()?);
     if let Some(page) = page {
         let inputs = Inputs { compare: serde_json::from_str(&done.json()).ok(), ..Inputs::default() };
         finished.push(page.finish(&inputs, args.how.quiet)?);

@@ -38,7 +38,7 @@ impl ServeArgs {
             .with_some(self.report.wanted(&self.short(line)));
         Ok(ssdlab_serve::Settings {
             drive: Settings::load(&self.config.sources()?)?,
-            how: How { seed: self.seed, check: self.check.into(), count_only: false, memory_limit: self.memory_limit },
+            how: How { seed: self.seed, check: self.check, count_only: false, memory_limit: self.memory_limit },
             at,
             export: self.export.clone(),
             speed: self.speed,

@@ -111,6 +111,15 @@ impl Output {
         self.writer.write_all(bytes).map_err(|error| Error::file("write", &self.path, &error))
     }
 
+    /// Writes the rest of it, and finishes it.
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn complete(mut self, bytes: &[u8]) -> Result<Finished> {
+        self.put(bytes)?;
+        self.finish()
+    }
+
     /// Syncs the file to disk, still under its temporary name.
     ///
     /// # Errors
@@ -123,6 +132,14 @@ impl Output {
         done.map_err(|error| Error::file("write", &self.path, &error))?;
         Ok(Finished { path: self.path, temporary: self.temporary, _claim: self.claim })
     }
+}
+
+/// Writes a whole file, still under its temporary name.
+///
+/// # Errors
+/// As [`Output::create`] and [`Output::complete`].
+pub fn whole(path: &Path, bytes: &[u8]) -> Result<Finished> {
+    Output::create(path)?.complete(bytes)
 }
 
 impl Write for Output {

@@ -43,8 +43,7 @@ impl Recorder for Cost {
 
     fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
         let perf = Perf { shortcuts: self.shortcuts.take(), ..end.perf() };
-        self.file.put(json(&perf).as_bytes())?;
-        end.put(CostFile::NAME, self.file.finish()?);
+        end.put(CostFile::NAME, self.file.complete(json(&perf).as_bytes())?);
         Ok(())
     }
 }

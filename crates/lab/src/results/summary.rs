@@ -29,9 +29,8 @@ impl Product for SummaryFile {
 struct Summary(Output);
 
 impl Recorder for Summary {
-    fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        self.0.put(end.outcome.json().as_bytes())?;
-        end.put(SummaryFile::NAME, self.0.finish()?);
+    fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        end.put(SummaryFile::NAME, self.0.complete(end.outcome.json().as_bytes())?);
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use crate::files::Files;
 use crate::input::{Opened, Origin, Requests};
 use crate::names::clip;
 use crate::outcome::{self, Outcome};
-use crate::output::{Finished, Output};
+use crate::output::{Finished, whole};
 use crate::policies::Policies;
 use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet, csv_row};
 use crate::settings::Sources;
@@ -393,9 +393,7 @@ impl Comparison {
         for (number, row) in self.rows.iter().enumerate() {
             for outcome in &row.outcomes {
                 let path = directory.join(summary_name(number + 1, outcome.summary.seed));
-                let mut file = Output::create(&path)?;
-                file.put(outcome.json().as_bytes())?;
-                finished.push(file.finish()?);
+                finished.push(whole(&path, outcome.json().as_bytes())?);
             }
         }
         Ok(finished)
