@@ -29,7 +29,7 @@ use crate::choose::{Many, chosen};
 use crate::code::{self, Task};
 use crate::compare::{Difference, differences};
 use crate::figures::Spec;
-use crate::make::{self, TABLE, program, store_path};
+use crate::make::{self, STORE, TABLE, program};
 use crate::manifest::{Manifest, PointPart, RunPart, RunState, TracePart, wrong};
 use crate::named::{self, Role};
 use crate::paths::{placed, seen};
@@ -212,7 +212,7 @@ pub fn verify(bundle: &Path, how: &How, progress: &Progress<'_>) -> Result<Verif
         code_not_run: 0,
     };
     verified.checks.push(scene.archive());
-    let store = Store::open(&store_path(folder.place()))?;
+    let store = Store::open(&folder.place().join(STORE))?;
     let (records, held) = scene.records(&store)?;
     verified.checks.push(records);
     verified.checks.extend(scene.policies());
@@ -295,7 +295,7 @@ impl Scene<'_> {
 
     /// The folder of policies inside.
     fn policy_folder(&self) -> PathBuf {
-        policies::folder(&store_path(self.folder.place()).join("studies").join(&self.manifest.study.name))
+        policies::folder(&self.folder.place().join(STORE).join("studies").join(&self.manifest.study.name))
     }
 
     /// Whether the sources of policies are those of the runs. Nothing is run. No check if the runs have none.
@@ -356,7 +356,7 @@ impl Scene<'_> {
         };
         let part = &figures[(self.how.seed % (last + 1)) as usize];
         let kept = files::read("figure", &self.folder.place().join(&part.data), files::MOST_BYTES)?;
-        let drawn = Spec::parse(&part.spec).and_then(|spec| spec.draw(&store_path(self.folder.place())));
+        let drawn = Spec::parse(&part.spec).and_then(|spec| spec.draw(&self.folder.place().join(STORE)));
         let fault = match drawn {
             Ok(figure) if figure.csv().as_bytes() == kept => {
                 return Ok(checked(name, &[], format!("{} has the same data, drawn again", part.drawing)));

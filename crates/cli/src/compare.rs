@@ -139,9 +139,7 @@ pub fn lead(args: &CompareArgs, done: &Comparison, varied: &'static str) -> Vec<
         workload: first.about.clone(),
         preset: preset.or(args.config.preset.clone()),
         capacity: first.capacity_bytes,
-        blocks: Vec::new(),
-        chart: String::new(),
-        tail: Vec::new(),
+        ..table::Context::default()
     };
     let mut lines = table::device_lines(&first.summary, &context);
     lines.push(table::rules(&first.summary));

@@ -13,7 +13,7 @@ use ssdlab_lab::results::summary::SummaryFile;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::Settings;
 use ssdlab_lab::text::{count, duration};
-use ssdlab_serve::{Address, Lag, Place, Server};
+use ssdlab_serve::{Address, Lag, Server};
 
 use crate::args::given;
 use crate::args::serve::ServeArgs;
@@ -43,7 +43,7 @@ impl ServeArgs {
             export: self.export.clone(),
             speed: self.speed,
             max_lag: Duration::from_nanos(self.max_lag.0),
-            data: self.data.clone().map_or(Place::Memory, Place::File),
+            data: self.data.clone(),
             control: self.control.clone(),
             record: self.record.clone(),
             outputs,
@@ -91,9 +91,8 @@ pub(crate) fn serve(args: &ServeArgs, line: &str) -> Result<()> {
                     workload: done.outcome.about.clone(),
                     preset: args.config.preset.clone(),
                     capacity: done.outcome.capacity_bytes,
-                    blocks: Vec::new(),
-                    chart: String::new(),
                     tail: done.value().map_or(Vec::new(), table::tails),
+                    ..table::Context::default()
                 };
                 let mut text = table::render(&done.outcome.summary, &context);
                 if let Some(lag) = &lag {

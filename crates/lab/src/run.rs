@@ -88,9 +88,7 @@ impl Outputs {
         self.products.extend(product.map(|product| Arc::new(product) as Arc<dyn Product>));
         self
     }
-}
 
-impl Outputs {
     /// The options that ask for them, and their files.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         self.products.iter().map(|product| product.about()).filter_map(|about| Some((about.name, about.path?)))

@@ -92,9 +92,6 @@ impl Image {
     }
 
     /// Ends a session as planned.
-    ///
-    /// # Errors
-    /// The file can't be synced.
     pub(crate) fn close(self, path: &Path) -> Result<()> {
         self.file.sync_all().map_err(|error| Error::file("write", path, &error))?;
         std::fs::remove_file(&self.marker).map_err(|error| Error::file("remove", &self.marker, &error))

@@ -1,7 +1,9 @@
 //! How late replies leave, and whether the server still keeps up with its clock.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use crate::connections::locked;
 
 /// Steps of a doubling: values are kept to 3 %.
 const STEPS: usize = 32;
@@ -65,16 +67,12 @@ impl Lags {
         Lags { counts: Mutex::new(counts), most, begun: Instant::now() }
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A reply has left that was due at this moment. True: the first second that was late as a whole has just ended.
     pub(crate) fn note(&self, due: Instant) -> bool {
         let now = Instant::now();
         let lag = now.saturating_duration_since(due);
         let ns = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX);
-        let mut counts = self.counts();
+        let mut counts = locked(&self.counts);
         counts.buckets[bucket(ns)] += 1;
         counts.max = counts.max.max(ns);
         counts.replies += 1;
@@ -87,7 +85,7 @@ impl Lags {
 
     /// All replies so far; none if there were none.
     pub(crate) fn summary(&self) -> Option<Lag> {
-        let mut counts = self.counts();
+        let mut counts = locked(&self.counts);
         counts.end_second(u64::MAX);
         let at = |share: u64| {
             let rank = (counts.replies * share).div_ceil(100);

@@ -13,6 +13,8 @@ use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Observer, Watches};
 use ssdlab_trace::{Format, Names, Record, Trace, Writer};
 
+use crate::connections::locked;
+
 /// Where it goes: a file of the user, or one that nobody sees.
 enum Target {
     Named(Output),
@@ -52,10 +54,6 @@ pub(crate) struct Recorded {
 }
 
 impl Recording {
-    /// Begins a recording.
-    ///
-    /// # Errors
-    /// The file can't be created.
     pub(crate) fn create(path: Option<&Path>) -> Result<Recording> {
         let target = match path {
             Some(path) => Target::Named(Output::create(path)?),
@@ -83,9 +81,6 @@ impl Recording {
     }
 
     /// Adds a request, unless the recording has ended.
-    ///
-    /// # Errors
-    /// It can't be written.
     pub(crate) fn add(&mut self, at: Nanos, op: RequestOp, offset: u64, bytes: u64, fua: bool) -> Result<()> {
         if !self.is_open() {
             return Ok(());
@@ -95,9 +90,6 @@ impl Recording {
     }
 
     /// Ends the recording.
-    ///
-    /// # Errors
-    /// It can't be written.
     pub(crate) fn finish(self) -> Result<Recorded> {
         let until = self.until;
         let (_, target) = self.writer.end()?;
@@ -156,7 +148,6 @@ impl Observer for Replayed {
         if request.completion >= self.until {
             return;
         }
-        let mut times = self.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        times.add(request.op, request.arrival, request.completion);
+        locked(&self.times).add(request.op, request.arrival, request.completion);
     }
 }

@@ -205,9 +205,7 @@ impl Opened {
     pub fn requests(&self) -> &Requests {
         &self.requests
     }
-}
 
-impl Opened {
     /// Fits the requests to a device.
     ///
     /// # Errors

@@ -72,9 +72,7 @@ impl Requests {
         let (reading, lba_policy) = (Reading::default(), LbaPolicy::default());
         Requests { from, reading, limit: None, loops: 1, until_end: false, time_scale: None, replay: None, lba_policy }
     }
-}
 
-impl Requests {
     /// Says which bytes of its device each tenant uses, so that the device can be filled by tenant. A part that does not fit is left
     /// out: the requests are refused when they are fitted to the device.
     pub fn place_on(&self, config: &mut Config) {

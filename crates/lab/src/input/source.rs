@@ -33,10 +33,7 @@ impl RecordSource {
             RecordSource::Tenants(merged) => merged.extents(),
         }
     }
-}
 
-/// What is known of a source beside its requests.
-impl RecordSource {
     /// How many requests there are, if known.
     pub(super) fn total(&self) -> Option<u64> {
         match self {

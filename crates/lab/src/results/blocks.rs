@@ -6,7 +6,7 @@ use ssdlab_sim::units::{BlockId, PlaneId};
 
 use crate::error::Result;
 use crate::product::{About, Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, CellKind, Frame, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Ended, Frame, Place, Sheet};
 
 const COLUMNS: [(&str, CellKind); 6] = [
     ("plane", CellKind::Number),
@@ -113,7 +113,7 @@ pub fn frame(flash: &Flash, geometry: &Geometry) -> Result<Frame> {
     let wears = !flash.limits_by_block().is_empty();
     let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &columns(handles, slc, wears))?;
     fill(&mut sheet, flash, geometry)?;
-    sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
+    sheet.finish().map(Ended::frame)
 }
 
 /// The same rows for a figure.

@@ -11,7 +11,7 @@ use crate::drive::Device;
 use crate::error::Result;
 use crate::input::Input;
 use crate::product::{About, Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, CellKind, Frame, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Ended, Frame, Place, Sheet};
 
 /// Columns before the causes.
 pub const COLUMNS: [(&str, CellKind); 8] = [
@@ -206,7 +206,7 @@ impl Recorder for SlowRows {
 pub fn frame(rows: &[Completed], extras: &[Extra], tenants: &[String]) -> Result<Frame> {
     let mut table = Table::begin(&Place::MEMORY, extras, tenants)?;
     rows.iter().try_for_each(|row| table.row(row))?;
-    table.sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
+    table.sheet.finish().map(Ended::frame)
 }
 
 fn cells<'c>(row: &'c Completed, extras: &'c [Extra], tenants: &'c [String]) -> impl Iterator<Item = Cell<'c>> + 'c {

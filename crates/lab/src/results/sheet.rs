@@ -291,6 +291,14 @@ impl Ended {
         self.parts().0.expect("the sheet is a file")
     }
 
+    /// The table of a sheet that was begun in memory.
+    ///
+    /// # Panics
+    /// If it is a file.
+    pub fn frame(self) -> Frame {
+        self.parts().1.expect("the sheet is in memory")
+    }
+
     /// Makes a file visible.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ssdlab_lab::error::Result;
 use ssdlab_lab::run::How;
 use ssdlab_lab::settings::{self, Document, Sources};
-use ssdlab_serve::{Address, Place, Served, Server, Settings, Speed};
+use ssdlab_serve::{Address, Served, Server, Settings, Speed};
 
 /// 40 MiB in four planes, with a write cache; GC starts soon.
 pub const SMALL: &str = "
@@ -36,7 +36,7 @@ pub fn settings(folder: &Path, text: &str, speed: Speed) -> Settings {
         export: "disk".into(),
         speed,
         max_lag: Duration::from_millis(1),
-        data: Place::Memory,
+        data: None,
         control: None,
         record: None,
         outputs: Default::default(),
