@@ -8,7 +8,7 @@ use ssdlab_lab::results::sheet::Ended;
 use ssdlab_lab::text::clip_to;
 use ssdlab_lab::variants::axes;
 use ssdlab_lab::variants::comparison::{Comparison, Planned, Row, Seeds, can_be_read_again};
-use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit};
+use ssdlab_lab::variants::figures::{self, Figure, METRICS, Unit};
 use ssdlab_lab::variants::tenants;
 use ssdlab_lab::variants::text::{self, beside, cell};
 use ssdlab_report::inputs::Inputs;
@@ -107,12 +107,20 @@ fn label(number: usize, row: &Row) -> String {
     clip_to(&format!("{}  {}", number + 1, row.name), 34)
 }
 
-/// A pair of cells, or dashes.
-fn pair(figure: Option<&Figure>, base: Option<&Figure>, metric: &Metric) -> [String; 2] {
-    match (figure, base) {
-        (Some(figure), Some(_)) => [cell(metric.unit, figure.mean), beside(figure)],
-        _ => ["-".into(), String::new()],
+/// A measure of a variant: its value, what stands beside it, and whether it is among the best.
+fn cells(rows: &[Row], i: usize, m: usize, best: &[usize]) -> [String; 3] {
+    if rows[i].variant.refused.is_some() {
+        return ["refused".into(), String::new(), String::new()];
     }
+    let unit = METRICS[m].unit;
+    let base = rows[0].figures[m].as_ref();
+    let both = rows[i].figures[m].as_ref().filter(|_| base.is_some());
+    let value = both.map_or("-".into(), |figure| cell(unit, figure.mean));
+    let beside = match i {
+        0 => base.map_or(String::new(), |figure| text::own_interval(figure, unit)),
+        _ => both.map_or(String::new(), beside),
+    };
+    [value, beside, if best.contains(&i) { "best".into() } else { String::new() }]
 }
 
 /// How to read the intervals of all seeds, and how many differences were tested.
@@ -218,15 +226,9 @@ fn packed(rows: &[Row]) -> Vec<String> {
     let labels: Vec<String> = rows.iter().enumerate().map(|(i, row)| label(i, row)).collect();
     let shown = shown(rows);
     let column = |m: usize| -> Vec<[String; 2]> {
-        let base = rows[0].figures[m].as_ref();
         let best = best(rows, m);
-        let cells = rows.iter().enumerate().map(|(i, row)| {
-            if row.variant.refused.is_some() {
-                return ["refused".into(), String::new()];
-            }
-            let [value, beside] = pair(row.figures[m].as_ref(), base, &METRICS[m]);
-            let beside = if i == 0 { own_interval(base, &METRICS[m]) } else { beside };
-            let mark = if best.contains(&i) { "best" } else { "" };
+        let cells = (0..rows.len()).map(|i| {
+            let [value, beside, mark] = cells(rows, i, m, &best);
             let gap = if beside.is_empty() || mark.is_empty() { "" } else { " " };
             [value, format!("{beside}{gap}{mark}")]
         });
@@ -285,11 +287,6 @@ fn by_tenant(rows: &[Row]) -> Vec<Vec<String>> {
         }
     }
     lines
-}
-
-/// Half the interval of the first variant's own mean.
-fn own_interval(base: Option<&Figure>, metric: &Metric) -> String {
-    base.map_or(String::new(), |figure| text::own_interval(figure, metric.unit))
 }
 
 /// The variants with the best mean of a measure, by their places.
@@ -355,14 +352,8 @@ pub fn markdown(done: &Comparison) -> String {
     let mut out = format!("| variant | {} |\n| --- |{}\n", heads.join(" | "), " ---: |".repeat(heads.len()));
     for (i, row) in rows.iter().enumerate() {
         let cells = shown.iter().map(|m| {
-            if row.variant.refused.is_some() {
-                return "refused".to_string();
-            }
-            let [value, beside] = pair(row.figures[*m].as_ref(), rows[0].figures[*m].as_ref(), &METRICS[*m]);
-            let base = rows[0].figures[*m].as_ref();
-            let beside = if i == 0 { own_interval(base, &METRICS[*m]) } else { beside };
-            let mark = if best(rows, *m).contains(&i) { "best" } else { "" };
-            [value, beside, mark.into()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+            let parts = cells(rows, i, *m, &best(rows, *m));
+            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         });
         let cells: Vec<String> = cells.collect();
         out.push_str(&format!("| {} | {} |\n", escape(&row.name), cells.join(" | ")));

@@ -70,10 +70,10 @@ pub(crate) fn serve(args: &ServeArgs, line: &str) -> Result<()> {
             output::remark(text);
         }
     })?;
-    let stopper = server.stopper();
+    let stopper = server.stopper.clone();
     signals::at_first(move || stopper.stop());
     if !quiet {
-        output::remark(about.about(server.capacity_bytes(), server.address()));
+        output::remark(about.about(server.capacity_bytes, &server.address));
     }
     let mut served = server.finish(&mut Progress::new(quiet))?;
     let lag = served.lag;

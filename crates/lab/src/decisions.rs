@@ -273,10 +273,6 @@ impl Clone for AskedVictim {
     }
 }
 
-fn floor(threshold: ssdlab_sim::units::Threshold, view: &View) -> u32 {
-    view.geometry.floor_of_plane(threshold)
-}
-
 impl Victim for AskedVictim {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
         if !self.asker.linked() {
@@ -325,7 +321,7 @@ impl Victim for AskedVictim {
             now,
             pages_per_block: full,
             candidates: self.order.iter().map(candidate).collect(),
-            free_pages: (view.flash.free_pages(plane), floor(self.threshold, view)),
+            free_pages: (view.flash.free_pages(plane), view.geometry.floor_of_plane(self.threshold)),
             plane_state: None,
             recent: self.asker.recent(now, &load),
             load,
@@ -368,7 +364,7 @@ impl Trigger for AskedTrigger {
             return false;
         }
         let load = view.load();
-        let threshold = floor(self.threshold, view);
+        let threshold = view.geometry.floor_of_plane(self.threshold);
         let decision = Decision {
             plane: plane.0,
             now: view.now.0,
@@ -541,7 +537,7 @@ fn play(
     let mut device = Device::from_filled(config, filled).map_err(crate::live::refused)?;
     let target = device.target(config.device.queue_depth, seed);
     let mut input = input::open(&Requests { loops: u32::MAX, ..requests.clone() })?.fit(&target)?;
-    input.set_writes(writes);
+    input.writes = Some(writes);
     device.prepare(&input)?;
     let (_, input) = replay(&mut device, input, &mut (), &mut Until(given_up))?;
     let summary = Outcome::new(&device, &input, config, own).summary;

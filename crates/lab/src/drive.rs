@@ -125,7 +125,7 @@ impl Device {
     pub fn prepare(&mut self, input: &Input) -> Result<()> {
         self.ssd.set_closed(input.closed());
         input.think().into_iter().for_each(|think| self.ssd.set_think(None, think));
-        if input.until_end() {
+        if input.until_end {
             self.stop_at_end()?;
         }
         if !self.timeless {

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use ssdlab_sim::Config;
 use ssdlab_sim::report::Summary;
-use ssdlab_sim::report::tenants::compare_alone;
 
 use crate::drive::Device;
 use crate::input::{Input, Provenance};
@@ -36,18 +35,11 @@ impl Outcome {
         remarks.extend(config.handles_hide_threshold().map(|note| format!("note: {note}")));
         Outcome {
             summary,
-            about: input.about(),
-            provenance: input.provenance(),
+            about: input.about.clone(),
+            provenance: input.provenance,
             chosen: input.chosen(),
             remarks,
             capacity_bytes: device.ssd.capacity_bytes(),
-        }
-    }
-
-    /// Adds what tenants lost to each other, given their mean latencies with the device for themselves.
-    pub fn compare_alone(&mut self, alone: &[Option<f64>]) {
-        if let (Some(tenants), Some(fairness)) = (&mut self.summary.tenants, &mut self.summary.fairness) {
-            compare_alone(tenants, fairness, alone);
         }
     }
 

@@ -8,6 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ssdlab_sim::device::geometry::Geometry;
+use ssdlab_sim::report::Summary;
+use ssdlab_sim::report::tenants::compare_alone;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Observer};
 
@@ -243,7 +245,7 @@ impl Ready {
 
         progress.building();
         config.check_mode(how.count_only).map_err(|error| settings.refuse(&error))?;
-        let alone = outputs.alone.then(|| alone(opened.requests(), &tenants, build, (config, how), progress));
+        let alone = outputs.alone.then(|| alone(&opened.requests, &tenants, build, (config, how), progress));
         let alone = alone.transpose()?;
         let mut device = build(&mut || progress.go_on())?;
         let input = fit(opened, &mut device, (config, how), ahead)?;
@@ -271,8 +273,9 @@ impl Ready {
 
         let recorders = recorders.end(&mut device);
         let mut outcome = Outcome::new(&device, &input, config, how.seed);
-        if let Some(alone) = &alone {
-            outcome.compare_alone(alone);
+        let Summary { tenants, fairness, .. } = &mut outcome.summary;
+        if let (Some(alone), Some(tenants), Some(fairness)) = (&alone, tenants, fairness) {
+            compare_alone(tenants, fairness, alone);
         }
         let state = device.ssd.sample();
         let mut end = RunEnd::new(&device, &state, &outcome, products, &work);
@@ -355,9 +358,7 @@ fn slowed(device: &Device, showing: &[&str]) -> Option<String> {
 /// Fits the requests to a device, and prepares it for them.
 fn fit(opened: Opened, device: &mut Device, (config, how): (&Config, How), ahead: bool) -> Result<Input> {
     let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
-    if ahead {
-        input.set_ahead();
-    }
+    input.ahead = ahead;
     if how.count_only {
         device.timeless = true;
     }
@@ -386,7 +387,7 @@ fn alone(
     let mut one = |tenant: u8| {
         let mut device = build(&mut || progress.go_on())?;
         let mut input = input::open(requests)?.fit(&device.target(config.device.queue_depth, how.seed))?;
-        input.set_only(tenant);
+        input.only = Some(tenant);
         device.prepare(&input)?;
         let (_, input) = replay(&mut device, input, &mut (), &mut Heard(progress))?;
         let own = Outcome::new(&device, &input, config, how.seed).summary.tenants;

@@ -88,9 +88,12 @@ impl Stopper {
 /// A server that takes requests.
 pub struct Server {
     settings: Settings,
-    capacity_bytes: u64,
-    address: Address,
-    stopper: Stopper,
+    /// Bytes of the drive.
+    pub capacity_bytes: u64,
+    /// Where it listens, with the port that the system chose.
+    pub address: Address,
+    /// What ends it.
+    pub stopper: Stopper,
     connections: Arc<Connections>,
     lags: Arc<Lags>,
     drive: JoinHandle<Result<Session>>,
@@ -123,19 +126,19 @@ impl Server {
         };
         let file = match &bytes {
             Bytes::Memory(_) => None,
-            Bytes::File(image) => Some(image.file()),
+            Bytes::File(image) => Some(Arc::clone(&image.file)),
         };
         let recording = Recording::create(settings.record.as_deref())?;
         let listener = Listener::bind(&settings.at)?;
         let controls = settings.control.clone().map(|path| Listener::bind(&Address::Unix(path))).transpose()?;
-        let address = listener.address().clone();
+        let address = listener.address.clone();
         if address.is_open() {
             tell(
                 "other machines may reach this address, and anybody who does may read and write: there is no authentication",
             );
         }
         let connections =
-            Arc::new(Connections::new(address.clone(), controls.as_ref().map(|endpoint| endpoint.address().clone())));
+            Arc::new(Connections::new(address.clone(), controls.as_ref().map(|endpoint| endpoint.address.clone())));
         let lags = Arc::new(Lags::new(settings.max_lag));
         let export = Export { name: settings.export.clone(), bytes: capacity_bytes };
         let shared = Shared {
@@ -161,21 +164,6 @@ impl Server {
         }
         let stopper = Stopper(Arc::new(Mutex::new(Some(to_drive))));
         Ok(Server { settings, capacity_bytes, address, stopper, connections, lags, drive, acceptors })
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> &Address {
-        &self.address
-    }
-
-    /// Bytes of the drive.
-    pub fn capacity_bytes(&self) -> u64 {
-        self.capacity_bytes
-    }
-
-    /// What ends it.
-    pub fn stopper(&self) -> Stopper {
-        self.stopper.clone()
     }
 
     /// Waits until it is stopped ([`Stopper::stop`]) and all clients have their replies, then replays the recording for the results.

@@ -133,7 +133,7 @@ pub fn what_if(
     progress.simulated();
     found.request = request;
     found.extras = base_config.extra_causes();
-    found.about = input.about();
+    found.about = input.about.clone();
     found.seed = how.seed;
     found.config_digest = ssdlab_lab::settings::digest(base_config);
     Ok(found)

@@ -2,7 +2,6 @@
 //!
 //! A window ends with the request with which the host writes of the run reach its end.
 
-use std::fmt;
 use std::str::FromStr;
 
 use ssdlab_sim::units::Nanos;
@@ -40,15 +39,6 @@ pub enum Window {
 impl Window {
     /// The width of windows of a run without time that says nothing of them.
     pub const WRITES: u64 = 50_000;
-}
-
-impl fmt::Display for Window {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Window::Time(time) => write!(f, "{}ns", time.0),
-            Window::DriveWrites(millionths) => write!(f, "{} drive writes", *millionths as f64 / 1e6),
-        }
-    }
 }
 
 impl FromStr for Window {

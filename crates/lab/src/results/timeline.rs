@@ -20,6 +20,7 @@ use crate::results::perfetto::{
 };
 use crate::results::requests::op;
 use crate::text::count;
+use crate::theory::planes;
 
 /// Most slices of a run without a window.
 const MOST_SLICES: u64 = 5_000_000;
@@ -88,13 +89,6 @@ pub struct Chart {
     pub legs: Vec<LegRecord>,
     /// Requests, in the order of completion.
     pub requests: Vec<Completed>,
-}
-
-impl Chart {
-    /// Planes of the device.
-    pub fn planes(&self) -> u32 {
-        planes(&self.geometry)
-    }
 }
 
 /// An unfinished timeline.
@@ -303,7 +297,7 @@ impl File {
         for (link, name) in [(channels, "host link in"), (channels + 1, "host link out")] {
             file.describe(file.track(CHANNELS, link), Some(CHANNELS), name.into(), link as i32);
         }
-        for plane in 0..planes(geometry) {
+        for plane in 0..planes(geometry) as u32 {
             let name = format!("plane {plane} ({})", place(geometry, plane));
             file.describe(file.track(PLANES, u64::from(plane)), Some(PLANES), name, plane as i32);
         }
@@ -459,10 +453,6 @@ impl File {
 
 fn note(name: &str, value: u64) -> DebugAnnotation {
     DebugAnnotation { name: Some(name.into()), uint_value: Some(value) }
-}
-
-fn planes(geometry: &Geometry) -> u32 {
-    geometry.channels * geometry.chips_per_channel * geometry.dies_per_chip * geometry.planes_per_die
 }
 
 /// Channel, chip, die and plane of a plane; the channel varies fastest.

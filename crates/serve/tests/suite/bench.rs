@@ -86,7 +86,7 @@ impl Bench {
     /// Stops the server and takes its results, whose files then have their names.
     pub fn end(&mut self) -> Served {
         let server = self.server.take().unwrap();
-        assert!(server.stopper().stop());
+        assert!(server.stopper.stop());
         let mut served = server.finish(&mut ()).unwrap_or_else(|error| panic!("{error}"));
         if let Some(outcome) = &mut served.outcome {
             outcome.publish().unwrap();
