@@ -23,7 +23,7 @@ use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::summary::SummaryFile;
-use ssdlab_lab::results::timeline::{Activity, To};
+use ssdlab_lab::results::timeline::Activity;
 use ssdlab_lab::run::{self, Outputs};
 use ssdlab_lab::settings::{Document, Settings, Sources};
 use ssdlab_report::charts;
@@ -724,7 +724,7 @@ fn results(target: &str) -> Option<Vec<u8>> {
             "result_histograms" => outputs.with(BucketRows(place)),
             "result_series" => outputs.with(WindowRows { place, window: Nanos(5_000_000) }),
             "result_blocks" => outputs.with(BlockRows(place)),
-            "result_timeline" => outputs.with(Activity { to: To::File(path.into()), span: None }),
+            "result_timeline" => outputs.with(Activity { file: Some(path.into()), span: None }),
             _ => outputs.with(SummaryFile(path.into())),
         };
         let how = run::How { seed: 1, check: Check::Sampled, count_only: false, memory_limit: None };

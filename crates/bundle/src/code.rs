@@ -1,7 +1,7 @@
 //! Runs points whose policies are written in Python: by an interpreter with the package `ssdlab`, in a process of its own.
 
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde::Serialize;
@@ -53,11 +53,4 @@ pub fn run(python: &Path, task: &Task) -> Result<(), String> {
     let last = clip_line(said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it ended without a word"));
     let package = last.contains("No module named") && last.contains("ssdlab") || last.starts_with("UsageError: it has");
     Err(if package { format!("{name}: {last}: {hint}") } else { format!("{name}: {last}") })
-}
-
-/// How policies are run, if they may be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// The interpreter.
-    pub python: PathBuf,
 }

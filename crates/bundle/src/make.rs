@@ -373,7 +373,7 @@ impl Stage {
         let usual = if plan.figures.is_empty() && varied { vec![Spec::parse("sweep-lines")?] } else { Vec::new() };
         let mut parts = Vec::new();
         for (spec, number) in plan.figures.iter().chain(&usual).zip(1..) {
-            let figure = spec.draw(&store_path(&place))?;
+            let figure = spec.draw(&place.join(STORE))?;
             let stem = spec.stem(number);
             let (drawing, data) = (format!("{stem}.svg"), format!("{stem}.csv"));
             self.put(&drawing, &spec.drawing(&figure))?;
@@ -382,11 +382,6 @@ impl Stage {
         }
         Ok(parts)
     }
-}
-
-/// The store of a bundle that is in a folder.
-pub fn store_path(folder: &Path) -> PathBuf {
-    folder.join(STORE)
 }
 
 /// Writes the main table of a study to its place in a folder.

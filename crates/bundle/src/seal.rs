@@ -59,11 +59,6 @@ impl<T> Hashed<T> {
     pub fn end(self) -> (T, String, u64) {
         (self.inner, hex(self.hash), self.bytes)
     }
-
-    /// The digest of what has passed so far.
-    pub fn so_far(&self) -> String {
-        hex(self.hash.clone())
-    }
 }
 
 impl<W: Write> Write for Hashed<W> {
@@ -121,7 +116,7 @@ pub fn check(bundle: &Path, file: &mut File) -> Result<Sealed> {
     let (guarded, bytes) = digest_of((&mut whole).take(body)).map_err(cannot)?;
     let mut own = Vec::new();
     whole.read_to_end(&mut own).map_err(cannot)?;
-    let sha256 = whole.so_far();
+    let (_, sha256, _) = whole.end();
     let expected = seal(&guarded);
     // The words before the digest say that this is a bundle at all.
     let words = expected.len() - DIGEST - 1;

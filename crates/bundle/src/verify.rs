@@ -26,10 +26,10 @@ use ssdlab_sweep::study::{Limits, Study};
 use toml::Table;
 
 use crate::choose::{Many, chosen};
-use crate::code::{self, Code, Task};
+use crate::code::{self, Task};
 use crate::compare::{Difference, differences};
 use crate::figures::Spec;
-use crate::make::{self, TABLE, program, store_path};
+use crate::make::{self, STORE, TABLE, program};
 use crate::manifest::{Manifest, PointPart, RunPart, RunState, TracePart, wrong};
 use crate::named::{self, Role};
 use crate::paths::{placed, seen};
@@ -53,8 +53,8 @@ pub struct How {
     pub traces: Option<PathBuf>,
     /// Runs in parallel.
     pub jobs: Option<u64>,
-    /// What runs policies written in Python; none if their code must not be run.
-    pub code: Option<Code>,
+    /// The interpreter that runs policies written in Python; none if their code must not be run.
+    pub code: Option<PathBuf>,
     /// How much the oracle checks.
     pub check: Check,
     /// Most bytes that the files of the bundle may have.
@@ -183,20 +183,14 @@ impl Verified {
     }
 }
 
-/// Told how far it is.
-pub trait Progress: Sync {
-    /// So many of so many runs have ended.
-    fn ran(&self, _done: u64, _of: u64) {}
-}
-
-/// Ignores it.
-impl Progress for () {}
+/// Told how far it is: so many of so many runs have ended.
+pub type Progress<'p> = dyn Fn(u64, u64) + Sync + 'p;
 
 /// Checks a bundle.
 ///
 /// # Errors
 /// It can't be read, has changed, is not as `ssdlab bundle make` writes it, or has another digest.
-pub fn verify(bundle: &Path, how: &How, progress: &dyn Progress) -> Result<Verified> {
+pub fn verify(bundle: &Path, how: &How, progress: &Progress<'_>) -> Result<Verified> {
     let opened = Bundle::open(bundle, how.digest.as_deref())?;
     let sha256 = opened.sealed.sha256.clone();
     let folder = Folder::scratch()?;
@@ -218,7 +212,7 @@ pub fn verify(bundle: &Path, how: &How, progress: &dyn Progress) -> Result<Verif
         code_not_run: 0,
     };
     verified.checks.push(scene.archive());
-    let store = Store::open(&store_path(folder.place()))?;
+    let store = Store::open(&folder.place().join(STORE))?;
     let (records, held) = scene.records(&store)?;
     verified.checks.push(records);
     verified.checks.extend(scene.policies());
@@ -301,7 +295,7 @@ impl Scene<'_> {
 
     /// The folder of policies inside.
     fn policy_folder(&self) -> PathBuf {
-        policies::folder(&store_path(self.folder.place()).join("studies").join(&self.manifest.study.name))
+        policies::folder(&self.folder.place().join(STORE).join("studies").join(&self.manifest.study.name))
     }
 
     /// Whether the sources of policies are those of the runs. Nothing is run. No check if the runs have none.
@@ -362,7 +356,7 @@ impl Scene<'_> {
         };
         let part = &figures[(self.how.seed % (last + 1)) as usize];
         let kept = files::read("figure", &self.folder.place().join(&part.data), files::MOST_BYTES)?;
-        let drawn = Spec::parse(&part.spec).and_then(|spec| spec.draw(&store_path(self.folder.place())));
+        let drawn = Spec::parse(&part.spec).and_then(|spec| spec.draw(&self.folder.place().join(STORE)));
         let fault = match drawn {
             Ok(figure) if figure.csv().as_bytes() == kept => {
                 return Ok(checked(name, &[], format!("{} has the same data, drawn again", part.drawing)));
@@ -498,7 +492,7 @@ impl Scene<'_> {
         study: &Study,
         held: &Held,
         absent: &BTreeMap<String, &TracePart>,
-        progress: &dyn Progress,
+        progress: &Progress<'_>,
         verified: &mut Verified,
     ) -> Result<()> {
         let points = &self.manifest.points;
@@ -558,7 +552,7 @@ impl Scene<'_> {
     }
 
     /// Runs some points in a store of its own: by point and seed, what came of it.
-    fn run(&self, study: &Study, places: &[usize], progress: &dyn Progress) -> Result<Done> {
+    fn run(&self, study: &Study, places: &[usize], progress: &Progress<'_>) -> Result<Done> {
         let choices = places.iter().map(|place| {
             let point = &self.manifest.points[*place];
             study
@@ -610,7 +604,7 @@ impl Scene<'_> {
 
     /// Runs some points by an interpreter of Python, because their policies are written in it; why that can't be done, if so.
     fn run_code(&self, places: &[usize], store: &Path) -> std::result::Result<(), String> {
-        let Some(Code { python }) = &self.how.code else { return Err("code is not allowed".into()) };
+        let Some(python) = &self.how.code else { return Err("code is not allowed".into()) };
         let task = Task {
             study: &self.folder.place().join(&self.manifest.study.file),
             policies: &self.policy_folder(),
@@ -702,7 +696,7 @@ type Done = HashMap<(u64, u64), Ran>;
 
 /// Times the runs of a sweep.
 struct Clock<'c> {
-    progress: &'c dyn Progress,
+    progress: &'c Progress<'c>,
     state: Mutex<Clocked>,
 }
 
@@ -723,7 +717,7 @@ impl Clock<'_> {
 impl Watch for Clock<'_> {
     fn planned(&self, left: u64, _status: &ssdlab_sweep::status::Tally) {
         self.state().of = left;
-        self.progress.ran(0, left);
+        (self.progress)(0, left);
     }
 
     fn begins(&self, run: &Run, _point: &Point) {
@@ -740,6 +734,6 @@ impl Watch for Clock<'_> {
             }
             (state.seconds.len() as u64, state.of)
         };
-        self.progress.ran(done, of);
+        (self.progress)(done, of);
     }
 }

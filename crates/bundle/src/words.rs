@@ -22,11 +22,18 @@ fn about(manifest: &Manifest) -> String {
     )
 }
 
+fn names(authors: &[String]) -> Vec<&str> {
+    if authors.is_empty() { vec![AUTHORS] } else { authors.iter().map(String::as_str).collect() }
+}
+
+/// A text in a cell of a table.
+fn cell(text: &str) -> String {
+    clip_line(text).replace('|', "\\|")
+}
+
 /// `CITATION.cff`.
 pub fn citation(manifest: &Manifest, authors: &[String]) -> String {
-    let names: Vec<&str> =
-        if authors.is_empty() { vec![AUTHORS] } else { authors.iter().map(String::as_str).collect() };
-    let names: String = names.iter().map(|name| format!("  - name: {}\n", string(name))).collect();
+    let names: String = names(authors).iter().map(|name| format!("  - name: {}\n", string(name))).collect();
     format!(
         "cff-version: 1.2.0\nmessage: \"Please cite these results if you use them.\"\ntype: dataset\ntitle: {}\nabstract: {}\nauthors:\n{names}",
         string(&manifest.title),
@@ -36,9 +43,7 @@ pub fn citation(manifest: &Manifest, authors: &[String]) -> String {
 
 /// `.zenodo.json`.
 pub fn zenodo(manifest: &Manifest, authors: &[String]) -> String {
-    let names: Vec<&str> =
-        if authors.is_empty() { vec![AUTHORS] } else { authors.iter().map(String::as_str).collect() };
-    let creators: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+    let creators: Vec<Value> = names(authors).iter().map(|name| json!({ "name": name })).collect();
     outcome::json(&json!({
         "title": manifest.title,
         "upload_type": "dataset",
@@ -106,16 +111,15 @@ fn policies(manifest: &Manifest) -> String {
     if manifest.policies.is_empty() {
         return String::new();
     }
-    let line = |text: &str| clip_line(text).replace('|', "\\|");
     let mut out = String::from(
         "## Policies\n\nPolicies written in Python decide in every run.\n\n| slot | class | state |\n|---|---|---|\n",
     );
     for policy in &manifest.policies {
-        out.push_str(&format!("| {} | `{}` | `{}` |\n", line(&policy.slot), line(&policy.class), line(&policy.state)));
+        out.push_str(&format!("| {} | `{}` | `{}` |\n", cell(&policy.slot), cell(&policy.class), cell(&policy.state)));
     }
     out.push_str("\n| source | SHA-256 |\n|---|---|\n");
     for file in manifest.sources() {
-        out.push_str(&format!("| `{}` | `{}` |\n", line(&file.path), file.sha256));
+        out.push_str(&format!("| `{}` | `{}` |\n", cell(&file.path), file.sha256));
     }
     out.push_str(
         "\n`ssdlab bundle verify FILE` does not run them, and its exit status is 1 because no point is run again. Read the sources first. \
@@ -145,10 +149,7 @@ fn contents(manifest: &Manifest) -> String {
     row("store/", "the records: one a run, with configuration, summary and checksum");
     row("tables/runs.csv", "the main table: one row a run");
     for figure in &manifest.figures {
-        row(
-            &figure.drawing,
-            &format!("`{}`; its numbers are in `{}`", clip_line(&figure.spec).replace('|', "\\|"), figure.data),
-        );
+        row(&figure.drawing, &format!("`{}`; its numbers are in `{}`", cell(&figure.spec), figure.data));
     }
     row("CITATION.cff, .zenodo.json", "how to cite it");
     out.push('\n');
@@ -163,8 +164,8 @@ fn traces(manifest: &Manifest) -> String {
     for trace in &manifest.traces {
         let place = match (trace.included, &trace.obtain) {
             (true, None) => "included".into(),
-            (true, Some(how)) => format!("included; from {}", clip_line(how).replace('|', "\\|")),
-            (false, Some(how)) => clip_line(how).replace('|', "\\|"),
+            (true, Some(how)) => format!("included; from {}", cell(how)),
+            (false, Some(how)) => cell(how),
             (false, None) => "not included: ask the authors".into(),
         };
         out.push_str(&format!("| `{}` | {} | `{}` | {place} |\n", trace.file, size(trace.bytes), trace.sha256));

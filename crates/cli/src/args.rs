@@ -14,7 +14,7 @@ pub mod trace;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use ssdlab_explain::at::At;
 use ssdlab_explain::whatif::moment::{Choice, Moment};
 use ssdlab_import::{How as HowImported, Simulator};
@@ -31,17 +31,18 @@ use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
 use ssdlab_lab::results::summary::SummaryFile;
-use ssdlab_lab::results::timeline::{Activity, Span, To};
+use ssdlab_lab::results::timeline::{Activity, Span};
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Document, Sources};
 use ssdlab_lab::text::amount;
 use ssdlab_lab::variants::points::Plan;
+use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::{LbaPolicy, Scale};
 
-pub use figure::{OpArg, PlotArgs, ReportArgs, ThemeArg};
-use shared::size;
-pub use shared::{CheckLevel, Length, ReadingArgs, ReportOptions, given};
+pub use figure::{PlotArgs, ReportArgs};
+use shared::{CHECKS, Choices, choice, size};
+pub use shared::{Length, ReadingArgs, ReportOptions, given};
 pub use trace::{ByArg, TraceCommand};
 
 /// Trace-driven, event-driven SSD simulation: where every nanosecond of every request went.
@@ -99,6 +100,10 @@ pub enum Command {
     /// Rerun a paper's experiments and print its tables and figures next to ours
     Reproduce(Box<ReproduceArgs>),
     /// Name the causes of the slowest requests, what they have in common, and what would help, by rerunning the workload
+    #[command(mut_arg("files", |arg| {
+        let help = "Configuration files, each overriding the ones before it; or a file of --requests of a finished run";
+        arg.value_name("CONFIG.toml|ROWS.csv|.parquet").help(help).help_heading(None)
+    }))]
     Explain(Box<ExplainArgs>),
     /// Copy the device just before an event, and serve the same future with one thing changed
     Whatif(Box<WhatifArgs>),
@@ -231,22 +236,10 @@ pub enum ConfigCommand {
 }
 
 /// When requests arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WhenArg {
-    /// At the times of the trace or workload
-    Arrival,
-    /// In a closed loop: a new one when one of `device.queue_depth` completes
-    Closed,
-}
-
-impl std::convert::From<WhenArg> for When {
-    fn from(when: WhenArg) -> When {
-        match when {
-            WhenArg::Arrival => When::Arrival,
-            WhenArg::Closed => When::Closed,
-        }
-    }
-}
+const REPLAYS: Choices<When> = &[
+    ("arrival", "At the times of the trace or workload", When::Arrival),
+    ("closed", "In a closed loop: a new one when one of `device.queue_depth` completes", When::Closed),
+];
 
 /// Where the requests come from.
 #[derive(Args, Clone, Debug)]
@@ -284,8 +277,8 @@ pub struct InputArgs {
     pub time_scale: Option<Scale>,
     /// When requests arrive: arrival (at the times of the trace) or closed (a new one when one of device.queue_depth
     /// completes) [default: arrival, or closed if the workload says so]
-    #[arg(long, value_name = "arrival|closed", value_enum, hide_possible_values = true)]
-    pub replay: Option<WhenArg>,
+    #[arg(long, value_name = "arrival|closed", value_parser = choice(REPLAYS), hide_possible_values = true)]
+    pub replay: Option<When>,
     /// How to treat requests beyond the end of the device: error (stop and say what would fit), wrap (modulo the capacity),
     /// clip (drop them) or dense (renumber touched pages in order of first touch) [default: error]
     #[arg(long, value_name = "error|wrap|clip|dense")]
@@ -313,7 +306,7 @@ impl InputArgs {
             loops: self.loops.unwrap_or(1),
             until_end: false,
             time_scale: self.time_scale,
-            replay: self.replay.map(When::from),
+            replay: self.replay,
             lba_policy: self.lba_policy.unwrap_or_default(),
         }))
     }
@@ -353,8 +346,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
     pub seed: u64,
     /// How much the oracle checks; results do not depend on it
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
-    pub check: CheckLevel,
+    #[arg(long, value_name = "LEVEL", value_parser = choice(CHECKS), default_value = "sampled", help_heading = "Simulation")]
+    pub check: Check,
     /// Simulate without time: the same placement, map and GC, but no latencies
     #[arg(long, conflicts_with_all = ["requests", "series_dies", "timeline", "histograms"])]
     pub count_only: bool,
@@ -409,7 +402,7 @@ impl RunArgs {
     /// How it is simulated.
     pub fn how(&self) -> How {
         let (seed, count_only, memory_limit) = (self.seed, self.count_only, self.memory_limit);
-        How { seed, check: self.check.into(), count_only, memory_limit }
+        How { seed, check: self.check, count_only, memory_limit }
     }
 
     /// Files to write; standard output is not one of them. `command`: what the user typed.
@@ -418,8 +411,8 @@ impl RunArgs {
     /// The windows of the series are times, and the run has none, or the other way round.
     pub fn outputs(&self, command: &str) -> Result<Outputs> {
         let place = |path: &Option<PathBuf>| path.clone().map(Place::File);
-        let to = |path: &PathBuf| given(Some(path)).map_or(To::Chart, |path| To::File(path.into()));
-        let dies = self.series.clone().filter(|_| self.series_dies);
+        let file = |path: &PathBuf| given(Some(path)).map(PathBuf::from);
+        let dies = self.series.as_deref().filter(|_| self.series_dies);
         let tail = self.json.as_deref() != Some(Path::new("-")) && !self.count_only;
         let (window, width) = self.windows()?;
         let series = place(&self.series).filter(|_| !self.count_only);
@@ -431,8 +424,8 @@ impl RunArgs {
             .with_some(place(&self.requests).map(RequestRows))
             .with_some(series.map(|place| WindowRows { place, window }))
             .with_some(counted)
-            .with_some(dies.map(|series| DieRows { series, window }))
-            .with_some(self.timeline.as_ref().map(|path| Activity { to: to(path), span: self.timeline_window }))
+            .with_some(dies.map(|series| DieRows::beside(series, window)))
+            .with_some(self.timeline.as_ref().map(|path| Activity { file: file(path), span: self.timeline_window }))
             .with_some(place(&self.blocks).map(BlockRows))
             .with_some(place(&self.histograms).map(BucketRows))
             .with_some(tail.then_some(Tail))
@@ -465,21 +458,9 @@ impl RunArgs {
   ssdlab explain --workload quickstart --at request:208607 --try schemes.victim=fifo,gc.threshold=0.05
   ssdlab explain requests.parquet --at read.p99.9     rows of a finished run, written by --requests")]
 pub struct ExplainArgs {
-    /// Configuration files, each overriding the ones before it; or a file of --requests of a finished run
-    #[arg(value_name = "CONFIG.toml|ROWS.csv|.parquet")]
-    pub files: Vec<PathBuf>,
-    /// A named configuration, which the files override; see `ssdlab presets`
-    #[arg(long, value_name = "NAME", help_heading = "Configuration")]
-    pub preset: Option<String>,
-    /// A configuration of another simulator, which overrides the preset, or its workload; may be repeated. See `ssdlab import`
-    #[arg(long = "import", value_name = "FILE", help_heading = "Configuration")]
-    pub imports: Vec<PathBuf>,
-    /// How it is imported.
+    /// Where the configuration comes from; or a file of rows.
     #[command(flatten)]
-    pub imported: ImportedAs,
-    /// Set one key, overriding everything else, such as gc.threshold=0.05 or schemes.victim=fifo
-    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Configuration")]
-    pub sets: Vec<String>,
+    pub config: ConfigArgs,
     /// Where the requests come from.
     #[command(flatten)]
     pub input: InputArgs,
@@ -582,8 +563,8 @@ pub struct WhatifArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
     pub seed: u64,
     /// How much the oracle checks; results do not depend on it
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
-    pub check: CheckLevel,
+    #[arg(long, value_name = "LEVEL", value_parser = choice(CHECKS), default_value = "sampled", help_heading = "Simulation")]
+    pub check: Check,
     /// Memory limit of a device [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
     pub memory_limit: Option<u64>,
@@ -764,8 +745,8 @@ pub struct HowArgs {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// How much the oracle checks; results do not depend on it
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled)]
-    pub check: CheckLevel,
+    #[arg(long, value_name = "LEVEL", value_parser = choice(CHECKS), default_value = "sampled")]
+    pub check: Check,
     /// Simulate without time: the same placement, map and GC, but no latencies
     #[arg(long)]
     pub count_only: bool,
@@ -784,12 +765,12 @@ impl HowArgs {
     /// How one run is simulated.
     pub fn how(&self) -> How {
         let HowArgs { seed, check, count_only, memory_limit, .. } = *self;
-        How { seed, check: check.into(), count_only, memory_limit }
+        How { seed, check, count_only, memory_limit }
     }
 
     /// The options of a sweep.
     pub fn plan(&self) -> Plan {
         let HowArgs { seed: _, check, count_only, jobs, memory_limit, quiet: _ } = *self;
-        Plan { check: check.into(), count_only, jobs, memory_limit }
+        Plan { check, count_only, jobs, memory_limit }
     }
 }

@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ssdlab_bundle::code::Code;
 use ssdlab_bundle::figures::Spec;
 use ssdlab_bundle::make::{self, Plan};
 use ssdlab_bundle::manifest::{Manifest, RunState};
 use ssdlab_bundle::traces::Obtain;
 use ssdlab_bundle::unpack::Bundle;
-use ssdlab_bundle::verify::{self, Again, How, Progress, Verified};
+use ssdlab_bundle::verify::{self, Again, How, Verified};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::layout::{facts, left};
@@ -23,7 +22,7 @@ use ssdlab_sim::Check;
 use crate::args::bundle::{BundleCommand, BundleVerifyArgs, ExtractArgs, MakeArgs, ShowArgs};
 use crate::args::given;
 use crate::output;
-use crate::sweep::{span, written};
+use crate::sweep::span;
 
 /// Runs one of them; the exit status.
 pub fn bundle(command: &BundleCommand) -> Result<u8> {
@@ -47,7 +46,7 @@ fn made(args: &MakeArgs) -> Result<u8> {
     let plan = Plan {
         study: args.study.clone(),
         store: args.store.clone(),
-        traces: args.traces.into(),
+        traces: args.traces,
         obtain: Obtain::parse(&args.obtain)?,
         figures,
         title: args.title.clone(),
@@ -124,7 +123,7 @@ fn show(args: &ShowArgs) -> Result<u8> {
     let bundle = Bundle::open(&args.bundle, None)?;
     let manifest = &bundle.manifest;
     if let Some(path) = &args.json {
-        return written(path, &manifest.text());
+        return output::write(path, manifest.text().as_bytes()).map(|()| 0);
     }
     let mut lines = vec![("bundle", args.bundle.display().to_string())];
     lines.push(("SHA-256", bundle.sealed.sha256.clone()));
@@ -167,24 +166,8 @@ fn usual(bundle: &Path) -> PathBuf {
     }
 }
 
-/// Says from time to time how many runs have ended.
-struct BundleBoard {
-    quiet: bool,
-    said: Mutex<Instant>,
-}
-
 /// Time between two lines.
 const LINE: Duration = Duration::from_secs(10);
-
-impl Progress for BundleBoard {
-    fn ran(&self, done: u64, of: u64) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.quiet && said.elapsed() >= LINE {
-            *said = Instant::now();
-            output::remark(format_args!("{} of {} run again", count(done), plural(of, "run")));
-        }
-    }
-}
 
 /// `ssdlab bundle verify`
 fn verified(args: &BundleVerifyArgs) -> Result<u8> {
@@ -197,19 +180,22 @@ fn verified(args: &BundleVerifyArgs) -> Result<u8> {
         seed: args.seed,
         traces: args.traces.clone(),
         jobs: args.jobs,
-        code: args.allow_code.then(|| Code { python: args.python.clone().unwrap_or_else(crate::interpreter) }),
+        code: args.allow_code.then(|| args.python.clone().unwrap_or_else(crate::interpreter)),
         check: Check::Sampled,
         most: args.max_size,
     };
     // It is created before anything runs, so that a mistake is reported at once.
     let file = given(args.json.as_ref()).map(Output::create).transpose()?;
-    let done =
-        verify::verify(&args.bundle, &how, &BundleBoard { quiet: args.quiet, said: Mutex::new(Instant::now()) })?;
-    match (&args.json, file) {
-        (Some(_), Some(mut file)) => {
-            file.put(json(&done).as_bytes())?;
-            file.finish()?.publish()?;
+    let said = Mutex::new(Instant::now());
+    let done = verify::verify(&args.bundle, &how, &|done, of| {
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        if !args.quiet && said.elapsed() >= LINE {
+            *said = Instant::now();
+            output::remark(format_args!("{} of {} run again", count(done), plural(of, "run")));
         }
+    })?;
+    match (&args.json, file) {
+        (Some(_), Some(file)) => file.complete(json(&done).as_bytes())?.publish()?,
         (Some(_), None) => output::print(&json(&done))?,
         (None, _) => output::print(&told(&args.bundle, &done))?,
     }

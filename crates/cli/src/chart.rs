@@ -5,6 +5,7 @@ use std::fmt::Write;
 use ssdlab_lab::results::requests::op;
 use ssdlab_lab::results::timeline::Chart;
 use ssdlab_lab::text::duration;
+use ssdlab_lab::theory::planes;
 use ssdlab_sim::device::command::LegKind;
 use ssdlab_sim::device::transaction::{Class, Verb};
 use ssdlab_sim::units::Nanos;
@@ -65,7 +66,7 @@ pub fn draw(mut chart: Chart) -> String {
     for channel in 0..chart.geometry.channels {
         row(format!("port {channel}"), &|leg| leg.resource == Resource::Port(channel));
     }
-    for plane in 0..chart.planes() {
+    for plane in 0..planes(&chart.geometry) as u32 {
         row(format!("plane {plane}"), &|leg| {
             leg.resource == Resource::Planes && leg.planes().any(|other| other.0 == plane)
         });

@@ -4,11 +4,11 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Finished;
-use ssdlab_lab::results::sheet::{Ended, quoted};
+use ssdlab_lab::results::sheet::Ended;
 use ssdlab_lab::text::clip_to;
 use ssdlab_lab::variants::axes;
-use ssdlab_lab::variants::comparison::{Comparison, Planned, Row, Seeds, TableCell, can_be_read_again};
-use ssdlab_lab::variants::figures::{self, Figure, METRICS, Metric, Unit};
+use ssdlab_lab::variants::comparison::{Comparison, Planned, Row, Seeds, can_be_read_again};
+use ssdlab_lab::variants::figures::{self, Figure, METRICS, Unit};
 use ssdlab_lab::variants::tenants;
 use ssdlab_lab::variants::text::{self, beside, cell};
 use ssdlab_report::inputs::Inputs;
@@ -80,10 +80,7 @@ pub fn compare_as(args: &CompareArgs, line: &str, tables: Tables) -> Result<()> 
     if let Some(directory) = &args.summaries {
         finished.extend(done.write_summaries(directory)?);
     }
-    if let Some(mut file) = json_file {
-        file.put(done.json().as_bytes())?;
-        finished.push(file.finish()?);
-    }
+    finished.extend(json_file.map(|file| file.complete(done.json().as_bytes())).transpose()?);
     if let Some(page) = page {
         let inputs = Inputs { compare: serde_json::from_str(&done.json()).ok(), ..Inputs::default() };
         finished.push(page.finish(&inputs, args.how.quiet)?);
@@ -97,7 +94,7 @@ pub fn compare_as(args: &CompareArgs, line: &str, tables: Tables) -> Result<()> 
     if to_stdout {
         output::print(&done.json())
     } else if args.table.csv {
-        output::print(&csv(&done))
+        output::print(&done.csv()?)
     } else if args.table.markdown {
         output::print(&(tables.markdown)(&done))
     } else {
@@ -110,12 +107,20 @@ fn label(number: usize, row: &Row) -> String {
     clip_to(&format!("{}  {}", number + 1, row.name), 34)
 }
 
-/// A pair of cells, or dashes.
-fn pair(figure: Option<&Figure>, base: Option<&Figure>, metric: &Metric) -> [String; 2] {
-    match (figure, base) {
-        (Some(figure), Some(_)) => [cell(metric.unit, figure.mean), beside(figure)],
-        _ => ["-".into(), String::new()],
+/// A measure of a variant: its value, what stands beside it, and whether it is among the best.
+fn cells(rows: &[Row], i: usize, m: usize, best: &[usize]) -> [String; 3] {
+    if rows[i].variant.refused.is_some() {
+        return ["refused".into(), String::new(), String::new()];
     }
+    let unit = METRICS[m].unit;
+    let base = rows[0].figures[m].as_ref();
+    let both = rows[i].figures[m].as_ref().filter(|_| base.is_some());
+    let value = both.map_or("-".into(), |figure| cell(unit, figure.mean));
+    let beside = match i {
+        0 => base.map_or(String::new(), |figure| text::own_interval(figure, unit)),
+        _ => both.map_or(String::new(), beside),
+    };
+    [value, beside, if best.contains(&i) { "best".into() } else { String::new() }]
 }
 
 /// How to read the intervals of all seeds, and how many differences were tested.
@@ -142,9 +147,7 @@ pub fn lead(args: &CompareArgs, done: &Comparison, varied: &'static str) -> Vec<
         workload: first.about.clone(),
         preset: preset.or(args.config.preset.clone()),
         capacity: first.capacity_bytes,
-        blocks: Vec::new(),
-        chart: String::new(),
-        tail: Vec::new(),
+        ..table::Context::default()
     };
     let mut lines = table::device_lines(&first.summary, &context);
     lines.push(table::rules(&first.summary));
@@ -223,15 +226,9 @@ fn packed(rows: &[Row]) -> Vec<String> {
     let labels: Vec<String> = rows.iter().enumerate().map(|(i, row)| label(i, row)).collect();
     let shown = shown(rows);
     let column = |m: usize| -> Vec<[String; 2]> {
-        let base = rows[0].figures[m].as_ref();
         let best = best(rows, m);
-        let cells = rows.iter().enumerate().map(|(i, row)| {
-            if row.variant.refused.is_some() {
-                return ["refused".into(), String::new()];
-            }
-            let [value, beside] = pair(row.figures[m].as_ref(), base, &METRICS[m]);
-            let beside = if i == 0 { own_interval(base, &METRICS[m]) } else { beside };
-            let mark = if best.contains(&i) { "best" } else { "" };
+        let cells = (0..rows.len()).map(|i| {
+            let [value, beside, mark] = cells(rows, i, m, &best);
             let gap = if beside.is_empty() || mark.is_empty() { "" } else { " " };
             [value, format!("{beside}{gap}{mark}")]
         });
@@ -290,11 +287,6 @@ fn by_tenant(rows: &[Row]) -> Vec<Vec<String>> {
         }
     }
     lines
-}
-
-/// Half the interval of the first variant's own mean.
-fn own_interval(base: Option<&Figure>, metric: &Metric) -> String {
-    base.map_or(String::new(), |figure| text::own_interval(figure, metric.unit))
 }
 
 /// The variants with the best mean of a measure, by their places.
@@ -360,14 +352,8 @@ pub fn markdown(done: &Comparison) -> String {
     let mut out = format!("| variant | {} |\n| --- |{}\n", heads.join(" | "), " ---: |".repeat(heads.len()));
     for (i, row) in rows.iter().enumerate() {
         let cells = shown.iter().map(|m| {
-            if row.variant.refused.is_some() {
-                return "refused".to_string();
-            }
-            let [value, beside] = pair(row.figures[*m].as_ref(), rows[0].figures[*m].as_ref(), &METRICS[*m]);
-            let base = rows[0].figures[*m].as_ref();
-            let beside = if i == 0 { own_interval(base, &METRICS[*m]) } else { beside };
-            let mark = if best(rows, *m).contains(&i) { "best" } else { "" };
-            [value, beside, mark.into()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+            let parts = cells(rows, i, *m, &best(rows, *m));
+            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         });
         let cells: Vec<String> = cells.collect();
         out.push_str(&format!("| {} | {} |\n", escape(&row.name), cells.join(" | ")));
@@ -400,19 +386,5 @@ pub fn markdown(done: &Comparison) -> String {
         out.push('\n');
     }
     notes.iter().for_each(|note| out.push_str(&format!("- {}\n", escape(note))));
-    out
-}
-
-/// All figures, one row per line.
-fn csv(done: &Comparison) -> String {
-    let mut out = done.columns().join(",") + "\n";
-    for number in 0..done.rows.len() {
-        let cells = done.entries(number).into_iter().map(|entry| match entry {
-            TableCell::Number(value) => value.to_string(),
-            TableCell::Text(text) => quoted(&text),
-            TableCell::Real(value) => value.map_or(String::new(), |value| value.to_string()),
-        });
-        out.push_str(&(cells.collect::<Vec<_>>().join(",") + "\n"));
-    }
     out
 }

@@ -85,7 +85,7 @@ pub(crate) fn calibrate(command: &CalibrateCommand, line: &str) -> Result<u8> {
                 let texts = jobs::workloads(args.quick, args.capacity).into_iter();
                 texts.map(move |(name, text)| (folder.join(name + ".toml"), text))
             });
-            files.into_iter().try_for_each(|(path, text)| publish(&path, &text))?;
+            files.into_iter().try_for_each(|(path, text)| output::write(&path, text.as_bytes()))?;
             output::print(&jobs::text(&args.device, args.quick, args.latency, args.capacity, args.rate))?;
         }
         CalibrateCommand::Fit(args) => {
@@ -109,7 +109,7 @@ fn fit(args: &Measured, candidates: Vec<Candidate>, shown: Option<&IdentifyArgs>
     let json = shown.and_then(|shown| shown.json.as_ref());
     let page = shown.and_then(|shown| shown.report.report.as_deref());
     files.write_all(&[("--output", Some(&args.output)), ("--json", given(json)), ("--report", page)])?;
-    let mut to = Output::create(&args.output)?;
+    let to = Output::create(&args.output)?;
     let file = given(json).map(Output::create).transpose()?;
     let page = shown.map(|shown| Begun::create(&shown.report, line)).transpose()?.flatten();
     let input = Input::read(&args.inputs, args.capacity)?;
@@ -125,18 +125,14 @@ fn fit(args: &Measured, candidates: Vec<Candidate>, shown: Option<&IdentifyArgs>
     let fitted = &found.trials[found.verdict.best].fitted;
     let over_load = latency::of_drive(&fitted.model, &fitted.cost, found.target.drive_writes(), &input.loads)?;
     let name = args.output.file_stem().map_or("drive".into(), |name| name.to_string_lossy());
-    to.put(file::text(&name, &found, &over_load, capacity).as_bytes())?;
-    let mut finished = vec![to.finish()?];
+    let mut finished = vec![to.complete(file::text(&name, &found, &over_load, capacity).as_bytes())?];
     if json.is_none() && page.is_none() {
         finished.into_iter().try_for_each(Finished::publish)?;
         return output::print(&table::identified(&found, &over_load));
     }
     let value = results::json(&name, &found, &over_load)?;
     let text = format!("{value:#}\n");
-    if let Some(mut file) = file {
-        file.put(text.as_bytes())?;
-        finished.push(file.finish()?);
-    }
+    finished.extend(file.map(|file| file.complete(text.as_bytes())).transpose()?);
     if let Some(page) = page {
         let inputs = Inputs { drive: Some(value), ..Inputs::default() };
         finished.push(page.finish(&inputs, args.quiet)?);
@@ -160,10 +156,7 @@ fn compare(args: &CheckArgs) -> Result<u8> {
         None => output::print(
             &(table::predictions(&predicted.rates) + &table::latencies(&predicted.latencies, predicted.knee.as_ref())),
         )?,
-        Some(path) => match given(Some(path)) {
-            None => output::print(&result)?,
-            Some(path) => publish(path, &result)?,
-        },
+        Some(path) => output::write(path, result.as_bytes())?,
     }
     if args.write {
         let path = Path::new(&args.drive);
@@ -172,19 +165,12 @@ fn compare(args: &CheckArgs) -> Result<u8> {
                 .help("give a file such as drives/NAME.toml"));
         }
         let text = ssdlab_lab::files::read_data("a drive", path, 16 << 20)?;
-        let mut output = Output::changed(path)?;
-        output.put(file::rewritten(&text, &predicted)?.as_bytes())?;
-        output.finish()?.publish()?;
+        let output = Output::changed(path)?;
+        output.complete(file::rewritten(&text, &predicted)?.as_bytes())?.publish()?;
     }
     let outside = predicted.rates.iter().any(|cell| check::is_claimed(cell) && !check::is_inside(cell))
         || !latency::is_inside(&predicted.latencies, predicted.knee.as_ref());
     Ok(u8::from(outside))
-}
-
-fn publish(path: &Path, text: &str) -> Result<()> {
-    let mut output = Output::create(path)?;
-    output.put(text.as_bytes())?;
-    output.finish()?.publish()
 }
 
 /// Prints the book, or a drive of it.

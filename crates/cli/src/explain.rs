@@ -8,7 +8,7 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::settings::{Document, Settings, Sources};
+use ssdlab_lab::settings::Settings;
 use ssdlab_report::inputs::{Inputs, Run};
 
 use crate::args::{ExplainArgs, given};
@@ -28,10 +28,7 @@ pub fn explain(args: &ExplainArgs, options: &[String], line: &str) -> Result<()>
             None
         }
         None => {
-            let configs = args.files.iter().cloned().map(Document::File).collect();
-            let (preset, sets) = (args.preset.clone(), args.sets.clone());
-            let imported = args.imported.read(&args.imports)?;
-            let sources = Sources { preset, imported, files: configs, sets, ..Sources::default() };
+            let sources = args.config.sources()?;
             let settings = Settings::load(&sources)?;
             let requests = import::requests(sources.imported.as_ref(), &args.input, args.how.quiet)?;
             settings.sources().read_by(&mut files);
@@ -59,10 +56,7 @@ pub fn explain(args: &ExplainArgs, options: &[String], line: &str) -> Result<()>
         (None, None) => unreachable!("rows or a run"),
     };
     let mut finished = Vec::new();
-    if let Some(mut file) = file {
-        file.put(explained.json().as_bytes())?;
-        finished.push(file.finish()?);
-    }
+    finished.extend(file.map(|file| file.complete(explained.json().as_bytes())).transpose()?);
     if let Some(page) = page {
         finished.push(page.finish(&inputs(&explained), args.how.quiet)?);
     }
@@ -88,7 +82,7 @@ fn rows<'a>(args: &'a ExplainArgs, options: &[String]) -> Result<Option<&'a Path
     let compressed = [".csv", ".parquet"].map(|rows| [".gz", ".zst", ".xz"].map(|ending| format!("{rows}{ending}")));
     let compressed = compressed.as_flattened().iter().map(String::as_str).collect::<Vec<_>>();
     let unread = |path: &&PathBuf| path.as_os_str() == "-" || ends_in(path, &compressed);
-    if let Some(path) = args.files.iter().find(unread) {
+    if let Some(path) = args.config.files.iter().find(unread) {
         let what = if path.as_os_str() == "-" { "standard input" } else { "a compressed file" };
         let message = format!("{}: {what} is neither a configuration nor rows of a finished run", path.display());
         return Err(Error::usage(message).help(
@@ -96,11 +90,11 @@ fn rows<'a>(args: &'a ExplainArgs, options: &[String]) -> Result<Option<&'a Path
         ));
     }
     let is_rows = |path: &&PathBuf| ends_in(path, &[".csv", ".parquet"]);
-    let Some(path) = args.files.iter().find(is_rows) else { return Ok(None) };
+    let Some(path) = args.config.files.iter().find(is_rows) else { return Ok(None) };
     let wrong = |what: &str, help: &str| {
         Err(Error::usage(format!("{}: rows of a finished run, and {what}", path.display())).help(help))
     };
-    if args.files.len() > 1 || args.preset.is_some() || !args.sets.is_empty() {
+    if args.config.files.len() > 1 || args.config.preset.is_some() || !args.config.sets.is_empty() {
         return wrong("a configuration", "give the rows alone, or a configuration with --trace or --workload");
     }
     if args.input.trace.is_some() || args.input.workload.is_some() {

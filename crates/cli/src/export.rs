@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree};
+
 /// Liberation Sans 2.1.5 (SIL Open Font License, see `assets/liberation/LICENSE`).
 const LIBERATION_SANS: &[u8] = include_bytes!("../assets/liberation/LiberationSans-Regular.ttf");
 
@@ -13,12 +16,8 @@ pub fn family(font: &[u8]) -> Option<String> {
     face.families.first().map(|(name, _)| name.clone())
 }
 
-/// An SVG of [`draw`](ssdlab_figures::svg::draw) as PDF: vectors, and text as text.
-///
-/// # Errors
-/// The SVG or the font can't be used, in words.
-pub fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, String> {
-    use svg2pdf::usvg::{Options, Tree};
+/// A drawing with a font, by default Liberation Sans.
+fn tree(svg: &str, font: Option<&[u8]>) -> Result<Tree, String> {
     let mut options = Options::default();
     let fonts = Arc::make_mut(&mut options.fontdb);
     fonts.load_font_data(font.unwrap_or(LIBERATION_SANS).to_vec());
@@ -28,9 +27,16 @@ pub fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, String> {
     options.font_family = family;
     // A point is a point: the SVG is read and written at 72 units of an inch.
     options.dpi = 72.0;
-    let tree = Tree::from_str(svg, &options).map_err(|error| error.to_string())?;
-    svg2pdf::to_pdf(&tree, svg2pdf::ConversionOptions::default(), svg2pdf::PageOptions { dpi: 72.0 })
-        .map_err(|error| error.to_string())
+    Tree::from_str(svg, &options).map_err(|error| error.to_string())
+}
+
+/// An SVG of [`draw`](ssdlab_figures::svg::draw) as PDF: vectors, and text as text.
+///
+/// # Errors
+/// The SVG or the font can't be used, in words.
+pub fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, String> {
+    let page = svg2pdf::PageOptions { dpi: 72.0 };
+    svg2pdf::to_pdf(&tree(svg, font)?, svg2pdf::ConversionOptions::default(), page).map_err(|error| error.to_string())
 }
 
 /// The same as PNG: `scale` pixels for a unit of the SVG's view box.
@@ -38,17 +44,7 @@ pub fn pdf(svg: &str, font: Option<&[u8]>) -> Result<Vec<u8>, String> {
 /// # Errors
 /// As [`pdf`]; or the picture would be larger than 2^28 pixels.
 pub fn png(svg: &str, font: Option<&[u8]>, scale: f32) -> Result<Vec<u8>, String> {
-    use resvg::tiny_skia::{Pixmap, Transform};
-    use resvg::usvg::{Options, Tree};
-    let mut options = Options::default();
-    let fonts = Arc::make_mut(&mut options.fontdb);
-    fonts.load_font_data(font.unwrap_or(LIBERATION_SANS).to_vec());
-    let family = fonts.faces().next().and_then(|face| face.families.first()).map(|(name, _)| name.clone());
-    let family = family.ok_or("the font has no face")?;
-    fonts.set_sans_serif_family(family.clone());
-    options.font_family = family;
-    options.dpi = 72.0;
-    let tree = Tree::from_str(svg, &options).map_err(|error| error.to_string())?;
+    let tree = tree(svg, font)?;
     let size = tree.size().to_int_size().scale_by(scale).ok_or("the picture has no size")?;
     if u64::from(size.width()) * u64::from(size.height()) > 1 << 28 {
         return Err("the picture would have more than 2^28 pixels".into());

@@ -8,31 +8,15 @@ use annotate_snippets::{AnnotationKind, Level, Snippet};
 use ssdlab_lab::error::{Class, Error, Kind};
 use ssdlab_trace::{acts, foreign};
 
-/// Exit statuses of the command; part of its contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Status {
-    /// The command line or the configuration is invalid.
-    Usage = 2,
-    /// The content of a trace is invalid.
-    Trace = 3,
-    /// A file can't be read or written.
-    File = 4,
-    /// An invariant of the simulator failed.
-    Invariant = 5,
-    /// Interrupted (SIGINT).
-    Interrupted = 130,
-}
-
-impl From<Class> for Status {
-    fn from(class: Class) -> Status {
-        match class {
-            Class::Usage => Status::Usage,
-            Class::Trace => Status::Trace,
-            Class::File => Status::File,
-            Class::Stopped => Status::Interrupted,
-            Class::Invariant => Status::Invariant,
-        }
+/// The exit status of a class of errors; part of the contract of the command.
+pub fn status(class: Class) -> u8 {
+    match class {
+        Class::Usage => 2,
+        Class::Trace => 3,
+        Class::File => 4,
+        Class::Invariant => 5,
+        // As for SIGINT.
+        Class::Stopped => 130,
     }
 }
 

@@ -6,11 +6,11 @@ use ssdlab_import::How;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::foreign::Imported;
-use ssdlab_lab::foreign::account::Verdict;
+use ssdlab_lab::foreign::account::{Account, Verdict};
 use ssdlab_lab::foreign::flows::{Flow, Source};
 use ssdlab_lab::input::{Origin, Requests};
 use ssdlab_lab::names::clip;
-use ssdlab_lab::output::{Finished, Output};
+use ssdlab_lab::output::{Finished, whole};
 use ssdlab_lab::settings::Document;
 use ssdlab_lab::text::plural;
 
@@ -19,7 +19,7 @@ use crate::output;
 
 /// Imports and prints the account.
 pub fn import(args: &ImportArgs) -> Result<()> {
-    let notes = args.notes.as_deref().map(Notes::of).transpose()?;
+    let notes = args.notes.as_deref().map(form).transpose()?;
     let documents: Vec<Document> = args.files.iter().cloned().map(Document::File).collect();
     let imported = ssdlab_import::read(&documents, How { from: args.from.0, scenario: args.scenario as usize })?;
     if args.strict {
@@ -33,9 +33,7 @@ pub fn import(args: &ImportArgs) -> Result<()> {
     workloads.iter().try_for_each(|(path, _)| files.writes("--workload-out", path))?;
     let mut finished: Vec<Finished> = Vec::new();
     let mut write = |path: &Path, text: &str| -> Result<()> {
-        let mut file = Output::create(path)?;
-        file.put(text.as_bytes())?;
-        finished.push(file.finish()?);
+        finished.push(whole(path, text.as_bytes())?);
         Ok(())
     };
     if let Some(path) = given(args.output.as_ref()) {
@@ -43,7 +41,7 @@ pub fn import(args: &ImportArgs) -> Result<()> {
     }
     workloads.iter().try_for_each(|(path, text)| write(path, text))?;
     if let (Some(path), Some(notes)) = (&args.notes, notes) {
-        write(path, &notes.text(&imported))?;
+        write(path, &notes(&imported.account))?;
     }
     finished.into_iter().try_for_each(Finished::publish)?;
     if args.output.as_deref() == Some(Path::new("-")) {
@@ -56,28 +54,13 @@ pub fn import(args: &ImportArgs) -> Result<()> {
     Ok(())
 }
 
-/// The form of the notes.
-#[derive(Clone, Copy)]
-enum Notes {
-    Markdown,
-    Json,
-}
-
-impl Notes {
-    fn of(path: &Path) -> Result<Notes> {
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("md") => Ok(Notes::Markdown),
-            Some("json") => Ok(Notes::Json),
-            _ => Err(Error::usage(format!("--notes {}: the form is not clear", path.display()))
-                .help("end the name in .md or .json")),
-        }
-    }
-
-    fn text(self, imported: &Imported) -> String {
-        match self {
-            Notes::Markdown => imported.account.markdown(),
-            Notes::Json => imported.account.json(),
-        }
+/// The form of the notes, by the name of their file.
+fn form(path: &Path) -> Result<fn(&Account) -> String> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("md") => Ok(Account::markdown),
+        Some("json") => Ok(Account::json),
+        _ => Err(Error::usage(format!("--notes {}: the form is not clear", path.display()))
+            .help("end the name in .md or .json")),
     }
 }
 
@@ -203,7 +186,7 @@ fn in_place_of(mut requests: Requests, flows: &[Flow], input: &InputArgs, quiet:
 fn with_options(mut requests: Requests, input: &InputArgs) -> Requests {
     requests.limit = input.limit;
     requests.time_scale = input.time_scale;
-    requests.replay = input.replay.map(Into::into);
+    requests.replay = input.replay;
     let replay = |requests: &mut Requests| {
         let format = std::mem::replace(&mut requests.reading, input.reading.reading()).format;
         if requests.reading.format == "auto" {

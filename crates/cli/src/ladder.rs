@@ -8,8 +8,8 @@ use ssdlab_lab::variants::comparison::{Comparison, Doubt, Row};
 use ssdlab_lab::variants::figures::{Figure, METRICS, Metric, Unit};
 use ssdlab_lab::variants::text::{cell, own_interval};
 
+use crate::args::CompareArgs;
 use crate::args::ladder::LadderArgs;
-use crate::args::{CompareArgs, WhenArg};
 use crate::compare::{self, Tables, lead};
 
 /// The share of the most IOPS from which on a depth counts as enough.
@@ -29,11 +29,10 @@ const COLUMNS: [(&str, &str); 7] = [
 /// Runs all depths and prints.
 pub fn ladder(args: &LadderArgs, line: &str) -> Result<()> {
     let mut input = args.input.clone();
-    closed(input.replay.map(When::from))?;
+    input.replay = Some(closed(input.replay)?);
     if args.how.count_only {
         return Err(Error::usage("--count-only: without time there is no throughput").help("leave it out"));
     }
-    input.replay = Some(WhenArg::Closed);
     let depths: Vec<String> = args.depth.0.iter().map(ToString::to_string).collect();
     let compared = CompareArgs {
         config: args.config.clone(),

@@ -35,15 +35,13 @@ mod whatif;
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::{Mutex, OnceLock};
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use ssdlab_lab::error::{Error, Kind, Result};
+use ssdlab_lab::error::{Class, Error, Kind, Result};
 
 use args::{Cli, Command};
-use fault::Status;
 
 /// Message and place of the last panic.
 static PANIC: Mutex<Option<String>> = Mutex::new(None);
@@ -64,11 +62,6 @@ fn interpreter() -> PathBuf {
     PYTHON.get().filter(|own| !own.as_os_str().is_empty()).cloned().unwrap_or_else(|| "python3".into())
 }
 
-/// Runs the command with these arguments, the program's name first.
-pub fn main_from<I: IntoIterator<Item = OsString>>(arguments: I) -> ExitCode {
-    ExitCode::from(status_from(arguments))
-}
-
 /// Runs the command with these arguments, the program's name first, and returns its exit status.
 pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
@@ -79,7 +72,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
         Ok(parsed) => parsed,
         Err(error) => {
             let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(Status::Usage as u8);
+            return u8::try_from(error.exit_code()).unwrap_or(fault::status(Class::Usage));
         }
     };
     let line = quoted(&shortened(&arguments, &command));
@@ -89,7 +82,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
     ssdlab_lab::files::guard();
     if let Err(error) = signals::watch() {
         fault::print(&error);
-        return Status::from(error.class()) as u8;
+        return fault::status(error.class());
     }
     // A broken invariant panics in the simulator. The hook keeps the message; it is printed once, below.
     panic::set_hook(Box::new(|info| {
@@ -113,7 +106,7 @@ pub fn status_from<I: IntoIterator<Item = OsString>>(arguments: I) -> u8 {
         }
     };
     fault::print(&error);
-    Status::from(error.class()) as u8
+    fault::status(error.class())
 }
 
 /// What the value of an option or an argument is.

@@ -23,7 +23,7 @@ pub fn life(args: &LifeArgs, line: &str) -> Result<()> {
     let requests = import::requests(sources.imported.as_ref(), &args.input, args.how.quiet)?;
     let plan = LifePlan { scale: args.scale.map(|scale| scale.0), accelerate: args.accelerate, seeds: args.repeat };
     let progress = &mut Progress::new(args.how.quiet);
-    let mut drive = lives(&settings, &requests, args.how.how(), plan, &args.outputs(line)?, progress)?;
+    let mut drive = lives(&settings, &requests, args.how.how(), plan, &args.outputs(line), progress)?;
     if !args.how.quiet {
         drive.last.outcome.remarks.iter().chain(&drive.last.remarks).for_each(output::remark);
     }

@@ -1,5 +1,5 @@
 //! The `ssdlab` command.
 
 fn main() -> std::process::ExitCode {
-    ssdlab_cli::main_from(std::env::args_os())
+    ssdlab_cli::status_from(std::env::args_os()).into()
 }

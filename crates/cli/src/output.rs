@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::output::whole;
 
 /// Writes a line to standard error. A failure is ignored: there is no other place to report it.
 pub fn remark(text: impl std::fmt::Display) {
@@ -24,4 +25,12 @@ pub fn bytes(bytes: &[u8]) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Writes results to a file, or to standard output for `-`.
+pub fn write(path: &Path, content: &[u8]) -> Result<()> {
+    if path.as_os_str() == "-" {
+        return bytes(content);
+    }
+    whole(path, content)?.publish()
 }

@@ -6,14 +6,14 @@ use ssdlab_figures::figure::Figure;
 use ssdlab_figures::svg::{self, Look, Theme};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::output::{Finished, Output};
-use ssdlab_report::charts::{self, Op, Wanted};
+use ssdlab_report::charts::{self, Wanted};
 use ssdlab_report::inputs::Inputs;
 use ssdlab_report::page::{self, Page};
 use ssdlab_sweep::store::unchecked_note;
 
 #[cfg(feature = "figures")]
 use crate::args::shared::INCH;
-use crate::args::{OpArg, PlotArgs, ReportArgs, ReportOptions, ThemeArg};
+use crate::args::{PlotArgs, ReportArgs, ReportOptions};
 use crate::output;
 
 /// A report that a command has begun.
@@ -31,13 +31,12 @@ impl Begun {
     }
 
     /// Writes the page.
-    pub fn finish(mut self, inputs: &Inputs, quiet: bool) -> Result<Finished> {
+    pub fn finish(self, inputs: &Inputs, quiet: bool) -> Result<Finished> {
         let written = page::write(inputs, &self.page)?;
         if !quiet {
             written.remarks.iter().for_each(output::remark);
         }
-        self.file.put(written.html.as_bytes())?;
-        self.file.finish()
+        self.file.complete(written.html.as_bytes())
     }
 }
 
@@ -54,12 +53,7 @@ pub fn report(args: &ReportArgs) -> Result<()> {
     let inputs = Inputs::read(&args.inputs, args.timeline_window)?;
     let written = page::write(&inputs, &page)?;
     written.remarks.iter().for_each(output::remark);
-    if args.output.as_os_str() == "-" {
-        return output::print(&written.html);
-    }
-    let mut file = Output::create(&args.output)?;
-    file.put(written.html.as_bytes())?;
-    file.finish()?.publish()
+    output::write(&args.output, written.html.as_bytes())
 }
 
 /// Limit on font files.
@@ -83,11 +77,7 @@ pub fn plot(args: &PlotArgs) -> Result<()> {
     let unchecked = inputs.sweep.as_ref().and_then(|sweep| unchecked_note(sweep.unchecked));
     unchecked.iter().for_each(|said| output::remark(format_args!("note: {said}")));
     let wanted = Wanted {
-        op: args.op.map(|op| match op {
-            OpArg::Read => Op::Read,
-            OpArg::Write => Op::Write,
-            OpArg::All => Op::All,
-        }),
+        op: args.op,
         measure: args.y.clone(),
         x: args.x.clone(),
         hue: args.hue.clone(),
@@ -97,13 +87,7 @@ pub fn plot(args: &PlotArgs) -> Result<()> {
         ..Wanted::default()
     };
     let figure = charts::make(name, &inputs, &wanted)?;
-    let bytes = drawn(&figure, args, to)?;
-    if to.as_os_str() == "-" {
-        return output::bytes(&bytes);
-    }
-    let mut file = Output::create(to)?;
-    file.put(&bytes)?;
-    file.finish()?.publish()
+    output::write(to, &drawn(&figure, args, to)?)
 }
 
 /// The bytes of the form that the name of the file asks for; SVG on standard output.
@@ -146,11 +130,6 @@ fn exported(_figure: &Figure, _args: &PlotArgs, to: &Path, form: &str) -> Result
 }
 
 fn look(args: &PlotArgs) -> Result<Look> {
-    let theme = match args.theme {
-        ThemeArg::Paper => Theme::Paper,
-        ThemeArg::Light => Theme::Light,
-        ThemeArg::Dark => Theme::Dark,
-    };
     if args.font_size.0 < LEAST_FONT {
         return Err(Error::usage(format!(
             "--font-size {}pt: text below {LEAST_FONT} pt cannot be read",
@@ -158,16 +137,15 @@ fn look(args: &PlotArgs) -> Result<Look> {
         ))
         .help(format!("give at least {LEAST_FONT}pt")));
     }
-    let default = Look::default();
     // A paper's figure has the size that it is printed at, so nothing is scaled and no line becomes too thin.
     Ok(Look {
         width: args.width.0,
         height: args.height.map(|height| height.0),
         font_size: args.font_size.0,
-        theme,
+        theme: args.theme,
         unit: "pt",
-        title: args.title.is_some() || theme != Theme::Paper,
-        ..default
+        title: args.title.is_some() || args.theme != Theme::Paper,
+        ..Look::default()
     })
 }
 

@@ -36,13 +36,11 @@ pub fn reproduce(args: &ReproduceArgs, line: &str) -> Result<()> {
         let inputs = Inputs { reproduce: serde_json::from_str(&done.json()).ok(), ..Inputs::default() };
         page.finish(&inputs, args.how.quiet)?.publish()?;
     }
-    if let Some(mut file) = fits {
-        file.put(done.fits()?.as_bytes())?;
-        file.finish()?.publish()?;
+    if let Some(file) = fits {
+        file.complete(done.fits()?.as_bytes())?.publish()?;
     }
-    if let Some(mut file) = json {
-        file.put(done.json().as_bytes())?;
-        file.finish()?.publish()?;
+    if let Some(file) = json {
+        file.complete(done.json().as_bytes())?.publish()?;
     }
     if to_stdout {
         output::print(&done.json())

@@ -13,7 +13,7 @@ use ssdlab_lab::results::summary::SummaryFile;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::Settings;
 use ssdlab_lab::text::{count, duration};
-use ssdlab_serve::{Address, Lag, Place, Server};
+use ssdlab_serve::{Address, Lag, Server};
 
 use crate::args::given;
 use crate::args::serve::ServeArgs;
@@ -38,12 +38,12 @@ impl ServeArgs {
             .with_some(self.report.wanted(&self.short(line)));
         Ok(ssdlab_serve::Settings {
             drive: Settings::load(&self.config.sources()?)?,
-            how: How { seed: self.seed, check: self.check.into(), count_only: false, memory_limit: self.memory_limit },
+            how: How { seed: self.seed, check: self.check, count_only: false, memory_limit: self.memory_limit },
             at,
             export: self.export.clone(),
             speed: self.speed,
             max_lag: Duration::from_nanos(self.max_lag.0),
-            data: self.data.clone().map_or(Place::Memory, Place::File),
+            data: self.data.clone(),
             control: self.control.clone(),
             record: self.record.clone(),
             outputs,
@@ -70,10 +70,10 @@ pub(crate) fn serve(args: &ServeArgs, line: &str) -> Result<()> {
             output::remark(text);
         }
     })?;
-    let stopper = server.stopper();
+    let stopper = server.stopper.clone();
     signals::at_first(move || stopper.stop());
     if !quiet {
-        output::remark(about.about(server.capacity_bytes(), server.address()));
+        output::remark(about.about(server.capacity_bytes, &server.address));
     }
     let mut served = server.finish(&mut Progress::new(quiet))?;
     let lag = served.lag;
@@ -91,9 +91,8 @@ pub(crate) fn serve(args: &ServeArgs, line: &str) -> Result<()> {
                     workload: done.outcome.about.clone(),
                     preset: args.config.preset.clone(),
                     capacity: done.outcome.capacity_bytes,
-                    blocks: Vec::new(),
-                    chart: String::new(),
                     tail: done.value().map_or(Vec::new(), table::tails),
+                    ..table::Context::default()
                 };
                 let mut text = table::render(&done.outcome.summary, &context);
                 if let Some(lag) = &lag {

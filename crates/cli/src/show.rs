@@ -3,6 +3,7 @@
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::{clip, nearest};
 use ssdlab_lab::needs;
+use ssdlab_lab::outcome::json;
 use ssdlab_lab::presets;
 use ssdlab_lab::settings::Settings;
 use ssdlab_lab::text::{count, percent, percent_exact, size};
@@ -24,7 +25,10 @@ pub fn config(command: &ConfigCommand) -> Result<()> {
             print(&outlook(&settings))
         }
         ConfigCommand::Reference => print(&crate::reference::markdown()),
-        ConfigCommand::Schema { kind } => print(&schema(kind.parse().map_err(Error::usage)?)),
+        ConfigCommand::Schema { kind } => {
+            let file: File = kind.parse().map_err(Error::usage)?;
+            print(&json(&file.schema()))
+        }
     }
 }
 
@@ -190,10 +194,4 @@ pub fn workloads(name: Option<&str>) -> Result<()> {
             .err()
             .unwrap_or_else(|| Error::usage("that is a file, not a name"))),
     }
-}
-
-fn schema(file: File) -> String {
-    let mut text = serde_json::to_string_pretty(&file.schema()).expect("a schema is plain data");
-    text.push('\n');
-    text
 }

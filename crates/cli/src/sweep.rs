@@ -12,7 +12,6 @@ use ssdlab_bundle::policies::{self, Kept};
 use ssdlab_lab::drive::Tick;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::outcome::json;
-use ssdlab_lab::output::Output;
 use ssdlab_lab::results::histograms;
 use ssdlab_lab::text::{count, plural, size};
 use ssdlab_report::inputs::Inputs;
@@ -20,7 +19,7 @@ use ssdlab_report::sweep::Sweep;
 use ssdlab_sim::Check;
 use ssdlab_sweep::clean::{self, Which};
 use ssdlab_sweep::disk::Disk;
-use ssdlab_sweep::execute::{self, Options, Retry};
+use ssdlab_sweep::execute::{self, Options};
 use ssdlab_sweep::fillings::Fillings;
 use ssdlab_sweep::fleet::Fleet;
 use ssdlab_sweep::job::{End, Keep};
@@ -38,8 +37,7 @@ use ssdlab_sweep::table::{Rows, Shape};
 use ssdlab_sweep::verify;
 
 use crate::args::sweep::{
-    CleanArgs, KeepArg, PlanArgs, RetryArg, StatusArgs, SubmitArgs, SweepCommand, SweepRunArgs, SweepTableArgs,
-    VerifyArgs,
+    CleanArgs, PlanArgs, StatusArgs, SubmitArgs, SweepCommand, SweepRunArgs, SweepTableArgs, VerifyArgs,
 };
 use crate::output;
 use crate::report::Begun;
@@ -104,7 +102,7 @@ pub fn plan(args: &PlanArgs, study: Study, fleet: Option<&Fleet>) -> Result<u8> 
             });
             value["list"] = list.collect();
         }
-        return written(path, &json(&value));
+        return output::write(path, json(&value).as_bytes()).map(|()| 0);
     }
     let mut out = String::new();
     let mut lines = vec![(if fleet.is_some() { "fleet" } else { "study" }, plan.study.clone())];
@@ -168,18 +166,6 @@ fn listed(points: &Points, survey: &Survey<'_>, store: Option<&Store>) -> String
     let mut out = String::new();
     grid(&mut out, &rows, true);
     out
-}
-
-/// Writes a result to a file or to standard output.
-pub(crate) fn written(path: &Path, text: &str) -> Result<u8> {
-    if path.as_os_str() == "-" {
-        output::print(text)?;
-    } else {
-        let mut file = Output::create(path)?;
-        file.put(text.as_bytes())?;
-        file.finish()?.publish()?;
-    }
-    Ok(0)
 }
 
 /// Progress of a sweep: a bar on a terminal, otherwise a line a minute.
@@ -335,26 +321,16 @@ impl SweepRunArgs {
     /// How the sweep is run.
     fn options(&self) -> Result<Options> {
         let shard = self.shard.as_deref().map(|text| Shard::parse(text, &|name| std::env::var(name).ok()));
-        let keep = self.keep.iter().map(|keep| match keep {
-            KeepArg::Requests => Keep::Requests,
-            KeepArg::Series => Keep::Series,
-            KeepArg::Histograms => Keep::Histograms,
-            KeepArg::Slowest => Keep::Slowest,
-        });
         Ok(Options {
             shard: shard.transpose()?.unwrap_or(Shard::WHOLE),
             jobs: self.jobs,
             time_limit_ns: self.time_limit,
-            retry: match self.retry {
-                None => Retry::Usual,
-                Some(RetryArg::Failed) => Retry::Failed,
-                Some(RetryArg::All) => Retry::All,
-            },
+            retry: self.retry.unwrap_or_default(),
             fail_fast: self.fail_fast,
             claim: self.claim,
-            check: self.check.into(),
+            check: self.check,
             memory_limit: self.memory_limit,
-            keep: keep.collect(),
+            keep: self.keep.clone(),
             fillings: self.fill_cache.as_deref().map(|dir| Fillings::open(dir, Fillings::LEAST)).transpose()?,
         })
     }
@@ -469,7 +445,7 @@ pub fn status(args: &StatusArgs, study: Study) -> Result<u8> {
         let runs = survey.runs();
         let status = survey.status(&runs, Some(&store));
         match &args.json {
-            Some(path) => drop(written(path, &json(&status))?),
+            Some(path) => output::write(path, json(&status).as_bytes())?,
             None => {
                 let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
                 for run in &runs {
@@ -574,7 +550,7 @@ pub fn merge(inputs: &[PathBuf], target: &Path) -> Result<()> {
         let sheet = histograms::create(&target.to_path_buf().into(), &merged.extras())?;
         return histograms::write(sheet, &merged.histograms, &merged.extras())?.publish();
     }
-    written(target, &merged.json()).map(drop)
+    output::write(target, merged.json().as_bytes())
 }
 
 /// `ssdlab sweep verify`

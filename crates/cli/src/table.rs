@@ -1,9 +1,11 @@
 //! The table that a run prints: the device, the results, and where the time went.
 
+use ssdlab_lab::outcome::json;
 use ssdlab_lab::readers::histogram::{Quantile, count as count_requests, tail};
 use ssdlab_lab::readers::words;
 use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
+use ssdlab_lab::theory::planes;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::tenants::{Interference, Tenants};
@@ -12,7 +14,7 @@ use ssdlab_sim::report::{Breakdown, ByOp, Latencies, Summary};
 use ssdlab_lab::layout::{facts, grid};
 
 /// What the table shows besides the summary.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Context {
     /// The source of the requests, in a line or two.
     pub workload: Vec<String>,
@@ -66,11 +68,7 @@ pub fn render(summary: &Summary, context: &Context) -> String {
 pub(crate) fn device_lines(summary: &Summary, context: &Context) -> Vec<(&'static str, String)> {
     let config = &summary.config;
     let g = &config.geometry;
-    let planes = u64::from(g.channels)
-        * u64::from(g.chips_per_channel)
-        * u64::from(g.dies_per_chip)
-        * u64::from(g.planes_per_die);
-    let raw = planes * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * g.page_size.0;
+    let raw = planes(g) * u64::from(g.blocks_per_plane) * u64::from(g.pages_per_block) * g.page_size.0;
     let preset = context.preset.as_ref().map_or(String::new(), |name| format!("preset {name}: "));
     let mut lines = vec![
         (
@@ -117,12 +115,17 @@ fn map(config: &Config) -> Option<String> {
     units.exist().then(|| format!("{bytes} units; a program writes {n} of them: {pages}{planes}"))
 }
 
+/// The name of a choice, as configurations write it.
+fn name(choice: &serde_json::Value) -> String {
+    choice.as_str().unwrap_or_default().to_owned()
+}
+
 /// The rules in force.
 pub(crate) fn rules(summary: &Summary) -> (&'static str, String) {
     let ack = if summary.config.cache.buffers() {
         "by the write cache".to_string()
     } else {
-        serde_json::to_value(summary.write_ack).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default()
+        name(&serde_json::json!(summary.write_ack))
     };
     let text = format!(
         "consistency {}, writes acknowledged {}, queue depth {}, seed {}",
@@ -349,8 +352,7 @@ fn collections(summary: &Summary) -> Vec<(&'static str, String)> {
 
 fn device(summary: &Summary) -> Vec<(&'static str, String)> {
     let (flash, wear) = (&summary.flash, &summary.wear);
-    let value =
-        serde_json::to_string(summary).ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let value = serde_json::from_str(&json(summary)).unwrap_or_default();
     let mut lines = Vec::new();
     let or_dash = |value: Option<f64>, show: &dyn Fn(f64) -> String| value.map_or("-".into(), show);
     let two = |value: f64| format!("{value:.2}");
@@ -376,10 +378,7 @@ fn device(summary: &Summary) -> Vec<(&'static str, String)> {
         "utilisation",
         format!(
             "{}s {}, channels {}, busy chips at arrival {}",
-            serde_json::to_value(summary.config.device.exclusion)
-                .ok()
-                .and_then(|v| v.as_str().map(str::to_owned))
-                .unwrap_or_default(),
+            name(&serde_json::json!(summary.config.device.exclusion)),
             or_dash(u.die, &percent),
             or_dash(u.channel, &percent),
             or_dash(u.chip_at_arrival, &percent)

@@ -7,6 +7,7 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input::{find_workload, read_workload, refuse};
 use ssdlab_lab::names::{clip, clip_line};
+use ssdlab_lab::outcome;
 use ssdlab_lab::output::Output;
 use ssdlab_lab::text::{count, duration, percent, plural, rate, size};
 use ssdlab_sweep::split::{How, split};
@@ -51,14 +52,10 @@ fn info(files: &[PathBuf], reading: &ReadingArgs, json: Option<&PathBuf>) -> Res
             serde_json::json!({ "trace": name, "format": reader.format().to_string(), "figures": info })
         });
         let figures: Vec<serde_json::Value> = figures.collect();
-        let mut text = serde_json::to_string_pretty(&figures).expect("figures are plain data");
-        text.push('\n');
+        output::write(path, outcome::json(&figures).as_bytes())?;
         if path.as_os_str() == "-" {
-            return output::print(&text);
+            return Ok(());
         }
-        let mut file = Output::create(path)?;
-        file.put(text.as_bytes())?;
-        file.finish()?.publish()?;
     }
     let mut out = String::new();
     if let [(name, (info, reader))] = &traces[..] {
@@ -86,7 +83,7 @@ fn judge(file: &Path, reading: &ReadingArgs) -> Result<()> {
 /// `ssdlab trace convert`
 fn convert(from: &PathBuf, to: &PathBuf, into: &Format, limit: u64, reading: &ReadingArgs) -> Result<()> {
     distinct_files(std::slice::from_ref(from), "the output", Some(to))?;
-    let mut reader = open_with(from, &Options { flushes: true, ..reading.reading().options()? })?;
+    let mut reader = open(from, &Options { flushes: true, ..reading.reading().options()? })?;
     write(to, into, |writer| {
         let mut requests = 0;
         while requests < limit {
@@ -168,11 +165,7 @@ fn short(path: &Path) -> String {
     path.file_name().filter(|last| *last != "-").map_or("standard input".into(), |last| clip(&last.to_string_lossy()))
 }
 
-fn open(path: &Path, reading: &ReadingArgs) -> Result<Reader> {
-    open_with(path, &reading.reading().options()?)
-}
-
-fn open_with(path: &Path, options: &Options) -> Result<Reader> {
+fn open(path: &Path, options: &Options) -> Result<Reader> {
     let reader = Reader::open(path, options)?;
     if let Some(detection) = reader.detection() {
         output::remark(format_args!("note: {}: format {detection}", name(path)));
@@ -181,7 +174,7 @@ fn open_with(path: &Path, options: &Options) -> Result<Reader> {
 }
 
 fn read(path: &Path, reading: &ReadingArgs) -> Result<(Info, Reader)> {
-    let mut reader = open(path, reading)?;
+    let mut reader = open(path, &reading.reading().options()?)?;
     let info = Info::read(&mut reader)?;
     reader.notes().lines().for_each(|line| output::remark(format_args!("note: {line}")));
     Ok((info, reader))

@@ -37,17 +37,14 @@ pub fn whatif(args: &WhatifArgs, line: &str) -> Result<()> {
     let tenants = !tenants.unwrap_or_else(|| settings.config.tenants()).is_empty();
     let sheet = args.requests.clone().map(|path| rows::create(&path.into(), &extras, tenants)).transpose()?;
     let page = Begun::create(&args.report, line)?;
-    let how = How { seed: args.seed, check: args.check.into(), count_only: false, memory_limit: args.memory_limit };
+    let how = How { seed: args.seed, check: args.check, count_only: false, memory_limit: args.memory_limit };
     let (changes, without) = (args.changes.clone(), args.without.clone());
     let wish = Question { at: args.at, before: args.before, after: args.after, changes, without };
     let mut progress = Progress::new(args.quiet);
     let mut found = what_if(&settings, &requests, how, &wish, args.timeline.as_deref(), &mut progress)?;
     drop(progress);
     let mut finished: Vec<Finished> = found.timeline.take().into_iter().collect();
-    if let Some(mut file) = file {
-        file.put(found.json().as_bytes())?;
-        finished.push(file.finish()?);
-    }
+    finished.extend(file.map(|file| file.complete(found.json().as_bytes())).transpose()?);
     if let Some(page) = page {
         let inputs = Inputs { whatif: serde_json::from_str(&found.json()).ok(), ..Inputs::default() };
         finished.push(page.finish(&inputs, args.quiet)?);

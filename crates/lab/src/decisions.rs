@@ -17,7 +17,7 @@ use ssdlab_sim::schemes::{AnyTrigger, AnyVictim};
 use ssdlab_sim::units::{BlockId, Nanos, PlaneId};
 use ssdlab_sim::{Check, Filled};
 
-use crate::drive::{Device, Listener, Tick, interrupted, replay};
+use crate::drive::{Device, Listener, interrupted, replay};
 use crate::error::{Error, Result};
 use crate::input::{self, Requests};
 use crate::outcome::Outcome;
@@ -273,10 +273,6 @@ impl Clone for AskedVictim {
     }
 }
 
-fn floor(threshold: ssdlab_sim::units::Threshold, view: &View) -> u32 {
-    view.geometry.floor_of_plane(threshold)
-}
-
 impl Victim for AskedVictim {
     fn pick(&mut self, view: &View, plane: PlaneId) -> Option<BlockId> {
         if !self.asker.linked() {
@@ -325,7 +321,7 @@ impl Victim for AskedVictim {
             now,
             pages_per_block: full,
             candidates: self.order.iter().map(candidate).collect(),
-            free_pages: (view.flash.free_pages(plane), floor(self.threshold, view)),
+            free_pages: (view.flash.free_pages(plane), view.geometry.floor_of_plane(self.threshold)),
             plane_state: None,
             recent: self.asker.recent(now, &load),
             load,
@@ -368,7 +364,7 @@ impl Trigger for AskedTrigger {
             return false;
         }
         let load = view.load();
-        let threshold = floor(self.threshold, view);
+        let threshold = view.geometry.floor_of_plane(self.threshold);
         let decision = Decision {
             plane: plane.0,
             now: view.now.0,
@@ -449,7 +445,7 @@ impl Game {
         requests.place_on(&mut config);
         crate::live::fits(&config, Check::Sampled)?;
         let device = Device::new(&config, seed, Check::Sampled).map_err(crate::live::refused)?;
-        let filled = Arc::new(device.filled());
+        let filled = Arc::new(device.ssd.filled());
         Ok(Game { config, filled, requests, writes, seed, dock, episode: None, open: None })
     }
 
@@ -524,10 +520,6 @@ impl Game {
 struct Until<'d>(&'d AtomicBool);
 
 impl Listener for Until<'_> {
-    fn tick(&mut self, _tick: Tick) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-
     fn go_on(&mut self) -> ControlFlow<()> {
         if self.0.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -545,9 +537,9 @@ fn play(
     let mut device = Device::from_filled(config, filled).map_err(crate::live::refused)?;
     let target = device.target(config.device.queue_depth, seed);
     let mut input = input::open(&Requests { loops: u32::MAX, ..requests.clone() })?.fit(&target)?;
-    input.set_writes(writes);
+    input.writes = Some(writes);
     device.prepare(&input)?;
     let (_, input) = replay(&mut device, input, &mut (), &mut Until(given_up))?;
     let summary = Outcome::new(&device, &input, config, own).summary;
-    Ok(EpisodeEnd { summary, now: device.now().0, load: device.load() })
+    Ok(EpisodeEnd { summary, now: device.ssd.now().0, load: device.ssd.current_load() })
 }

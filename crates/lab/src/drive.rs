@@ -1,19 +1,11 @@
 //! A device under test: fed through its bounded ring, observed, and run to the end.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 
 use ssdlab_sim::config::{Config, ConfigError};
-use ssdlab_sim::device::flash::Flash;
-use ssdlab_sim::device::geometry::Geometry;
-use ssdlab_sim::policy::{Load, PolicyFault};
-use ssdlab_sim::report::Summary;
-use ssdlab_sim::report::histogram::Histogram;
-use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{
-    Check, Completed, Extent, Filled, Marks, Observer, Outstanding, Request, RequestOp, Sample, Shortcuts, Slowed, Ssd,
-};
+use ssdlab_sim::{Check, Extent, Filled, Marks, Outstanding, Request, RequestOp, Ssd};
 
 use crate::error::{Error, Kind, Result};
 use crate::input::{Closed, Feed, Input, Next, Target};
@@ -21,16 +13,17 @@ use crate::writes::Writes;
 
 /// A device under test, fed through its bounded ring.
 pub struct Device {
-    ssd: Ssd,
+    /// The simulated drive.
+    pub ssd: Ssd,
     /// Requests complete at once, in zero time.
-    timeless: bool,
+    pub timeless: bool,
     /// Rows by host writes of a run without time.
     writes: Option<Writes>,
     /// Whether requests end with the device's writing; and whether one was a write.
     until_end: bool,
     has_writes: bool,
-    /// Arrival of the last request, as recorded.
-    last_arrival: Nanos,
+    /// Arrival of the last request, by its trace or workload.
+    pub last_arrival: Nanos,
 }
 
 impl Device {
@@ -67,11 +60,6 @@ impl Device {
         Ok(self.ssd.ended())
     }
 
-    /// Arrival of the last request, by its trace or workload.
-    pub fn last_arrival(&self) -> Nanos {
-        self.last_arrival
-    }
-
     /// Builds the device and fills it as `precondition` says.
     ///
     /// # Errors
@@ -102,19 +90,6 @@ impl Device {
         Ok(Device::of(Ssd::from_filled(config, filled)?))
     }
 
-    /// The state after filling, for other devices.
-    pub fn filled(&self) -> Filled {
-        self.ssd.filled()
-    }
-
-    /// Writes the state after filling: see [`Ssd::write_filling`].
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write_filling(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        self.ssd.write_filling(out)
-    }
-
     /// The device that [`Device::new`] builds, from the bytes of a filling: see [`Ssd::read_filling`].
     ///
     /// # Errors
@@ -127,11 +102,6 @@ impl Device {
     ) -> std::result::Result<io::Result<Device>, ConfigError> {
         let ssd = Ssd::read_filling(config, seed, check, input)?;
         Ok(ssd.map(Device::of))
-    }
-
-    /// Bytes that the host may address.
-    pub fn capacity_bytes(&self) -> u64 {
-        self.ssd.capacity_bytes()
     }
 
     /// The limits that requests are fitted to.
@@ -155,7 +125,7 @@ impl Device {
     pub fn prepare(&mut self, input: &Input) -> Result<()> {
         self.ssd.set_closed(input.closed());
         input.think().into_iter().for_each(|think| self.ssd.set_think(None, think));
-        if input.until_end() {
+        if input.until_end {
             self.stop_at_end()?;
         }
         if !self.timeless {
@@ -170,56 +140,6 @@ impl Device {
             Some(_) => Err(Error::usage("--count-only has no times, but a tenant is a closed loop")
                 .help("leave it out, or give the tenant's requests arrival times")),
         }
-    }
-
-    /// Switches to zero time: requests complete at once.
-    pub fn set_timeless(&mut self) {
-        self.timeless = true;
-    }
-
-    /// Attaches an observer.
-    pub fn observe(&mut self, observer: Box<dyn Observer>) {
-        self.ssd.observe(observer);
-    }
-
-    /// Detaches the observer, if there is one.
-    pub fn take_observer(&mut self) {
-        self.ssd.take_observer();
-    }
-
-    /// The state now.
-    pub fn sample(&self) -> Sample {
-        self.ssd.sample()
-    }
-
-    /// Collects latencies by bucket with their causes, from now on.
-    pub fn collect_histograms(&mut self) {
-        self.ssd.collect_histograms();
-    }
-
-    /// Collects the slowest reads and writes beside the histograms, from now on: at most `most` of each.
-    pub fn collect_slowest(&mut self, most: usize) {
-        self.ssd.collect_slowest(most);
-    }
-
-    /// The slowest reads and writes, in any order; none if they were not collected.
-    pub fn slowest(&self) -> Vec<Completed> {
-        self.ssd.slowest().into_iter().flatten().flat_map(Slowest::requests).cloned().collect()
-    }
-
-    /// Latencies and waits of reads and of writes by bucket, if they were collected.
-    pub fn histograms(&self) -> Option<[&Histogram; 2]> {
-        self.ssd.histograms()
-    }
-
-    /// The state of pages and blocks.
-    pub fn flash(&self) -> &Flash {
-        self.ssd.flash()
-    }
-
-    /// Ids and places.
-    pub fn geometry(&self) -> &Geometry {
-        self.ssd.geometry()
     }
 
     /// Whether the device takes a request without simulating first.
@@ -283,11 +203,6 @@ impl Device {
         self.writes.take()
     }
 
-    /// Counts a command that is not simulated.
-    pub fn skip(&mut self) {
-        self.ssd.skip();
-    }
-
     /// Runs until all requests have completed.
     fn run(&mut self, go_on: &mut dyn FnMut() -> ControlFlow<()>) -> ControlFlow<()> {
         if self.timeless {
@@ -299,46 +214,6 @@ impl Device {
         }
         self.ssd.run();
         ControlFlow::Continue(())
-    }
-
-    /// Simulated time.
-    pub fn now(&self) -> Nanos {
-        self.ssd.now()
-    }
-
-    /// The reason why the run cannot continue, if there is one.
-    pub fn fault(&self) -> Option<&str> {
-        self.ssd.fault()
-    }
-
-    /// Load and progress.
-    pub fn load(&self) -> Load {
-        self.ssd.current_load()
-    }
-
-    /// Why a policy from outside can't answer any more, if so.
-    pub fn policy_fault(&self) -> Option<&PolicyFault> {
-        self.ssd.policy_fault()
-    }
-
-    /// Reads, programs, erases and copybacks executed so far.
-    pub fn flash_operations(&self) -> u64 {
-        self.ssd.flash_operations()
-    }
-
-    /// Shortcuts of the simulation.
-    pub fn shortcuts(&self) -> Shortcuts {
-        self.ssd.shortcuts()
-    }
-
-    /// What was asked of the device that makes its operations take more than 1.5 times the CPU time: [`ssdlab_sim::Ssd::slowed`].
-    pub fn slowed(&self) -> Option<Slowed> {
-        self.ssd.slowed()
-    }
-
-    /// What happened.
-    pub fn summary(&self, seed: u64, config_digest: String, trace_digest: String) -> Summary {
-        self.ssd.summary(seed, config_digest, trace_digest)
     }
 }
 
@@ -398,7 +273,9 @@ const WITHOUT_WRITES: u64 = 10_000_000;
 /// Follows a run, in the thread that simulates.
 pub trait Listener {
     /// After each [`TICK`] requests; `Break` stops the run.
-    fn tick(&mut self, tick: Tick) -> ControlFlow<()>;
+    fn tick(&mut self, _tick: Tick) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
     /// Asked every few hundred microseconds, also while the last requests complete; `Break` stops the run.
     fn go_on(&mut self) -> ControlFlow<()>;
 }
@@ -409,21 +286,17 @@ pub trait Drain {
     ///
     /// # Errors
     /// It can't be written.
-    fn drain(&mut self) -> Result<()>;
-    /// The first error of an observer.
-    fn take_fault(&mut self) -> Option<Error>;
-}
-
-/// Nothing is noted.
-impl Drain for () {
     fn drain(&mut self) -> Result<()> {
         Ok(())
     }
-
+    /// The first error of an observer.
     fn take_fault(&mut self) -> Option<Error> {
         None
     }
 }
+
+/// Nothing is noted.
+impl Drain for () {}
 
 /// The error of a run that was stopped.
 pub fn interrupted() -> Error {
@@ -445,7 +318,7 @@ pub fn replay(
         false => submit_all(device, feed, noted, listener),
         true => submit_loops(device, feed, noted, listener),
     })?;
-    (0..input.skipped()).for_each(|_| device.skip());
+    (0..input.skipped()).for_each(|_| device.ssd.skip());
     go(device.run(&mut || listener.go_on()))?;
     stopped(device, noted)?;
     noted.drain()?;
@@ -462,7 +335,7 @@ fn submit_all(
     let mut submitted = 0u64;
     while let Some(next) = feed.pull().map_err(|error| error.unless(noted.take_fault()))? {
         match next {
-            Next::Skip => device.skip(),
+            Next::Skip => device.ssd.skip(),
             Next::Request(request, marks) => {
                 while !device.accepts() {
                     go(device.make_room(&mut || listener.go_on()))?;
@@ -480,7 +353,12 @@ fn submit_all(
         if submitted.is_multiple_of(TICK) {
             stopped(device, noted)?;
             noted.drain()?;
-            go(listener.tick(Tick { requests: submitted, share: feed.share(), total: feed.total, now: device.now() }))?;
+            go(listener.tick(Tick {
+                requests: submitted,
+                share: feed.share(),
+                total: feed.total,
+                now: device.ssd.now(),
+            }))?;
         }
     }
     Ok(submitted)
@@ -499,7 +377,7 @@ fn submit_loops(
     loop {
         while let Some(tenant) = device.ssd.wants() {
             match feed.pull_of(tenant)? {
-                Some(Next::Skip) => device.skip(),
+                Some(Next::Skip) => device.ssd.skip(),
                 Some(Next::Request(request, marks)) => {
                     let extents = feed.extents().iter();
                     let extents = extents.map(|extent| Extent { offset: extent.offset, bytes: extent.bytes });
@@ -514,7 +392,7 @@ fn submit_loops(
         }
         while rest && device.accepts() {
             match feed.pull()? {
-                Some(Next::Skip) => device.skip(),
+                Some(Next::Skip) => device.ssd.skip(),
                 Some(Next::Request(request, marks)) => {
                     device.submit(request, marks, feed.extents());
                     submitted += 1;
@@ -533,7 +411,7 @@ fn submit_loops(
         if submitted / TICK > ticked {
             ticked = submitted / TICK;
             noted.drain()?;
-            let (share, total, now) = (feed.share(), feed.total, device.now());
+            let (share, total, now) = (feed.share(), feed.total, device.ssd.now());
             go(listener.tick(Tick { requests: submitted, share, total, now }))?;
         }
     }
@@ -549,10 +427,10 @@ fn stopped(device: &Device, noted: &mut dyn Drain) -> Result<()> {
     if let Some(error) = noted.take_fault() {
         return Err(error);
     }
-    if let Some(fault) = device.policy_fault() {
+    if let Some(fault) = device.ssd.policy_fault() {
         return Err(fault.clone().into());
     }
-    match device.fault() {
+    match device.ssd.fault() {
         Some(reason) => Err(Error::new(Kind::Device, reason)),
         None => Ok(()),
     }

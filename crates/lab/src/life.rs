@@ -10,6 +10,7 @@ use crate::input::Requests;
 use crate::perf::Moment;
 use crate::run::{How, Outputs, Progress, Run, RunOutcome};
 use crate::settings::Settings;
+use crate::theory::planes;
 use crate::variants::student::{half_width, mean};
 
 /// Fewest blocks of a plane of a smaller device.
@@ -88,11 +89,6 @@ fn in_play(config: &Config) -> f64 {
     config.pages_in_play() as f64 / (f64::from(g.blocks_per_plane) * f64::from(g.pages_per_block))
 }
 
-fn planes(config: &Config) -> u64 {
-    let g = &config.geometry;
-    [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die].into_iter().map(u64::from).product()
-}
-
 /// The greatest common divisor.
 fn common(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common(b, a % b) }
@@ -104,7 +100,7 @@ fn common(a: u64, b: u64) -> u64 {
 /// # Errors
 /// It can't be made smaller by this.
 pub fn scale(config: &Config, scale: Option<u64>) -> Result<(Config, Scaled)> {
-    let all = planes(config);
+    let all = planes(&config.geometry);
     let scale = scale.unwrap_or(all);
     let blocks = config.geometry.blocks_per_plane;
     let wrong = |why: String| {
@@ -139,7 +135,7 @@ pub fn scale(config: &Config, scale: Option<u64>) -> Result<(Config, Scaled)> {
     }
     let scaled = Scaled {
         scale,
-        planes: (all, planes(&small)),
+        planes: (all, planes(&small.geometry)),
         blocks: (blocks, small.geometry.blocks_per_plane),
         over_provisioning: (config.device.over_provisioning.as_f64(), small.device.over_provisioning.as_f64()),
     };
@@ -255,14 +251,14 @@ mod tests {
     fn a_smaller_device_has_the_same_share_in_play() {
         let text = "life.mode = \"wear\"\ngeometry.blocks_per_plane = 4096\ndevice.over_provisioning = 0.15\ngc.threshold = \"3 blocks\"";
         let config: Config = text.parse().unwrap();
-        let all = planes(&config);
+        let all = planes(&config.geometry);
         let (same, scaled) = scale(&config, Some(1)).unwrap();
-        assert_eq!((planes(&same), scaled.scale, same.geometry.blocks_per_plane), (all, 1, 4096));
+        assert_eq!((planes(&same.geometry), scaled.scale, same.geometry.blocks_per_plane), (all, 1, 4096));
         let (one, scaled) = scale(&config, None).unwrap();
-        assert_eq!((planes(&one), scaled.scale), (1, all));
+        assert_eq!((planes(&one.geometry), scaled.scale), (1, all));
         assert_eq!(one.device.over_provisioning, config.device.over_provisioning);
         let (small, _) = scale(&config, Some(4 * all)).unwrap();
-        assert_eq!((planes(&small), small.geometry.blocks_per_plane), (1, 1024));
+        assert_eq!((planes(&small.geometry), small.geometry.blocks_per_plane), (1, 1024));
         assert!((in_play(&small) - in_play(&config)).abs() < 1e-4, "{} {}", in_play(&small), in_play(&config));
         assert!(small.device.over_provisioning > config.device.over_provisioning);
         assert!(scale(&config, Some(all + 1)).is_err() && scale(&config, Some(4096 * all)).is_err());

@@ -2,14 +2,14 @@
 //! time. It is a value: a clone is a snapshot.
 //!
 //! ```
-//! use ssdlab_lab::live::{LiveDevice, Op};
+//! use ssdlab_lab::live::LiveDevice;
 //! use ssdlab_sim::blame::CAUSES;
 //! use ssdlab_sim::units::Nanos;
-//! use ssdlab_sim::{Check, Config};
+//! use ssdlab_sim::{Check, Config, RequestOp};
 //!
 //! let mut device = LiveDevice::new(&Config::default(), 1, Check::Full)?;
-//! device.submit(Op::Write, 0, 4096, Some(Nanos(0)))?;
-//! device.submit(Op::Read, 64 * 4096, 4096, Some(Nanos(300_000)))?;
+//! device.submit(RequestOp::Write, 0, 4096, Some(Nanos(0)))?;
+//! device.submit(RequestOp::Read, 64 * 4096, 4096, Some(Nanos(300_000)))?;
 //! device.run()?;
 //! let [write, read] = device.poll().try_into().expect("two requests");
 //! assert_eq!(write.completion - write.arrival, Nanos(605_120));
@@ -27,58 +27,40 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value as Json;
 use ssdlab_sim::config::{Config, ConfigError, Names};
-use ssdlab_sim::device::flash::Flash;
-use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::device::mapping::Location;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Completed, Marks, Observer, Request, RequestOp, Sample, Ssd, Watches};
+use ssdlab_sim::{Check, Completed, Marks, Observer, Request, RequestOp, Ssd, Watches};
 use ssdlab_trace::{CLOCK_MAX_NS, Digest, Record, SECTOR_BYTES};
 
 use crate::error::{Error, Kind, Result};
+use crate::input::trace_op;
 use crate::memory;
-use crate::perf;
 use crate::results::blocks;
+use crate::results::requests::op;
 use crate::results::sheet::Frame;
 use crate::settings;
 use crate::theory::Outlook;
 use crate::tree;
 
-/// A request's operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Read data.
-    Read,
-    /// Write data.
-    Write,
-    /// Discard the whole pages inside the range.
-    Trim,
-    /// Put earlier writes on flash; without a write cache it is counted and not simulated.
-    Flush,
-}
+/// The operations of requests, by the numbers that tables have for them.
+const OPS: [RequestOp; 4] = [RequestOp::Read, RequestOp::Write, RequestOp::Trim, RequestOp::Flush];
 
-impl Op {
-    /// The names of all operations.
-    pub const NAMES: [&str; 4] = ["read", "write", "trim", "flush"];
-
-    /// The operation of a name.
-    ///
-    /// # Errors
-    /// There is no such operation.
-    pub fn named(name: &str) -> Result<Op> {
-        let all = [Op::Read, Op::Write, Op::Trim, Op::Flush];
-        let found = Op::NAMES.iter().position(|known| *known == name).map(|i| all[i]);
-        found.ok_or_else(|| {
-            Error::usage(format!("unknown operation {name:?}")).help(format!("use one of {}", Op::NAMES.join(", ")))
-        })
-    }
+/// The operation of a name.
+///
+/// # Errors
+/// There is no such operation.
+pub fn operation(name: &str) -> Result<RequestOp> {
+    OPS.into_iter().find(|known| op(*known) == name).ok_or_else(|| {
+        Error::usage(format!("unknown operation {name:?}")).help(format!("use one of {}", OPS.map(op).join(", ")))
+    })
 }
 
 /// A request to submit.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// Operation.
-    pub op: Op,
+    /// Operation. A flush puts earlier writes on flash; without a write cache it is counted and not simulated.
+    pub op: RequestOp,
     /// First byte: a multiple of 512.
     pub offset: u64,
     /// Bytes: a multiple of 512, at least 512. Of a flush, any number.
@@ -282,7 +264,7 @@ impl LiveDevice {
     /// # Errors
     /// It arrives before now or before the request before it, does not lie on the device, or is not of whole sectors; or the
     /// device is broken.
-    pub fn submit(&mut self, op: Op, offset: u64, bytes: u64, at: Option<Nanos>) -> Result<Option<u64>> {
+    pub fn submit(&mut self, op: RequestOp, offset: u64, bytes: u64, at: Option<Nanos>) -> Result<Option<u64>> {
         self.submit_many(&[Ask { op, offset, bytes, at }]).map(|mut numbers| numbers.next())
     }
 
@@ -301,27 +283,18 @@ impl LiveDevice {
         }
         let first = self.submitted;
         for ask in asks {
-            let at = ask.at.unwrap_or(self.now);
-            let (op, kind) = match ask.op {
-                Op::Read => (RequestOp::Read, ssdlab_trace::Op::Read),
-                Op::Write => (RequestOp::Write, ssdlab_trace::Op::Write),
-                Op::Trim => (RequestOp::Trim, ssdlab_trace::Op::Trim),
-                Op::Flush if self.ssd.flushes() => {
-                    self.last_arrival = at;
-                    let request = Request { arrival: at, op: RequestOp::Flush, offset: ask.offset, bytes: ask.bytes };
-                    self.waiting.push_back(request);
-                    self.submitted += 1;
-                    continue;
-                }
-                Op::Flush => {
-                    self.ssd.skip();
-                    continue;
-                }
-            };
-            self.last_arrival = at;
-            let (offset, bytes) = (ask.offset, ask.bytes);
-            self.digest.add(&Record { time_ns: at.0, offset, bytes, volume: 0, op: kind, fua: false, stream: 0 });
-            self.waiting.push_back(Request { arrival: at, op, offset, bytes });
+            let Ask { op, offset, bytes, at } = *ask;
+            if op == RequestOp::Flush && !self.ssd.flushes() {
+                self.ssd.skip();
+                continue;
+            }
+            let arrival = at.unwrap_or(self.now);
+            if op != RequestOp::Flush {
+                let (time_ns, op) = (arrival.0, trace_op(op));
+                self.digest.add(&Record { time_ns, offset, bytes, volume: 0, op, fua: false, stream: 0 });
+            }
+            self.last_arrival = arrival;
+            self.waiting.push_back(Request { arrival, op, offset, bytes });
             self.submitted += 1;
         }
         self.feed();
@@ -338,17 +311,11 @@ impl LiveDevice {
         if at < self.now {
             return refuse("it is already", self.now);
         }
-        let op = match ask.op {
-            Op::Read => RequestOp::Read,
-            Op::Write => RequestOp::Write,
-            Op::Trim => RequestOp::Trim,
-            Op::Flush => RequestOp::Flush,
-        };
-        if self.queue_of(op, ask.offset).is_none() {
+        if self.queue_of(ask.op, ask.offset).is_none() {
             let message = format!("the request at byte {} matches no queue of nvme.queues", ask.offset);
             return Err(Error::usage(message).help("add a queue with match = \"rest\""));
         }
-        if self.handle_of(op, ask.offset, ask.bytes).is_none() {
+        if self.handle_of(ask.op, ask.offset, ask.bytes).is_none() {
             let message = format!("the write at byte {} has no handle by fdp.assign", ask.offset);
             return Err(Error::usage(message).help("name one that takes such writes: fdp.unknown = 0"));
         }
@@ -358,7 +325,7 @@ impl LiveDevice {
         if at.0 > CLOCK_MAX_NS {
             return Err(beyond("the request arrives", at));
         }
-        if ask.op == Op::Flush {
+        if ask.op == RequestOp::Flush {
             return Ok(last);
         }
         let (offset, bytes, capacity) = (ask.offset, ask.bytes, self.ssd.capacity_bytes());
@@ -513,19 +480,9 @@ impl LiveDevice {
         Ok(self.ssd.summary(self.seed, settings::digest(self.ssd.config()), self.digest.hex()))
     }
 
-    /// Counters and queues at this time.
-    pub fn sample(&self) -> Sample {
-        self.ssd.sample()
-    }
-
     /// The configuration.
     pub fn config(&self) -> &Config {
         self.ssd.config()
-    }
-
-    /// The state of pages and blocks.
-    pub fn flash(&self) -> &Flash {
-        self.ssd.flash()
     }
 
     /// One row per block, plane by plane: the columns of `--blocks`.
@@ -534,11 +491,6 @@ impl LiveDevice {
     /// None that the caller can cause.
     pub fn blocks(&self) -> Result<Frame> {
         blocks::frame(self.ssd.flash(), self.ssd.geometry())
-    }
-
-    /// Ids and places.
-    pub fn geometry(&self) -> &Geometry {
-        self.ssd.geometry()
     }
 
     /// Bytes that the host may address.
@@ -719,12 +671,8 @@ pub fn asks(table: &ssdlab_trace::Table) -> Result<Vec<Ask>> {
             if let Some((name, _)) = names.iter().zip(row.negative).find(|(_, negative)| *negative) {
                 return refuse(format!("{name} is negative"));
             }
-            let op = match row.op {
-                0 => Op::Read,
-                1 => Op::Write,
-                2 => Op::Trim,
-                3 => Op::Flush,
-                other => return refuse(format!("{other} is no operation: they are 0 read, 1 write, 2 trim, 3 flush")),
+            let Some(op) = OPS.get(row.op as usize).copied() else {
+                return refuse(format!("{} is no operation: they are 0 read, 1 write, 2 trim, 3 flush", row.op));
             };
             asks.push(Ask { op, offset: row.offset, bytes: row.bytes, at: Some(Nanos(row.time_ns)) });
         }
@@ -737,8 +685,7 @@ pub fn asks(table: &ssdlab_trace::Table) -> Result<Vec<Ask>> {
 /// # Errors
 /// There is not.
 pub fn fits(config: &Config, check: Check) -> Result<()> {
-    let refuse = |broken: &ConfigError| refused(broken.clone());
-    memory::fits(config, check, perf::memory_limit()).map_err(|large| large.error(refuse))
+    memory::fits(config, check, None, |broken| refused(broken.clone()))
 }
 
 /// A rule that the configuration breaks.

@@ -2,34 +2,22 @@
 
 use ssdlab_sim::{Check, Config, ConfigError};
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, Result};
+use crate::perf;
 use crate::text::size;
 use crate::theory::Outlook;
 
-/// A device that needs more memory than it may take.
-#[derive(Clone, Debug)]
-pub struct TooLarge {
-    /// Bytes that it needs.
-    pub needed: u64,
-    /// Bytes that it may take.
-    pub limit: u64,
-    /// The key to change, and how.
-    pub refusal: ConfigError,
-}
-
-impl TooLarge {
-    /// As an error; `refuse` adds the place of the key.
-    pub fn error(&self, refuse: impl FnOnce(&ConfigError) -> Error) -> Error {
-        Error { kind: Kind::Memory { needed: self.needed, limit: self.limit }, ..refuse(&self.refusal) }
-    }
-}
-
-/// Checks a device with its oracle against a limit.
+/// Checks a device with its oracle against a limit, by default four fifths of the free memory.
 ///
 /// # Errors
-/// It needs more than `limit` bytes; without a limit, never.
-pub fn fits(config: &Config, check: Check, limit: Option<u64>) -> Result<(), Box<TooLarge>> {
-    let Some(limit) = limit else { return Ok(()) };
+/// It needs more than that: `refuse` adds the place of the key to change.
+pub fn fits(
+    config: &Config,
+    check: Check,
+    limit: Option<u64>,
+    refuse: impl FnOnce(&ConfigError) -> Error,
+) -> Result<()> {
+    let Some(limit) = limit.or_else(perf::memory_limit) else { return Ok(()) };
     let memory = Outlook::new(config, check == Check::Full).memory;
     if memory.total() <= limit {
         return Ok(());
@@ -51,5 +39,5 @@ pub fn fits(config: &Config, check: Check, limit: Option<u64>) -> Result<(), Box
         ("geometry.blocks_per_plane", "larger pages or fewer blocks (geometry.blocks_per_plane)")
     };
     let refusal = ConfigError { key: key.into(), message, help: format!("use {what}, or raise --memory-limit") };
-    Err(Box::new(TooLarge { needed: memory.total(), limit, refusal }))
+    Err(Error { kind: Kind::Memory { needed: memory.total(), limit }, ..refuse(&refusal) })
 }

@@ -4,7 +4,7 @@
 use ssdlab_sim::config::Config;
 use ssdlab_sim::schemes::SchemeInfo;
 
-use crate::schema::root_schema;
+use crate::schema::{entries, resolve, root_schema};
 use crate::settings::{Settings, Sources};
 use crate::tree;
 
@@ -37,22 +37,14 @@ const NUMBERS: [(&str, &[&str]); 7] = [
 fn probes() -> Vec<Probe> {
     let schema = root_schema().to_value();
     let definitions = &schema["definitions"];
-    let object = |value: &serde_json::Value| value.as_object().cloned().unwrap_or_default();
-    let resolve = |property: &serde_json::Value| {
-        let inner = property["allOf"].get(0).or_else(|| property["anyOf"].get(0)).unwrap_or(property).clone();
-        match inner["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-            Some(name) => definitions[name].clone(),
-            None => inner,
-        }
-    };
     let mut probes = Vec::new();
-    for (section, outer) in object(&schema["properties"]) {
-        for (key, property) in object(&resolve(&outer)["properties"]) {
-            let choice = resolve(&property);
-            let forms = choice["oneOf"].as_array().cloned().unwrap_or_default();
-            let named = forms.iter().filter(|form| form["description"].is_string());
-            let plain = choice["enum"].as_array().cloned().unwrap_or_default();
-            let values = named.filter_map(|form| form["const"].as_str()).chain(plain.iter().filter_map(|v| v.as_str()));
+    for (section, outer) in entries(&schema["properties"]) {
+        for (key, property) in entries(&resolve(definitions, outer)["properties"]) {
+            let choice = resolve(definitions, property);
+            let forms = choice["oneOf"].as_array().into_iter().flatten();
+            let named = forms.filter(|form| form["description"].is_string());
+            let plain = choice["enum"].as_array().into_iter().flatten();
+            let values = named.filter_map(|form| form["const"].as_str()).chain(plain.filter_map(|v| v.as_str()));
             for value in values {
                 probes.push(Probe { key: format!("{section}.{key}"), value: value.to_string() });
             }
@@ -174,11 +166,7 @@ fn least(scheme: &SchemeInfo, knob: &str) -> u64 {
 
 /// The values that a knob takes, from the schema.
 fn range(definitions: &serde_json::Value, property: &serde_json::Value, least: impl Fn() -> u64) -> String {
-    let inner = property["allOf"].get(0).or_else(|| property["anyOf"].get(0)).unwrap_or(property);
-    let resolved = match inner["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
-        Some(name) => &definitions[name],
-        None => inner,
-    };
+    let resolved = resolve(definitions, property);
     let types: Vec<&str> = match &resolved["type"] {
         serde_json::Value::Array(types) => types.iter().filter_map(|one| one.as_str()).collect(),
         one => one.as_str().into_iter().collect(),

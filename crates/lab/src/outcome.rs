@@ -3,7 +3,6 @@
 use serde::Serialize;
 use ssdlab_sim::Config;
 use ssdlab_sim::report::Summary;
-use ssdlab_sim::report::tenants::compare_alone;
 
 use crate::drive::Device;
 use crate::input::{Input, Provenance};
@@ -29,25 +28,18 @@ pub struct Outcome {
 impl Outcome {
     /// The results of a device that has run all of its input.
     pub fn new(device: &Device, input: &Input, config: &Config, seed: u64) -> Outcome {
-        let mut summary = device.summary(seed, settings::digest(config), input.digest());
+        let mut summary = device.ssd.summary(seed, settings::digest(config), input.digest());
         summary.flush_digest = input.flush_digest(config.cache.exists());
         let mut remarks = input.remarks();
         remarks.extend(idle_queues(&summary, config));
         remarks.extend(config.handles_hide_threshold().map(|note| format!("note: {note}")));
         Outcome {
             summary,
-            about: input.about(),
-            provenance: input.provenance(),
+            about: input.about.clone(),
+            provenance: input.provenance,
             chosen: input.chosen(),
             remarks,
-            capacity_bytes: device.capacity_bytes(),
-        }
-    }
-
-    /// Adds what tenants lost to each other, given their mean latencies with the device for themselves.
-    pub fn compare_alone(&mut self, alone: &[Option<f64>]) {
-        if let (Some(tenants), Some(fairness)) = (&mut self.summary.tenants, &mut self.summary.fairness) {
-            compare_alone(tenants, fairness, alone);
+            capacity_bytes: device.ssd.capacity_bytes(),
         }
     }
 

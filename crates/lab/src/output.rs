@@ -86,20 +86,15 @@ impl Output {
         // Links are followed: the target is replaced, not the link.
         let target = if existing.is_some() { path.canonicalize().map_err(cannot)? } else { resolved(path) };
         let directory = directory(&target);
-        let mut builder = Builder::new();
-        let prefix = format!("{}{}-", prefix(), std::process::id());
-        builder.prefix(&prefix).suffix(SUFFIX);
-        let permissions = existing.map_or_else(ordinary, |meta| Some(meta.permissions()));
-        if let Some(permissions) = permissions {
-            builder.permissions(permissions);
-        }
+        let prefix = own_prefix();
+        let builder = builder(&prefix, existing.map_or_else(ordinary, |meta| Some(meta.permissions())));
         let mut list = temporary();
         if list.tidied.insert(directory.to_path_buf()) {
             tidy(directory);
         }
         let (file, temporary) = loop {
             let (file, temporary) = builder.tempfile_in(directory).map_err(cannot)?.into_parts();
-            if claim(&file) {
+            if lock(&file) {
                 break (file, temporary);
             }
         };
@@ -116,6 +111,15 @@ impl Output {
         self.writer.write_all(bytes).map_err(|error| Error::file("write", &self.path, &error))
     }
 
+    /// Writes the rest of it, and finishes it.
+    ///
+    /// # Errors
+    /// The file system takes no more.
+    pub fn complete(mut self, bytes: &[u8]) -> Result<Finished> {
+        self.put(bytes)?;
+        self.finish()
+    }
+
     /// Syncs the file to disk, still under its temporary name.
     ///
     /// # Errors
@@ -128,6 +132,14 @@ impl Output {
         done.map_err(|error| Error::file("write", &self.path, &error))?;
         Ok(Finished { path: self.path, temporary: self.temporary, _claim: self.claim })
     }
+}
+
+/// Writes a whole file, still under its temporary name.
+///
+/// # Errors
+/// As [`Output::create`] and [`Output::complete`].
+pub fn whole(path: &Path, bytes: &[u8]) -> Result<Finished> {
+    Output::create(path)?.complete(bytes)
 }
 
 impl Write for Output {
@@ -214,7 +226,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(cannot(error)),
         }
-        let (temporary, lock, kept) = Folder::begin(directory(path), shared()).map_err(cannot)?;
+        let (temporary, lock, kept) = Folder::begin(directory(path), permissions(0o777)).map_err(cannot)?;
         Ok(Folder { target: Some(path.into()), temporary, _lock: lock, kept })
     }
 
@@ -230,19 +242,13 @@ impl Folder {
     }
 
     fn begin(place: &Path, permissions: Option<Permissions>) -> io::Result<(TempDir, Option<File>, Kept)> {
-        let mut builder = Builder::new();
-        let prefix = format!("{}{}-", prefix(), std::process::id());
-        builder.prefix(&prefix).suffix(SUFFIX);
-        if let Some(permissions) = permissions {
-            builder.permissions(permissions);
-        }
         let fresh = temporary().tidied.insert(place.to_path_buf());
         if fresh {
             tidy(place);
         }
-        let made = builder.tempdir_in(place)?;
+        let made = builder(&own_prefix(), permissions).tempdir_in(place)?;
         // Where folders can't be opened there are no locks either.
-        let lock = File::open(made.path()).ok().filter(claim);
+        let lock = File::open(made.path()).ok().filter(lock);
         let kept = Kept::new(made.path());
         Ok((made, lock, kept))
     }
@@ -337,9 +343,17 @@ impl Drop for Kept {
     }
 }
 
-/// Locks a temporary file while it is open. False: another process holds it.
-pub fn lock(file: &File) -> bool {
-    claim(file)
+/// How the names of temporary files of this process begin.
+fn own_prefix() -> String {
+    format!("{}{}-", prefix(), std::process::id())
+}
+
+/// Makes temporary files and folders of this process.
+fn builder(prefix: &str, permissions: Option<Permissions>) -> Builder<'_, '_> {
+    let mut builder = Builder::new();
+    builder.prefix(prefix).suffix(SUFFIX);
+    permissions.into_iter().for_each(|permissions| _ = builder.permissions(permissions));
+    builder
 }
 
 /// The ending of the names of temporary files. They begin with [`prefix`], the number of the process and `-`.
@@ -352,10 +366,10 @@ fn prefix() -> String {
     format!(".ssdlab-{}-", host.chars().map(plain).take(64).collect::<String>())
 }
 
-/// Locks a new temporary file while it is open. False: another process has just taken it for a dead process's file and
-/// removes it. On a file system without locks that cannot happen.
+/// Locks a temporary file while it is open. False: another process holds it, or has just taken a new one for a dead process's
+/// file and removes it. On a file system without locks that cannot happen.
 #[cfg(unix)]
-fn claim(file: &File) -> bool {
+pub fn lock(file: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
     use std::os::unix::fs::MetadataExt;
     match flock(file, FlockOperation::NonBlockingLockExclusive) {
@@ -380,7 +394,7 @@ fn tidy(directory: &Path) {
         let gone = rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH);
         if gone && entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir()) {
             // Cleaning up is optional: files that can't be removed stay.
-            let _ = File::open(entry.path()).map(|file| claim(&file).then(|| remove(&entry.path())));
+            let _ = File::open(entry.path()).map(|file| lock(&file).then(|| remove(&entry.path())));
         }
     }
 }
@@ -390,8 +404,9 @@ fn prefix() -> String {
     ".ssdlab-".into()
 }
 
+/// Locks a temporary file where the system has such locks.
 #[cfg(not(unix))]
-fn claim(_file: &File) -> bool {
+pub fn lock(_file: &File) -> bool {
     true
 }
 
@@ -399,25 +414,17 @@ fn claim(_file: &File) -> bool {
 fn tidy(_directory: &Path) {}
 
 /// The permissions of an ordinary new file; the umask applies.
-#[cfg(unix)]
 pub fn ordinary() -> Option<Permissions> {
+    permissions(0o666)
+}
+
+#[cfg(unix)]
+fn permissions(mode: u32) -> Option<Permissions> {
     use std::os::unix::fs::PermissionsExt;
-    Some(Permissions::from_mode(0o666))
+    Some(Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]
-pub fn ordinary() -> Option<Permissions> {
-    None
-}
-
-/// The permissions of an ordinary new folder; the umask applies.
-#[cfg(unix)]
-fn shared() -> Option<Permissions> {
-    use std::os::unix::fs::PermissionsExt;
-    Some(Permissions::from_mode(0o777))
-}
-
-#[cfg(not(unix))]
-fn shared() -> Option<Permissions> {
+fn permissions(_mode: u32) -> Option<Permissions> {
     None
 }

@@ -65,9 +65,21 @@ impl Perf {
     }
 }
 
+/// CPU time of the process, all threads.
 #[cfg(unix)]
 fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    clock(rustix::time::ClockId::ProcessCPUTime)
+}
+
+/// CPU time of this thread.
+#[cfg(unix)]
+pub fn thread_cpu() -> Duration {
+    clock(rustix::time::ClockId::ThreadCPUTime)
+}
+
+#[cfg(unix)]
+fn clock(id: rustix::time::ClockId) -> Duration {
+    let time = rustix::time::clock_gettime(id);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
@@ -77,30 +89,25 @@ fn cpu_time() -> Duration {
 }
 
 /// CPU time of this thread.
-#[cfg(unix)]
-pub fn thread_cpu() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
-}
-
-/// CPU time of this thread.
 #[cfg(not(unix))]
 pub fn thread_cpu() -> Duration {
     Duration::ZERO
 }
 
-/// Peak resident memory of the process, as Linux reports it.
-pub fn peak_rss() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+/// Bytes that a file of Linux gives in kB behind a label.
+fn kilobytes(file: &str, label: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(label))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }
 
+/// Peak resident memory of the process, as Linux reports it.
+pub fn peak_rss() -> Option<u64> {
+    kilobytes("/proc/self/status", "VmHWM:")
+}
+
 /// Four fifths of the available memory; none where the system does not report it.
 pub fn memory_limit() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024 / 5 * 4)
+    Some(kilobytes("/proc/meminfo", "MemAvailable:")? / 5 * 4)
 }

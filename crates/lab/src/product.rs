@@ -4,7 +4,6 @@
 //! is reported at once. What it begins, a [`Recorder`], gets what it observes during the run, and finishes the output at its end.
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::fmt::Debug;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,24 +22,24 @@ use crate::results::sheet::{Ended, Frame};
 
 /// An output that is asked for.
 pub trait Product: Debug + Send + Sync {
-    /// The option that asks for it, as errors name it.
-    fn name(&self) -> &'static str;
-
-    /// Its file; none if it stays in memory.
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        None
-    }
-
-    /// Whether it has times. A run with `--count-only` has none.
-    fn timed(&self) -> bool {
-        false
-    }
+    /// What it is.
+    fn about(&self) -> About<'_>;
 
     /// Creates its file.
     ///
     /// # Errors
     /// The file can't be created, or the output can't be had as it is asked for.
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>>;
+}
+
+/// What an output is, before it begins.
+pub struct About<'p> {
+    /// The option that asks for it, as errors name it.
+    pub name: &'static str,
+    /// Its file; none if it stays in memory.
+    pub path: Option<&'p Path>,
+    /// Whether it has times. A run with `--count-only` has none.
+    pub timed: bool,
 }
 
 /// The run that an output is of.
@@ -155,7 +154,7 @@ pub struct RunEnd<'r> {
     products: &'r [Arc<dyn Product>],
     work: &'r Work,
     perf: Option<Perf>,
-    made: Made,
+    pub(crate) made: Made,
 }
 
 /// What a run took so far.
@@ -168,12 +167,12 @@ pub(crate) struct Work {
     pub requests: u64,
 }
 
-/// Finished outputs. Files are removed unless [`Made::publish`] gives them their names.
+/// Finished outputs. Files are removed unless they are published.
 #[derive(Default)]
 pub(crate) struct Made {
-    files: Vec<(&'static str, Finished)>,
-    frames: Vec<(&'static str, Frame)>,
-    values: Vec<Box<dyn Any + Send>>,
+    pub files: Vec<(&'static str, Finished)>,
+    pub frames: Vec<(&'static str, Frame)>,
+    pub values: Vec<Box<dyn Any + Send>>,
     /// What was left out of them.
     pub remarks: Vec<String>,
 }
@@ -213,42 +212,17 @@ impl<'r> RunEnd<'r> {
     }
 
     /// The content of an output that is a file and stands before this one in the list, and the name that it was given.
-    pub fn content(&self, name: &str) -> Option<(&Path, Cow<'_, Path>)> {
+    pub fn content(&self, name: &str) -> Option<(&Path, &Path)> {
         let (_, file) = self.made.files.iter().find(|(known, _)| *known == name)?;
-        let product = self.products.iter().find(|product| product.name() == name)?;
-        Some((file.content()?, product.path()?))
+        let product = self.products.iter().map(|product| product.about()).find(|about| about.name == name)?;
+        Some((file.content()?, product.path?))
     }
 
     /// What the run took up to the first time that this is asked.
     pub fn perf(&mut self) -> Perf {
         let Work { start, simulation, requests } = *self.work;
-        let operations = self.device.flash_operations();
+        let operations = self.device.ssd.flash_operations();
         self.perf.get_or_insert_with(|| Perf::measure(start, simulation, requests, operations, None)).clone()
-    }
-
-    pub(crate) fn made(self) -> Made {
-        self.made
-    }
-}
-
-impl Made {
-    /// The table of a product, if it was wanted in memory.
-    pub fn take_frame(&mut self, name: &str) -> Option<Frame> {
-        let at = self.frames.iter().position(|(known, _)| *known == name)?;
-        Some(self.frames.swap_remove(at).1)
-    }
-
-    /// The value of this type that a product gave.
-    pub fn value<T: Any>(&self) -> Option<&T> {
-        self.values.iter().find_map(|value| value.downcast_ref())
-    }
-
-    /// Makes the files visible, in the order of their products.
-    ///
-    /// # Errors
-    /// A file can't be given its name.
-    pub fn publish(&mut self) -> Result<()> {
-        std::mem::take(&mut self.files).into_iter().try_for_each(|(_, file)| file.publish())
     }
 }
 
@@ -290,7 +264,7 @@ impl Recorders {
         let recorders = recorders.into_iter().map(|recorder| (recorder.observes(), recorder)).collect();
         let all = Recorders(Arc::new(Mutex::new(Shared { recorders, also, fault: None })));
         if all.watches() != Watches::NOTHING {
-            device.observe(Box::new(all.clone()));
+            device.ssd.observe(Box::new(all.clone()));
         }
         all
     }
@@ -299,7 +273,7 @@ impl Recorders {
     pub fn end(self, device: &mut Device) -> Vec<Box<dyn Recorder>> {
         let mut shared = std::mem::take(&mut *self.shared());
         shared.recorders.iter_mut().for_each(|(_, recorder)| recorder.simulated(device));
-        device.take_observer();
+        device.ssd.take_observer();
         shared.recorders.into_iter().map(|(_, recorder)| recorder).collect()
     }
 

@@ -2,13 +2,14 @@
 //! (are there requests), [`Ready::simulate`] (can the results be written, do the requests fit the device; then the run).
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use ssdlab_sim::device::geometry::Geometry;
+use ssdlab_sim::report::Summary;
+use ssdlab_sim::report::tenants::compare_alone;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, Observer};
 
@@ -19,7 +20,7 @@ use crate::input::{self, Input, Opened, Requests};
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::perf::{self, Moment, Perf};
-use crate::product::{Made, Product, Recorder, Recorders, RunEnd, Subject, Work};
+use crate::product::{About, Made, Product, Recorder, Recorders, RunEnd, Subject, Work};
 use crate::results::sheet::{Frame, Most};
 use crate::settings::Settings;
 use crate::theory::Outlook;
@@ -89,12 +90,10 @@ impl Outputs {
         self.products.extend(product.map(|product| Arc::new(product) as Arc<dyn Product>));
         self
     }
-}
 
-impl Outputs {
     /// The options that ask for them, and their files.
-    pub fn files(&self) -> impl Iterator<Item = (&'static str, Cow<'_, Path>)> {
-        self.products.iter().filter_map(|product| Some((product.name(), product.path()?)))
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.products.iter().map(|product| product.about()).filter_map(|about| Some((about.name, about.path?)))
     }
 }
 
@@ -174,9 +173,7 @@ impl Run {
     /// # Errors
     /// The device needs more memory than it may take.
     pub fn new(settings: Settings, how: How, start: Moment) -> Result<Run> {
-        let limit = how.memory_limit.or_else(perf::memory_limit);
-        memory::fits(&settings.config, how.check, limit)
-            .map_err(|large| large.error(|refusal| settings.refuse(refusal)))?;
+        memory::fits(&settings.config, how.check, how.memory_limit, |refusal| settings.refuse(refusal))?;
         Ok(Run { settings, how, start })
     }
 
@@ -248,7 +245,7 @@ impl Ready {
 
         progress.building();
         config.check_mode(how.count_only).map_err(|error| settings.refuse(&error))?;
-        let alone = outputs.alone.then(|| alone(opened.requests(), &tenants, build, (config, how), progress));
+        let alone = outputs.alone.then(|| alone(&opened.requests, &tenants, build, (config, how), progress));
         let alone = alone.transpose()?;
         let mut device = build(&mut || progress.go_on())?;
         let input = fit(opened, &mut device, (config, how), ahead)?;
@@ -267,7 +264,7 @@ impl Ready {
         let heard = &mut Heard(progress);
         let replayed = catch_unwind(AssertUnwindSafe(|| replay(&mut device, input, &mut recorders, heard)));
         let (submitted, input) = replayed.unwrap_or_else(|panic| {
-            progress.broken(device.now());
+            progress.broken(device.ssd.now());
             resume_unwind(panic)
         })?;
         let closed = input.closed();
@@ -276,17 +273,18 @@ impl Ready {
 
         let recorders = recorders.end(&mut device);
         let mut outcome = Outcome::new(&device, &input, config, how.seed);
-        if let Some(alone) = &alone {
-            outcome.compare_alone(alone);
+        let Summary { tenants, fairness, .. } = &mut outcome.summary;
+        if let (Some(alone), Some(tenants), Some(fairness)) = (&alone, tenants, fairness) {
+            compare_alone(tenants, fairness, alone);
         }
-        let state = device.sample();
+        let state = device.ssd.sample();
         let mut end = RunEnd::new(&device, &state, &outcome, products, &work);
         recorders.into_iter().try_for_each(|recorder| recorder.finish(&mut end))?;
         let perf = end.perf();
-        let mut made = end.made();
+        let mut made = end.made;
         let remarks = std::mem::take(&mut made.remarks);
-        let geometry = device.geometry().clone();
-        let last_arrival = (!closed).then(|| device.last_arrival());
+        let geometry = device.ssd.geometry().clone();
+        let last_arrival = (!closed).then(|| device.last_arrival);
         Ok(RunOutcome { outcome, remarks, perf, geometry, last_arrival, made })
     }
 }
@@ -294,21 +292,22 @@ impl Ready {
 impl RunOutcome {
     /// The table of an output that was wanted in memory, by the output's name.
     pub fn take_frame(&mut self, name: &str) -> Option<Frame> {
-        self.made.take_frame(name)
+        let at = self.made.frames.iter().position(|(known, _)| *known == name)?;
+        Some(self.made.frames.swap_remove(at).1)
     }
 
     /// What an output gave beside its file: the timeline as a [`Chart`](crate::results::timeline::Chart), the
     /// [`Spread`](crate::results::blocks::Spread) of blocks, latencies by bucket as [`Histograms`](crate::results::histograms::Histograms).
     pub fn value<T: Any>(&self) -> Option<&T> {
-        self.made.value()
+        self.made.values.iter().find_map(|value| value.downcast_ref())
     }
 
-    /// Makes the files visible, now that all of them are complete. Without this they are removed.
+    /// Makes the files visible, in the order of their outputs, now that all of them are complete. Without this they are removed.
     ///
     /// # Errors
     /// A file can't be given its name.
     pub fn publish(&mut self) -> Result<()> {
-        self.made.publish()
+        std::mem::take(&mut self.made.files).into_iter().try_for_each(|(_, file)| file.publish())
     }
 }
 
@@ -320,7 +319,7 @@ fn begin(
     how: How,
     tenants: &[String],
 ) -> Result<Vec<Box<dyn Recorder>>> {
-    if how.count_only && products.iter().any(|product| product.timed()) {
+    if how.count_only && products.iter().any(|product| product.about().timed) {
         return Err(Error::usage(
             "--count-only has no times, so it gives neither requests nor series nor histograms nor a timeline",
         )
@@ -329,8 +328,8 @@ fn begin(
     let mut files = Files::new();
     settings.sources().read_by(&mut files);
     opened.read_by(&mut files);
-    for product in products {
-        files.write_all(&[(product.name(), product.path().as_deref())])?;
+    for About { name, path, .. } in products.iter().map(|product| product.about()) {
+        files.write_all(&[(name, path)])?;
     }
     let subject = Subject { config: &settings.config, extras: settings.config.extra_causes(), tenants };
     let recorders = products.iter().map(|product| product.begin(&subject)).collect::<Result<Vec<_>>>()?;
@@ -343,12 +342,12 @@ fn begin(
 /// The outputs that show each leg of an operation.
 fn showing(products: &[Arc<dyn Product>], recorders: &[Box<dyn Recorder>]) -> Vec<&'static str> {
     let watching = products.iter().zip(recorders).filter(|(_, recorder)| recorder.observes().legs);
-    watching.map(|(product, _)| product.name()).collect()
+    watching.map(|(product, _)| product.about().name).collect()
 }
 
 /// What makes this run slow, by the options that ask for it.
 fn slowed(device: &Device, showing: &[&str]) -> Option<String> {
-    let slowed = device.slowed()?;
+    let slowed = device.ssd.slowed()?;
     let by = if showing.is_empty() { slowed.by.to_string() } else { showing.join(", ") };
     let closed = slowed.closes.join(", ");
     Some(format!(
@@ -359,11 +358,9 @@ fn slowed(device: &Device, showing: &[&str]) -> Option<String> {
 /// Fits the requests to a device, and prepares it for them.
 fn fit(opened: Opened, device: &mut Device, (config, how): (&Config, How), ahead: bool) -> Result<Input> {
     let mut input = opened.fit(&device.target(config.device.queue_depth, how.seed))?;
-    if ahead {
-        input.set_ahead();
-    }
+    input.ahead = ahead;
     if how.count_only {
-        device.set_timeless();
+        device.timeless = true;
     }
     device.prepare(&input)?;
     Ok(input)
@@ -390,7 +387,7 @@ fn alone(
     let mut one = |tenant: u8| {
         let mut device = build(&mut || progress.go_on())?;
         let mut input = input::open(requests)?.fit(&device.target(config.device.queue_depth, how.seed))?;
-        input.set_only(tenant);
+        input.only = Some(tenant);
         device.prepare(&input)?;
         let (_, input) = replay(&mut device, input, &mut (), &mut Heard(progress))?;
         let own = Outcome::new(&device, &input, config, how.seed).summary.tenants;

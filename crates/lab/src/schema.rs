@@ -67,12 +67,12 @@ pub fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
     value.as_object().into_iter().flatten()
 }
 
-/// What a property refers to, or the property itself.
+/// What a property refers to, or what it is where it refers to nothing.
 pub fn resolve<'s>(definitions: &'s Value, property: &'s Value) -> &'s Value {
     let inner = property["allOf"].get(0).or_else(|| property["anyOf"].get(0)).unwrap_or(property);
     match inner["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         Some(name) => &definitions[name],
-        None => property,
+        None => inner,
     }
 }
 

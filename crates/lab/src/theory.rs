@@ -1,6 +1,6 @@
 //! What to expect before a run: space, memory, and the write amplification that theory gives for uniform random writes.
 
-use ssdlab_sim::config::{Config, PreconditionMode, Scope};
+use ssdlab_sim::config::{Config, Geometry, PreconditionMode, Scope};
 use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::units::Ppm;
 
@@ -74,10 +74,7 @@ impl Outlook {
     /// The outlook of a checked configuration, with the full or the sampling oracle.
     pub fn new(config: &Config, full_oracle: bool) -> Outlook {
         let g = &config.geometry;
-        let planes = [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die]
-            .into_iter()
-            .map(u64::from)
-            .product::<u64>();
+        let planes = planes(g);
         let (blocks, per_block) = (u64::from(g.blocks_per_plane), u64::from(g.pages_per_block));
         let pages = blocks * per_block;
         let exported = config.exported_per_plane();
@@ -131,6 +128,11 @@ impl Outlook {
     }
 }
 
+/// Planes of a device.
+pub fn planes(g: &Geometry) -> u64 {
+    [g.channels, g.chips_per_channel, g.dies_per_chip, g.planes_per_die].into_iter().map(u64::from).product()
+}
+
 /// Write amplification of a victim policy at utilisation `rho` with `b` pages a block.
 pub fn expected(victim: &AnyVictim, rho: f64, b: u32) -> Option<f64> {
     match victim {
@@ -139,8 +141,6 @@ pub fn expected(victim: &AnyVictim, rho: f64, b: u32) -> Option<f64> {
         AnyVictim::Random(_) => Some(1.0 / (1.0 - rho)),
         AnyVictim::Fifo(_) => Some(fifo(rho)),
         AnyVictim::RandomPlus(_) | AnyVictim::CostBenefit(_) | AnyVictim::Outside(_) => None,
-        #[allow(unreachable_patterns)]
-        _ => None,
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ssdlab_lab::error::Error;
-use ssdlab_lab::live::{self, Op, PagePlace};
+use ssdlab_lab::live::{self, PagePlace};
 use ssdlab_lab::results::requests;
 use ssdlab_sim::units::Nanos;
 use ssdlab_trace::Trace;
@@ -144,7 +144,7 @@ impl Device {
         at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<u64>> {
         let at = at.map(|at| time_of("at", at)).transpose()?;
-        let op = Op::named(op).map_err(|error| raised(py, &error))?;
+        let op = live::operation(op).map_err(|error| raised(py, &error))?;
         self.hold()?.submit(op, offset, bytes, at.map(Nanos)).map_err(|error| raised(py, &error))
     }
 

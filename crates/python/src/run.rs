@@ -13,7 +13,7 @@ use ssdlab_lab::results::histograms::{BucketRows, Histograms, Tail};
 use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::sheet::Place;
-use ssdlab_lab::results::timeline::{Activity, Span, To};
+use ssdlab_lab::results::timeline::{Activity, Span};
 use ssdlab_lab::run::{How, Outputs, RunOutcome, arguments};
 use ssdlab_report::charts;
 use ssdlab_report::inputs::Inputs;
@@ -310,7 +310,7 @@ fn run<'py>(
         .with_tenants_alone(alone)
         .with_some(requests.map(RequestRows))
         .with_some(series.map(|window| WindowRows { place: Place::MEMORY, window }))
-        .with_some(timeline.clone().map(|path| Activity { to: To::File(path), span: window }))
+        .with_some(timeline.clone().map(|path| Activity { file: Some(path), span: window }))
         .with_some(blocks.then_some(BlockRows(Place::MEMORY)))
         .with_some(histograms.map(BucketRows))
         .with_some((!count_only).then_some(Tail));

@@ -1,6 +1,5 @@
 //! The report as an output of a run.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use ssdlab_figures::figure::Table;
@@ -11,7 +10,7 @@ use ssdlab_lab::drive::Device;
 use ssdlab_lab::error::Result;
 use ssdlab_lab::input::Input;
 use ssdlab_lab::output::Output;
-use ssdlab_lab::product::{Product, Recorder, RunEnd, Subject};
+use ssdlab_lab::product::{About, Product, Recorder, RunEnd, Subject};
 use ssdlab_lab::readers::table;
 use ssdlab_lab::readers::timeline;
 use ssdlab_lab::results::blocks;
@@ -35,12 +34,8 @@ impl PageFile {
 }
 
 impl Product for PageFile {
-    fn name(&self) -> &'static str {
-        PageFile::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        Some(Cow::Borrowed(&self.path))
+    fn about(&self) -> About<'_> {
+        About { name: PageFile::NAME, path: Some(&self.path), timed: false }
     }
 
     fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
@@ -56,18 +51,18 @@ struct Report {
 
 impl Recorder for Report {
     fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
-        device.collect_histograms();
+        device.ssd.collect_histograms();
         Ok(())
     }
 
     fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
         let run = Run {
             summary: serde_json::from_str(&end.outcome.json()).ok(),
-            histograms: end.device.histograms().map(Histograms::of),
+            histograms: end.device.ssd.histograms().map(Histograms::of),
             series: rows(end, WindowRows::NAME)?,
             dies: rows(end, DieRows::NAME)?,
             timeline: end.content(Activity::NAME).map(|(path, _)| timeline::read(path, None)).transpose()?,
-            blocks: Some(blocks::table(end.device.flash(), end.device.geometry())),
+            blocks: Some(blocks::table(end.device.ssd.flash(), end.device.ssd.geometry())),
             about: end.outcome.about.clone(),
         };
         let written = page::write(&Inputs { run, ..Inputs::default() }, &self.page)?;
@@ -80,8 +75,7 @@ impl Recorder for Report {
 
 /// A table of results that the run has just written.
 fn rows(end: &RunEnd<'_>, name: &str) -> Result<Option<Table>> {
-    let read = |(path, name): (&Path, Cow<'_, Path>)| {
-        table::whole(path, name.extension().is_some_and(|ending| ending == "parquet"))
-    };
+    let read =
+        |(path, name): (&Path, &Path)| table::whole(path, name.extension().is_some_and(|ending| ending == "parquet"));
     end.content(name).map(read).transpose()
 }

@@ -1,6 +1,8 @@
 //! What one client may have in the server at a time, so that no client takes the memory of all.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use crate::connections::locked;
 
 /// Requests of a client, and bytes of their data, at most. A single request is always taken.
 const MOST_REQUESTS: u64 = 1024;
@@ -20,23 +22,19 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Waits until there is room for a request with so many bytes, and takes it.
     pub(crate) fn take(&self, bytes: u64) {
         let full = |taken: &mut Taken| {
             taken.requests > 0 && (taken.requests >= MOST_REQUESTS || taken.bytes + bytes > MOST_DATA_BYTES)
         };
-        let mut taken = self.given.wait_while(self.taken(), full).unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.given.wait_while(locked(&self.taken), full).unwrap_or_else(PoisonError::into_inner);
         taken.requests += 1;
         taken.bytes += bytes;
     }
 
     /// Gives back what [`Budget::take`] took.
     pub(crate) fn give(&self, bytes: u64) {
-        let mut taken = self.taken();
+        let mut taken = locked(&self.taken);
         taken.requests -= 1;
         taken.bytes -= bytes;
         drop(taken);

@@ -12,27 +12,26 @@ use crate::socket::{Address, Listener, Socket};
 /// Connections of a kind at a time. Further ones are closed at once.
 const MOST: usize = 64;
 
-/// Connections, by number.
-type Sockets = Mutex<BTreeMap<u64, Socket>>;
-
-fn locked(sockets: &Sockets) -> MutexGuard<'_, BTreeMap<u64, Socket>> {
-    sockets.lock().unwrap_or_else(PoisonError::into_inner)
+/// What a thread that panicked left is used as it is.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A place where connections come in, and those that are there.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     address: Address,
-    sockets: Sockets,
+    /// By number.
+    sockets: Mutex<BTreeMap<u64, Socket>>,
 }
 
 /// All connections of a server.
 #[derive(Debug)]
 pub(crate) struct Connections {
     /// That of clients.
-    clients: Endpoint,
+    pub(crate) clients: Arc<Endpoint>,
     /// That of those who control the drive, if there is one.
-    controls: Option<Endpoint>,
+    pub(crate) controls: Option<Arc<Endpoint>>,
     stops: AtomicBool,
     /// How often all clients have been cut off.
     era: AtomicU64,
@@ -40,12 +39,12 @@ pub(crate) struct Connections {
 
 impl Connections {
     pub(crate) fn new(clients: Address, controls: Option<Address>) -> Connections {
-        let endpoint = |address| Endpoint { address, sockets: Sockets::default() };
+        let endpoint = |address| Arc::new(Endpoint { address, sockets: Mutex::default() });
         let (clients, controls) = (endpoint(clients), controls.map(endpoint));
         Connections { clients, controls, stops: AtomicBool::new(false), era: AtomicU64::new(0) }
     }
 
-    fn all(&self) -> impl Iterator<Item = &Endpoint> {
+    fn all(&self) -> impl Iterator<Item = &Arc<Endpoint>> {
         std::iter::once(&self.clients).chain(&self.controls)
     }
 
@@ -91,8 +90,8 @@ pub(crate) type Serve = Arc<dyn Fn(u64, Socket) + Send + Sync>;
 /// Accepts connections until [`Connections::close`]. `endpoint`: that of the listener. `tell` says things to the user.
 pub(crate) fn accept_all(
     listener: &Listener,
-    connections: &Arc<Connections>,
-    endpoint: fn(&Connections) -> Option<&Endpoint>,
+    connections: &Connections,
+    endpoint: &Arc<Endpoint>,
     serve: &Serve,
     tell: &dyn Fn(&str),
 ) {
@@ -110,40 +109,27 @@ pub(crate) fn accept_all(
     }
 }
 
-/// The endpoint of clients.
-pub(crate) fn of_clients(connections: &Connections) -> Option<&Endpoint> {
-    Some(&connections.clients)
-}
-
-/// The endpoint of those who control the drive.
-pub(crate) fn of_controls(connections: &Connections) -> Option<&Endpoint> {
-    connections.controls.as_ref()
-}
-
 fn accept(
     number: u64,
     socket: Socket,
-    connections: &Arc<Connections>,
-    endpoint: fn(&Connections) -> Option<&Endpoint>,
+    connections: &Connections,
+    endpoint: &Arc<Endpoint>,
     serve: &Serve,
 ) -> io::Result<()> {
     let copy = socket.copy()?;
-    let Some(sockets) = endpoint(connections).map(|endpoint| &endpoint.sockets) else { return Ok(()) };
-    let mut all = locked(sockets);
+    let mut all = locked(&endpoint.sockets);
     if connections.stops.load(Ordering::SeqCst) {
         return Ok(());
     }
     if all.len() >= MOST {
         return Err(io::Error::other(format!("there are {MOST} already")));
     }
-    let (serve, others) = (Arc::clone(serve), Arc::clone(connections));
+    let (serve, own) = (Arc::clone(serve), Arc::clone(endpoint));
     let work = move || {
         serve(number, socket);
         // Nothing that the thread has outlives its entry: the server waits for the entries only.
         drop(serve);
-        if let Some(endpoint) = endpoint(&others) {
-            locked(&endpoint.sockets).remove(&number);
-        }
+        locked(&own.sockets).remove(&number);
     };
     std::thread::Builder::new().name("requests".into()).spawn(work)?;
     all.insert(number, copy);

@@ -13,9 +13,6 @@ const LONGEST: u64 = 4096;
 const MOST_DROPPED: u64 = 1 << 20;
 
 /// Serves a connection until it ends.
-///
-/// # Errors
-/// Those of the connection.
 pub(crate) fn serve(mut socket: Socket, drive: &Sender<Message>) -> io::Result<()> {
     let mut lines = BufReader::new(socket.copy()?);
     loop {

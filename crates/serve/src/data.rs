@@ -15,7 +15,7 @@ use ssdlab_lab::text::size;
 /// While it is served, a second file beside it, `FILE.serving`, says so. It stays if the server is killed.
 #[derive(Debug)]
 pub(crate) struct Image {
-    file: Arc<File>,
+    pub(crate) file: Arc<File>,
     marker: PathBuf,
 }
 
@@ -47,11 +47,6 @@ impl Image {
         let was_killed = marker.exists();
         std::fs::write(&marker, "").map_err(|error| Error::file("write", &marker, &error))?;
         Ok((Image { file: Arc::new(file), marker }, was_killed))
-    }
-
-    /// The file, to be synced.
-    pub(crate) fn file(&self) -> Arc<File> {
-        Arc::clone(&self.file)
     }
 
     pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
@@ -92,9 +87,6 @@ impl Image {
     }
 
     /// Ends a session as planned.
-    ///
-    /// # Errors
-    /// The file can't be synced.
     pub(crate) fn close(self, path: &Path) -> Result<()> {
         self.file.sync_all().map_err(|error| Error::file("write", path, &error))?;
         std::fs::remove_file(&self.marker).map_err(|error| Error::file("remove", &self.marker, &error))

@@ -1,10 +1,11 @@
 //! How late replies leave, and whether the server still keeps up with its clock.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Steps of a doubling: values are kept to 3 %.
-const STEPS: usize = 32;
+use ssdlab_sim::report::Distribution;
+
+use crate::connections::locked;
 
 /// How late replies left, in nanoseconds of wall time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,7 @@ struct Second {
 }
 
 struct Counts {
-    buckets: Vec<u64>,
-    max: u64,
-    replies: u64,
+    lags: Distribution,
     second: Second,
     late_seconds: u64,
 }
@@ -44,29 +43,11 @@ pub(crate) struct Lags {
     begun: Instant,
 }
 
-/// The bucket of a value.
-fn bucket(ns: u64) -> usize {
-    let shift = (64 - ns.leading_zeros() as usize).saturating_sub(6);
-    shift * STEPS + (ns >> shift) as usize
-}
-
-/// The largest value of a bucket.
-fn top(bucket: usize) -> u64 {
-    let shift = (bucket / STEPS).saturating_sub(1);
-    let next = ((bucket - shift * STEPS) as u128 + 1) << shift;
-    (next - 1) as u64
-}
-
 impl Lags {
     /// `most`: what is still in time.
     pub(crate) fn new(most: Duration) -> Lags {
-        let buckets = vec![0; bucket(u64::MAX) + 1];
-        let counts = Counts { buckets, max: 0, replies: 0, second: Second::default(), late_seconds: 0 };
+        let counts = Counts { lags: Distribution::new(), second: Second::default(), late_seconds: 0 };
         Lags { counts: Mutex::new(counts), most, begun: Instant::now() }
-    }
-
-    fn counts(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A reply has left that was due at this moment. True: the first second that was late as a whole has just ended.
@@ -74,10 +55,8 @@ impl Lags {
         let now = Instant::now();
         let lag = now.saturating_duration_since(due);
         let ns = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX);
-        let mut counts = self.counts();
-        counts.buckets[bucket(ns)] += 1;
-        counts.max = counts.max.max(ns);
-        counts.replies += 1;
+        let mut counts = locked(&self.counts);
+        counts.lags.record(ns);
         let second = now.saturating_duration_since(self.begun).as_secs();
         let first = second != counts.second.number && counts.end_second(second) && counts.late_seconds == 1;
         counts.second.replies += 1;
@@ -87,20 +66,11 @@ impl Lags {
 
     /// All replies so far; none if there were none.
     pub(crate) fn summary(&self) -> Option<Lag> {
-        let mut counts = self.counts();
+        let mut counts = locked(&self.counts);
         counts.end_second(u64::MAX);
-        let at = |share: u64| {
-            let rank = (counts.replies * share).div_ceil(100);
-            let mut below = 0;
-            let found = counts.buckets.iter().position(|count| {
-                below += count;
-                below >= rank
-            });
-            found.map_or(0, top).min(counts.max)
-        };
-        let (p50_ns, p99_ns, max_ns) = (at(50), at(99), counts.max);
-        let (replies, late_seconds) = (counts.replies, counts.late_seconds);
-        (replies > 0).then_some(Lag { replies, p50_ns, p99_ns, max_ns, late_seconds })
+        let figures = counts.lags.figures();
+        let (replies, late_seconds) = (figures.count, counts.late_seconds);
+        Some(Lag { replies, p50_ns: figures.p50?, p99_ns: figures.p99?, max_ns: figures.max?, late_seconds })
     }
 }
 
@@ -117,24 +87,6 @@ impl Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_value_is_in_a_bucket_of_at_most_three_per_cent() {
-        let mut last = 0;
-        for value in
-            (0..100_000).chain((17..64).flat_map(|bit| [(1 << bit) - 1, 1 << bit, (1 << bit) + (1 << (bit - 3))]))
-        {
-            let place = bucket(value);
-            assert!(
-                place >= last && top(place) >= value && top(place) - value <= value / 32,
-                "{value}: {}",
-                top(place)
-            );
-            assert!(place == 0 || top(place - 1) < value, "{value}");
-            last = place;
-        }
-        assert_eq!(top(bucket(u64::MAX)), u64::MAX);
-    }
 
     #[test]
     fn a_second_is_late_if_more_than_one_in_a_hundred_is() {

@@ -29,5 +29,5 @@ pub mod wire;
 pub use clock::Speed;
 pub use handshake::handshake;
 pub use lag::Lag;
-pub use server::{Place, Served, Server, Settings, Stopper};
+pub use server::{Served, Server, Settings, Stopper};
 pub use socket::Address;

@@ -7,10 +7,13 @@ use std::path::Path;
 
 use ssdlab_disk::{Completion, RequestOp};
 use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::input::trace_op;
 use ssdlab_lab::output::{Finished, Output};
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Observer, Watches};
-use ssdlab_trace::{Format, Names, Op, Record, Trace, Writer};
+use ssdlab_trace::{Format, Names, Record, Trace, Writer};
+
+use crate::connections::locked;
 
 /// Where it goes: a file of the user, or one that nobody sees.
 enum Target {
@@ -51,10 +54,6 @@ pub(crate) struct Recorded {
 }
 
 impl Recording {
-    /// Begins a recording.
-    ///
-    /// # Errors
-    /// The file can't be created.
     pub(crate) fn create(path: Option<&Path>) -> Result<Recording> {
         let target = match path {
             Some(path) => Target::Named(Output::create(path)?),
@@ -82,27 +81,15 @@ impl Recording {
     }
 
     /// Adds a request, unless the recording has ended.
-    ///
-    /// # Errors
-    /// It can't be written.
     pub(crate) fn add(&mut self, at: Nanos, op: RequestOp, offset: u64, bytes: u64, fua: bool) -> Result<()> {
         if !self.is_open() {
             return Ok(());
         }
-        let op = match op {
-            RequestOp::Read => Op::Read,
-            RequestOp::Write => Op::Write,
-            RequestOp::Trim => Op::Trim,
-            RequestOp::Flush => Op::Flush,
-        };
-        let record = Record { time_ns: at.0, offset, bytes, volume: 0, op, fua, stream: 0 };
+        let record = Record { time_ns: at.0, offset, bytes, volume: 0, op: trace_op(op), fua, stream: 0 };
         Ok(self.writer.write(&record, Names::default())?)
     }
 
     /// Ends the recording.
-    ///
-    /// # Errors
-    /// It can't be written.
     pub(crate) fn finish(self) -> Result<Recorded> {
         let until = self.until;
         let (_, target) = self.writer.end()?;
@@ -161,7 +148,6 @@ impl Observer for Replayed {
         if request.completion >= self.until {
             return;
         }
-        let mut times = self.times.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        times.add(request.op, request.arrival, request.completion);
+        locked(&self.times).add(request.op, request.arrival, request.completion);
     }
 }

@@ -1,9 +1,10 @@
 //! A server from its start to its results.
 
+use std::io;
 use std::net::Shutdown;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use ssdlab_sim::units::Nanos;
 
 use crate::client::{self, Shared};
 use crate::clock::{Clock, Speed};
-use crate::connections::{Connections, Endpoint, Serve, accept_all, of_clients, of_controls};
+use crate::connections::{Connections, Endpoint, Serve, accept_all, locked};
 use crate::control;
 use crate::data::Image;
 use crate::drive::{Bytes, Drive, Session};
@@ -30,20 +31,11 @@ use crate::lag::{Lag, Lags};
 use crate::message::Message;
 use crate::order::Control;
 use crate::record::{Recording, Replayed, Times};
-use crate::socket::{Address, Listener};
+use crate::socket::{Address, Listener, Socket};
 use crate::wire::Export;
 
 /// How long clients may take to read their last replies.
 const LAST_REPLIES: Duration = Duration::from_secs(5);
-
-/// Where the data is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// In memory, as far as the limit of [`How`] allows. It is gone at the end.
-    Memory,
-    /// In a file, which is created if it is not there.
-    File(PathBuf),
-}
 
 /// What is served, and how.
 #[derive(Clone, Debug)]
@@ -60,8 +52,9 @@ pub struct Settings {
     pub speed: Speed,
     /// How late a reply may leave.
     pub max_lag: Duration,
-    /// Where the data is.
-    pub data: Place,
+    /// The file of the data, which is created if it is not there. Without one, data is in memory, as far as the limit of [`How`] allows,
+    /// and gone at the end.
+    pub data: Option<PathBuf>,
     /// The socket that takes orders.
     pub control: Option<PathBuf>,
     /// The recording, as a trace.
@@ -78,9 +71,8 @@ pub struct Served {
     pub lag: Option<Lag>,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// Says something to the user, from any thread.
+type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Ends a server from another thread.
 #[derive(Clone, Debug)]
@@ -96,9 +88,12 @@ impl Stopper {
 /// A server that takes requests.
 pub struct Server {
     settings: Settings,
-    capacity_bytes: u64,
-    address: Address,
-    stopper: Stopper,
+    /// Bytes of the drive.
+    pub capacity_bytes: u64,
+    /// Where it listens, with the port that the system chose.
+    pub address: Address,
+    /// What ends it.
+    pub stopper: Stopper,
     connections: Arc<Connections>,
     lags: Arc<Lags>,
     drive: JoinHandle<Result<Session>>,
@@ -111,14 +106,14 @@ impl Server {
     /// # Errors
     /// The configuration can't be served, the drive does not fit into memory, or a file or the address can't be used.
     pub fn start(settings: Settings, tell: impl Fn(&str) + Send + Sync + 'static) -> Result<Server> {
-        let tell: Arc<dyn Fn(&str) + Send + Sync> = Arc::new(tell);
+        let tell: Tell = Arc::new(tell);
         check_files(&settings)?;
         let room_bytes = room(&settings)?;
         let disk = disk(&settings)?;
         let capacity_bytes = disk.capacity_bytes();
         let bytes = match &settings.data {
-            Place::Memory => Bytes::Memory(room_bytes),
-            Place::File(path) => {
+            None => Bytes::Memory(room_bytes),
+            Some(path) => {
                 let (image, was_killed) = Image::open(path, capacity_bytes)?;
                 if was_killed {
                     let name = path.display();
@@ -131,19 +126,19 @@ impl Server {
         };
         let file = match &bytes {
             Bytes::Memory(_) => None,
-            Bytes::File(image) => Some(image.file()),
+            Bytes::File(image) => Some(Arc::clone(&image.file)),
         };
         let recording = Recording::create(settings.record.as_deref())?;
         let listener = Listener::bind(&settings.at)?;
         let controls = settings.control.clone().map(|path| Listener::bind(&Address::Unix(path))).transpose()?;
-        let address = listener.address().clone();
+        let address = listener.address.clone();
         if address.is_open() {
             tell(
                 "other machines may reach this address, and anybody who does may read and write: there is no authentication",
             );
         }
         let connections =
-            Arc::new(Connections::new(address.clone(), controls.as_ref().map(|endpoint| endpoint.address().clone())));
+            Arc::new(Connections::new(address.clone(), controls.as_ref().map(|endpoint| endpoint.address.clone())));
         let lags = Arc::new(Lags::new(settings.max_lag));
         let export = Export { name: settings.export.clone(), bytes: capacity_bytes };
         let shared = Shared {
@@ -160,28 +155,15 @@ impl Server {
             let connections = Arc::clone(&connections);
             spawn("drive", move || drive.run(&inbox, &connections))?
         };
-        let mut acceptors =
-            vec![acceptor(listener, &connections, of_clients, serve_clients(shared, &to_drive), &tell)?];
-        if let Some(controls) = controls {
-            acceptors.push(acceptor(controls, &connections, of_controls, serve_controls(&to_drive, &tell), &tell)?);
+        let shared = Arc::new(shared);
+        let clients = serving("client", &to_drive, &tell, move |socket, drive| client::serve(socket, &shared, drive));
+        let mut acceptors = vec![acceptor(listener, &connections, &connections.clients, clients, &tell)?];
+        if let (Some(listener), Some(endpoint)) = (controls, &connections.controls) {
+            let controls = serving("control", &to_drive, &tell, |socket, drive| control::serve(socket, &drive));
+            acceptors.push(acceptor(listener, &connections, endpoint, controls, &tell)?);
         }
         let stopper = Stopper(Arc::new(Mutex::new(Some(to_drive))));
         Ok(Server { settings, capacity_bytes, address, stopper, connections, lags, drive, acceptors })
-    }
-
-    /// Where it listens.
-    pub fn address(&self) -> &Address {
-        &self.address
-    }
-
-    /// Bytes of the drive.
-    pub fn capacity_bytes(&self) -> u64 {
-        self.capacity_bytes
-    }
-
-    /// What ends it.
-    pub fn stopper(&self) -> Stopper {
-        self.stopper.clone()
     }
 
     /// Waits until it is stopped ([`Stopper::stop`]) and all clients have their replies, then replays the recording for the results.
@@ -201,7 +183,7 @@ impl Server {
         }
         self.connections.empty_within(LAST_REPLIES);
         let Session { recorded, times, image } = session?;
-        if let (Some(image), Place::File(path)) = (image, &self.settings.data) {
+        if let (Some(image), Some(path)) = (image, &self.settings.data) {
             image.close(path)?;
         }
         if let Some(file) = recorded.file {
@@ -225,15 +207,11 @@ fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'stati
 fn check_files(settings: &Settings) -> Result<()> {
     let mut files = Files::new();
     settings.drive.sources().read_by(&mut files);
-    let data = match &settings.data {
-        Place::Memory => None,
-        Place::File(path) => Some(path.as_path()),
-    };
-    files.write_all(&[("--data", data), ("--record", settings.record.as_deref())])?;
+    files.write_all(&[("--data", settings.data.as_deref()), ("--record", settings.record.as_deref())])?;
     for (option, path) in settings.outputs.files() {
-        files.write_all(&[(option, Some(&path))])?;
+        files.write_all(&[(option, Some(path))])?;
         // An output that is dropped leaves nothing.
-        Output::create(&path)?;
+        Output::create(path)?;
     }
     Ok(())
 }
@@ -242,7 +220,7 @@ fn check_files(settings: &Settings) -> Result<()> {
 fn room(settings: &Settings) -> Result<u64> {
     let limit = settings.how.memory_limit.or_else(perf::memory_limit);
     let (config, check) = (&settings.drive.config, settings.how.check);
-    memory::fits(config, check, limit).map_err(|large| large.error(|refusal| settings.drive.refuse(refusal)))?;
+    memory::fits(config, check, limit, |refusal| settings.drive.refuse(refusal))?;
     Ok(limit.map_or(u64::MAX, |limit| limit - drive_bytes(settings)))
 }
 
@@ -254,7 +232,7 @@ fn disk(settings: &Settings) -> Result<Disk> {
         return Err(Error::config("nvme.queues", message).help("leave the queues out"));
     }
     let mut builder = Disk::builder().config(config.clone()).seed(Seed(settings.how.seed)).check(settings.how.check);
-    if let Place::File(_) = settings.data {
+    if settings.data.is_some() {
         if settings.how.check == Check::Full {
             return Err(Error::usage("--check full looks at every page, but data in a file is not the drive's")
                 .help("use --check sampled, or leave --data out"));
@@ -274,30 +252,25 @@ fn disk(settings: &Settings) -> Result<Disk> {
 fn acceptor(
     listener: Listener,
     connections: &Arc<Connections>,
-    endpoint: fn(&Connections) -> Option<&Endpoint>,
+    endpoint: &Arc<Endpoint>,
     serve: Serve,
-    tell: &Arc<dyn Fn(&str) + Send + Sync>,
+    tell: &Tell,
 ) -> Result<JoinHandle<()>> {
-    let (connections, tell) = (Arc::clone(connections), Arc::clone(tell));
-    spawn("acceptor", move || accept_all(&listener, &connections, endpoint, &serve, &*tell))
+    let (connections, endpoint, tell) = (Arc::clone(connections), Arc::clone(endpoint), Arc::clone(tell));
+    spawn("acceptor", move || accept_all(&listener, &connections, &endpoint, &serve, &*tell))
 }
 
-fn serve_clients(shared: Shared, to_drive: &Sender<Message>) -> Serve {
-    let (shared, to_drive) = (Arc::new(shared), Mutex::new(to_drive.clone()));
+/// Serves connections of a kind, and says why one was ended.
+fn serving(
+    kind: &'static str,
+    to_drive: &Sender<Message>,
+    tell: &Tell,
+    serve: impl Fn(Socket, Sender<Message>) -> io::Result<()> + Send + Sync + 'static,
+) -> Serve {
+    let (to_drive, tell) = (to_drive.clone(), Arc::clone(tell));
     Arc::new(move |number, socket| {
-        let to_drive = locked(&to_drive).clone();
-        if let Err(error) = client::serve(socket, &shared, to_drive) {
-            (shared.tell)(&format!("client {number}: its connection was ended: {error}"));
-        }
-    })
-}
-
-fn serve_controls(to_drive: &Sender<Message>, tell: &Arc<dyn Fn(&str) + Send + Sync>) -> Serve {
-    let (to_drive, tell) = (Mutex::new(to_drive.clone()), Arc::clone(tell));
-    Arc::new(move |number, socket| {
-        let to_drive = locked(&to_drive).clone();
-        if let Err(error) = control::serve(socket, &to_drive) {
-            tell(&format!("control {number}: its connection was ended: {error}"));
+        if let Err(error) = serve(socket, to_drive.clone()) {
+            tell(&format!("{kind} {number}: its connection was ended: {error}"));
         }
     })
 }
@@ -354,10 +327,7 @@ impl Settings {
                 format!("speed {}", f64::from(numerator) / f64::from(denominator))
             }
         };
-        let data = match &self.data {
-            Place::Memory => "memory".to_string(),
-            Place::File(path) => path.display().to_string(),
-        };
+        let data = self.data.as_ref().map_or("memory".to_string(), |path| path.display().to_string());
         format!("serving {} at {} (data in {data}, {speed})", size(capacity_bytes), at.uri())
     }
 }

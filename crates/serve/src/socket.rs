@@ -94,7 +94,8 @@ enum Kind {
 #[derive(Debug)]
 pub(crate) struct Listener {
     kind: Kind,
-    address: Address,
+    /// Where it listens, with the port that the system chose.
+    pub(crate) address: Address,
 }
 
 impl Listener {
@@ -123,11 +124,6 @@ impl Listener {
                 Ok(Listener { kind: Kind::Tcp(listener), address })
             }
         }
-    }
-
-    /// Where it listens, with the port that the system chose.
-    pub(crate) fn address(&self) -> &Address {
-        &self.address
     }
 
     pub(crate) fn accept(&self) -> io::Result<Socket> {

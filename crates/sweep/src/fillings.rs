@@ -154,7 +154,7 @@ fn write(path: &Path, key: &str, device: &mut Device, go_on: GoOn<'_>) -> Result
     let mut passing = Passing::new(&mut file, go_on);
     let written = passing.write_all(format!("{HEAD}{key}\n").as_bytes()).and_then(|()| {
         let mut packed = zstd::stream::write::Encoder::new(&mut passing, LEVEL)?;
-        device.write_filling(&mut packed)?;
+        device.ssd.write_filling(&mut packed)?;
         packed.finish().map(drop)
     });
     let hash = passing.hasher.finalize();

@@ -15,7 +15,7 @@ fn refused(bytes: &[u8], how: &How) -> Error {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("b");
     std::fs::write(&path, bytes).unwrap();
-    let error = verify(&path, how, &()).map(|_| ()).expect_err("it is taken");
+    let error = verify(&path, how, &|_, _| {}).map(|_| ()).expect_err("it is taken");
     assert_eq!(error.class(), Class::Trace, "{error}");
     error
 }

@@ -335,7 +335,7 @@ fn studies_name_nothing_outside() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("b");
             std::fs::write(&path, sealed(&forged.archive())).unwrap();
-            let error = verify(&path, &How::default(), &()).map(|_| ()).expect_err(&to).to_string();
+            let error = verify(&path, &How::default(), &|_, _| {}).map(|_| ()).expect_err(&to).to_string();
             assert!(error.contains("do not trust it") && !error.contains("secret"), "{to}: {error}");
         }
     }

@@ -29,7 +29,7 @@ fn the_worked_example() {
     std::fs::rename(lab.bundle(), &bundle).unwrap();
     drop(lab);
     let digest = Some(made.written.sha256.clone());
-    let verified = verify(&bundle, &How { digest, points: Many::All, ..How::default() }, &()).unwrap();
+    let verified = verify(&bundle, &How { digest, points: Many::All, ..How::default() }, &|_, _| {}).unwrap();
     assert_eq!(verified.exit_status(), 0, "{verified:?}");
     let names = ["archive", "records", "configurations", "study", "table", "figure"];
     assert_eq!(results(&verified), names.map(|name| (name, Outcome::Pass)));
@@ -40,7 +40,7 @@ fn the_worked_example() {
     assert!(verified.points.iter().all(|again| again.seconds > 0.0 && again.result == Outcome::Pass));
     assert!(verified.seconds < 30.0 || cfg!(debug_assertions), "{}", verified.seconds);
     assert_eq!(below(shipped.path()), ["b"], "nothing is left");
-    let verified = verify(&bundle, &How { points: Many::Some(2), ..How::default() }, &()).unwrap();
+    let verified = verify(&bundle, &How { points: Many::Some(2), ..How::default() }, &|_, _| {}).unwrap();
     assert_eq!((verified.points.len(), verified.exit_status()), (2, 0), "the extremes");
     assert!(verified.all_seconds.unwrap() > verified.seconds);
 }
@@ -90,7 +90,7 @@ fn verified(bytes: &[u8]) -> Verified {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("b");
     std::fs::write(&path, bytes).unwrap();
-    verify(&path, &How { points: Many::All, ..How::default() }, &()).unwrap()
+    verify(&path, &How { points: Many::All, ..How::default() }, &|_, _| {}).unwrap()
 }
 
 /// What is changed inside and sealed is found by what it follows from.
@@ -181,7 +181,7 @@ fn every_file_of_a_study_travels_under_its_relative_path() {
         let text = std::fs::read(folder.place().join(&path)).unwrap();
         assert!(!text.windows(7).any(|part| part == b"private"), "{path} says where it is from");
     }
-    let found = verify(&lab.bundle(), &How { points: Many::All, ..How::default() }, &()).unwrap();
+    let found = verify(&lab.bundle(), &How { points: Many::All, ..How::default() }, &|_, _| {}).unwrap();
     assert_eq!((found.exit_status(), found.points.len()), (0, 4), "{found:?}");
 }
 
@@ -192,7 +192,7 @@ fn traces_that_do_not_travel_are_found_by_their_content() {
     let made = lab.make(&Plan { obtain, ..lab.plan() }).unwrap();
     assert!(made.manifest.files.iter().all(|part| !part.path.contains("traces/")));
     let all = How { points: Many::All, ..How::default() };
-    let found = verify(&lab.bundle(), &all, &()).unwrap();
+    let found = verify(&lab.bundle(), &all, &|_, _| {}).unwrap();
     assert_eq!(found.exit_status(), 1);
     let whys: Vec<&str> = found.points.iter().filter_map(|again| again.why.as_deref()).collect();
     assert_eq!(whys.len(), 4);
@@ -202,18 +202,18 @@ fn traces_that_do_not_travel_are_found_by_their_content() {
     std::fs::create_dir(other.path().join("deep")).unwrap();
     std::fs::copy(lab.path("private/traces/a.csv"), other.path().join("deep/mine")).unwrap();
     let with = || How { traces: Some(other.path().into()), ..all.clone() };
-    let found = verify(&lab.bundle(), &with(), &()).unwrap();
+    let found = verify(&lab.bundle(), &with(), &|_, _| {}).unwrap();
     let passed = found.points.iter().filter(|again| again.result == Outcome::Pass).count();
     assert_eq!((found.exit_status(), passed), (1, 2), "{found:?}");
     std::fs::copy(lab.path("private/traces/b.csv"), other.path().join("b")).unwrap();
-    let found = verify(&lab.bundle(), &with(), &()).unwrap();
+    let found = verify(&lab.bundle(), &with(), &|_, _| {}).unwrap();
     assert_eq!(found.exit_status(), 0, "{found:?}");
     assert!(results(&found).contains(&("table", Outcome::Pass)));
     // Another one of the same length.
     let mut bytes = std::fs::read(other.path().join("b")).unwrap();
     bytes[0] ^= 1;
     std::fs::write(other.path().join("b"), bytes).unwrap();
-    assert_eq!(verify(&lab.bundle(), &with(), &()).unwrap().exit_status(), 1);
+    assert_eq!(verify(&lab.bundle(), &with(), &|_, _| {}).unwrap().exit_status(), 1);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn an_unfinished_store_is_refused_unless_it_is_said() {
     Bundle::open(&lab.bundle(), None).unwrap().extract(MOST, &folder).unwrap();
     let readme = std::fs::read_to_string(folder.place().join("README.md")).unwrap();
     assert!(readme.contains("**This bundle is partial: 2 of 6 runs have no record.**"), "{readme}");
-    let found = verify(&lab.bundle(), &How { points: Many::All, ..How::default() }, &()).unwrap();
+    let found = verify(&lab.bundle(), &How { points: Many::All, ..How::default() }, &|_, _| {}).unwrap();
     assert_eq!((found.exit_status(), found.points.len()), (0, 2), "{found:?}");
     let empty = Lab::new("study.toml", &SMALL.replace("2000", "1999"));
     ssdlab_sweep::store::Store::create(&empty.path("store"), ssdlab_sweep::disk::Disk::default()).unwrap();
@@ -279,6 +279,6 @@ fn refused_points_and_seeds_by_need_are_results() {
     let made = lab.make(&lab.plan()).unwrap();
     assert_eq!(made.manifest.measure.as_deref(), Some("latency_ns.read.mean"));
     assert!(made.manifest.runs(RunState::Refused) > 0, "{:?}", made.manifest.points);
-    let found = verify(&lab.bundle(), &How { points: Many::All, ..How::default() }, &()).unwrap();
+    let found = verify(&lab.bundle(), &How { points: Many::All, ..How::default() }, &|_, _| {}).unwrap();
     assert_eq!(found.exit_status(), 0, "{found:?}");
 }

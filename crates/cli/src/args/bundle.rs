@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use ssdlab_bundle::choose::Many;
 use ssdlab_bundle::make::Copies;
 use ssdlab_bundle::manifest::is_digest;
 
-use crate::args::shared::size;
+use crate::args::shared::{Choices, choice, size};
 
 /// `ssdlab bundle`
 #[derive(Debug, Subcommand)]
@@ -23,22 +23,10 @@ pub enum BundleCommand {
 }
 
 /// What is done with traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CopiesArg {
-    /// Copy them into the bundle
-    Include,
-    /// Only their names and digests
-    Digest,
-}
-
-impl std::convert::From<CopiesArg> for Copies {
-    fn from(copies: CopiesArg) -> Copies {
-        match copies {
-            CopiesArg::Include => Copies::Include,
-            CopiesArg::Digest => Copies::Digest,
-        }
-    }
-}
+const COPIES: Choices<Copies> = &[
+    ("include", "Copy them into the bundle", Copies::Include),
+    ("digest", "Only their names and digests", Copies::Digest),
+];
 
 /// `ssdlab bundle make`
 #[derive(Args, Clone, Debug)]
@@ -60,8 +48,8 @@ pub struct MakeArgs {
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub output: PathBuf,
     /// Copy the traces that the study reads (include), or say only which they are (digest)
-    #[arg(long, value_name = "include|digest", value_enum, default_value_t = CopiesArg::Digest, hide_possible_values = true)]
-    pub traces: CopiesArg,
+    #[arg(long, value_name = "include|digest", value_parser = choice(COPIES), default_value = "digest", hide_possible_values = true)]
+    pub traces: Copies,
     /// How a trace is obtained: its file name, and an address or a few words; may be repeated
     #[arg(long, value_name = "NAME=TEXT")]
     pub obtain: Vec<String>,

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use ssdlab_figures::svg::Theme;
 use ssdlab_lab::results::timeline::Span;
+use ssdlab_report::charts::Op;
 
-use crate::args::shared::{Length, size, width};
+use crate::args::shared::{Choices, Length, choice, size, width};
 
 /// `ssdlab report`
 #[derive(Args, Clone, Debug)]
@@ -39,26 +41,15 @@ pub struct ReportArgs {
 }
 
 /// Which requests a figure shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OpArg {
-    /// Reads
-    Read,
-    /// Writes
-    Write,
-    /// Both together
-    All,
-}
+const OPS: Choices<Op> =
+    &[("read", "Reads", Op::Read), ("write", "Writes", Op::Write), ("all", "Both together", Op::All)];
 
 /// Colours of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ThemeArg {
-    /// White, without a title, for print
-    Paper,
-    /// On white
-    Light,
-    /// On dark ground
-    Dark,
-}
+const THEMES: Choices<Theme> = &[
+    ("paper", "White, without a title, for print", Theme::Paper),
+    ("light", "On white", Theme::Light),
+    ("dark", "On dark ground", Theme::Dark),
+];
 
 /// `ssdlab plot`
 #[derive(Args, Clone, Debug)]
@@ -101,14 +92,14 @@ pub struct PlotArgs {
     #[cfg(feature = "figures")]
     pub font: Option<PathBuf>,
     /// Colours, and whether there is a title
-    #[arg(long, value_name = "THEME", value_enum, default_value_t = ThemeArg::Paper, help_heading = "Size and looks")]
-    pub theme: ThemeArg,
+    #[arg(long, value_name = "THEME", value_parser = choice(THEMES), default_value = "paper", help_heading = "Size and looks")]
+    pub theme: Theme,
     /// A title in place of the figure's own; it is drawn in every theme
     #[arg(long, value_name = "TEXT", help_heading = "Size and looks")]
     pub title: Option<String>,
     /// Which requests: read, write or all [default: reads and writes beside each other]
-    #[arg(long, value_name = "OP", value_enum, help_heading = "Content")]
-    pub op: Option<OpArg>,
+    #[arg(long, value_name = "OP", value_parser = choice(OPS), help_heading = "Content")]
+    pub op: Option<Op>,
     /// A column of --series, a measure of a comparison, or one of a sweep, such as latency_ns.read.p99
     #[arg(long, value_name = "MEASURE", help_heading = "Content")]
     pub y: Option<String>,

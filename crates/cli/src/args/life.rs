@@ -3,7 +3,6 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use ssdlab_lab::error::Result;
 use ssdlab_lab::input::Requests;
 use ssdlab_lab::results::summary::SummaryFile;
 use ssdlab_lab::run::Outputs;
@@ -74,13 +73,10 @@ pub struct LifeArgs {
 
 impl LifeArgs {
     /// Files to write.
-    ///
-    /// # Errors
-    /// None today.
-    pub fn outputs(&self, command: &str) -> Result<Outputs> {
-        Ok(Outputs::default()
+    pub fn outputs(&self, command: &str) -> Outputs {
+        Outputs::default()
             .with_some(given(self.json.as_ref()).map(|path| SummaryFile(path.into())))
-            .with_some(self.report.wanted(command)))
+            .with_some(self.report.wanted(command))
     }
 }
 

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use ssdlab_serve::{Address, Speed};
+use ssdlab_sim::Check;
 use ssdlab_sim::units::Nanos;
 
 use super::ConfigArgs;
-use super::shared::{CheckLevel, ReportOptions, size};
+use super::shared::{CHECKS, ReportOptions, choice, size};
 
 /// `ssdlab serve`
 #[derive(Args, Clone, Debug)]
@@ -48,8 +49,8 @@ pub struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Simulation")]
     pub seed: u64,
     /// How much the oracle checks; results do not depend on it
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled, help_heading = "Simulation")]
-    pub check: CheckLevel,
+    #[arg(long, value_name = "LEVEL", value_parser = choice(CHECKS), default_value = "sampled", help_heading = "Simulation")]
+    pub check: Check,
     /// Memory limit of the drive and of data in memory; writes beyond it fail [default: 80 % of free memory]
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Simulation")]
     pub memory_limit: Option<u64>,

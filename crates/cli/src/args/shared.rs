@@ -2,33 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ssdlab_lab::input::Reading;
 use ssdlab_report::page::Page;
 use ssdlab_report::product::PageFile;
 use ssdlab_sim::Check;
 use ssdlab_trace::{OnBadLine, OpCodes, TimeOrder, WithinSecond};
 
-/// How much the oracle checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CheckLevel {
-    /// Only the invariants that are always checked
-    Off,
-    /// Also the data of one logical page in 64
-    Sampled,
-    /// Also the data of every page, and scans of all state
-    Full,
+/// Names of a choice, each with its help and what it stands for.
+pub type Choices<T> = &'static [(&'static str, &'static str, T)];
+
+/// The value parser of a choice.
+pub fn choice<T: Copy + Send + Sync + 'static>(all: Choices<T>) -> impl TypedValueParser<Value = T> {
+    let names = all.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    PossibleValuesParser::new(names)
+        .map(|given| all.iter().find(|(name, ..)| *name == given).expect("one of the possible values").2)
 }
 
-impl std::convert::From<CheckLevel> for Check {
-    fn from(level: CheckLevel) -> Check {
-        match level {
-            CheckLevel::Off => Check::Off,
-            CheckLevel::Sampled => Check::Sampled,
-            CheckLevel::Full => Check::Full,
-        }
-    }
-}
+/// How much the oracle checks.
+pub const CHECKS: Choices<Check> = &[
+    ("off", "Only the invariants that are always checked", Check::Off),
+    ("sampled", "Also the data of one logical page in 64", Check::Sampled),
+    ("full", "Also the data of every page, and scans of all state", Check::Full),
+];
 
 /// How a recorded trace is read.
 #[derive(Args, Clone, Debug)]

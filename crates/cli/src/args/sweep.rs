@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
+use ssdlab_sim::Check;
+use ssdlab_sweep::execute::Retry;
+use ssdlab_sweep::job::Keep;
 use ssdlab_sweep::study::duration_ns;
 
-use crate::args::shared::{CheckLevel, ReportOptions};
+use crate::args::shared::{CHECKS, Choices, ReportOptions, choice, size};
 
 /// `ssdlab sweep`
 #[derive(Debug, Subcommand)]
@@ -64,26 +67,18 @@ pub struct PlanArgs {
 }
 
 /// What is tried again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RetryArg {
-    /// What failed
-    Failed,
-    /// Everything without a result, however often it was tried
-    All,
-}
+const RETRIES: Choices<Retry> = &[
+    ("failed", "What failed", Retry::Failed),
+    ("all", "Everything without a result, however often it was tried", Retry::All),
+];
 
 /// What is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KeepArg {
-    /// One row per request
-    Requests,
-    /// One row per second of simulated time
-    Series,
-    /// Latencies and waits by bucket
-    Histograms,
-    /// The 1000 slowest requests
-    Slowest,
-}
+const KEEPS: Choices<Keep> = &[
+    ("requests", "One row per request", Keep::Requests),
+    ("series", "One row per second of simulated time", Keep::Series),
+    ("histograms", "Latencies and waits by bucket", Keep::Histograms),
+    ("slowest", "The 1000 slowest requests", Keep::Slowest),
+];
 
 /// `ssdlab sweep run`
 #[derive(Args, Clone, Debug)]
@@ -106,11 +101,11 @@ pub struct SweepRunArgs {
     pub jobs: Option<u64>,
     /// Begin no unit (runs that share a filling, or all seeds of a point under `until`) that is not expected to end within this
     /// time, such as 55m
-    #[arg(long, value_name = "T", value_parser = time)]
+    #[arg(long, value_name = "T", value_parser = duration_ns)]
     pub time_limit: Option<u64>,
     /// Try failures again: failed, or all
-    #[arg(long, value_name = "failed|all", value_enum, hide_possible_values = true)]
-    pub retry: Option<RetryArg>,
+    #[arg(long, value_name = "failed|all", value_parser = choice(RETRIES), hide_possible_values = true)]
+    pub retry: Option<Retry>,
     /// Stop at the first failure
     #[arg(long)]
     pub fail_fast: bool,
@@ -118,14 +113,14 @@ pub struct SweepRunArgs {
     #[arg(long, conflicts_with = "shard")]
     pub claim: bool,
     /// How much the oracle checks; results do not depend on it
-    #[arg(long, value_name = "LEVEL", value_enum, default_value_t = CheckLevel::Sampled)]
-    pub check: CheckLevel,
+    #[arg(long, value_name = "LEVEL", value_parser = choice(CHECKS), default_value = "sampled")]
+    pub check: Check,
     /// Memory limit of all devices together [default: 80 % of free memory]
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory_limit: Option<u64>,
     /// Also keep tables of each run, such as requests,series,histograms,slowest
-    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',', hide_possible_values = true)]
-    pub keep: Vec<KeepArg>,
+    #[arg(long, value_name = "LIST", value_parser = choice(KEEPS), value_delimiter = ',', hide_possible_values = true)]
+    pub keep: Vec<Keep>,
     /// Keep fillings that take longer than 5 s in this folder, for other processes; results do not depend on it
     #[arg(long, value_name = "DIR")]
     pub fill_cache: Option<PathBuf>,
@@ -229,14 +224,6 @@ pub struct CleanArgs {
     /// Remove them; without it they are only counted
     #[arg(long)]
     pub yes: bool,
-}
-
-fn time(text: &str) -> std::result::Result<u64, String> {
-    duration_ns(text)
-}
-
-fn bytes(text: &str) -> std::result::Result<u64, String> {
-    text.parse::<ssdlab_sim::units::Bytes>().map(|bytes| bytes.0)
 }
 
 fn share(text: &str) -> std::result::Result<f64, String> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ssdlab_lab::error::{Error, Kind, Result};
 use ssdlab_lab::input::{Feed, Next};
+use ssdlab_lab::product::Recorder;
 use ssdlab_lab::results::timeline::Timeline;
 use ssdlab_sim::device::transaction::Class;
 use ssdlab_sim::request::Marks;

@@ -24,7 +24,6 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{self, Requests, Target};
 use ssdlab_lab::live::{changeable, ruled_out};
 use ssdlab_lab::memory;
-use ssdlab_lab::perf;
 use ssdlab_lab::results::timeline::{Span, Timeline};
 use ssdlab_lab::run::{How, Outputs, Progress};
 use ssdlab_lab::settings::Settings;
@@ -94,8 +93,7 @@ pub fn what_if(
     let mut base_config = settings.config.clone();
     [&mut base_config, &mut config].into_iter().for_each(|config| requests.place_on(config));
     let base_config = &base_config;
-    let limit = how.memory_limit.or_else(perf::memory_limit);
-    memory::fits(base_config, how.check, limit).map_err(|large| large.error(|broken| settings.refuse(broken)))?;
+    memory::fits(base_config, how.check, how.memory_limit, |broken| settings.refuse(broken))?;
     base_config.check_mode(false).map_err(|broken| settings.refuse(&broken))?;
     let opened = input::open(requests)?;
     progress.building();
@@ -135,7 +133,7 @@ pub fn what_if(
     progress.simulated();
     found.request = request;
     found.extras = base_config.extra_causes();
-    found.about = input.about();
+    found.about = input.about.clone();
     found.seed = how.seed;
     found.config_digest = ssdlab_lab::settings::digest(base_config);
     Ok(found)

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use crate::names::{clip, clip_line};
+use crate::outcome;
 use crate::text::plural;
 
 /// What becomes of a key of another simulator.
@@ -37,14 +38,8 @@ impl Verdict {
     }
 
     /// As a name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Same => "same",
-            Verdict::Near => "near",
-            Verdict::NotModelled => "not_modelled",
-            Verdict::Unused => "unused_by_the_original",
-            Verdict::Unknown => "unknown",
-        }
+    fn name(self) -> String {
+        self.words().replace(' ', "_")
     }
 }
 
@@ -171,7 +166,7 @@ impl Account {
             self.files().iter().map(|(file, simulator)| json!({ "name": file, "simulator": simulator })).collect();
         let mut counts = serde_json::Map::new();
         for verdict in Verdict::ALL {
-            counts.insert(verdict.name().into(), self.count(verdict).into());
+            counts.insert(verdict.name(), self.count(verdict).into());
         }
         counts.insert("total".into(), self.entries.len().into());
         let keys: Vec<Json> = self
@@ -197,7 +192,7 @@ impl Account {
             "assumed": self.assumed,
             "remarks": self.remarks,
         });
-        format!("{}\n", serde_json::to_string_pretty(&all).expect("an account is plain data"))
+        outcome::json(&all)
     }
 }
 

@@ -16,13 +16,13 @@ const WAITING: usize = 2;
 
 /// Consecutive requests.
 #[derive(Default)]
-struct Chunk {
+pub(crate) struct Chunk {
     /// Each with the number of its extents; 0 if its bytes are contiguous.
     records: Vec<(Record, usize)>,
     /// Extents of the requests that have several, one request after the other.
     extents: Vec<Extent>,
     /// Bytes of the file that were read before the batch was complete.
-    position: u64,
+    pub(crate) position: u64,
 }
 
 /// How a trace ended.
@@ -32,13 +32,14 @@ type End = std::result::Result<(), TraceError>;
 pub(crate) struct Ahead<'t> {
     batches: Receiver<Chunk>,
     thread: Option<ScopedJoinHandle<'t, End>>,
-    batch: Chunk,
+    pub(crate) batch: Chunk,
     /// Requests of the batch that were taken, and extents up to the last one's.
     taken: usize,
     passed: usize,
     /// Extents of the last request.
     scattered: usize,
-    accepted: u64,
+    /// Requests taken.
+    pub(crate) accepted: u64,
 }
 
 /// Lets `take` have the requests of a replay while a thread reads them, or the replay itself if the system gives no thread. The
@@ -122,16 +123,6 @@ impl Ahead<'_> {
     #[inline]
     pub(crate) fn extents(&self) -> &[Extent] {
         &self.batch.extents[self.passed - self.scattered..self.passed]
-    }
-
-    /// Requests taken.
-    pub(crate) fn accepted(&self) -> u64 {
-        self.accepted
-    }
-
-    /// Bytes of the file that were read, up to the end of the current batch.
-    pub(crate) fn position(&self) -> u64 {
-        self.batch.position
     }
 
     /// How the trace ended; after that it is at its end.
@@ -232,7 +223,7 @@ mod tests {
         let seen = read_ahead(&mut thread, |ahead| {
             let mut ahead = begun(ahead);
             let seen = see(|| Ok(ahead.next()?.map(|record| (record, ahead.extents().to_vec()))));
-            assert_eq!(ahead.accepted(), seen.requests.len() as u64);
+            assert_eq!(ahead.accepted, seen.requests.len() as u64);
             seen
         });
         [here, with_facts(seen, &thread)]
@@ -327,7 +318,7 @@ mod tests {
             let taken = read_ahead(&mut replay, |ahead| {
                 let mut ahead = begun(ahead);
                 (0..wanted).for_each(|n| assert_eq!(ahead.next().unwrap().map(|record| record.time_ns), Some(n)));
-                ahead.accepted()
+                ahead.accepted
             });
             let most = taken + ((WAITING + 2) * BATCH) as u64;
             assert!(taken == wanted && (taken..=most).contains(&replay.accepted()), "{taken} {}", replay.accepted());

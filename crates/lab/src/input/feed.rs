@@ -15,6 +15,16 @@ use crate::names::clip;
 const QUEUE: &str = "add a queue with match = \"rest\"";
 const HANDLE: &str = "give it one there, or name one that takes such writes: fdp.unknown = 0";
 
+/// An operation as recordings have it.
+pub fn trace_op(op: RequestOp) -> Op {
+    match op {
+        RequestOp::Read => Op::Read,
+        RequestOp::Write => Op::Write,
+        RequestOp::Trim => Op::Trim,
+        RequestOp::Flush => Op::Flush,
+    }
+}
+
 /// The next item of a stream.
 pub enum Next {
     /// A request to simulate.
@@ -185,7 +195,7 @@ impl Feed<'_> {
             Origins::Trace(replay) => replay.extents(),
             Origins::Ahead(ahead) => ahead.extents(),
             Origins::Generated(_) => &[],
-            Origins::Tenants(merged) => merged.extents(),
+            Origins::Tenants(merged) => &merged.extents,
         }
     }
 
@@ -202,7 +212,7 @@ impl Feed<'_> {
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         let (accepted, position) = match &self.from {
             Origins::Trace(replay) => (replay.accepted(), replay.reader().progress().0),
-            Origins::Ahead(ahead) => (ahead.accepted(), ahead.position()),
+            Origins::Ahead(ahead) => (ahead.accepted, ahead.batch.position),
             Origins::Generated(generated) => {
                 let (given, total) = generated.progress();
                 return total.map(|total| ratio(given, total));

@@ -25,7 +25,7 @@ use crate::names::{clip, clip_line};
 use crate::text::count;
 use ahead::read_ahead;
 use feed::Origins;
-pub use feed::{Feed, Next};
+pub use feed::{Feed, Next, trace_op};
 use fit::{Fitted, recorded, workload};
 pub use reading::Reading;
 use recordings::find_recording;
@@ -37,7 +37,8 @@ pub use workloads::{find_workload, parse_workload, read_workload, refuse};
 
 /// Requests that are found but not fitted to a device yet. All checks that need no device have passed.
 pub struct Opened {
-    requests: Requests,
+    /// The requests, to open them again.
+    pub(crate) requests: Requests,
     what: What,
     /// Remarks on the choices made.
     remarks: Vec<String>,
@@ -147,18 +148,23 @@ pub struct Input {
     limit: Option<u64>,
     loops: u32,
     /// Whether the requests end with the device's writing.
-    until_end: bool,
+    pub until_end: bool,
     /// How it is a closed loop of the whole device, if it is one.
     closed: Option<Closed>,
-    ahead: bool,
-    /// Most writes, if limited.
-    writes: Option<u64>,
+    /// Whether the trace is read on a thread of its own while it is fed, if it is a file or a table. A pipe or a stream is read in the
+    /// calling thread: a read that waits can't be stopped, and a stream may belong to that thread. Generated requests stay there
+    /// too: making one takes half of the time of reading one at most.
+    pub ahead: bool,
+    /// Most writes, if limited: the requests end with the one that makes this number complete.
+    pub writes: Option<u64>,
     nvme: Nvme,
     fdp: Fdp,
     /// Only requests of this tenant, if given.
-    only: Option<u8>,
-    about: Vec<String>,
-    provenance: Provenance,
+    pub only: Option<u8>,
+    /// A description of the requests, in a line or two.
+    pub about: Vec<String>,
+    /// Their provenance.
+    pub provenance: Provenance,
     remarks: Vec<String>,
 }
 
@@ -201,13 +207,6 @@ impl Opened {
         }
     }
 
-    /// The requests, to open them again.
-    pub fn requests(&self) -> &Requests {
-        &self.requests
-    }
-}
-
-impl Opened {
     /// Fits the requests to a device.
     ///
     /// # Errors
@@ -231,21 +230,8 @@ impl Opened {
             ))
             .help(format!("use --set device.queue_depth={depth}")));
         }
-        Ok(Input {
-            source: fitted.source,
-            limit,
-            loops,
-            until_end,
-            closed: fitted.closed,
-            ahead: false,
-            writes: None,
-            nvme: target.nvme.clone(),
-            fdp: target.fdp.clone(),
-            only: None,
-            about: fitted.about,
-            provenance: fitted.provenance,
-            remarks: fitted.remarks,
-        })
+        let Fitted { source, closed, about, provenance, remarks, .. } = fitted;
+        Ok(Input { limit, loops, until_end, closed, ..Input::new(source, target, about, provenance, remarks) })
     }
 
     /// Fits a single source; `loops` makes it a loop.
@@ -327,44 +313,23 @@ fn fit_tenants(all: Vec<(Tenant, Opened)>, target: &Target) -> Result<Input> {
         remarks.extend(fitted.remarks.iter().map(|remark| format!("{}: {remark}", tenant.name)));
         parts.push(Part::new(tenant.name, fitted.source, range, fitted.closed, target.flushes));
     }
-    Ok(Input {
-        source: RecordSource::Tenants(Box::new(Merged::new(parts, target.flushes))),
-        limit: None,
-        loops: 1,
-        until_end: false,
-        closed: None,
-        ahead: false,
-        writes: None,
-        nvme: target.nvme.clone(),
-        fdp: target.fdp.clone(),
-        only: None,
-        about,
-        provenance,
-        remarks,
-    })
+    let source = RecordSource::Tenants(Box::new(Merged::new(parts, target.flushes)));
+    Ok(Input::new(source, target, about, provenance, remarks))
 }
 
 impl Input {
-    /// Whether the requests end with the device's writing.
-    pub fn until_end(&self) -> bool {
-        self.until_end
-    }
-
-    /// Reads the trace on a thread of its own while it is fed, if it is a file or a table. A pipe or a stream is read in the
-    /// calling thread: a read that waits can't be stopped, and a stream may belong to that thread. Generated requests stay there
-    /// too: making one takes half of the time of reading one at most.
-    pub fn set_ahead(&mut self) {
-        self.ahead = true;
-    }
-
-    /// Ends the requests with the one that makes this number of writes complete.
-    pub fn set_writes(&mut self, most: u64) {
-        self.writes = Some(most);
-    }
-
-    /// Leaves out the requests of all other tenants.
-    pub fn set_only(&mut self, tenant: u8) {
-        self.only = Some(tenant);
+    /// All requests of a source, once.
+    fn new(
+        source: RecordSource,
+        target: &Target,
+        about: Vec<String>,
+        provenance: Provenance,
+        remarks: Vec<String>,
+    ) -> Input {
+        let (nvme, fdp) = (target.nvme.clone(), target.fdp.clone());
+        let (limit, closed, writes, only) = (None, None, None, None);
+        let (loops, until_end, ahead) = (1, false, false);
+        Input { source, limit, loops, until_end, closed, ahead, writes, nvme, fdp, only, about, provenance, remarks }
     }
 
     /// Names of the tenants that have names of their own, with the parts of the device that they use and their closed loops.
@@ -434,16 +399,6 @@ impl Input {
     /// A lower bound of the last arrival, if known before the run.
     pub fn span(&self) -> Option<Nanos> {
         if self.closed() { None } else { self.source.span().map(Nanos) }
-    }
-
-    /// A description of the requests, in a line or two.
-    pub fn about(&self) -> Vec<String> {
-        self.about.clone()
-    }
-
-    /// Their provenance.
-    pub fn provenance(&self) -> Provenance {
-        self.provenance
     }
 
     /// Digest of the accepted requests.

@@ -39,19 +39,29 @@ impl Default for Reading {
 }
 
 impl Reading {
+    /// The options of the command line that are not at their defaults, with their values.
+    pub(super) fn arguments(&self) -> Vec<(&'static str, String)> {
+        let usual = Reading::default();
+        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
+        let on_bad_line = match self.on_bad_line {
+            OnBadLine::Skip(most) => Some(format!("skip={most}")),
+            OnBadLine::Error => None,
+        };
+        let all = [
+            ("--format", (self.format != usual.format).then(|| self.format.clone())),
+            ("--device", self.device.clone()),
+            ("--on-bad-line", on_bad_line),
+            ("--time-order", (self.time_order != usual.time_order).then(|| lower(&self.time_order))),
+            ("--op-codes", (self.op_codes != usual.op_codes).then(|| "read-is-zero".into())),
+            ("--within-second", (self.within_second != usual.within_second).then(|| lower(&self.within_second))),
+            ("--max-request", (self.max_request != usual.max_request).then(|| format!("{}B", self.max_request))),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+
     /// An option that is not at its default; an error for generated workloads.
     pub fn given(&self) -> Option<&'static str> {
-        let defaults = Options::default();
-        let table = [
-            ("--format", self.format != "auto"),
-            ("--device", self.device.is_some()),
-            ("--on-bad-line", self.on_bad_line != defaults.on_bad_line),
-            ("--time-order", self.time_order != defaults.time_order),
-            ("--op-codes", self.op_codes != defaults.op_codes),
-            ("--within-second", self.within_second != defaults.within_second),
-            ("--max-request", self.max_request != defaults.max_request_bytes),
-        ];
-        table.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+        self.arguments().first().map(|(name, _)| *name)
     }
 
     /// Takes over what is at its default here and not there.

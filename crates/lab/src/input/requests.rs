@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ssdlab_sim::Think;
 use ssdlab_sim::config::{ByteRange, Config, Fdp, MOST_QUEUES, Nvme};
 use ssdlab_sim::units::Bytes;
-use ssdlab_trace::{LbaPolicy, OnBadLine, Scale, Trace};
+use ssdlab_trace::{LbaPolicy, Scale, Trace};
 
 use crate::error::{Error, Result};
 use crate::foreign::Imported;
@@ -72,9 +72,7 @@ impl Requests {
         let (reading, lba_policy) = (Reading::default(), LbaPolicy::default());
         Requests { from, reading, limit: None, loops: 1, until_end: false, time_scale: None, replay: None, lba_policy }
     }
-}
 
-impl Requests {
     /// Says which bytes of its device each tenant uses, so that the device can be filled by tenant. A part that does not fit is left
     /// out: the requests are refused when they are fitted to the device.
     pub fn place_on(&self, config: &mut Config) {
@@ -149,6 +147,7 @@ impl Requests {
     /// The arguments of the command line that ask for them. Requests in memory have no name there; they stand as `TABLE`.
     pub fn arguments(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
+        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let mut give = |name: &str, value: String| all.extend([name.to_string(), value]);
         match &self.from {
             Origin::Trace(Trace::Table(_)) => give("--trace", "TABLE.parquet".into()),
@@ -160,27 +159,7 @@ impl Requests {
             Origin::Spec(_) => give("--workload", "WORKLOAD.toml".into()),
             Origin::Tenants(tenants) => tenants.iter().for_each(|tenant| give("--tenant", tenant.text())),
         }
-        let (reading, usual) = (&self.reading, Reading::default());
-        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
-        if reading.format != usual.format {
-            give("--format", reading.format.clone());
-        }
-        reading.device.iter().for_each(|device| give("--device", device.clone()));
-        if let OnBadLine::Skip(most) = reading.on_bad_line {
-            give("--on-bad-line", format!("skip={most}"));
-        }
-        if reading.time_order != usual.time_order {
-            give("--time-order", lower(&reading.time_order));
-        }
-        if reading.op_codes != usual.op_codes {
-            give("--op-codes", "read-is-zero".into());
-        }
-        if reading.within_second != usual.within_second {
-            give("--within-second", lower(&reading.within_second));
-        }
-        if reading.max_request != usual.max_request {
-            give("--max-request", format!("{}B", reading.max_request));
-        }
+        self.reading.arguments().into_iter().for_each(|(name, value)| give(name, value));
         self.limit.iter().for_each(|limit| give("--limit", limit.to_string()));
         if self.loops > 1 {
             give("--loop", self.loops.to_string());

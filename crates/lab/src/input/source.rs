@@ -30,13 +30,10 @@ impl RecordSource {
         match self {
             RecordSource::Trace(replay) => replay.extents(),
             RecordSource::Generated(_) => &[],
-            RecordSource::Tenants(merged) => merged.extents(),
+            RecordSource::Tenants(merged) => &merged.extents,
         }
     }
-}
 
-/// What is known of a source beside its requests.
-impl RecordSource {
     /// How many requests there are, if known.
     pub(super) fn total(&self) -> Option<u64> {
         match self {
@@ -165,7 +162,7 @@ pub(crate) struct Merged {
     pub(super) parts: Vec<Part>,
     digests: Digests,
     /// The extents of the last request, if its bytes are scattered.
-    extents: Vec<Extent>,
+    pub(super) extents: Vec<Extent>,
     /// Requests returned.
     pub(super) given: u64,
 }
@@ -209,10 +206,6 @@ impl Merged {
         digests.add(&record, &self.extents);
         self.given += 1;
         Some(record)
-    }
-
-    pub(super) fn extents(&self) -> &[Extent] {
-        &self.extents
     }
 
     /// The digest of the merged requests; with closed loops, of that digest and theirs.

@@ -202,6 +202,15 @@ pub fn sums_to(latency: u64, causes: impl Iterator<Item = u64>) -> bool {
     latency <= CLOCK_MAX_NS && causes.map(u128::from).sum::<u128>() == u128::from(latency)
 }
 
+/// Places of some columns and of those of causes; `option` writes files that have them.
+fn places(path: &Path, columns: &[String], names: &[&str], option: &str) -> Result<Vec<usize>> {
+    let place = |name: &str| {
+        let place = columns.iter().position(|column| column == name);
+        place.ok_or_else(|| data(path, format!("no column `{name}`")).help(format!("write it again with {option}")))
+    };
+    names.iter().copied().chain(CAUSES.iter().map(|(_, name)| *name)).map(place).collect()
+}
+
 /// Places of the columns of causes of optional features, as far as there are any.
 fn extra_columns(columns: &[String]) -> Vec<(Extra, usize)> {
     let place = |extra: Extra| Some((extra, columns.iter().position(|column| column == extra.name())?));
@@ -221,12 +230,7 @@ pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
         line += 1;
         let Some(row) = row else {
             let names = ["measure", "op", "lower_ns", "upper_ns", "count", "sum_ns", "largest_ns"];
-            for name in names.into_iter().chain(CAUSES.iter().map(|(_, name)| *name)) {
-                let place = columns.iter().position(|column| column == name);
-                at.push(place.ok_or_else(|| {
-                    data(path, format!("no column `{name}`")).help("write it again with --histograms")
-                })?);
-            }
+            at = places(path, columns, &names, "--histograms")?;
             extras = extra_columns(columns);
             return Ok(true);
         };
@@ -272,11 +276,8 @@ pub fn read(path: &Path, parquet: bool) -> Result<Histograms> {
         list.push(bucket);
         Ok(true)
     })?;
-    let none = [Vec::new(), Vec::new()];
-    for both in [&mut histograms.latency, &mut histograms.waiting] {
-        for list in both.iter_mut() {
-            *list = merged(&[std::mem::take(list), none[0].clone()]);
-        }
+    for list in histograms.latency.iter_mut().chain(&mut histograms.waiting) {
+        *list = merged(&[std::mem::take(list), Vec::new()]);
     }
     Ok(histograms)
 }
@@ -291,14 +292,7 @@ pub fn of_requests(path: &Path, parquet: bool) -> Result<Histograms> {
     let mut number = 0u64;
     table::rows(path, parquet, &mut |columns, row| {
         let Some(row) = row else {
-            for name in ["op", "latency_ns"].into_iter().chain(CAUSES.iter().map(|(_, name)| *name)) {
-                let place = columns.iter().position(|column| column == name);
-                at.push(
-                    place.ok_or_else(|| {
-                        data(path, format!("no column `{name}`")).help("write it again with --requests")
-                    })?,
-                );
-            }
+            at = places(path, columns, &["op", "latency_ns"], "--requests")?;
             extras = extra_columns(columns);
             return Ok(true);
         };

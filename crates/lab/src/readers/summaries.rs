@@ -110,10 +110,7 @@ pub fn read(directory: &Path, read: &dyn Fn(&Path) -> Result<Value>) -> Result<V
     let entry = |(number, (digest, runs)): (usize, &(String, Runs))| {
         let told = METRICS.iter().zip(&by_variant[number]).zip(&wears);
         let told = told.filter(|((metric, _), wears)| metric.is_told(**wears)).map(|(told, _)| told);
-        let figures = told.map(|(metric, figure)| {
-            let figure = figure.as_ref().map_or(Value::Null, |figure| figure.json(seeds.len() > 1));
-            (metric.key.to_string(), figure)
-        });
+        let figures = told.map(|(metric, figure)| metric.entry(figure.as_ref(), seeds.len() > 1));
         let text = |key: &&String| configs[number].get(*key).cloned().unwrap_or_else(|| "none".into());
         let set: Map<String, Value> = varied.iter().map(|key| (key.to_string(), text(key).into())).collect();
         json!({

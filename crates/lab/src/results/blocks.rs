@@ -1,15 +1,12 @@
 //! The wear and content of every block at the end of a run, and their distribution.
 
-use std::borrow::Cow;
-use std::path::Path;
-
 use ssdlab_sim::device::flash::{BlockState, Flash};
 use ssdlab_sim::device::geometry::Geometry;
 use ssdlab_sim::units::{BlockId, PlaneId};
 
 use crate::error::Result;
-use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, CellKind, Frame, Place, Sheet};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
+use crate::results::sheet::{Cell, CellKind, Ended, Frame, Place, Sheet};
 
 const COLUMNS: [(&str, CellKind); 6] = [
     ("plane", CellKind::Number),
@@ -45,12 +42,8 @@ impl BlockRows {
 }
 
 impl Product for BlockRows {
-    fn name(&self) -> &'static str {
-        BlockRows::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        self.0.path().map(Cow::Borrowed)
+    fn about(&self) -> About<'_> {
+        About { name: BlockRows::NAME, path: self.0.path(), timed: false }
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
@@ -67,7 +60,7 @@ struct Blocks(Sheet);
 
 impl Recorder for Blocks {
     fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        let (flash, geometry) = (end.device.flash(), end.device.geometry());
+        let (flash, geometry) = (end.device.ssd.flash(), end.device.ssd.geometry());
         fill(&mut self.0, flash, geometry)?;
         end.give(Spread::of(flash, geometry));
         end.table(BlockRows::NAME, self.0.finish()?);
@@ -120,7 +113,7 @@ pub fn frame(flash: &Flash, geometry: &Geometry) -> Result<Frame> {
     let wears = !flash.limits_by_block().is_empty();
     let mut sheet = Sheet::begin(BlockRows::NAME, &Place::MEMORY, &columns(handles, slc, wears))?;
     fill(&mut sheet, flash, geometry)?;
-    sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
+    sheet.finish().map(Ended::frame)
 }
 
 /// The same rows for a figure.

@@ -1,7 +1,6 @@
 //! The cost of the simulation itself as a file of JSON.
 
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ssdlab_sim::Shortcuts;
 
@@ -10,7 +9,7 @@ use crate::error::Result;
 use crate::outcome::json;
 use crate::output::Output;
 use crate::perf::Perf;
-use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
 
 /// The cost of the simulation itself, with that of the outputs that stand before it in the list, as JSON.
 #[derive(Clone, Debug)]
@@ -22,12 +21,8 @@ impl CostFile {
 }
 
 impl Product for CostFile {
-    fn name(&self) -> &'static str {
-        CostFile::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        Some(Cow::Borrowed(&self.0))
+    fn about(&self) -> About<'_> {
+        About { name: CostFile::NAME, path: Some(&self.0), timed: false }
     }
 
     fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
@@ -43,13 +38,12 @@ struct Cost {
 
 impl Recorder for Cost {
     fn simulated(&mut self, device: &mut Device) {
-        self.shortcuts = Some(device.shortcuts());
+        self.shortcuts = Some(device.ssd.shortcuts());
     }
 
     fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
         let perf = Perf { shortcuts: self.shortcuts.take(), ..end.perf() };
-        self.file.put(json(&perf).as_bytes())?;
-        end.put(CostFile::NAME, self.file.finish()?);
+        end.put(CostFile::NAME, self.file.complete(json(&perf).as_bytes())?);
         Ok(())
     }
 }

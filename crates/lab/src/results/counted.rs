@@ -2,9 +2,6 @@
 //!
 //! A window ends with the request with which the host writes of the run reach its end.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 
 use ssdlab_sim::units::Nanos;
@@ -12,7 +9,7 @@ use ssdlab_sim::units::Nanos;
 use crate::drive::Device;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
 use crate::results::series::{OF_SLC, WindowRows};
 use crate::results::sheet::{Cell, CellKind, Place, Sheet};
 use crate::results::{handles, life};
@@ -44,15 +41,6 @@ impl Window {
     pub const WRITES: u64 = 50_000;
 }
 
-impl fmt::Display for Window {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Window::Time(time) => write!(f, "{}ns", time.0),
-            Window::DriveWrites(millionths) => write!(f, "{} drive writes", *millionths as f64 / 1e6),
-        }
-    }
-}
-
 impl FromStr for Window {
     type Err = String;
     fn from_str(text: &str) -> std::result::Result<Window, String> {
@@ -82,12 +70,8 @@ pub struct CountedRows {
 pub struct CountedWindows(pub Vec<Counted>);
 
 impl Product for CountedRows {
-    fn name(&self) -> &'static str {
-        WindowRows::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        self.place.as_ref().and_then(Place::path).map(Cow::Borrowed)
+    fn about(&self) -> About<'_> {
+        About { name: WindowRows::NAME, path: self.place.as_ref().and_then(Place::path), timed: false }
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {

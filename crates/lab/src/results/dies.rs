@@ -2,7 +2,6 @@
 //!
 //! A die here is a unit of exclusion: a chip or a channel if `device.exclusion` says so.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use ssdlab_sim::device::command::LegKind;
@@ -14,7 +13,7 @@ use ssdlab_sim::{LegRecord, Sample, Watches};
 use crate::drive::Device;
 use crate::error::Result;
 use crate::input::Input;
-use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
 use crate::results::sheet::{Cell, CellKind, Sheet};
 
 const COLUMNS: [(&str, CellKind); 8] = [
@@ -33,8 +32,8 @@ const COLUMNS: [(&str, CellKind); 8] = [
 /// [`WindowRows`]: crate::results::series::WindowRows
 #[derive(Clone, Debug)]
 pub struct DieRows {
-    /// The file of the series.
-    pub series: PathBuf,
+    /// Its file.
+    pub file: PathBuf,
     /// The length of its windows.
     pub window: Nanos,
 }
@@ -42,23 +41,21 @@ pub struct DieRows {
 impl DieRows {
     /// Its name.
     pub const NAME: &str = "--series-dies";
+
+    /// Those in the file beside that of a series: `x.dies.csv` beside `x.csv`.
+    pub fn beside(series: &Path, window: Nanos) -> DieRows {
+        let ending = series.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
+        DieRows { file: series.with_extension(format!("dies{ending}")), window }
+    }
 }
 
 impl Product for DieRows {
-    fn name(&self) -> &'static str {
-        DieRows::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        Some(Cow::Owned(beside(&self.series)))
-    }
-
-    fn timed(&self) -> bool {
-        true
+    fn about(&self) -> About<'_> {
+        About { name: DieRows::NAME, path: Some(&self.file), timed: true }
     }
 
     fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
-        let sheet = Sheet::create(DieRows::NAME, &beside(&self.series), &COLUMNS)?;
+        let sheet = Sheet::create(DieRows::NAME, &self.file, &COLUMNS)?;
         Ok(Box::new(Dies { sheet, window: self.window.0, start: None, dies: Vec::new(), die_of: Vec::new() }))
     }
 }
@@ -82,12 +79,6 @@ struct Dies {
     dies: Vec<Die>,
     /// By plane: its die.
     die_of: Vec<u32>,
-}
-
-/// The file beside that of a series: `x.dies.csv` beside `x.csv`.
-pub fn beside(series: &Path) -> PathBuf {
-    let ending = series.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
-    series.with_extension(format!("dies{ending}"))
 }
 
 impl Dies {
@@ -140,7 +131,7 @@ impl Recorder for Dies {
     }
 
     fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
-        let geometry: &Geometry = device.geometry();
+        let geometry: &Geometry = device.ssd.geometry();
         self.dies = vec![Die::default(); geometry.units as usize];
         self.die_of = (0..geometry.planes).map(|plane| geometry.unit_of(PlaneId(plane)).0).collect();
         Ok(())

@@ -1,16 +1,13 @@
 //! One row per bucket of latencies and waits that is not empty, as CSV or Parquet. Buckets are those of the summary's histograms, so
 //! percentiles of the file equal the summary's, and files of parts of a run are merged by adding rows.
 
-use std::borrow::Cow;
-use std::path::Path;
-
 use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::report::histogram::{Bucket, Histogram};
 
 use crate::drive::Device;
 use crate::error::Result;
 use crate::input::Input;
-use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
 use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 
 /// Columns before the causes.
@@ -38,16 +35,8 @@ impl BucketRows {
 }
 
 impl Product for BucketRows {
-    fn name(&self) -> &'static str {
-        BucketRows::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        self.0.path().map(Cow::Borrowed)
-    }
-
-    fn timed(&self) -> bool {
-        true
+    fn about(&self) -> About<'_> {
+        About { name: BucketRows::NAME, path: self.0.path(), timed: true }
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
@@ -56,8 +45,8 @@ impl Product for BucketRows {
 }
 
 impl Product for Tail {
-    fn name(&self) -> &'static str {
-        "tail"
+    fn about(&self) -> About<'_> {
+        About { name: "tail", path: None, timed: false }
     }
 
     fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
@@ -73,12 +62,12 @@ struct Buckets {
 
 impl Recorder for Buckets {
     fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
-        device.collect_histograms();
+        device.ssd.collect_histograms();
         Ok(())
     }
 
     fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        if let Some(own) = end.device.histograms() {
+        if let Some(own) = end.device.ssd.histograms() {
             end.table(BucketRows::NAME, write(self.sheet, &Histograms::of(own), &self.extras)?);
         }
         Ok(())
@@ -87,12 +76,12 @@ impl Recorder for Buckets {
 
 impl Recorder for Tail {
     fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
-        device.collect_histograms();
+        device.ssd.collect_histograms();
         Ok(())
     }
 
     fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        if let Some(own) = end.device.histograms() {
+        if let Some(own) = end.device.ssd.histograms() {
             end.give(Histograms::of(own));
         }
         Ok(())

@@ -1,18 +1,17 @@
 //! One row per request in the order of arrival, as CSV or Parquet.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::path::Path;
 
 use ssdlab_sim::blame::{CAUSES, Extra};
+use ssdlab_sim::slowest::Slowest;
 use ssdlab_sim::{Completed, Request, RequestOp, Watches};
 
 use crate::drive::Device;
 use crate::error::Result;
 use crate::input::Input;
-use crate::product::{Product, Recorder, RunEnd, Subject};
-use crate::results::sheet::{Cell, CellKind, Frame, Place, Sheet};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
+use crate::results::sheet::{Cell, CellKind, Ended, Frame, Place, Sheet};
 
 /// Columns before the causes.
 pub const COLUMNS: [(&str, CellKind); 8] = [
@@ -43,16 +42,8 @@ impl RequestRows {
 }
 
 impl Product for RequestRows {
-    fn name(&self) -> &'static str {
-        RequestRows::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        self.0.path().map(Cow::Borrowed)
-    }
-
-    fn timed(&self) -> bool {
-        true
+    fn about(&self) -> About<'_> {
+        About { name: RequestRows::NAME, path: self.0.path(), timed: true }
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
@@ -62,16 +53,8 @@ impl Product for RequestRows {
 }
 
 impl Product for SlowestRows {
-    fn name(&self) -> &'static str {
-        "slowest"
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        self.0.path().map(Cow::Borrowed)
-    }
-
-    fn timed(&self) -> bool {
-        true
+    fn about(&self) -> About<'_> {
+        About { name: "slowest", path: self.0.path(), timed: true }
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
@@ -200,13 +183,14 @@ impl Recorder for Rows {
 
 impl Recorder for SlowRows {
     fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
-        device.collect_slowest(SLOWEST);
+        device.ssd.collect_slowest(SLOWEST);
         Ok(())
     }
 
     /// Of equally slow ones the earliest.
     fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        let mut rows = end.device.slowest();
+        let slowest = end.device.ssd.slowest().into_iter().flatten();
+        let mut rows: Vec<Completed> = slowest.flat_map(Slowest::requests).cloned().collect();
         rows.sort_by_key(|row| (Reverse(row.completion.0 - row.arrival.0), row.request));
         rows.truncate(SLOWEST);
         rows.iter().try_for_each(|row| self.0.row(row))?;
@@ -222,7 +206,7 @@ impl Recorder for SlowRows {
 pub fn frame(rows: &[Completed], extras: &[Extra], tenants: &[String]) -> Result<Frame> {
     let mut table = Table::begin(&Place::MEMORY, extras, tenants)?;
     rows.iter().try_for_each(|row| table.row(row))?;
-    table.sheet.finish().map(|ended| ended.parts().1.expect("a table in memory"))
+    table.sheet.finish().map(Ended::frame)
 }
 
 fn cells<'c>(row: &'c Completed, extras: &'c [Extra], tenants: &'c [String]) -> impl Iterator<Item = Cell<'c>> + 'c {

@@ -3,9 +3,6 @@
 //! Windows begin at the first arrival. A request counts in the window in which it completes, warm-up included; a flash
 //! operation in the window in which it begins. Pending requests and free pages are those at the end of the window.
 
-use std::borrow::Cow;
-use std::path::Path;
-
 use ssdlab_sim::blame::{CAUSES, Extra};
 use ssdlab_sim::report::pagc::Terms;
 use ssdlab_sim::report::{Breakdown, Distribution};
@@ -15,7 +12,7 @@ use ssdlab_sim::{Completed, RequestOp, Sample, Watches};
 use crate::drive::Device;
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
 use crate::results::sheet::{Cell, CellKind, Place, Sheet};
 use crate::results::{handles, life};
 use crate::text::count;
@@ -64,16 +61,8 @@ impl WindowRows {
 }
 
 impl Product for WindowRows {
-    fn name(&self) -> &'static str {
-        WindowRows::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        self.place.path().map(Cow::Borrowed)
-    }
-
-    fn timed(&self) -> bool {
-        true
+    fn about(&self) -> About<'_> {
+        About { name: WindowRows::NAME, path: self.place.path(), timed: true }
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {

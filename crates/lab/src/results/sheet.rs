@@ -291,6 +291,14 @@ impl Ended {
         self.parts().0.expect("the sheet is a file")
     }
 
+    /// The table of a sheet that was begun in memory.
+    ///
+    /// # Panics
+    /// If it is a file.
+    pub fn frame(self) -> Frame {
+        self.parts().1.expect("the sheet is in memory")
+    }
+
     /// Makes a file visible.
     ///
     /// # Errors
@@ -341,6 +349,19 @@ fn put_cell(line: &mut String, cell: Cell<'_>) {
         Cell::Maybe(None) | Cell::Real(None) | Cell::MaybeText(None) => {}
     }
     line.push(',');
+}
+
+/// Adds a row of CSV.
+#[inline]
+pub(crate) fn csv_row<'t>(out: &mut String, cells: impl Iterator<Item = Cell<'t>>) {
+    // A row has some thirty integers, most of them zero: this is short enough to be compiled into each part of a chain of
+    // iterators, which are slower in a loop.
+    cells.for_each(|cell| match cell {
+        Cell::Number(0) => out.push_str("0,"),
+        other => put_cell(out, other),
+    });
+    out.pop();
+    out.push('\n');
 }
 
 /// An unfinished table.
@@ -400,14 +421,7 @@ impl Sheet {
         match self {
             Sheet::Csv(output, line) => {
                 line.clear();
-                // A row has some thirty integers, most of them zero: this is short enough to be compiled into each part of a chain of
-                // iterators, which are slower in a loop.
-                cells.for_each(|cell| match cell {
-                    Cell::Number(0) => line.push_str("0,"),
-                    other => put_cell(line, other),
-                });
-                line.pop();
-                line.push('\n');
+                csv_row(line, cells);
                 output.put(line.as_bytes())
             }
             #[cfg(feature = "parquet")]
@@ -449,10 +463,10 @@ mod parquet_file {
     use std::sync::Arc;
 
     use parquet::basic::{Compression, ConvertedType, Repetition, Type as PhysicalType, ZstdLevel};
-    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
     use parquet::errors::ParquetError;
     use parquet::file::properties::WriterProperties;
-    use parquet::file::writer::SerializedFileWriter;
+    use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
     use parquet::schema::types::Type;
 
     use crate::error::{Error, Kind as ErrorKind, Result};
@@ -470,13 +484,11 @@ mod parquet_file {
         words: Vec<(String, ByteArray)>,
     }
 
+    /// Values, and for each row whether it has one, where a column may have rows without.
     enum Column {
-        Number(Vec<i64>),
-        Maybe(Vec<i64>, Vec<i16>),
-        Decimal(Vec<f64>),
-        Word(Vec<ByteArray>),
+        Whole(Vec<i64>, Vec<i16>),
         Real(Vec<f64>, Vec<i16>),
-        MaybeText(Vec<ByteArray>, Vec<i16>),
+        Text(Vec<ByteArray>, Vec<i16>),
     }
 
     impl Sink {
@@ -506,12 +518,9 @@ mod parquet_file {
             let cannot = |error| cannot(path, &error);
             let writer = SerializedFileWriter::new(output, schema, Arc::new(properties)).map_err(cannot)?;
             let column = |(_, kind): &(&str, CellKind)| match kind {
-                CellKind::Number => Column::Number(Vec::new()),
-                CellKind::Maybe => Column::Maybe(Vec::new(), Vec::new()),
-                CellKind::Decimal => Column::Decimal(Vec::new()),
-                CellKind::Word | CellKind::Text => Column::Word(Vec::new()),
-                CellKind::Real => Column::Real(Vec::new(), Vec::new()),
-                CellKind::MaybeText => Column::MaybeText(Vec::new(), Vec::new()),
+                CellKind::Number | CellKind::Maybe => Column::Whole(Vec::new(), Vec::new()),
+                CellKind::Decimal | CellKind::Real => Column::Real(Vec::new(), Vec::new()),
+                CellKind::Word | CellKind::Text | CellKind::MaybeText => Column::Text(Vec::new(), Vec::new()),
             };
             let columns = columns.iter().map(column).collect();
             Ok(Sink { path: path.into(), writer, columns, rows: 0, words: Vec::new() })
@@ -521,21 +530,21 @@ mod parquet_file {
             for (column, cell) in self.columns.iter_mut().zip(cells) {
                 // Times, addresses and counts are below 2^63.
                 match (column, cell) {
-                    (Column::Number(values), Cell::Number(value)) => values.push(value as i64),
-                    (Column::Maybe(values, levels), Cell::Maybe(value)) => {
+                    (Column::Whole(values, _), Cell::Number(value)) => values.push(value as i64),
+                    (Column::Whole(values, levels), Cell::Maybe(value)) => {
                         levels.push(i16::from(value.is_some()));
                         values.extend(value.map(|value| value as i64));
                     }
-                    (Column::Decimal(values), Cell::Decimal(value)) => values.push(value as f64 / 1000.0),
-                    (Column::Word(values), Cell::Word(word)) => {
+                    (Column::Real(values, _), Cell::Decimal(value)) => values.push(value as f64 / 1000.0),
+                    (Column::Text(values, _), Cell::Word(word)) => {
                         let known = self.words.iter().position(|(other, _)| other == word).unwrap_or_else(|| {
                             self.words.push((word.into(), ByteArray::from(word)));
                             self.words.len() - 1
                         });
                         values.push(self.words[known].1.clone());
                     }
-                    (Column::Word(values), Cell::Text(text)) => values.push(ByteArray::from(text)),
-                    (Column::MaybeText(values, levels), Cell::MaybeText(text)) => {
+                    (Column::Text(values, _), Cell::Text(text)) => values.push(ByteArray::from(text)),
+                    (Column::Text(values, levels), Cell::MaybeText(text)) => {
                         levels.push(i16::from(text.is_some()));
                         values.extend(text.map(ByteArray::from));
                     }
@@ -560,33 +569,9 @@ mod parquet_file {
                 for values in columns {
                     let Some(mut column) = group.next_column()? else { break };
                     match values {
-                        Column::Number(values) => {
-                            column.typed::<Int64Type>().write_batch(values, None, None)?;
-                            values.clear();
-                        }
-                        Column::Maybe(values, levels) => {
-                            column.typed::<Int64Type>().write_batch(values, Some(levels), None)?;
-                            values.clear();
-                            levels.clear();
-                        }
-                        Column::Decimal(values) => {
-                            column.typed::<DoubleType>().write_batch(values, None, None)?;
-                            values.clear();
-                        }
-                        Column::Word(values) => {
-                            column.typed::<ByteArrayType>().write_batch(values, None, None)?;
-                            values.clear();
-                        }
-                        Column::MaybeText(values, levels) => {
-                            column.typed::<ByteArrayType>().write_batch(values, Some(levels), None)?;
-                            values.clear();
-                            levels.clear();
-                        }
-                        Column::Real(values, levels) => {
-                            column.typed::<DoubleType>().write_batch(values, Some(levels), None)?;
-                            values.clear();
-                            levels.clear();
-                        }
+                        Column::Whole(values, levels) => put::<Int64Type>(&mut column, values, levels)?,
+                        Column::Real(values, levels) => put::<DoubleType>(&mut column, values, levels)?,
+                        Column::Text(values, levels) => put::<ByteArrayType>(&mut column, values, levels)?,
                     }
                     column.close()?;
                 }
@@ -599,6 +584,19 @@ mod parquet_file {
             self.flush()?;
             self.writer.into_inner().map_err(|error| cannot(&self.path, &error))?.finish()
         }
+    }
+
+    /// Writes what a column has. A column that has a value in each row has no levels.
+    fn put<T: DataType>(
+        column: &mut SerializedColumnWriter<'_>,
+        values: &mut Vec<T::T>,
+        levels: &mut Vec<i16>,
+    ) -> std::result::Result<(), ParquetError> {
+        let given = (!levels.is_empty()).then_some(&levels[..]);
+        column.typed::<T>().write_batch(values, given, None)?;
+        values.clear();
+        levels.clear();
+        Ok(())
     }
 
     fn cannot(path: &Path, error: &ParquetError) -> Error {

@@ -1,11 +1,10 @@
 //! The summary of a run as a file of JSON.
 
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::output::Output;
-use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
 
 /// The summary, as JSON.
 #[derive(Clone, Debug)]
@@ -17,12 +16,8 @@ impl SummaryFile {
 }
 
 impl Product for SummaryFile {
-    fn name(&self) -> &'static str {
-        SummaryFile::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        Some(Cow::Borrowed(&self.0))
+    fn about(&self) -> About<'_> {
+        About { name: SummaryFile::NAME, path: Some(&self.0), timed: false }
     }
 
     fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
@@ -34,9 +29,8 @@ impl Product for SummaryFile {
 struct Summary(Output);
 
 impl Recorder for Summary {
-    fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        self.0.put(end.outcome.json().as_bytes())?;
-        end.put(SummaryFile::NAME, self.0.finish()?);
+    fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
+        end.put(SummaryFile::NAME, self.0.complete(end.outcome.json().as_bytes())?);
         Ok(())
     }
 }

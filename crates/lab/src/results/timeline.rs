@@ -1,6 +1,5 @@
 //! The activity of every plane, channel and request over time: as a Perfetto trace, or as records for a small chart.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,12 +14,13 @@ use ssdlab_sim::{Completed, LegRecord, Request, Resource, Watches};
 
 use crate::error::{Error, Result};
 use crate::output::{Finished, Output};
-use crate::product::{Product, Recorder, RunEnd, Subject};
+use crate::product::{About, Product, Recorder, RunEnd, Subject};
 use crate::results::perfetto::{
     DebugAnnotation, EXPLICIT, SLICE_BEGIN, SLICE_END, Trace, TracePacket, TrackDescriptor, TrackEvent,
 };
 use crate::results::requests::op;
 use crate::text::count;
+use crate::theory::planes;
 
 /// Most slices of a run without a window.
 const MOST_SLICES: u64 = 5_000_000;
@@ -56,20 +56,11 @@ impl std::str::FromStr for Span {
     }
 }
 
-/// Where a timeline goes.
-#[derive(Clone, Debug)]
-pub enum To {
-    /// Into a file, as a Perfetto trace.
-    File(PathBuf),
-    /// Back to the caller as records, for tiny runs.
-    Chart,
-}
-
 /// The activity of a run over time, or of a part of it.
 #[derive(Clone, Debug)]
 pub struct Activity {
-    /// Where it goes.
-    pub to: To,
+    /// Its file, a Perfetto trace; without one it goes back to the caller as a [`Chart`], for tiny runs.
+    pub file: Option<PathBuf>,
     /// The part of simulated time; by default all of it.
     pub span: Option<Span>,
 }
@@ -80,32 +71,13 @@ impl Activity {
 }
 
 impl Product for Activity {
-    fn name(&self) -> &'static str {
-        Activity::NAME
-    }
-
-    fn path(&self) -> Option<Cow<'_, Path>> {
-        match &self.to {
-            To::File(path) => Some(Cow::Borrowed(path)),
-            To::Chart => None,
-        }
-    }
-
-    fn timed(&self) -> bool {
-        true
+    fn about(&self) -> About<'_> {
+        About { name: Activity::NAME, path: self.file.as_deref(), timed: true }
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
-        Ok(Box::new(Timeline::create(&self.to, self.span, &of.config.geometry)?))
+        Ok(Box::new(Timeline::create(self.file.as_deref(), self.span, &of.config.geometry)?))
     }
-}
-
-/// A complete timeline.
-pub enum Drawn {
-    /// A file, not visible yet.
-    File(Finished),
-    /// The records.
-    Chart(Chart),
 }
 
 /// The records of a tiny run.
@@ -117,13 +89,6 @@ pub struct Chart {
     pub legs: Vec<LegRecord>,
     /// Requests, in the order of completion.
     pub requests: Vec<Completed>,
-}
-
-impl Chart {
-    /// Planes of the device.
-    pub fn planes(&self) -> u32 {
-        planes(&self.geometry)
-    }
 }
 
 /// An unfinished timeline.
@@ -140,13 +105,10 @@ enum Form {
 
 impl Timeline {
     /// Begins a timeline of the whole run, or of a part of simulated time.
-    ///
-    /// # Errors
-    /// The file can't be written.
-    pub fn create(to: &To, window: Option<Span>, geometry: &Geometry) -> Result<Timeline> {
-        let form = match to {
-            To::Chart => Form::Chart(Chart { geometry: geometry.clone(), legs: Vec::new(), requests: Vec::new() }),
-            To::File(path) => {
+    fn create(file: Option<&Path>, window: Option<Span>, geometry: &Geometry) -> Result<Timeline> {
+        let form = match file {
+            None => Form::Chart(Chart { geometry: geometry.clone(), legs: Vec::new(), requests: Vec::new() }),
+            Some(path) => {
                 let output = Arc::new(Mutex::new(Output::create(path)?));
                 Form::File(Box::new(File::create(output, 0, String::new(), geometry)?))
             }
@@ -173,9 +135,9 @@ impl Timeline {
     /// The file system takes no more.
     pub fn finish_pair([one, two]: [Timeline; 2]) -> Result<Finished> {
         drop(one);
-        match two.finish()? {
-            Drawn::File(file) => Ok(file),
-            Drawn::Chart(_) => unreachable!("a pair is in a file"),
+        match two.form {
+            Form::File(file) => file.finish(),
+            Form::Chart(_) => unreachable!("a pair is in a file"),
         }
     }
 
@@ -185,12 +147,14 @@ impl Timeline {
             file.lanes.first = number;
         }
     }
+}
 
-    /// A request arrived.
-    ///
-    /// # Errors
-    /// The file system takes no more.
-    pub fn arrived(&mut self, number: u64, request: &Request) -> Result<()> {
+impl Recorder for Timeline {
+    fn observes(&self) -> Watches {
+        Watches::ARRIVALS | Watches::COMPLETIONS | Watches::LEGS
+    }
+
+    fn arrived(&mut self, number: u64, request: &Request) -> Result<()> {
         let Form::File(file) = &mut self.form else { return Ok(()) };
         // A request that arrives before the window may still overlap it; that is known when it completes.
         let begins = self.span.from <= request.arrival && request.arrival < self.span.to;
@@ -198,11 +162,7 @@ impl Timeline {
         if begins { file.begin(lane, number, request) } else { Ok(()) }
     }
 
-    /// A request completed.
-    ///
-    /// # Errors
-    /// The file system takes no more.
-    pub fn completed(&mut self, request: &Completed) -> Result<()> {
+    fn completed(&mut self, request: &Completed) -> Result<()> {
         let wanted = self.span.meets(request.arrival, request.completion);
         match &mut self.form {
             Form::File(file) => {
@@ -222,11 +182,7 @@ impl Timeline {
         }
     }
 
-    /// A leg has run or is running.
-    ///
-    /// # Errors
-    /// There are too many, or the file system takes no more.
-    pub fn leg(&mut self, leg: &LegRecord) -> Result<()> {
+    fn leg(&mut self, leg: &LegRecord) -> Result<()> {
         if !self.span.meets(leg.start, leg.end) {
             return Ok(());
         }
@@ -252,42 +208,10 @@ impl Timeline {
         }
     }
 
-    /// Ends it.
-    ///
-    /// # Errors
-    /// The file system takes no more.
-    pub fn finish(self) -> Result<Drawn> {
-        match self.form {
-            Form::File(file) => {
-                let output = Arc::into_inner(file.output).expect("the only timeline that is left of the file");
-                Ok(Drawn::File(output.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?))
-            }
-            Form::Chart(chart) => Ok(Drawn::Chart(chart)),
-        }
-    }
-}
-
-impl Recorder for Timeline {
-    fn observes(&self) -> Watches {
-        Watches::ARRIVALS | Watches::COMPLETIONS | Watches::LEGS
-    }
-
-    fn arrived(&mut self, number: u64, request: &Request) -> Result<()> {
-        Timeline::arrived(self, number, request)
-    }
-
-    fn completed(&mut self, request: &Completed) -> Result<()> {
-        Timeline::completed(self, request)
-    }
-
-    fn leg(&mut self, leg: &LegRecord) -> Result<()> {
-        Timeline::leg(self, leg)
-    }
-
     fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        match Timeline::finish(*self)? {
-            Drawn::File(file) => end.put(Activity::NAME, file),
-            Drawn::Chart(chart) => end.give(chart),
+        match self.form {
+            Form::File(file) => end.put(Activity::NAME, file.finish()?),
+            Form::Chart(chart) => end.give(chart),
         }
         Ok(())
     }
@@ -373,12 +297,17 @@ impl File {
         for (link, name) in [(channels, "host link in"), (channels + 1, "host link out")] {
             file.describe(file.track(CHANNELS, link), Some(CHANNELS), name.into(), link as i32);
         }
-        for plane in 0..planes(geometry) {
+        for plane in 0..planes(geometry) as u32 {
             let name = format!("plane {plane} ({})", place(geometry, plane));
             file.describe(file.track(PLANES, u64::from(plane)), Some(PLANES), name, plane as i32);
         }
         file.write()?;
         Ok(file)
+    }
+
+    fn finish(self) -> Result<Finished> {
+        let output = Arc::into_inner(self.output).expect("the only timeline that is left of the file");
+        output.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
     }
 
     fn group(&self, group: u64) -> u64 {
@@ -524,10 +453,6 @@ impl File {
 
 fn note(name: &str, value: u64) -> DebugAnnotation {
     DebugAnnotation { name: Some(name.into()), uint_value: Some(value) }
-}
-
-fn planes(geometry: &Geometry) -> u32 {
-    geometry.channels * geometry.chips_per_channel * geometry.dies_per_chip * geometry.planes_per_die
 }
 
 /// Channel, chip, die and plane of a plane; the channel varies fastest.

@@ -12,9 +12,9 @@ use crate::files::Files;
 use crate::input::{Opened, Origin, Requests};
 use crate::names::clip;
 use crate::outcome::{self, Outcome};
-use crate::output::{Finished, Output};
+use crate::output::{Finished, whole};
 use crate::policies::Policies;
-use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
+use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet, csv_row};
 use crate::settings::Sources;
 use crate::variants::axes::{self, Axis, Variant};
 use crate::variants::figures::{Figure, METRICS, Metric, base, judge, judge_shown};
@@ -330,61 +330,35 @@ fn several(figure: &Figure) -> [Option<f64>; SEVERAL.len()] {
     [figure.deviation, Some(figure.difference), figure.half_width, low, high, figure.chance, figure.discovery]
 }
 
-/// A text or a number of a row.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TableCell {
-    /// A whole number.
-    Number(u64),
-    /// A text.
-    Text(String),
-    /// Any number, or nothing.
-    Real(Option<f64>),
-}
-
-impl TableCell {
-    /// As a cell of a sheet.
-    fn cell(&self) -> Cell<'_> {
-        match self {
-            TableCell::Number(value) => Cell::Number(*value),
-            TableCell::Text(text) => Cell::Text(text),
-            TableCell::Real(value) => Cell::Real(*value),
-        }
-    }
-}
-
 impl Comparison {
     /// Whether blocks of a variant wear out.
     fn wears(&self) -> bool {
         self.rows.iter().any(|row| row.variant.settings.config.life.exists())
     }
 
-    /// Names of the columns of [`Comparison::entries`].
-    pub fn columns(&self) -> Vec<String> {
-        columns(&self.axes, self.seeds, &self.tenants, self.wears()).into_iter().map(|(name, _)| name).collect()
-    }
-
-    /// A row's figures, one per column. `number` counts rows from 0.
-    pub fn entries(&self, number: usize) -> Vec<TableCell> {
-        let row = &self.rows[number];
-        let mut entries = vec![TableCell::Number(number as u64 + 1)];
-        entries.extend(row.variant.values.iter().cloned().map(TableCell::Text));
-        entries.push(TableCell::Text(row.variant.settings.digest()));
-        entries.push(TableCell::Text(row.variant.refused.as_ref().map_or(String::new(), ToString::to_string)));
-        let of_tenant = |name: &String| {
-            let tenant = row.tenants.iter().find(|tenant| tenant.name == *name);
-            (0..tenants::METRICS.len()).map(move |m| tenant.and_then(|tenant| tenant.figures[m].as_ref()))
-        };
+    /// Hands out the rows, with a cell for each column.
+    fn entries(&self, mut each: impl FnMut(Vec<Cell<'_>>) -> Result<()>) -> Result<()> {
         let wears = self.wears();
-        let told = METRICS.iter().zip(&row.figures).filter(|(metric, _)| metric.is_told(wears));
-        let own = told.map(|(_, figure)| figure.as_ref());
-        for figure in own.chain(self.tenants.iter().flat_map(of_tenant)) {
-            entries.push(TableCell::Real(figure.map(|f| f.mean)));
-            entries.push(TableCell::Real(figure.and_then(|f| f.ratio)));
-            if self.seeds.count > 1 {
-                entries.extend(figure.map_or([None; SEVERAL.len()], several).map(TableCell::Real));
+        for (number, row) in (1..).zip(&self.rows) {
+            let digest = row.variant.settings.digest();
+            let refused = row.variant.refused.as_ref().map_or(String::new(), ToString::to_string);
+            let mut entries = vec![Cell::Number(number)];
+            entries.extend(row.variant.values.iter().chain([&digest, &refused]).map(|text| Cell::Text(text)));
+            let of_tenant = |name: &String| {
+                let tenant = row.tenants.iter().find(|tenant| tenant.name == *name);
+                (0..tenants::METRICS.len()).map(move |m| tenant.and_then(|tenant| tenant.figures[m].as_ref()))
+            };
+            let told = METRICS.iter().zip(&row.figures).filter(|(metric, _)| metric.is_told(wears));
+            let own = told.map(|(_, figure)| figure.as_ref());
+            for figure in own.chain(self.tenants.iter().flat_map(of_tenant)) {
+                entries.extend([figure.map(|f| f.mean), figure.and_then(|f| f.ratio)].map(Cell::Real));
+                if self.seeds.count > 1 {
+                    entries.extend(figure.map_or([None; SEVERAL.len()], several).map(Cell::Real));
+                }
             }
+            each(entries)?;
         }
-        entries
+        Ok(())
     }
 
     /// Writes all rows into a sheet that [`Planned::sheet`] began.
@@ -392,10 +366,22 @@ impl Comparison {
     /// # Errors
     /// As [`Sheet::row`] and [`Sheet::finish`].
     pub fn write(&self, mut sheet: Sheet) -> Result<Ended> {
-        for number in 0..self.rows.len() {
-            sheet.row(self.entries(number).iter().map(TableCell::cell))?;
-        }
+        self.entries(|row| sheet.row(row.into_iter()))?;
         sheet.finish()
+    }
+
+    /// All rows as CSV.
+    ///
+    /// # Errors
+    /// None that the caller can cause.
+    pub fn csv(&self) -> Result<String> {
+        let names = columns(&self.axes, self.seeds, &self.tenants, self.wears()).into_iter().map(|(name, _)| name);
+        let mut out = names.collect::<Vec<_>>().join(",") + "\n";
+        self.entries(|row| {
+            csv_row(&mut out, row.into_iter());
+            Ok(())
+        })?;
+        Ok(out)
     }
 
     /// Writes the summary of every run into a directory.
@@ -407,9 +393,7 @@ impl Comparison {
         for (number, row) in self.rows.iter().enumerate() {
             for outcome in &row.outcomes {
                 let path = directory.join(summary_name(number + 1, outcome.summary.seed));
-                let mut file = Output::create(&path)?;
-                file.put(outcome.json().as_bytes())?;
-                finished.push(file.finish()?);
+                finished.push(whole(&path, outcome.json().as_bytes())?);
             }
         }
         Ok(finished)
@@ -465,9 +449,7 @@ impl Comparison {
                 .iter()
                 .zip(&row.figures)
                 .filter(|(metric, _)| metric.is_told(wears))
-                .map(|(metric, value)| {
-                    (metric.key.to_string(), value.as_ref().map_or(Json::Null, |figure| figure.json(several)))
-                })
+                .map(|(metric, figure)| metric.entry(figure.as_ref(), several))
                 .collect();
             entry["figures"] = Json::Object(figures);
             if !row.tenants.is_empty() {

@@ -23,9 +23,9 @@ pub enum Unit {
     Factor,
 }
 
-/// A figure that variants are compared by.
+/// A figure that variants are compared by, from a summary or from what it says of a tenant.
 #[derive(Clone, Copy)]
-pub struct Metric {
+pub struct Metric<S = Summary> {
     /// Its name in JSON, CSV and Parquet.
     pub key: &'static str,
     /// Its place in a summary, which names it too; empty where it is computed from several.
@@ -35,7 +35,7 @@ pub struct Metric {
     /// Its unit.
     pub unit: Unit,
     /// Reads it from a summary; none if the run had nothing to count.
-    pub of: fn(&Summary) -> Option<f64>,
+    pub of: fn(&S) -> Option<f64>,
 }
 
 /// Mean time that a request waited for GC.
@@ -43,20 +43,26 @@ fn blocked(by: &Breakdown, figures: &Figures) -> Option<f64> {
     ssdlab_sim::report::mean(by.by_gc(), figures.count)
 }
 
-fn whole(value: Option<u64>) -> Option<f64> {
+pub(super) fn whole(value: Option<u64>) -> Option<f64> {
     value.map(|value| value as f64)
 }
 
 macro_rules! metrics {
     ($($key:literal $path:literal $head:literal $unit:ident |$summary:ident| $of:expr;)+) => {
-        &[$(Metric { key: $key, path: $path, head: $head, unit: Unit::$unit, of: |$summary: &Summary| $of }),+]
+        &[$(Metric { key: $key, path: $path, head: $head, unit: Unit::$unit, of: |$summary| $of }),+]
     };
 }
+pub(super) use metrics;
 
-impl Metric {
+impl<S> Metric<S> {
     /// Whether results have it: what a device takes in its life, only where its blocks wear out (`wears`).
     pub fn is_told(&self, wears: bool) -> bool {
         wears || self.unit != Unit::Bytes
+    }
+
+    /// Its entry in the figures of `ssdlab.compare/1`; `several`: with what several seeds tell.
+    pub(crate) fn entry(&self, figure: Option<&Figure>, several: bool) -> (String, Value) {
+        (self.key.to_string(), figure.map_or(Value::Null, |figure| figure.json(several)))
     }
 }
 

@@ -147,7 +147,7 @@ impl Filling {
             }
             None => {
                 let device = fill()?;
-                *slot = (!last).then(|| Arc::new(device.filled()));
+                *slot = (!last).then(|| Arc::new(device.ssd.filled()));
                 Ok(device)
             }
         }
@@ -199,7 +199,7 @@ pub fn is_of_all(error: &Error) -> bool {
 /// Whether a run may begin.
 fn may_run(point: &Point, plan: &Plan, limit: Option<u64>) -> Result<()> {
     point.config.check_mode(plan.count_only).map_err(|error| refused(point, &error))?;
-    memory::fits(&point.config, plan.check, limit).map_err(|large| large.error(|refusal| refused(point, refusal)))
+    memory::fits(&point.config, plan.check, limit, |refusal| refused(point, refusal))
 }
 
 /// Runs all points until an error stops the others. Returns the order of work, and what came of each point; nothing of those that
@@ -317,7 +317,7 @@ fn one(point: &Point, plan: &Plan, filling: Option<&Filling>, board: &dyn Board,
     // Not read ahead: runs in parallel have the cores already.
     let input = opened.fit(&device.target(point.config.device.queue_depth, point.seed))?;
     if plan.count_only {
-        device.set_timeless();
+        device.timeless = true;
     }
     device.prepare(&input)?;
     let named = |error: Error| error.note(format!("in {}", point.name));

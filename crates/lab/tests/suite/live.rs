@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use ssdlab_lab::error::Class;
-use ssdlab_lab::live::{Address, Ask, LiveDevice, Op, PagePlace};
+use ssdlab_lab::live::{Address, Ask, LiveDevice, PagePlace};
 use ssdlab_lab::outcome::json;
 use ssdlab_sim::units::Nanos;
-use ssdlab_sim::{Check, Config};
+use ssdlab_sim::{Check, Config, RequestOp as Op};
 
 fn device(toml: &str) -> LiveDevice {
     let config: Config = toml.parse().unwrap_or_else(|error| panic!("{error}"));

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use ssdlab_lab::error::Kind;
-use ssdlab_lab::live::{Ask, LiveDevice, Op};
+use ssdlab_lab::live::{Ask, LiveDevice};
 use ssdlab_lab::outcome::json;
 use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScript, VictimSight};
 use ssdlab_lab::run::{How, Outputs, Run};
@@ -11,7 +11,7 @@ use ssdlab_lab::settings::Settings;
 use ssdlab_sim::policy::View;
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{Nanos, PlaneId};
-use ssdlab_sim::{Check, Config, Ssd};
+use ssdlab_sim::{Check, Config, RequestOp as Op, Ssd};
 
 use crate::{tiny, writes};
 

@@ -13,7 +13,7 @@ use ssdlab_lab::results::histograms::BucketRows;
 use ssdlab_lab::results::requests::{RequestRows, SlowestRows};
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::summary::SummaryFile;
-use ssdlab_lab::results::timeline::{Activity, To};
+use ssdlab_lab::results::timeline::Activity;
 use ssdlab_lab::run::{How, Outputs, Progress};
 use ssdlab_sim::units::Nanos;
 
@@ -27,8 +27,8 @@ fn outputs(directory: &Path) -> Outputs {
         .with(SummaryFile(file("summary.json")))
         .with(RequestRows(file("requests.csv").into()))
         .with(WindowRows { place: file("series.csv").into(), window })
-        .with(DieRows { series: file("series.csv"), window })
-        .with(Activity { to: To::File(file("run.pftrace")), span: None })
+        .with(DieRows::beside(&file("series.csv"), window))
+        .with(Activity { file: Some(file("run.pftrace")), span: None })
         .with(BlockRows(file("blocks.csv").into()))
         .with(BucketRows(file("histograms.csv").into()))
         .with(SlowestRows(file("slowest.csv").into()))

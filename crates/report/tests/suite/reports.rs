@@ -22,7 +22,7 @@ use ssdlab_lab::results::histograms::BucketRows;
 use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::series::WindowRows;
 use ssdlab_lab::results::summary::SummaryFile;
-use ssdlab_lab::results::timeline::{Activity, To};
+use ssdlab_lab::results::timeline::Activity;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::{Settings, Sources};
 use ssdlab_lab::variants::axes::Axis;
@@ -52,8 +52,8 @@ fn results(directory: &Path, sources: &Sources, requests: &Requests, window: u64
         .with(SummaryFile(file("summary.json")))
         .with(RequestRows(file("requests.csv").into()))
         .with(WindowRows { place: file("series.csv").into(), window })
-        .with(DieRows { series: file("series.csv"), window })
-        .with(Activity { to: To::File(file("run.pftrace")), span: None })
+        .with(DieRows::beside(&file("series.csv"), window))
+        .with(Activity { file: Some(file("run.pftrace")), span: None })
         .with(BlockRows(file("blocks.csv").into()))
         .with(BucketRows(file("histograms.csv").into()));
     let mut done = run(sources, How::default()).open(requests).unwrap().simulate(&outputs, &mut ()).unwrap();

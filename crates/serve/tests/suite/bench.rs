@@ -7,7 +7,7 @@ use std::time::Duration;
 use ssdlab_lab::error::Result;
 use ssdlab_lab::run::How;
 use ssdlab_lab::settings::{self, Document, Sources};
-use ssdlab_serve::{Address, Place, Served, Server, Settings, Speed};
+use ssdlab_serve::{Address, Served, Server, Settings, Speed};
 
 /// 40 MiB in four planes, with a write cache; GC starts soon.
 pub const SMALL: &str = "
@@ -36,7 +36,7 @@ pub fn settings(folder: &Path, text: &str, speed: Speed) -> Settings {
         export: "disk".into(),
         speed,
         max_lag: Duration::from_millis(1),
-        data: Place::Memory,
+        data: None,
         control: None,
         record: None,
         outputs: Default::default(),
@@ -86,7 +86,7 @@ impl Bench {
     /// Stops the server and takes its results, whose files then have their names.
     pub fn end(&mut self) -> Served {
         let server = self.server.take().unwrap();
-        assert!(server.stopper().stop());
+        assert!(server.stopper.stop());
         let mut served = server.finish(&mut ()).unwrap_or_else(|error| panic!("{error}"));
         if let Some(outcome) = &mut served.outcome {
             outcome.publish().unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use ssdlab_disk::Check;
-use ssdlab_serve::{Place, Speed};
+use ssdlab_serve::Speed;
 
 use crate::bench::{Bench, SMALL};
 use crate::nbd::{FLUSH, FUA, Nbd, WRITE};
@@ -163,7 +163,7 @@ fn snapshots_return_and_keys_change() {
 fn data_in_a_file_is_not_what_a_snapshot_keeps() {
     let file = |folder: &std::path::Path, settings: &mut ssdlab_serve::Settings| {
         settings.control = Some(folder.join("control"));
-        settings.data = Place::File(folder.join("data"));
+        settings.data = Some(folder.join("data"));
     };
     let mut bench = Bench::with(SMALL, Speed::Max, file).unwrap();
     let mut control = Control::connect(&bench);

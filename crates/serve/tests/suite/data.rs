@@ -4,7 +4,7 @@ use ssdlab_disk::Check;
 use ssdlab_lab::results::requests::RequestRows;
 use ssdlab_lab::results::sheet::Place as To;
 use ssdlab_lab::run::Outputs;
-use ssdlab_serve::{Address, Place, Speed};
+use ssdlab_serve::{Address, Speed};
 
 use crate::bench::{Bench, SMALL};
 use crate::nbd::{FLUSH, FUA, Nbd, TRIM, ZEROES};
@@ -12,7 +12,7 @@ use crate::nbd::{FLUSH, FUA, Nbd, TRIM, ZEROES};
 #[test]
 fn a_file_keeps_the_data_for_the_next_server() {
     let file = |folder: &std::path::Path, settings: &mut ssdlab_serve::Settings| {
-        settings.data = Place::File(folder.join("data"));
+        settings.data = Some(folder.join("data"));
     };
     let mut bench = Bench::with(SMALL, Speed::Max, file).unwrap();
     let mut client = Nbd::connect(&bench.socket());
@@ -76,7 +76,7 @@ fn what_cannot_be_served_is_refused_at_once() {
         Bench::with(text, Speed::Max, change).map(drop).unwrap_err().to_string()
     };
     let data = |folder: &std::path::Path, settings: &mut ssdlab_serve::Settings| {
-        settings.data = Place::File(folder.join("data"));
+        settings.data = Some(folder.join("data"));
     };
     let nothing = |_: &std::path::Path, _: &mut ssdlab_serve::Settings| {};
     assert!(refused("faults.power_cut = [\"1s\"]", &nothing).contains("faults.power_cut"));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use ssdlab_serve::{Place, Speed};
+use ssdlab_serve::Speed;
 
 use crate::bench::{Bench, SMALL};
 
@@ -83,7 +83,7 @@ fn nbdcopy_copies_in_and_out() {
         return;
     }
     let mut bench =
-        Bench::with(SMALL, Speed::Max, |folder, settings| settings.data = Place::File(folder.join("data"))).unwrap();
+        Bench::with(SMALL, Speed::Max, |folder, settings| settings.data = Some(folder.join("data"))).unwrap();
     let image: Vec<u8> = (0..8u32 << 20).map(|i| if i >> 16 & 3 == 1 { 0 } else { (i / 512 % 251) as u8 }).collect();
     std::fs::write(bench.path("in"), &image).unwrap();
     run("nbdcopy", &["in", &bench.uri()], bench.folder.path());

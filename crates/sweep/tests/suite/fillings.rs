@@ -62,7 +62,7 @@ fn device(fillings: &Fillings, config: &Config, seed: u64, check: Check) -> (Vec
         Ok(Device::new(config, seed, check).unwrap())
     });
     let mut bytes = Vec::new();
-    device.unwrap_or_else(|error| panic!("{error}")).write_filling(&mut bytes).unwrap();
+    device.unwrap_or_else(|error| panic!("{error}")).ssd.write_filling(&mut bytes).unwrap();
     (bytes, filled)
 }
 
