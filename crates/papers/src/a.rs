@@ -29,20 +29,8 @@ pub(crate) const CODE: Code = Code {
         ("drain", drain),
     ],
     parameters: &[
-        ("table_i_channels", |r| r.preset.geometry.channels.to_string()),
-        ("table_i_chips_a_channel", |r| r.preset.geometry.chips_per_channel.to_string()),
-        ("table_i_dies_a_chip", |r| r.preset.geometry.dies_per_chip.to_string()),
-        ("table_i_planes_a_die", |r| r.preset.geometry.planes_per_die.to_string()),
-        ("table_i_blocks_a_plane", |r| r.preset.geometry.blocks_per_plane.to_string()),
-        ("table_i_pages_a_block", |r| r.preset.geometry.pages_per_block.to_string()),
-        ("table_i_page", |r| r.preset.geometry.page_size.to_string()),
-        ("table_i_read", |r| r.preset.timing.read.types()[0].to_string()),
-        ("table_i_program", |r| r.preset.timing.program.types()[0].to_string()),
-        ("table_i_erase", |r| r.preset.timing.erase.to_string()),
-        ("table_i_transfer", |r| r.preset.timing.transfer.to_string()),
         ("table_i_reserved_space", |r| percent_exact(r.preset.device.over_provisioning.as_f64())),
         ("table_i_gc_threshold", |r| gc_threshold(&r.preset)),
-        ("table_i_queue", |r| r.preset.device.queue_depth.to_string()),
         ("table_i_capacity", |r| size(r.preset.geometry.pages() * r.preset.geometry.page_size.0)),
         ("table_i_valid_page_buffer_pages", |r| {
             r.config("proposed").map_or("-".into(), |config| config.staging.slots.to_string())
@@ -200,8 +188,7 @@ fn time_of_collection(s: &Summary) -> Option<f64> {
 /// Whether a figure of a scheme over that of another is lower on some traces than in the mean of all.
 fn below_mean(r: &Results, traces: &[&str], (scheme, base): (&str, &str), figure: Figure) -> Option<(String, bool)> {
     let mean = r.mean_ratio(scheme, base, figure)?;
-    let ratios: Option<Vec<f64>> = traces.iter().map(|trace| r.ratio(trace, scheme, base, figure)).collect();
-    let ratios = ratios?;
+    let ratios = traces.iter().map(|trace| r.ratio(trace, scheme, base, figure)).collect::<Option<Vec<f64>>>()?;
     let text: Vec<String> =
         traces.iter().zip(&ratios).map(|(trace, ratio)| format!("{} {ratio:.3}x", &trace[2..])).collect();
     Some((format!("{}, mean {mean:.3}x", text.join(", ")), ratios.iter().all(|ratio| *ratio < mean)))
@@ -442,8 +429,7 @@ fn similar_at_last(r: &Results) -> Option<(String, bool)> {
 fn better_at_every_size(r: &Results) -> Option<(String, bool)> {
     let (_, sizes) = r.data.keys("sizes").split_last()?;
     let ratio = |size: &Keys| Some(mean_at(r, "proposed", size)? / mean_at(r, "traditional", size)?);
-    let ratios: Option<Vec<f64>> = sizes.iter().map(ratio).collect();
-    let ratios = ratios?;
+    let ratios = sizes.iter().map(ratio).collect::<Option<Vec<f64>>>()?;
     let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.3}x")).collect();
     Some((texts.join(", "), ratios.iter().all(|ratio| *ratio < 1.0)))
 }
@@ -451,8 +437,7 @@ fn better_at_every_size(r: &Results) -> Option<(String, bool)> {
 /// Fig. 22.
 fn falls_with_size(r: &Results, scheme: &str) -> Option<(String, bool)> {
     let mean = |keys: &Keys| mean_at(r, scheme, keys);
-    let means: Option<Vec<f64>> = r.data.keys("sizes").iter().map(mean).collect();
-    let means = means?;
+    let means = r.data.keys("sizes").iter().map(mean).collect::<Option<Vec<f64>>>()?;
     let text: Vec<String> = means.iter().map(|ns| duration(*ns)).collect();
     Some((text.join(" > "), means.windows(2).all(|pair| pair[0] >= pair[1])))
 }
