@@ -206,7 +206,6 @@ impl Overview {
         Ok(Overview { histograms, counts, wanted, first: first.unwrap_or(0), last })
     }
 
-    /// The kind of requests that a question is about.
     fn kind(&self, at: At) -> Result<Kind> {
         match (at, &self.wanted) {
             (At::Tail(kind, _), _) => Ok(kind),
@@ -221,7 +220,6 @@ impl Overview {
         }
     }
 
-    /// Requests of a kind.
     fn requests(&self, kind: Kind) -> u64 {
         match kind {
             Kind::Read => self.counts[0],

@@ -141,11 +141,6 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// None so far.
-    pub fn new() -> Spool {
-        Spool { file: BufWriter::with_capacity(CHUNK, SpooledTempFile::new(IN_MEMORY)), count: 0 }
-    }
-
     /// Adds a record.
     ///
     /// # Errors
@@ -180,7 +175,7 @@ impl Spool {
 
 impl Default for Spool {
     fn default() -> Self {
-        Self::new()
+        Spool { file: BufWriter::with_capacity(CHUNK, SpooledTempFile::new(IN_MEMORY)), count: 0 }
     }
 }
 
@@ -249,7 +244,7 @@ mod tests {
             aggressor: (request != 5).then_some((15, 1 + request)),
             read_first: request % 4 == 3,
         };
-        let mut spool = Spool::new();
+        let mut spool = Spool::default();
         (0..9).for_each(|request| spool.put(&record(request)).unwrap());
         let mut records = spool.finish().unwrap();
         for _ in 0..2 {

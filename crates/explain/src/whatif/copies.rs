@@ -11,7 +11,6 @@ use ssdlab_sim::request::Marks;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Extent, LegRecord, Observer, Request, RequestOp, Ssd};
 
-/// A request with its extents.
 struct Item {
     request: Request,
     marks: Marks,
