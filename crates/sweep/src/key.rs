@@ -144,7 +144,6 @@ pub fn requests(identity: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Resul
     Ok(requests)
 }
 
-/// A tenant from its part of an identity.
 fn tenant(text: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Tenant> {
     let mut tenant = Tenant::parse(&plain(&text.replace("%2C", ",")))?;
     let file = |source: String| {
@@ -171,7 +170,6 @@ pub struct Hashes {
     fresh: Mutex<bool>,
 }
 
-/// A file as it was when it was hashed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     size: u64,

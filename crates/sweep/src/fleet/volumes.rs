@@ -169,7 +169,6 @@ impl VolumesFile {
 }
 
 impl Volume {
-    /// What it needs of a device.
     pub(super) fn need(&self) -> Need {
         let touched = || Need::Touched(self.trace.clone(), self.scanned.0);
         self.capacity_bytes.map_or_else(touched, Need::Bytes)
@@ -218,7 +217,6 @@ fn patterned(text: &Text, pattern: &str, look: &Look, scans: &Scans) -> Result<V
     Ok(volumes)
 }
 
-/// The volumes of a list.
 fn listed(text: &Text, list: &str, look: &Look, scans: &Scans) -> Result<Vec<Volume>> {
     let path = text.path(list);
     let mut volumes = rows(&path)?;
