@@ -229,7 +229,7 @@ impl Knob {
 
 /// The named configurations; `text` is the document.
 #[pyfunction]
-fn presets() -> Vec<Info> {
+pub fn presets() -> Vec<Info> {
     let info = |preset: &named::Preset| Info {
         name: preset.name.into(),
         text: preset.text.into(),
@@ -241,7 +241,7 @@ fn presets() -> Vec<Info> {
 
 /// The schemes of all slots; `text` is the manual.
 #[pyfunction]
-fn schemes() -> Vec<Info> {
+pub fn schemes() -> Vec<Info> {
     let knob = |knob: needs::Knob| {
         let needs::Knob { name, default, range, meaning } = knob;
         Knob { name, default, range, meaning }
@@ -257,7 +257,7 @@ fn schemes() -> Vec<Info> {
 
 /// The workloads that come with the package; `text` is the document.
 #[pyfunction]
-fn workloads() -> Vec<Info> {
+pub fn workloads() -> Vec<Info> {
     let info =
         |one: &workload::Named| Info { name: one.name.into(), text: one.text.into(), knobs: Vec::new(), slot: None };
     workload::all().iter().map(info).collect()
@@ -265,7 +265,7 @@ fn workloads() -> Vec<Info> {
 
 /// The slots, each with the names of the schemes that fill it.
 #[pyfunction]
-fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+pub fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let slots = PyDict::new(py);
     for scheme in slots_of::all() {
         let names = match slots.get_item(scheme.slot)? {
@@ -287,19 +287,7 @@ fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 #[pyo3(signature = (kind = "configuration"))]
 #[pyo3(text_signature = "(kind='configuration')")]
-fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
+pub fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
     let file: File = kind.parse().map_err(|error: String| usage(py, error, ""))?;
     python_of(py, &file.schema())
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Config>()?;
-    module.add_class::<Info>()?;
-    module.add_class::<Knob>()?;
-    module.add_function(wrap_pyfunction!(presets, module)?)?;
-    module.add_function(wrap_pyfunction!(schemes, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads, module)?)?;
-    module.add_function(wrap_pyfunction!(slots, module)?)?;
-    module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -31,6 +31,8 @@ use crate::table::Table;
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Device {
     live: Mutex<live::LiveDevice>,
+    /// The configuration.
+    #[pyo3(get)]
     config: Config,
 }
 
@@ -39,6 +41,8 @@ pub struct Device {
 pub struct Snapshot {
     live: Mutex<live::LiveDevice>,
     config: Config,
+    /// Simulated time in nanoseconds.
+    #[pyo3(get)]
     now: u64,
     bytes: usize,
 }
@@ -210,12 +214,6 @@ impl Device {
         Ok(self.hold()?.capacity_bytes())
     }
 
-    /// The configuration.
-    #[getter]
-    fn config(&self) -> Config {
-        self.config.clone()
-    }
-
     /// Requests that completed since the last call, in order of completion: the columns of `--requests`, trims included.
     fn poll(&self, py: Python<'_>) -> PyResult<Table> {
         let frame = self
@@ -289,14 +287,8 @@ impl Snapshot {
         Ok(Device::of(live, self.config.clone()))
     }
 
-    /// Simulated time in nanoseconds.
-    #[getter]
-    fn now(&self) -> u64 {
-        self.now
-    }
-
     fn __repr__(&self) -> String {
-        format!("<ssdlab.Snapshot of a device at {} ns>", self.now())
+        format!("<ssdlab.Snapshot of a device at {} ns>", self.now)
     }
 
     /// Bytes that it takes.
@@ -308,10 +300,4 @@ impl Snapshot {
 /// A snapshot never changes, so threads only wait for each other's copies.
 fn hold_still(live: &Mutex<live::LiveDevice>) -> MutexGuard<'_, live::LiveDevice> {
     live.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Device>()?;
-    module.add_class::<Snapshot>()
 }

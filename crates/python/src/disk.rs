@@ -30,6 +30,8 @@ use crate::errors::{engine, raised, usage};
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Disk {
     drive: Mutex<Option<Drive>>,
+    /// The configuration.
+    #[pyo3(get)]
     config: Config,
 }
 
@@ -76,7 +78,6 @@ pub struct Survivors {
     aborted: Vec<u64>,
 }
 
-/// An error of a request as an exception.
 fn failed(py: Python<'_>, error: &DiskError) -> PyErr {
     match error {
         DiskError::OutOfRange { .. } | DiskError::Unaligned { .. } => raised(py, &Error::usage(error.to_string())),
@@ -274,12 +275,6 @@ impl Disk {
         self.work(py, |drive| drive.kept_bytes())
     }
 
-    /// The configuration.
-    #[getter]
-    fn config(&self) -> Config {
-        self.config.clone()
-    }
-
     /// Drops the drive with its data. Other calls raise `ValueError` from now on.
     fn close(&self) -> PyResult<()> {
         self.hold()?.take();
@@ -303,7 +298,6 @@ impl Disk {
     }
 }
 
-/// A completion as Python has it.
 fn completion(py: Python<'_>, done: ssdlab_disk::Completion) -> PyResult<Completion> {
     let causes = PyDict::new(py);
     let common = CAUSES.iter().zip(done.causes.common.0).map(|((_, name), ns)| (*name, ns));
@@ -352,12 +346,4 @@ impl Survivors {
     fn __repr__(&self) -> String {
         format!("<ssdlab.Survivors: {} ranges lost, {} requests aborted>", self.lost.len(), self.aborted.len())
     }
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Disk>()?;
-    module.add_class::<Completion>()?;
-    module.add_class::<Lost>()?;
-    module.add_class::<Survivors>()
 }

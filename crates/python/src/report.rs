@@ -26,7 +26,6 @@ pub struct PageArguments<'a, 'py> {
     pub max_size: Option<Bound<'py, PyAny>>,
 }
 
-/// A report that is to be written.
 pub struct Wanted {
     path: PathBuf,
     page: Page,
@@ -34,7 +33,6 @@ pub struct Wanted {
 }
 
 impl PageArguments<'_, '_> {
-    /// The report.
     pub fn wanted(self, py: Python<'_>) -> PyResult<Wanted> {
         let PageArguments { path, lite, title, sections, timeline_window, max_size } = self;
         let most = max_size.map(|given| bytes_of("max_size", &given)).transpose()?;
@@ -45,7 +43,6 @@ impl PageArguments<'_, '_> {
     }
 }
 
-/// A directory for the files that a page is made of.
 pub fn scratch(py: Python<'_>) -> PyResult<tempfile::TempDir> {
     let place = std::env::temp_dir();
     tempfile::tempdir().map_err(|error| raised(py, &Error::file("create a directory in", &place, &error)))
@@ -82,7 +79,6 @@ pub fn svg(figure: &Figure) -> String {
     draw(figure, &Look { width: 640.0, ..Look::default() })
 }
 
-/// Cells as text, by row.
 pub fn texts(rows: &[Vec<Cell>]) -> Vec<Vec<String>> {
     rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect()
 }

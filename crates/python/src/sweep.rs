@@ -37,7 +37,7 @@ use crate::watch::Board;
 
 /// A study with its points.
 #[pyclass(module = "ssdlab", name = "_Study", frozen)]
-struct PyStudy {
+pub struct PyStudy {
     points: Points,
 }
 
@@ -336,7 +336,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Makes the run of a task; what came of it as JSON. Without a store the record is part of it.
 #[pyfunction]
 #[pyo3(signature = (task, store = None))]
-fn _perform(py: Python<'_>, task: &str, store: Option<PathBuf>) -> PyResult<String> {
+pub fn _perform(py: Python<'_>, task: &str, store: Option<PathBuf>) -> PyResult<String> {
     let mut looked = Instant::now();
     let mut raised = None;
     let done = engine(py, || {
@@ -376,14 +376,14 @@ fn _perform(py: Python<'_>, task: &str, store: Option<PathBuf>) -> PyResult<Stri
 
 /// Half the width of the 95 % confidence interval of a mean; none of fewer than two values.
 #[pyfunction]
-fn _half_width(values: Vec<f64>) -> Option<f64> {
+pub fn _half_width(values: Vec<f64>) -> Option<f64> {
     if values.is_empty() { None } else { half_width(&values) }
 }
 
 /// What values are of others, pair by pair: the geometric mean of the ratios, and the ends of its 95 % confidence interval. None where a
 /// value is 0.
 #[pyfunction]
-fn _ratio(values: Vec<f64>, base: Vec<f64>) -> Option<(f64, Option<f64>, Option<f64>)> {
+pub fn _ratio(values: Vec<f64>, base: Vec<f64>) -> Option<(f64, Option<f64>, Option<f64>)> {
     let of = ratio(&values, &base)?;
     let (low, high) = of.interval.unzip();
     Some((of.mean, low, high))
@@ -391,15 +391,6 @@ fn _ratio(values: Vec<f64>, base: Vec<f64>) -> Option<(f64, Option<f64>, Option<
 
 /// The column of a measure, by that name or by the one that comparisons have for it.
 #[pyfunction]
-fn _column(name: &str) -> String {
+pub fn _column(name: &str) -> String {
     column_of(name)
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyStudy>()?;
-    module.add_function(wrap_pyfunction!(_perform, module)?)?;
-    module.add_function(wrap_pyfunction!(_ratio, module)?)?;
-    module.add_function(wrap_pyfunction!(_column, module)?)?;
-    module.add_function(wrap_pyfunction!(_half_width, module)?)
 }
