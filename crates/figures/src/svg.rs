@@ -92,7 +92,6 @@ pub fn draw(figure: &Figure, look: &Look) -> String {
     out
 }
 
-/// Where a text is anchored.
 #[derive(Clone, Copy)]
 enum Anchor {
     Start,
@@ -132,7 +131,6 @@ impl Drawing<'_> {
         }
     }
 
-    /// Ends such a group.
     fn close(&mut self) {
         if self.look.carrying {
             self.body.push_str("</g>");
@@ -612,7 +610,6 @@ impl Drawing<'_> {
         if self.look.theme == Theme::Dark { style.dark } else { style.light }
     }
 
-    /// The paint of an area.
     fn fill(&mut self, style: Style) -> String {
         let colour = self.colour(style);
         if style.pattern == Pattern::Solid {

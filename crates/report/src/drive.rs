@@ -6,7 +6,6 @@ use ssdlab_lab::readers::json::{self, number, text};
 
 use crate::analysis::Analysis;
 
-/// Points of a series.
 type Points = Vec<Vec<f64>>;
 
 const POLICIES: [&str; 9] = [

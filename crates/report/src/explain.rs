@@ -73,7 +73,6 @@ fn tries(value: &Value) -> [Table; 2] {
     [tries, bounds]
 }
 
-/// Changes that a rule refuses.
 fn refused(value: &Value) -> Table {
     let mut refused = Table::new(&["change", "reason"]);
     for one in list(value, "refused") {

@@ -48,7 +48,6 @@ impl Product for PageFile {
     }
 }
 
-/// The file of a report that is begun.
 struct Report {
     file: Output,
     page: Page,

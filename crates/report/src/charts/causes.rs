@@ -37,7 +37,6 @@ fn totals(inputs: &Inputs) -> Vec<(&'static str, u64, Sums)> {
     kinds.to_vec()
 }
 
-/// `causes`
 pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Mean latency by cause";
     let mut kinds = totals(inputs);
@@ -91,7 +90,6 @@ pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// `tail-causes`
 pub(super) fn tail_causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Causes by band of the distribution";
     let kinds = inputs.run.histograms.as_ref().map_or(Vec::new(), |all| shown(all, wanted.op));

@@ -9,7 +9,6 @@ use ssdlab_lab::text::plural;
 use ssdlab_lab::variants::figures::{Effect, Figure as Measured, METRICS, Metric, best, of_json};
 use ssdlab_lab::variants::text::{beside, cell, factor, legend, own_interval, tests};
 
-/// Points of a series.
 type Points = Vec<Vec<f64>>;
 
 /// Most variants that are drawn; the table has all.
@@ -97,7 +96,6 @@ fn panel(name: String, measured: &[(&Metric, &Measured)]) -> Panel {
     Panel { title: name, x, y: Axis::bands("", rows), series }
 }
 
-/// `compare`
 pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Ratio to the first variant";
     let Some(value) = &inputs.compare else { return Figure::empty("compare", title, "There is no comparison.") };

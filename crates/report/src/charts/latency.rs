@@ -65,7 +65,6 @@ fn name(kinds: &[(&'static str, Vec<Bucket>)]) -> &'static str {
     }
 }
 
-/// `percentiles`
 pub(super) fn percentiles(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let kinds = inputs.run.histograms.as_ref().map_or(Vec::new(), |all| shown(all, wanted.op));
     let title = format!("{} by percentile", name(&kinds));
@@ -116,12 +115,10 @@ pub(super) fn percentiles(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// `cdf`
 pub(super) fn cdf(inputs: &Inputs, wanted: &Wanted) -> Figure {
     distribution(inputs, wanted, false)
 }
 
-/// `ccdf`
 pub(super) fn ccdf(inputs: &Inputs, wanted: &Wanted) -> Figure {
     distribution(inputs, wanted, true)
 }

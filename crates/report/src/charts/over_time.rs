@@ -140,7 +140,6 @@ fn panels_of(table: &Table, measure: Option<&str>) -> Vec<Panel> {
     }
 }
 
-/// `series`
 pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Rates, latencies and GC by window";
     let Some(whole) = inputs.run.series.as_ref().filter(|table| !table.rows.is_empty()) else {
@@ -287,7 +286,6 @@ const CLASSES: [(&str, &str); 8] = [
     ("refresh", "refresh"),
 ];
 
-/// `gantt`
 pub(super) fn gantt(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Buses and planes";
     let Some(timeline) = inputs.run.timeline.as_ref().filter(|timeline| !timeline.bars.is_empty()) else {

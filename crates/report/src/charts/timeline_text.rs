@@ -71,7 +71,6 @@ fn letters(bars: &[&Bar], from: u64, column: u64) -> String {
     text.trim_end().into()
 }
 
-/// `timeline-text`
 pub(super) fn timeline_text(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let title = "Buses and planes in letters";
     let Some(timeline) = inputs.run.timeline.as_ref().filter(|timeline| !timeline.bars.is_empty()) else {

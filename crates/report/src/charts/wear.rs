@@ -8,7 +8,6 @@ use ssdlab_lab::readers::json::number;
 use ssdlab_lab::readers::table::Columns;
 use ssdlab_lab::text::{count, duration, percent};
 
-/// `wear`
 pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Erases of blocks";
     let Some(table) = inputs.run.blocks.as_ref().filter(|table| !table.rows.is_empty()) else {
@@ -61,7 +60,6 @@ pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// `valid`
 pub(super) fn valid(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let title = "Blocks by valid pages and by erases";
     let Some(table) = inputs.run.blocks.as_ref().filter(|table| !table.rows.is_empty()) else {
@@ -120,7 +118,6 @@ const PARTS: [(&str, &str); 5] = [
     ("decode", "decoding"),
 ];
 
-/// `gc`
 pub(super) fn gc(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let title = "Cost of collections";
     let Some(summary) = &inputs.run.summary else { return Figure::empty("gc", title, "There is no summary.") };
