@@ -238,7 +238,6 @@ impl Overview {
     }
 }
 
-/// Which requests the tail set has.
 struct Tail {
     at: At,
     threshold: Option<u64>,
@@ -356,7 +355,6 @@ fn recognise(
     Ok(())
 }
 
-/// The excess of each cause, the largest first.
 fn blamed(tail: &Sums, middle: &Sums) -> Vec<Blamed> {
     let (size, parts) = (i128::from(tail.count), i128::from(middle.count));
     let of = |cause: Reason| {

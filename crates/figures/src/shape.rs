@@ -26,7 +26,6 @@ pub(crate) struct Frame {
     pub(crate) y: Placed,
 }
 
-/// The heat map of a panel.
 pub(crate) fn cells(panel: &Panel) -> Option<&Series> {
     panel.series.iter().find(|series| series.mark == Mark::Cell && series.value.is_some())
 }
@@ -73,7 +72,6 @@ pub(crate) fn rectangle(path: &mut String, x1: f64, y1: f64, x2: f64, y2: f64) {
     let _ = write!(path, "M{} {}h{wide}v{high}h-{wide}z", n(left), n(top));
 }
 
-/// Adds an error bar to a path: a line with ends of a width, around `x`.
 pub(crate) fn whisker(path: &mut String, x: f64, low: f64, high: f64, width: f64) {
     let (left, wide) = (n(x - width / 2.0), n(width));
     let _ = write!(path, "M{left} {}h{wide}M{left} {}h{wide}M{} {}V{}", n(low), n(high), n(x), n(low), n(high));

@@ -251,7 +251,6 @@ impl Drawing<'_> {
         self.look.width * if panels > 1 { 0.2 } else { 0.44 }
     }
 
-    /// Text that reads upwards, around a point.
     fn text_upwards(&mut self, (x, y): (f64, f64), size: f64, text: &str) {
         let _ = write!(
             self.body,
@@ -534,7 +533,6 @@ impl Drawing<'_> {
         self.rectangles(&path, style, true);
     }
 
-    /// Draws the ramp of a heat map with its ends; returns its width.
     fn colour_bar(&mut self, series: &Series, right: f64, base: f64) -> f64 {
         let size = self.small();
         let (low, high) = cell_range(series);

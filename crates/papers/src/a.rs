@@ -16,7 +16,7 @@ use crate::row::Row;
 pub(crate) const CODE: Code = Code {
     text: include_str!("../../../papers/a.toml"),
     figures: &[
-        ("megabytes", megabytes),
+        ("megabytes", |s| Some((s.host_read_bytes_per_s? + s.host_written_bytes_per_s?) / 1e6)),
         ("read_mean", read_mean),
         ("write_mean", write_mean),
         ("host_pages", host_pages),
@@ -24,9 +24,9 @@ pub(crate) const CODE: Code = Code {
         ("read_conflicted", read_conflicted),
         ("write_conflicted", write_conflicted),
         ("all_mean", all_mean),
-        ("buffered", buffered),
+        ("buffered", |s| reported(s, "/idle_chip/moves/buffered_share")),
         ("buffer_waiting", buffer_waiting),
-        ("drain", drain),
+        ("drain", |s| reported(s, "/idle_chip/power_loss/drain_mean_ns")),
     ],
     parameters: &[
         ("table_i_reserved_space", |r| percent_exact(r.preset.device.over_provisioning.as_f64())),
@@ -48,7 +48,7 @@ pub(crate) const CODE: Code = Code {
         ("fig_6_idle_chips_when_a_collection_began_with_requests_outstanding", |r| {
             on_one_chip(r, "/idle_chip/gc_starts/idle_chips_share")
         }),
-        ("pages_of_a_collection", pages_of_a_collection),
+        ("pages_of_a_collection", |r| Some(r.mean("traditional", host_pages)? + r.mean("traditional", moved)?)),
         ("fig_20_wait_over_latency", |r| {
             r.mean_by(|trace| {
                 Some(buffer_waiting(r.summary(trace, "proposed")?)? / all_mean(r.summary(trace, "traditional")?)?)
@@ -75,8 +75,8 @@ pub(crate) const CODE: Code = Code {
         }),
         ("fig_15a_prn_0_proposed_over_traditional", |r| gain_little(r, &["a.prn_0"], write_mean)),
         ("fig_15b_order", |r| conflicted(r, write_conflicted, |dpr, proposed| dpr > proposed && dpr > 0.963)),
-        ("fewer_conflicts", fewer_conflicts),
-        ("cheaper_collections", cheaper_collections),
+        ("fewer_conflicts", |r| less_in_all(r, conflicts)),
+        ("cheaper_collections", |r| less_in_all(r, time_of_collection)),
         ("fig_22_traditional_8_to_256_gib", |r| falls_with_size(r, "traditional")),
         ("fig_22_proposed_8_to_256_gib", |r| falls_with_size(r, "proposed")),
         ("similar_at_last", similar_at_last),
@@ -163,16 +163,8 @@ fn write_conflicted(s: &Summary) -> Option<f64> {
     reported(s, "/idle_chip/conflicted/write/latency_ns")
 }
 
-fn buffered(s: &Summary) -> Option<f64> {
-    reported(s, "/idle_chip/moves/buffered_share")
-}
-
 fn buffer_waiting(s: &Summary) -> Option<f64> {
     reported(s, "/idle_chip/buffer_waiting_ns/mean")
-}
-
-fn drain(s: &Summary) -> Option<f64> {
-    reported(s, "/idle_chip/power_loss/drain_mean_ns")
 }
 
 /// Conflicts of sub-requests, those that write-backs add included.
@@ -209,16 +201,6 @@ fn less_in_all(r: &Results, figure: Figure) -> Option<(String, bool)> {
     Some((format!("{mean:.3}x in the mean"), r.present().all(less)))
 }
 
-/// Fig. 17.
-fn fewer_conflicts(r: &Results) -> Option<(String, bool)> {
-    less_in_all(r, conflicts)
-}
-
-/// Fig. 18.
-fn cheaper_collections(r: &Results) -> Option<(String, bool)> {
-    less_in_all(r, time_of_collection)
-}
-
 /// Fig. 18, trace by trace.
 fn costs_of_proposed(r: &Results) -> Vec<Row> {
     let row = |workload| {
@@ -250,7 +232,6 @@ fn cost_of_one(r: &Results) -> Vec<Row> {
     std::iter::once(whole).chain(shares.into_iter().zip(times).map(share)).collect()
 }
 
-/// Shares of the time of collections by kind.
 fn cost_shares(s: &Summary) -> String {
     let t = &s.gc.time_ns;
     let sum = bench::total(t).max(1) as f64;
@@ -323,10 +304,6 @@ fn columns_of_table_2(info: &Info, accessed: f64) -> [f64; 8] {
     ]
 }
 
-fn pages_of_a_collection(r: &Results) -> Option<f64> {
-    Some(r.mean("traditional", host_pages)? + r.mean("traditional", moved)?)
-}
-
 /// Figures 14b and 15b: the latency of requests that met collections, summed, over traditional's.
 fn conflicted(r: &Results, figure: Figure, holds: fn(f64, f64) -> bool) -> Option<(String, bool)> {
     let dpr = r.mean_ratio("DPR", "traditional", figure)?;
@@ -366,11 +343,6 @@ fn write_back(r: &Results, pages: u64) -> String {
 fn bandwidth(r: &Results, workload: &str, device: &str) -> Option<f64> {
     let pages = all_rate(r.varied(workload, "traditional", r.data.keys(device)[0])?)?;
     Some(pages * r.preset.geometry.page_size.0 as f64 / 1e6)
-}
-
-/// Millions of bytes that the host reads and writes a second.
-fn megabytes(s: &Summary) -> Option<f64> {
-    Some((s.host_read_bytes_per_s? + s.host_written_bytes_per_s?) / 1e6)
 }
 
 /// Fig. 19.

@@ -95,7 +95,6 @@ impl Assumption {
     }
 }
 
-/// A claim under a paper's assumptions.
 pub(crate) struct Search {
     /// The table or figure, and what is compared.
     pub(crate) id: &'static str,

@@ -67,7 +67,7 @@ pub(crate) const CODE: Code = Code {
         ("fig_8_b_pagc_time_for_gc", |r| below_in(r, low(r), ("B-PaGC", "baseline"), gc_time)),
         ("fig_8_t_pagc_time_for_gc", |r| below_in(r, low(r), ("T-PaGC", "baseline"), gc_time)),
         ("fig_8_tc_pagc_time_for_gc", |r| below_in(r, low(r), ("TC-PaGC", "baseline"), gc_time)),
-        ("fig_8_tc_pagc_service_part", |r| above_in(r, low(r), ("TC-PaGC", "baseline"), service_part)),
+        ("fig_8_tc_pagc_service_part", |r| above_in(r, low(r), ("TC-PaGC", "baseline"), |s| term_part(s, 0))),
         ("fig_9_t_pagc_over_b_pagc", |r| below_in(r, low(r), ("T-PaGC", "B-PaGC"), all_mean)),
         ("fig_9_tc_pagc_over_b_pagc", |r| below_in(r, low(r), ("TC-PaGC", "B-PaGC"), all_mean)),
         ("fig_9_the_rest", |r| {
@@ -306,9 +306,7 @@ fn mostly_pairs(r: &Results) -> Option<(String, bool)> {
 fn busier(r: &Results, traces: &[&str]) -> Option<(String, bool)> {
     let busy = |workload: &str, scheme: &str| reported(r.summary(workload, scheme)?, "/pagc/plane_gc_busy_share");
     let ratio = |workload: &&str| Some(busy(workload, "B-PaGC")? / busy(workload, "baseline").filter(|b| *b > 0.0)?);
-    let ratios = traces.iter().map(ratio).collect::<Option<Vec<f64>>>()?;
-    let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.3}x")).collect();
-    Some((texts.join(", "), ratios.iter().all(|ratio| *ratio > 1.0)))
+    all_more(traces.iter().map(ratio))
 }
 
 /// Figures 10 and 13: a share of the time of the planes.
@@ -345,17 +343,17 @@ fn ends(values: &[f64]) -> Option<(f64, f64)> {
 
 /// Fig. 15.
 fn worse_with_rga(r: &Results) -> Option<(String, bool)> {
-    let ratios = r
-        .data
-        .group("slowed")
-        .iter()
-        .map(|workload| r.ratio(workload, "B-PaGC, RGA", "baseline, RGA", all_mean))
-        .collect::<Option<Vec<f64>>>()?;
+    let slowed = r.data.group("slowed").iter();
+    all_more(slowed.map(|workload| r.ratio(workload, "B-PaGC, RGA", "baseline, RGA", all_mean)))
+}
+
+/// Ratios, and whether all are above 1.
+fn all_more(ratios: impl Iterator<Item = Option<f64>>) -> Option<(String, bool)> {
+    let ratios = ratios.collect::<Option<Vec<f64>>>()?;
     let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.3}x")).collect();
     Some((texts.join(", "), ratios.iter().all(|ratio| *ratio > 1.0)))
 }
 
-/// Share of the response time that waits for GC, late conflicts included.
 fn gc_part(s: &Summary) -> f64 {
     let by = &s.breakdown_ns.all;
     by.by_gc() as f64 / by.sum().max(1) as f64
@@ -366,21 +364,16 @@ fn gc_time(s: &Summary) -> Option<f64> {
     Some(all_mean(s)? * gc_part(s))
 }
 
-/// Share of the response time that is service.
-fn service_part(s: &Summary) -> Option<f64> {
-    let part = |name: &&str| reported(s, &format!("/pagc/response_ns/all/{name}"));
-    let terms = TERMS.iter().map(part).collect::<Option<Vec<f64>>>()?;
-    Some(terms[0] / terms.iter().sum::<f64>().max(1.0))
+/// Share of a term, by its place, in the response time.
+fn term_part(s: &Summary, place: usize) -> Option<f64> {
+    let term = |name: &&str| reported(s, &format!("/pagc/response_ns/all/{name}"));
+    let terms = TERMS.iter().map(term).collect::<Option<Vec<f64>>>()?;
+    Some(terms[place] / terms.iter().sum::<f64>().max(1.0))
 }
 
 /// Fig. 8: the largest share of conflicts without GC, under TC-PaGC.
 fn largest_cngc_part(r: &Results) -> Option<f64> {
-    let part = |workload: &&str| {
-        let summary = r.summary(workload, "TC-PaGC")?;
-        let term = |name: &&str| reported(summary, &format!("/pagc/response_ns/all/{name}"));
-        let terms = TERMS.iter().map(term).collect::<Option<Vec<f64>>>()?;
-        Some(terms[1] / terms.iter().sum::<f64>().max(1.0))
-    };
+    let part = |workload: &&str| term_part(r.summary(workload, "TC-PaGC")?, 1);
     low(r).iter().filter_map(part).reduce(f64::max)
 }
 

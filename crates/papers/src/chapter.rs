@@ -145,7 +145,6 @@ fn once(remarks: &mut Vec<String>, remark: String) {
     }
 }
 
-/// The configuration of a scheme of a paper, with keys over it.
 fn config_of(
     paper: &Paper,
     scheme: Option<&Scheme>,
@@ -203,7 +202,6 @@ impl Case {
     }
 }
 
-/// The runs of a paper.
 struct Plan<'a> {
     paper: &'static Paper,
     wanted: &'a Wanted,
@@ -505,7 +503,6 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The rows of a line over all seeds.
 fn rows_of(line: &Line, results: &[&Results]) -> Vec<Row> {
     let of_seeds: Vec<Vec<Row>> = results.iter().map(|results| line.rows(results)).collect();
     let over_seeds = |first: &Row| {

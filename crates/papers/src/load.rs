@@ -13,7 +13,6 @@ use crate::Boards;
 use crate::results::Figure;
 use crate::row::Unit;
 
-/// A level that a paper prints.
 pub(crate) struct Load {
     /// The items that it is for; none: all that no other is for.
     pub(crate) ids: &'static [&'static str],

@@ -29,7 +29,6 @@ pub(crate) struct Run {
 /// A number of a summary.
 pub(crate) type Figure = fn(&Summary) -> Option<f64>;
 
-/// What the tables of a paper look at.
 pub(crate) struct Results {
     pub(crate) preset: Config,
     /// By scheme: its configuration, or why it was refused.

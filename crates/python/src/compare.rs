@@ -140,7 +140,6 @@ fn report_of(py: Python<'_>, name: &str, json: &str, wanted: &report::Wanted) ->
     report::write(py, &[file], wanted)
 }
 
-/// The keys and values to vary.
 fn axes_of(vary: &Bound<'_, PyDict>) -> PyResult<Vec<Axis>> {
     let py = vary.py();
     let mut axes = Vec::new();

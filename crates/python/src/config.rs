@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use ssdlab_lab::settings::{Change, Document, Settings, Sources, argument};
 use ssdlab_lab::{needs, presets as named};
 use ssdlab_sim::schemes as slots_of;
@@ -268,14 +268,7 @@ pub fn workloads() -> Vec<Info> {
 pub fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let slots = PyDict::new(py);
     for scheme in slots_of::all() {
-        let names = match slots.get_item(scheme.slot)? {
-            Some(names) => names,
-            None => {
-                let names = pyo3::types::PyList::empty(py).into_any();
-                slots.set_item(scheme.slot, &names)?;
-                names
-            }
-        };
+        let names = slots.call_method1("setdefault", (scheme.slot, PyList::empty(py)))?;
         names.call_method1("append", (scheme.name,))?;
     }
     Ok(slots)

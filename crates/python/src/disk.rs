@@ -6,9 +6,10 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use ssdlab_disk::{Check, Disk as Drive, DiskError, Extra, Reason, RequestOp, Seed, Ticket};
+use ssdlab_disk::{Check, Disk as Drive, DiskError, Extra, Reason, Seed, Ticket};
 use ssdlab_lab::error::Error;
 use ssdlab_lab::live;
+use ssdlab_lab::results::requests::op;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::units::Nanos;
 
@@ -305,12 +306,7 @@ fn completion(py: Python<'_>, done: ssdlab_disk::Completion) -> PyResult<Complet
     common.chain(extra).filter(|(_, ns)| *ns > 0).try_for_each(|(name, ns)| causes.set_item(name, ns))?;
     Ok(Completion {
         ticket: done.ticket.0,
-        op: match done.op {
-            RequestOp::Read => "read",
-            RequestOp::Write => "write",
-            RequestOp::Trim => "trim",
-            RequestOp::Flush => "flush",
-        },
+        op: op(done.op),
         submitted: done.submitted.0,
         completed: done.completed.0,
         causes: causes.unbind(),

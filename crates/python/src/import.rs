@@ -73,7 +73,6 @@ impl Import {
     }
 }
 
-/// A workload file as a dictionary.
 fn workload<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let table: toml::Table = text.parse().map_err(|error| usage(py, format!("workload: {error}"), ""))?;
     let json: Json = serde_json::to_value(table).map_err(|error| usage(py, format!("workload: {error}"), ""))?;

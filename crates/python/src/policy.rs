@@ -335,7 +335,6 @@ impl TriggerScript for PythonTrigger {
     }
 }
 
-/// The name of a class with its module.
 fn qualified(class: &Bound<'_, PyType>) -> PyResult<String> {
     Ok(format!("{}:{}", class.getattr("__module__")?, class.qualname()?))
 }
@@ -466,7 +465,6 @@ fn not_copied(py: Python<'_>, name: &str, failure: &Failure) -> PyErr {
     error
 }
 
-/// The slot of a victim policy written in Python.
 fn victim_of(object: &Bound<'_, PyAny>, objects: Objects) -> PyResult<AnyVictim> {
     method(object, "victim", "pick")?;
     let strict = object.getattr("strict").is_ok_and(|strict| strict.is_truthy().unwrap_or(false));

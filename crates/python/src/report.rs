@@ -16,7 +16,6 @@ use ssdlab_report::page::{self, Page};
 use crate::arguments::{bytes_of, parsed};
 use crate::errors::{engine, raised};
 
-/// The arguments of a method `report`.
 pub struct PageArguments<'a, 'py> {
     pub path: PathBuf,
     pub lite: bool,
@@ -74,7 +73,6 @@ pub fn put(directory: &Path, name: &str, text: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A figure for a notebook.
 pub fn svg(figure: &Figure) -> String {
     draw(figure, &Look { width: 640.0, ..Look::default() })
 }

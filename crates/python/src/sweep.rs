@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use serde_json::json;
@@ -33,7 +33,7 @@ use crate::errors::{engine, usage};
 use crate::policy::{Objects, policies};
 use crate::table::Table;
 use crate::values::python_of;
-use crate::watch::Board;
+use crate::watch::{Board, asking};
 
 /// A study with its points.
 #[pyclass(module = "ssdlab", name = "_Study", frozen)]
@@ -337,25 +337,12 @@ const LOOK: Duration = Duration::from_millis(50);
 #[pyfunction]
 #[pyo3(signature = (task, store = None))]
 pub fn _perform(py: Python<'_>, task: &str, store: Option<PathBuf>) -> PyResult<String> {
-    let mut looked = Instant::now();
     let mut raised = None;
     let done = engine(py, || {
         let task: Task =
             serde_json::from_str(task).map_err(|error| Error::usage(format!("this is not a task: {error}")))?;
         let opened = store.as_deref().map(Store::open).transpose()?;
-        let end = task.perform(opened.as_ref(), &mut || {
-            if looked.elapsed() < LOOK {
-                return ControlFlow::Continue(());
-            }
-            looked = Instant::now();
-            match Python::attach(|py| py.check_signals()) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        })?;
+        let end = task.perform(opened.as_ref(), &mut asking(LOOK, &mut raised))?;
         Ok(match end {
             End::Record { record, cost, status } => {
                 let record = opened.is_none().then_some(record);

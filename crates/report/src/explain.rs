@@ -34,7 +34,6 @@ pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
     ]
 }
 
-/// What the tail spent by cause.
 fn causes(value: &Value) -> Table {
     let mut causes = Table::new(&["cause", "tail", "excess over the middle", "share"]);
     for one in list(value, "causes") {
@@ -44,7 +43,6 @@ fn causes(value: &Value) -> Table {
     causes
 }
 
-/// Requests of the tail by pattern.
 fn patterns(value: &Value) -> Table {
     let mut patterns = Table::new(&["pattern", "requests"]);
     for one in list(value, "patterns") {
@@ -82,7 +80,6 @@ fn refused(value: &Value) -> Table {
     refused
 }
 
-/// The slowest requests, with the largest cause of each.
 fn slowest(value: &Value) -> Table {
     let mut slowest = Table::new(&["request", "kind", "arrival", "latency", "largest cause"]);
     for one in list(value, "slowest") {

@@ -253,7 +253,6 @@ impl<'e> Engine<'e> {
         })
     }
 
-    /// Expected seconds of what is wanted of a unit.
     fn expected_s(&self, unit: usize) -> f64 {
         let rates = lock(&self.rates);
         let wanted = self.units[unit].runs.iter().filter(|place| self.wanted[**place]);
@@ -424,10 +423,6 @@ impl<'e> Engine<'e> {
     }
 }
 
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// A run as a job.
 pub fn job<'r>(points: &'r Points, run: &'r Run) -> Job<'r> {
     let point = &points.points[run.point];
@@ -523,7 +518,9 @@ impl<'e> Engine<'e> {
             begins: units.iter().map(|_| Mutex::new(None)).collect(),
             runs,
             units,
-            threads: options.jobs.map_or_else(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
+            threads: options
+                .jobs
+                .map_or_else(crate::parallel::cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
             stop: AtomicBool::new(false),
             gave_up: AtomicBool::new(false),
             late: AtomicBool::new(false),

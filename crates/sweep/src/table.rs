@@ -127,7 +127,6 @@ const TAKEN: [&str; 10] = [
 /// Runs whose records are in memory at a time.
 const CHUNK: usize = 1024;
 
-/// What the table has of a run.
 struct Loaded {
     standing: Standing,
     rule: Option<String>,

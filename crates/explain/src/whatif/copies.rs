@@ -82,7 +82,6 @@ impl LeftOut {
     }
 }
 
-/// What a device has shown since the recording began.
 #[derive(Default)]
 struct Sight {
     /// Requests that were left out, and by how much each of them came later than the ones left out before it.

@@ -102,7 +102,7 @@ fn causes(pair: &Pair) -> Vec<Vec<String>> {
     let mut rows = vec![[&head, "base", "what-if", "difference"].map(String::from).to_vec()];
     let other = pair.whatif.as_ref();
     for cause in Reason::all() {
-        let of = |row: &Completed| cause.of(row) as f64;
+        let of = |row: &Completed| cause.of(&row.blame, &row.extras) as f64;
         let values = [Some(of(&pair.base)), other.map(of)];
         if values.iter().flatten().any(|ns| *ns > 0.0) {
             rows.push([vec![cause.name().into()], compared(true, values).into()].concat());

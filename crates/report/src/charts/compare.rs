@@ -20,7 +20,6 @@ pub(super) fn measures(inputs: &Inputs) -> Vec<String> {
     figures.and_then(Value::as_object).map_or(Vec::new(), |figures| figures.keys().cloned().collect())
 }
 
-/// A variant in a few words.
 fn name(variant: &Value) -> String {
     let number = &variant["variant"];
     let set = variant["set"].as_object().map_or(Vec::new(), |set| {
@@ -42,7 +41,6 @@ const VERDICTS: [(Effect, &str, &str); 4] = [
     (Effect::Same, "same", "the same"),
 ];
 
-/// A verdict as files have it.
 fn word(verdict: Effect) -> Cell {
     serde_json::to_value(verdict).ok().and_then(|word| word.as_str().map(Cell::from)).unwrap_or(Cell::Null)
 }

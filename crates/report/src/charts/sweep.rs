@@ -148,7 +148,6 @@ fn of_one_workload(sweep: &Sweep) -> Slice {
     slice(sweep, &designs)
 }
 
-/// An axis of values of a measure.
 fn of_measure(measure: &Measure, scale: Scale) -> Axis {
     let axis = Axis::new(&measure.label, measure.unit, scale);
     if measure.share { axis.in_percent() } else { axis }

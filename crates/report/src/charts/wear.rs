@@ -2,7 +2,7 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use crate::charts::parts::{Wanted, figure};
+use crate::charts::parts::{Wanted, figure, none};
 use crate::inputs::Inputs;
 use ssdlab_lab::readers::json::number;
 use ssdlab_lab::readers::table::Columns;
@@ -11,7 +11,7 @@ use ssdlab_lab::text::{count, duration, percent};
 pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Erases of blocks";
     let Some(table) = inputs.run.blocks.as_ref().filter(|table| !table.rows.is_empty()) else {
-        return Figure { source: inputs.run.source(), ..Figure::empty("wear", title, "The device has no blocks.") };
+        return none("wear", title, inputs, "The device has no blocks.");
     };
     let columns = Columns(table);
     let (planes, blocks, erases) = (columns.numbers("plane"), columns.numbers("block"), columns.numbers("erases"));
@@ -63,7 +63,7 @@ pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
 pub(super) fn valid(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let title = "Blocks by valid pages and by erases";
     let Some(table) = inputs.run.blocks.as_ref().filter(|table| !table.rows.is_empty()) else {
-        return Figure { source: inputs.run.source(), ..Figure::empty("valid", title, "The device has no blocks.") };
+        return none("valid", title, inputs, "The device has no blocks.");
     };
     let columns = Columns(table);
     let state = table.columns.iter().position(|name| name == "state");
@@ -124,7 +124,7 @@ pub(super) fn gc(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let value = |place: &str| number(summary, place).unwrap_or(0.0);
     let collections = value("/gc/collections");
     if collections == 0.0 {
-        return Figure { source: inputs.run.source(), ..Figure::empty("gc", title, "GC did not run.") };
+        return none("gc", title, inputs, "GC did not run.");
     }
     let times: Vec<(&str, &str, f64)> = PARTS
         .iter()

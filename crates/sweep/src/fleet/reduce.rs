@@ -227,8 +227,7 @@ impl<'b> Book<'b> {
 
     /// The results of some runs together. The cores add up parts of them: the order does not matter.
     fn added(&self, runs: &[&Run]) -> Result<Sum> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let chunks: Vec<&[&Run]> = runs.chunks(runs.len().div_ceil(cores).max(1)).collect();
+        let chunks: Vec<&[&Run]> = runs.chunks(runs.len().div_ceil(parallel::cores()).max(1)).collect();
         let sums = parallel::map(&chunks, &|chunk| self.some(chunk));
         let mut whole = empty(self.fleet);
         for sum in sums {

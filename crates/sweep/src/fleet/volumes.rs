@@ -194,7 +194,6 @@ fn look_at(paths: &[PathBuf], look: &Look, scans: &Scans) -> Result<Vec<Vec<Scan
     parallel::map(paths, &|path| scans.volumes(path, look, PAGE_BYTES)).into_iter().collect()
 }
 
-/// The volumes of the traces that a pattern names.
 fn patterned(text: &Text, pattern: &str, look: &Look, scans: &Scans) -> Result<Vec<Volume>> {
     let paths: Vec<PathBuf> = found(text, "volumes.traces", pattern)?.into_iter().map(PathBuf::from).collect();
     let mut volumes = Vec::new();
