@@ -51,8 +51,10 @@ pub enum Rank {
 
 const KINDS: [(&str, Kind); 3] = [("read", Kind::Read), ("write", Kind::Write), ("all", Kind::All)];
 
+type Field = fn(&Figures) -> Option<u64>;
+
 /// Names, as in `p99.9`; what part of the requests takes no longer; and the field of a summary.
-const RANKS: [(&str, Rank, Quantile, fn(&Figures) -> Option<u64>); 7] = [
+const RANKS: [(&str, Rank, Quantile, Field); 7] = [
     ("p50", Rank::P50, Quantile::new(1, 2), |figures| figures.p50),
     ("p90", Rank::P90, Quantile::new(90, 100), |figures| figures.p90),
     ("p95", Rank::P95, Quantile::new(95, 100), |figures| figures.p95),

@@ -3,16 +3,12 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
 
-use crate::analysis::{Analysis, by_cause, stacked};
+use crate::analysis::{Analysis, by_cause, list, stacked};
 use ssdlab_lab::readers::json::{self, number, text};
 use ssdlab_lab::text::{clock, count, duration, percent};
 
 /// How the note of a change begins that no device can have.
 const BOUND: &str = "bound";
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
-}
 
 fn time(value: &Value) -> Cell {
     value.as_f64().map_or(Cell::Null, |ns| Cell::Text(duration(ns)))

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Source, Table, Unit};
 
+use crate::analysis::unity;
 use crate::charts::parts::Wanted;
 use crate::inputs::Inputs;
 use ssdlab_lab::text::plural;
@@ -74,12 +75,7 @@ fn panel(name: String, measured: &[(&Metric, &Measured)]) -> Panel {
         let open = if verdict == Effect::NotShown { "~" } else { "" };
         labels.labels.push(format!("{open}{}x{mark}", factor(ratio)));
     }
-    let one = Series {
-        style: "same".into(),
-        points: vec![vec![1.0, -0.5], vec![1.0, rows.len() as f64 - 0.5]],
-        ..Series::default()
-    };
-    let mut series = vec![one];
+    let mut series = vec![unity(rows.len())];
     for ((points, intervals), (_, style, name)) in drawn.into_iter().zip(VERDICTS) {
         if !intervals.is_empty() {
             let line = Series::new(style, Mark::Interval, intervals);
