@@ -51,20 +51,23 @@ pub enum Rank {
 
 const KINDS: [(&str, Kind); 3] = [("read", Kind::Read), ("write", Kind::Write), ("all", Kind::All)];
 
-const RANKS: [(&str, Rank); 7] = [
-    ("p50", Rank::P50),
-    ("p90", Rank::P90),
-    ("p95", Rank::P95),
-    ("p99", Rank::P99),
-    ("p99.9", Rank::P999),
-    ("p99.99", Rank::P9999),
-    ("max", Rank::Max),
+type Field = fn(&Figures) -> Option<u64>;
+
+/// Names, as in `p99.9`; what part of the requests takes no longer; and the field of a summary.
+const RANKS: [(&str, Rank, Quantile, Field); 7] = [
+    ("p50", Rank::P50, Quantile::new(1, 2), |figures| figures.p50),
+    ("p90", Rank::P90, Quantile::new(90, 100), |figures| figures.p90),
+    ("p95", Rank::P95, Quantile::new(95, 100), |figures| figures.p95),
+    ("p99", Rank::P99, Quantile::new(99, 100), |figures| figures.p99),
+    ("p99.9", Rank::P999, Quantile::new(999, 1_000), |figures| figures.p99_9),
+    ("p99.99", Rank::P9999, Quantile::new(9_999, 10_000), |figures| figures.p99_99),
+    ("max", Rank::Max, Quantile::new(1, 1), |figures| figures.max),
 ];
 
 impl Kind {
     /// Its name in measures.
     pub fn name(self) -> &'static str {
-        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+        KINDS[self as usize].0
     }
 
     /// Requests of this kind, in a word.
@@ -89,33 +92,16 @@ impl Kind {
 impl Rank {
     /// Its name, as in `p99.9`.
     pub fn name(self) -> &'static str {
-        RANKS.iter().find(|(_, rank)| *rank == self).map_or("", |(name, _)| name)
+        RANKS[self as usize].0
     }
 
     /// As a fraction.
     pub fn quantile(self) -> Quantile {
-        match self {
-            Rank::P50 => Quantile::new(1, 2),
-            Rank::P90 => Quantile::new(90, 100),
-            Rank::P95 => Quantile::new(95, 100),
-            Rank::P99 => Quantile::new(99, 100),
-            Rank::P999 => Quantile::new(999, 1_000),
-            Rank::P9999 => Quantile::new(9_999, 10_000),
-            Rank::Max => Quantile::new(1, 1),
-        }
+        RANKS[self as usize].2
     }
 
-    /// Its value in a summary.
     fn of(self, figures: &Figures) -> Option<u64> {
-        match self {
-            Rank::P50 => figures.p50,
-            Rank::P90 => figures.p90,
-            Rank::P95 => figures.p95,
-            Rank::P99 => figures.p99,
-            Rank::P999 => figures.p99_9,
-            Rank::P9999 => figures.p99_99,
-            Rank::Max => figures.max,
-        }
+        RANKS[self as usize].3(figures)
     }
 }
 
@@ -163,17 +149,17 @@ impl FromStr for At {
         if let Some(span) = text.strip_prefix("time:") {
             return span.parse().map(At::Time);
         }
-        let names = || KINDS.iter().flat_map(|(kind, _)| RANKS.map(|(rank, _)| format!("{kind}.{rank}")));
+        let names = || KINDS.iter().flat_map(|(kind, _)| RANKS.map(|(rank, ..)| format!("{kind}.{rank}")));
         let wanted = text.replace('_', ".");
         let found = wanted.split_once('.').and_then(|(kind, rank)| {
             let kind = KINDS.iter().find(|(name, _)| *name == kind)?.1;
-            Some(At::Tail(kind, RANKS.iter().find(|(name, _)| *name == rank)?.1))
+            Some(At::Tail(kind, RANKS.iter().find(|(name, ..)| *name == rank)?.1))
         });
         found.ok_or_else(|| {
             let all: Vec<String> = names().collect();
             let meant = nearest(&wanted, all.iter().map(String::as_str));
             let meant = meant.map_or(String::new(), |meant| format!("did you mean {meant}? "));
-            let ranks = RANKS.map(|(rank, _)| rank).join(", ");
+            let ranks = RANKS.map(|(rank, ..)| rank).join(", ");
             format!(
                 "`{}` is none: {meant}expected read, write or all with one of {ranks}, such as read.p99.9; or request:N; or time:FROM..TO",
                 clip(text)

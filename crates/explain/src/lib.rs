@@ -90,7 +90,7 @@ pub fn watched(
     progress: &mut dyn Progress,
 ) -> Result<(Records, Known, RunOutcome)> {
     let config = settings.config.clone();
-    let watch = Watch::new();
+    let watch = Watch::default();
     let ready = Run::new(settings.clone(), how, Moment::now())?.open(requests)?;
     let done = ready.simulate_watched(outputs, progress, Some(Box::new(watch.clone())))?;
     let (records, known) = watch.finish(done.geometry.clone(), &config, &done.outcome.summary)?;

@@ -206,7 +206,6 @@ impl Overview {
         Ok(Overview { histograms, counts, wanted, first: first.unwrap_or(0), last })
     }
 
-    /// The kind of requests that a question is about.
     fn kind(&self, at: At) -> Result<Kind> {
         match (at, &self.wanted) {
             (At::Tail(kind, _), _) => Ok(kind),
@@ -221,7 +220,6 @@ impl Overview {
         }
     }
 
-    /// Requests of a kind.
     fn requests(&self, kind: Kind) -> u64 {
         match kind {
             Kind::Read => self.counts[0],
@@ -240,7 +238,6 @@ impl Overview {
     }
 }
 
-/// Which requests the tail set has.
 struct Tail {
     at: At,
     threshold: Option<u64>,
@@ -358,7 +355,6 @@ fn recognise(
     Ok(())
 }
 
-/// The excess of each cause, the largest first.
 fn blamed(tail: &Sums, middle: &Sums) -> Vec<Blamed> {
     let (size, parts) = (i128::from(tail.count), i128::from(middle.count));
     let of = |cause: Reason| {

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::readers::words;
-use ssdlab_sim::Completed;
 use ssdlab_sim::blame::{Blame, CAUSES, Cause, Extra, ExtraBlame};
 
 use tempfile::SpooledTempFile;
@@ -38,10 +37,10 @@ impl Reason {
     }
 
     /// What it cost a request, in nanoseconds.
-    pub fn of(self, row: &Completed) -> u64 {
+    pub fn of(self, blame: &Blame, extras: &ExtraBlame) -> u64 {
         match self {
-            Reason::Usual(cause) => row.blame.0[cause as usize],
-            Reason::Extra(extra) => row.extras.0[extra as usize],
+            Reason::Usual(cause) => blame.0[cause as usize],
+            Reason::Extra(extra) => extras.0[extra as usize],
         }
     }
 
@@ -97,12 +96,14 @@ impl Record {
         self.blame.0[cause as usize]
     }
 
+    /// Nanoseconds of a cause of a feature.
+    pub fn extra(&self, extra: Extra) -> u64 {
+        self.extras.0[extra as usize]
+    }
+
     /// Nanoseconds of a cause, which may be one of a feature.
     pub fn of_reason(&self, reason: Reason) -> u64 {
-        match reason {
-            Reason::Usual(cause) => self.of(cause),
-            Reason::Extra(extra) => self.extras.0[extra as usize],
-        }
+        reason.of(&self.blame, &self.extras)
     }
 
     /// Its wait.
@@ -141,11 +142,6 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// None so far.
-    pub fn new() -> Spool {
-        Spool { file: BufWriter::with_capacity(CHUNK, SpooledTempFile::new(IN_MEMORY)), count: 0 }
-    }
-
     /// Adds a record.
     ///
     /// # Errors
@@ -180,7 +176,7 @@ impl Spool {
 
 impl Default for Spool {
     fn default() -> Self {
-        Self::new()
+        Spool { file: BufWriter::with_capacity(CHUNK, SpooledTempFile::new(IN_MEMORY)), count: 0 }
     }
 }
 
@@ -249,7 +245,7 @@ mod tests {
             aggressor: (request != 5).then_some((15, 1 + request)),
             read_first: request % 4 == 3,
         };
-        let mut spool = Spool::new();
+        let mut spool = Spool::default();
         (0..9).for_each(|request| spool.put(&record(request)).unwrap());
         let mut records = spool.finish().unwrap();
         for _ in 0..2 {

@@ -54,7 +54,7 @@ pub fn read(path: &Path) -> Result<Records> {
     let mut head = [0; 4];
     let mut file = files::open_regular("table", path)?;
     file.read(&mut head).map_err(|error| Error::file("read", path, &error))?;
-    let mut spool = Spool::new();
+    let mut spool = Spool::default();
     let mut at: Vec<usize> = Vec::new();
     // Causes of optional features have columns only on devices with them.
     let mut extra_at = [None; Extra::COUNT];

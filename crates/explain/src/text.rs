@@ -1,5 +1,6 @@
 //! The findings as lines of text.
 
+use ssdlab_lab::layout::{width, wrap};
 use ssdlab_lab::readers::words;
 use ssdlab_lab::text::{clock, count, duration, percent};
 use ssdlab_sim::blame::Cause;
@@ -46,27 +47,10 @@ pub fn text(explained: &Explained, top: usize) -> String {
         lines.push((label.into(), format!("{}: {}", ssdlab_lab::settings::assignment(&refused.set), refused.rule)));
     }
     let mut label = "verdict";
-    for line in wrapped(&explained.verdict) {
+    for line in wrap(&explained.verdict, width() - INDENT) {
         lines.push((std::mem::take(&mut label).into(), line));
     }
     lines.iter().map(|(label, text)| format!("{label:<INDENT$}{text}\n")).collect()
-}
-
-/// A text broken between words.
-fn wrapped(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("never empty");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > ssdlab_lab::layout::width() - INDENT {
-            lines.push(word.into());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
 
 fn time(ns: Option<u64>) -> String {

@@ -25,7 +25,6 @@ pub fn verdict(findings: &Findings, known: Option<&Known>, tried: &[Tried]) -> S
     said.iter().map(|sentence| format!("{sentence}.")).collect::<Vec<_>>().join(" ")
 }
 
-/// The pattern that most requests show.
 fn shape(findings: &Findings, known: Option<&Known>) -> Option<String> {
     let pattern = findings.patterns.iter().find(|pattern| pattern.count.is_some_and(|count| count > 0))?;
     let (shown, all) = (pattern.count.unwrap_or(0), findings.tail.count);

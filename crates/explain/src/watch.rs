@@ -81,7 +81,6 @@ struct Open {
     victims: Vec<u32>,
 }
 
-/// Collects.
 #[derive(Default)]
 struct Collector {
     spool: Spool,
@@ -108,11 +107,6 @@ impl Collector {
 pub struct Watch(Arc<Mutex<Collector>>);
 
 impl Watch {
-    /// To watch a device.
-    pub fn new() -> Watch {
-        Watch(Arc::default())
-    }
-
     fn collector(&self) -> MutexGuard<'_, Collector> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

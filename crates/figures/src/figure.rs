@@ -1,6 +1,6 @@
 //! The figure as a value.
 
-use serde::{Serialize, Serializer, ser::SerializeSeq};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 /// How points become marks.
@@ -86,7 +86,7 @@ pub struct Axis {
     /// Its scale.
     pub scale: Scale,
     /// Whether values are shares of 1, shown in percent.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub percent: bool,
     /// Where ticks are; empty: at round values.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "numbers")]
@@ -349,10 +349,6 @@ impl Figure {
     }
 }
 
-fn is_false(value: &bool) -> bool {
-    !*value
-}
-
 /// A number in JSON: whole ones without a point; what is no number is null.
 pub(crate) fn number(value: f64) -> Value {
     const EXACT: f64 = (1u64 << 53) as f64;
@@ -360,9 +356,7 @@ pub(crate) fn number(value: f64) -> Value {
 }
 
 fn numbers<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut list = serializer.serialize_seq(Some(values.len()))?;
-    values.iter().try_for_each(|value| list.serialize_element(&number(*value)))?;
-    list.end()
+    serializer.collect_seq(values.iter().map(|value| number(*value)))
 }
 
 fn pair<S: Serializer>(values: &Option<[f64; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -374,11 +368,7 @@ fn maybe<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::
 }
 
 fn points<S: Serializer>(points: &[Vec<f64>], serializer: S) -> Result<S::Ok, S::Error> {
-    let mut list = serializer.serialize_seq(Some(points.len()))?;
-    points
-        .iter()
-        .try_for_each(|point| list.serialize_element(&point.iter().map(|value| number(*value)).collect::<Vec<_>>()))?;
-    list.end()
+    serializer.collect_seq(points.iter().map(|point| point.iter().map(|value| number(*value)).collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

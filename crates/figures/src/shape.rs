@@ -17,7 +17,6 @@ pub(crate) fn n(value: f64) -> String {
     }
 }
 
-/// A panel with its place.
 pub(crate) struct Frame {
     pub(crate) left: f64,
     pub(crate) right: f64,
@@ -27,7 +26,6 @@ pub(crate) struct Frame {
     pub(crate) y: Placed,
 }
 
-/// The heat map of a panel.
 pub(crate) fn cells(panel: &Panel) -> Option<&Series> {
     panel.series.iter().find(|series| series.mark == Mark::Cell && series.value.is_some())
 }
@@ -66,7 +64,6 @@ pub(crate) fn finite(point: &[f64]) -> bool {
     point.iter().all(|value| value.is_finite())
 }
 
-/// Adds a rectangle to a path.
 pub(crate) fn rectangle(path: &mut String, x1: f64, y1: f64, x2: f64, y2: f64) {
     // Edges are rounded before they are subtracted, so that neighbours meet.
     let tenth = |place: f64| (place * 10.0).round() / 10.0;
@@ -75,13 +72,11 @@ pub(crate) fn rectangle(path: &mut String, x1: f64, y1: f64, x2: f64, y2: f64) {
     let _ = write!(path, "M{} {}h{wide}v{high}h-{wide}z", n(left), n(top));
 }
 
-/// Adds an error bar to a path: a line with ends of a width, around `x`.
 pub(crate) fn whisker(path: &mut String, x: f64, low: f64, high: f64, width: f64) {
     let (left, wide) = (n(x - width / 2.0), n(width));
     let _ = write!(path, "M{left} {}h{wide}M{left} {}h{wide}M{} {}V{}", n(low), n(high), n(x), n(low), n(high));
 }
 
-/// The scales of a panel, from its points.
 pub(crate) fn scales(panel: &Panel) -> (Placed, Placed) {
     let mut x: Option<(f64, f64)> = None;
     let mut y = None;
@@ -170,7 +165,6 @@ pub(crate) fn places(series: &Series, frame: &Frame) -> Vec<Vec<(f64, f64)>> {
     parts
 }
 
-/// A line as a path.
 pub(crate) fn path(series: &Series, frame: &Frame) -> String {
     let mut out = String::new();
     for part in places(series, frame) {

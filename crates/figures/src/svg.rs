@@ -92,7 +92,6 @@ pub fn draw(figure: &Figure, look: &Look) -> String {
     out
 }
 
-/// Where a text is anchored.
 #[derive(Clone, Copy)]
 enum Anchor {
     Start,
@@ -132,7 +131,6 @@ impl Drawing<'_> {
         }
     }
 
-    /// Ends such a group.
     fn close(&mut self) {
         if self.look.carrying {
             self.body.push_str("</g>");
@@ -253,7 +251,6 @@ impl Drawing<'_> {
         self.look.width * if panels > 1 { 0.2 } else { 0.44 }
     }
 
-    /// Text that reads upwards, around a point.
     fn text_upwards(&mut self, (x, y): (f64, f64), size: f64, text: &str) {
         let _ = write!(
             self.body,
@@ -263,6 +260,19 @@ impl Drawing<'_> {
             n(size),
             self.ground.ink,
             svg(text)
+        );
+    }
+
+    fn stroked(&mut self, path: &str, colour: &str, width: &str, more: &str) {
+        let _ =
+            write!(self.body, "<path d=\"{path}\" stroke=\"{colour}\" stroke-width=\"{width}\"{more} fill=\"none\"/>");
+    }
+
+    fn circle(&mut self, (x, y): (f64, f64), fill: &str, stroke: &str, width: f64) {
+        let (x, y, radius, width) = (n(x), n(y), n(self.size() * 0.28), self.stroke(width));
+        let _ = write!(
+            self.body,
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"{fill}\" stroke=\"{stroke}\" stroke-width=\"{width}\"/>"
         );
     }
 
@@ -319,17 +329,10 @@ impl Drawing<'_> {
             }
         }
         self.close();
-        let _ =
-            write!(self.body, "<path d=\"{lines}\" stroke=\"{grid}\" stroke-width=\"{width_of_line}\" fill=\"none\"/>");
+        self.stroked(&lines, grid, &width_of_line, "");
         let base = if level { format!("M{} {}V{}", n(*left), n(*top), n(*bottom)) } else { String::new() };
-        let _ = write!(
-            self.body,
-            "<path d=\"M{} {}H{}{base}\" stroke=\"{axis}\" stroke-width=\"{}\" fill=\"none\"/>",
-            n(*left),
-            n(*bottom),
-            n(*right),
-            self.stroke(1.0)
-        );
+        let frame = format!("M{} {}H{}{base}", n(*left), n(*bottom), n(*right));
+        self.stroked(&frame, axis, &self.stroke(1.0), "");
         if !shared && !panel.x.label.is_empty() {
             let text = fitted(&title(&panel.x, x), size, right - left);
             let colour = if upright { self.ground.ink } else { muted };
@@ -370,13 +373,9 @@ impl Drawing<'_> {
             let scaled: Vec<String> = scaled.map(|dash| n(dash * self.size() / 13.0)).collect();
             format!(" stroke-dasharray=\"{}\"", scaled.join(" "))
         };
-        let _ = write!(
-            self.body,
-            "<path d=\"{path}\" stroke=\"{}\" stroke-width=\"{}\"{dashes} stroke-linejoin=\"round\" fill=\"none\"/>",
-            self.colour(style),
-            // Many lines that are only the ground for others.
-            self.stroke(if series.style == "rest" { 0.6 } else { 1.8 })
-        );
+        // Many lines that are only the ground for others are thin.
+        let width = self.stroke(if series.style == "rest" { 0.6 } else { 1.8 });
+        self.stroked(&path, self.colour(style), &width, &format!("{dashes} stroke-linejoin=\"round\""));
         // A point alone has no line.
         if series.points.iter().filter(|point| finite(point)).count() == 1 {
             self.points(series, frame, style);
@@ -387,14 +386,9 @@ impl Drawing<'_> {
         let hollow = matches!(series.style.as_str(), "open" | "same");
         let fill = if hollow { self.ground.page } else { self.colour(style) };
         let stroke = if hollow { self.colour(style) } else { self.ground.ink };
-        let (radius, line) = (n(self.size() * 0.28), self.stroke(if hollow { 1.4 } else { 0.7 }));
         for point in series.points.iter().filter(|point| finite(point)) {
-            let _ = write!(
-                self.body,
-                "<circle cx=\"{}\" cy=\"{}\" r=\"{radius}\" fill=\"{fill}\" stroke=\"{stroke}\" stroke-width=\"{line}\"/>",
-                n(frame.x.at(point[0])),
-                n(frame.y.at(point[1]))
-            );
+            let at = (frame.x.at(point[0]), frame.y.at(point[1]));
+            self.circle(at, fill, stroke, if hollow { 1.4 } else { 0.7 });
         }
     }
 
@@ -438,7 +432,7 @@ impl Drawing<'_> {
         self.rectangles(&path, style, true);
         if !errors.is_empty() {
             let (ink, line) = (self.ground.ink, self.stroke(0.9));
-            let _ = write!(self.body, "<path d=\"{errors}\" stroke=\"{ink}\" stroke-width=\"{line}\" fill=\"none\"/>");
+            self.stroked(&errors, ink, &line, "");
         }
     }
 
@@ -536,7 +530,6 @@ impl Drawing<'_> {
         self.rectangles(&path, style, true);
     }
 
-    /// Draws the ramp of a heat map with its ends; returns its width.
     fn colour_bar(&mut self, series: &Series, right: f64, base: f64) -> f64 {
         let size = self.small();
         let (low, high) = cell_range(series);
@@ -612,7 +605,6 @@ impl Drawing<'_> {
         if self.look.theme == Theme::Dark { style.dark } else { style.light }
     }
 
-    /// The paint of an area.
     fn fill(&mut self, style: Style) -> String {
         let colour = self.colour(style);
         if style.pattern == Pattern::Solid {
@@ -720,27 +712,13 @@ impl Drawing<'_> {
                         } else {
                             format!(" stroke-dasharray=\"{}\"", entry.style.dashes)
                         };
-                        let _ = write!(
-                            self.body,
-                            "<path d=\"M{} {}h{}\" stroke=\"{}\" stroke-width=\"{}\"{dashes} fill=\"none\"/>",
-                            n(x),
-                            n(middle),
-                            n(size * 1.9),
-                            self.colour(entry.style),
-                            self.stroke(1.8)
-                        );
+                        let path = format!("M{} {}h{}", n(x), n(middle), n(size * 1.9));
+                        self.stroked(&path, self.colour(entry.style), &self.stroke(1.8), &dashes);
                     }
                     Mark::Point => {
-                        let fill = if entry.hollow { self.ground.page } else { self.colour(entry.style) };
-                        let _ = write!(
-                            self.body,
-                            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{fill}\" stroke=\"{}\" stroke-width=\"{}\"/>",
-                            n(x + size * 0.95),
-                            n(middle),
-                            n(size * 0.28),
-                            self.colour(entry.style),
-                            self.stroke(1.4)
-                        );
+                        let colour = self.colour(entry.style);
+                        let fill = if entry.hollow { self.ground.page } else { colour };
+                        self.circle((x + size * 0.95, middle), fill, colour, 1.4);
                     }
                     _ => {
                         let mut path = String::new();

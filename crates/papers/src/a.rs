@@ -16,7 +16,7 @@ use crate::row::Row;
 pub(crate) const CODE: Code = Code {
     text: include_str!("../../../papers/a.toml"),
     figures: &[
-        ("megabytes", megabytes),
+        ("megabytes", |s| Some((s.host_read_bytes_per_s? + s.host_written_bytes_per_s?) / 1e6)),
         ("read_mean", read_mean),
         ("write_mean", write_mean),
         ("host_pages", host_pages),
@@ -24,25 +24,13 @@ pub(crate) const CODE: Code = Code {
         ("read_conflicted", read_conflicted),
         ("write_conflicted", write_conflicted),
         ("all_mean", all_mean),
-        ("buffered", buffered),
+        ("buffered", |s| reported(s, "/idle_chip/moves/buffered_share")),
         ("buffer_waiting", buffer_waiting),
-        ("drain", drain),
+        ("drain", |s| reported(s, "/idle_chip/power_loss/drain_mean_ns")),
     ],
     parameters: &[
-        ("table_i_channels", |r| r.preset.geometry.channels.to_string()),
-        ("table_i_chips_a_channel", |r| r.preset.geometry.chips_per_channel.to_string()),
-        ("table_i_dies_a_chip", |r| r.preset.geometry.dies_per_chip.to_string()),
-        ("table_i_planes_a_die", |r| r.preset.geometry.planes_per_die.to_string()),
-        ("table_i_blocks_a_plane", |r| r.preset.geometry.blocks_per_plane.to_string()),
-        ("table_i_pages_a_block", |r| r.preset.geometry.pages_per_block.to_string()),
-        ("table_i_page", |r| r.preset.geometry.page_size.to_string()),
-        ("table_i_read", |r| r.preset.timing.read.types()[0].to_string()),
-        ("table_i_program", |r| r.preset.timing.program.types()[0].to_string()),
-        ("table_i_erase", |r| r.preset.timing.erase.to_string()),
-        ("table_i_transfer", |r| r.preset.timing.transfer.to_string()),
         ("table_i_reserved_space", |r| percent_exact(r.preset.device.over_provisioning.as_f64())),
         ("table_i_gc_threshold", |r| gc_threshold(&r.preset)),
-        ("table_i_queue", |r| r.preset.device.queue_depth.to_string()),
         ("table_i_capacity", |r| size(r.preset.geometry.pages() * r.preset.geometry.page_size.0)),
         ("table_i_valid_page_buffer_pages", |r| {
             r.config("proposed").map_or("-".into(), |config| config.staging.slots.to_string())
@@ -60,7 +48,7 @@ pub(crate) const CODE: Code = Code {
         ("fig_6_idle_chips_when_a_collection_began_with_requests_outstanding", |r| {
             on_one_chip(r, "/idle_chip/gc_starts/idle_chips_share")
         }),
-        ("pages_of_a_collection", pages_of_a_collection),
+        ("pages_of_a_collection", |r| Some(r.mean("traditional", host_pages)? + r.mean("traditional", moved)?)),
         ("fig_20_wait_over_latency", |r| {
             r.mean_by(|trace| {
                 Some(buffer_waiting(r.summary(trace, "proposed")?)? / all_mean(r.summary(trace, "traditional")?)?)
@@ -87,8 +75,8 @@ pub(crate) const CODE: Code = Code {
         }),
         ("fig_15a_prn_0_proposed_over_traditional", |r| gain_little(r, &["a.prn_0"], write_mean)),
         ("fig_15b_order", |r| conflicted(r, write_conflicted, |dpr, proposed| dpr > proposed && dpr > 0.963)),
-        ("fewer_conflicts", fewer_conflicts),
-        ("cheaper_collections", cheaper_collections),
+        ("fewer_conflicts", |r| less_in_all(r, conflicts)),
+        ("cheaper_collections", |r| less_in_all(r, time_of_collection)),
         ("fig_22_traditional_8_to_256_gib", |r| falls_with_size(r, "traditional")),
         ("fig_22_proposed_8_to_256_gib", |r| falls_with_size(r, "proposed")),
         ("similar_at_last", similar_at_last),
@@ -175,16 +163,8 @@ fn write_conflicted(s: &Summary) -> Option<f64> {
     reported(s, "/idle_chip/conflicted/write/latency_ns")
 }
 
-fn buffered(s: &Summary) -> Option<f64> {
-    reported(s, "/idle_chip/moves/buffered_share")
-}
-
 fn buffer_waiting(s: &Summary) -> Option<f64> {
     reported(s, "/idle_chip/buffer_waiting_ns/mean")
-}
-
-fn drain(s: &Summary) -> Option<f64> {
-    reported(s, "/idle_chip/power_loss/drain_mean_ns")
 }
 
 /// Conflicts of sub-requests, those that write-backs add included.
@@ -200,8 +180,7 @@ fn time_of_collection(s: &Summary) -> Option<f64> {
 /// Whether a figure of a scheme over that of another is lower on some traces than in the mean of all.
 fn below_mean(r: &Results, traces: &[&str], (scheme, base): (&str, &str), figure: Figure) -> Option<(String, bool)> {
     let mean = r.mean_ratio(scheme, base, figure)?;
-    let ratios: Option<Vec<f64>> = traces.iter().map(|trace| r.ratio(trace, scheme, base, figure)).collect();
-    let ratios = ratios?;
+    let ratios = traces.iter().map(|trace| r.ratio(trace, scheme, base, figure)).collect::<Option<Vec<f64>>>()?;
     let text: Vec<String> =
         traces.iter().zip(&ratios).map(|(trace, ratio)| format!("{} {ratio:.3}x", &trace[2..])).collect();
     Some((format!("{}, mean {mean:.3}x", text.join(", ")), ratios.iter().all(|ratio| *ratio < mean)))
@@ -220,16 +199,6 @@ fn less_in_all(r: &Results, figure: Figure) -> Option<(String, bool)> {
     let mean = r.mean_ratio("proposed", "traditional", figure)?;
     let less = |trace| r.ratio(trace, "proposed", "traditional", figure).is_some_and(|ratio| ratio < 1.0);
     Some((format!("{mean:.3}x in the mean"), r.present().all(less)))
-}
-
-/// Fig. 17.
-fn fewer_conflicts(r: &Results) -> Option<(String, bool)> {
-    less_in_all(r, conflicts)
-}
-
-/// Fig. 18.
-fn cheaper_collections(r: &Results) -> Option<(String, bool)> {
-    less_in_all(r, time_of_collection)
 }
 
 /// Fig. 18, trace by trace.
@@ -263,7 +232,6 @@ fn cost_of_one(r: &Results) -> Vec<Row> {
     std::iter::once(whole).chain(shares.into_iter().zip(times).map(share)).collect()
 }
 
-/// Shares of the time of collections by kind.
 fn cost_shares(s: &Summary) -> String {
     let t = &s.gc.time_ns;
     let sum = bench::total(t).max(1) as f64;
@@ -336,10 +304,6 @@ fn columns_of_table_2(info: &Info, accessed: f64) -> [f64; 8] {
     ]
 }
 
-fn pages_of_a_collection(r: &Results) -> Option<f64> {
-    Some(r.mean("traditional", host_pages)? + r.mean("traditional", moved)?)
-}
-
 /// Figures 14b and 15b: the latency of requests that met collections, summed, over traditional's.
 fn conflicted(r: &Results, figure: Figure, holds: fn(f64, f64) -> bool) -> Option<(String, bool)> {
     let dpr = r.mean_ratio("DPR", "traditional", figure)?;
@@ -379,11 +343,6 @@ fn write_back(r: &Results, pages: u64) -> String {
 fn bandwidth(r: &Results, workload: &str, device: &str) -> Option<f64> {
     let pages = all_rate(r.varied(workload, "traditional", r.data.keys(device)[0])?)?;
     Some(pages * r.preset.geometry.page_size.0 as f64 / 1e6)
-}
-
-/// Millions of bytes that the host reads and writes a second.
-fn megabytes(s: &Summary) -> Option<f64> {
-    Some((s.host_read_bytes_per_s? + s.host_written_bytes_per_s?) / 1e6)
 }
 
 /// Fig. 19.
@@ -442,8 +401,7 @@ fn similar_at_last(r: &Results) -> Option<(String, bool)> {
 fn better_at_every_size(r: &Results) -> Option<(String, bool)> {
     let (_, sizes) = r.data.keys("sizes").split_last()?;
     let ratio = |size: &Keys| Some(mean_at(r, "proposed", size)? / mean_at(r, "traditional", size)?);
-    let ratios: Option<Vec<f64>> = sizes.iter().map(ratio).collect();
-    let ratios = ratios?;
+    let ratios = sizes.iter().map(ratio).collect::<Option<Vec<f64>>>()?;
     let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.3}x")).collect();
     Some((texts.join(", "), ratios.iter().all(|ratio| *ratio < 1.0)))
 }
@@ -451,8 +409,7 @@ fn better_at_every_size(r: &Results) -> Option<(String, bool)> {
 /// Fig. 22.
 fn falls_with_size(r: &Results, scheme: &str) -> Option<(String, bool)> {
     let mean = |keys: &Keys| mean_at(r, scheme, keys);
-    let means: Option<Vec<f64>> = r.data.keys("sizes").iter().map(mean).collect();
-    let means = means?;
+    let means = r.data.keys("sizes").iter().map(mean).collect::<Option<Vec<f64>>>()?;
     let text: Vec<String> = means.iter().map(|ns| duration(*ns)).collect();
     Some((text.join(" > "), means.windows(2).all(|pair| pair[0] >= pair[1])))
 }

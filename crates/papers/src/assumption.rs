@@ -12,7 +12,6 @@ use crate::source::Source;
 pub(crate) struct Assumption {
     /// What is left open; empty for a reading, which has values of several.
     pub(crate) knob: &'static str,
-    /// The value, in words.
     pub(crate) value: &'static str,
     pub(crate) sets: Keys,
     /// More keys, and a number of requests, with `--quick`.
@@ -51,12 +50,10 @@ impl Reading {
 }
 
 impl Assumption {
-    /// What it is called in tables.
     pub(crate) fn name(&self) -> String {
         if self.knob.is_empty() { self.value.into() } else { format!("{}: {}", self.knob, self.value) }
     }
 
-    /// The keys for a scheme on a workload.
     pub(crate) fn keys(&self, scheme: &str, workload: &str) -> impl Iterator<Item = &'static str> {
         let of = |list: &'static [(&'static str, Keys)], name: &str| {
             list.iter().filter(|(own, _)| *own == name).flat_map(|(_, keys)| keys.iter()).collect::<Vec<_>>()
@@ -64,13 +61,11 @@ impl Assumption {
         self.sets.iter().chain(of(self.own, scheme)).chain(of(self.tuned, workload)).copied()
     }
 
-    /// What a workload's arrival times are multiplied by.
     pub(crate) fn time_scale(&self, workload: &str) -> Option<&'static str> {
         let own = self.scaled.iter().find(|(name, _)| *name == workload);
         own.map(|(_, factor)| *factor).or(self.time_scale)
     }
 
-    /// The workload that runs in place of another.
     pub(crate) fn workload(&self, name: &'static str) -> &'static str {
         self.workloads.iter().find(|(usual, _)| *usual == name).map_or(name, |(_, other)| other)
     }
@@ -100,7 +95,6 @@ impl Assumption {
     }
 }
 
-/// A claim under a paper's assumptions.
 pub(crate) struct Search {
     /// The table or figure, and what is compared.
     pub(crate) id: &'static str,

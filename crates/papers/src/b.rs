@@ -21,12 +21,9 @@ pub(crate) const CODE: Code = Code {
         ("table_i_dies_x_planes", |r| {
             format!("{} x {}", r.preset.geometry.dies_per_chip, r.preset.geometry.planes_per_die)
         }),
-        ("table_i_page", |r| r.preset.geometry.page_size.to_string()),
         ("table_i_block", |r| size(u64::from(r.preset.geometry.pages_per_block) * r.preset.geometry.page_size.0)),
-        ("table_i_read", |r| r.preset.timing.read.types()[0].to_string()),
         ("table_i_program", |r| us(r.preset.timing.program.types()[0].0)),
         ("table_i_erase", |r| us(r.preset.timing.erase.0)),
-        ("table_i_bus", |r| r.preset.timing.transfer.to_string()),
         ("user_space", user_space),
         ("table_i_spare", |r| percent_exact(r.preset.device.over_provisioning.as_f64())),
         ("table_i_gc_threshold", |r| gc_threshold(&r.preset)),
@@ -70,7 +67,7 @@ pub(crate) const CODE: Code = Code {
         ("fig_8_b_pagc_time_for_gc", |r| below_in(r, low(r), ("B-PaGC", "baseline"), gc_time)),
         ("fig_8_t_pagc_time_for_gc", |r| below_in(r, low(r), ("T-PaGC", "baseline"), gc_time)),
         ("fig_8_tc_pagc_time_for_gc", |r| below_in(r, low(r), ("TC-PaGC", "baseline"), gc_time)),
-        ("fig_8_tc_pagc_service_part", |r| above_in(r, low(r), ("TC-PaGC", "baseline"), service_part)),
+        ("fig_8_tc_pagc_service_part", |r| above_in(r, low(r), ("TC-PaGC", "baseline"), |s| term_part(s, 0))),
         ("fig_9_t_pagc_over_b_pagc", |r| below_in(r, low(r), ("T-PaGC", "B-PaGC"), all_mean)),
         ("fig_9_tc_pagc_over_b_pagc", |r| below_in(r, low(r), ("TC-PaGC", "B-PaGC"), all_mean)),
         ("fig_9_the_rest", |r| {
@@ -279,8 +276,7 @@ fn many_alone(r: &Results, traces: &[&str], group: &[&str]) -> Option<(String, b
     const ALONE: &[&str] = &["srrd_srwr_nd"];
     let others: Vec<&str> = group.iter().filter(|workload| !traces.contains(workload)).copied().collect();
     let mean = mean_share(r, &others, ALONE)?;
-    let shares: Option<Vec<f64>> = traces.iter().map(|workload| share_of(r, workload, ALONE)).collect();
-    let shares = shares?;
+    let shares = traces.iter().map(|workload| share_of(r, workload, ALONE)).collect::<Option<Vec<f64>>>()?;
     let texts: Vec<String> = shares.iter().map(|share| format!("{:.1} %", share * 100.0)).collect();
     let text = format!("{}; the others {:.1} %", texts.join(", "), mean * 100.0);
     Some((text, shares.iter().all(|share| *share > mean)))
@@ -293,8 +289,7 @@ fn alone_is_gone(r: &Results, scheme: &str) -> Option<(String, bool)> {
         let blind = moved_by(r, workload, "B-PaGC", ALONE).filter(|pages| *pages > 0.0)?;
         Some(moved_by(r, workload, scheme, ALONE)? / blind)
     };
-    let shares: Option<Vec<f64>> = r.data.group("slowed").iter().map(share).collect();
-    let shares = shares?;
+    let shares = r.data.group("slowed").iter().map(share).collect::<Option<Vec<f64>>>()?;
     let texts: Vec<String> = shares.iter().map(|share| format!("{share:.3}x")).collect();
     Some((format!("{} of B-PaGC's", texts.join(", ")), shares.iter().all(|share| *share <= 0.1)))
 }
@@ -311,10 +306,7 @@ fn mostly_pairs(r: &Results) -> Option<(String, bool)> {
 fn busier(r: &Results, traces: &[&str]) -> Option<(String, bool)> {
     let busy = |workload: &str, scheme: &str| reported(r.summary(workload, scheme)?, "/pagc/plane_gc_busy_share");
     let ratio = |workload: &&str| Some(busy(workload, "B-PaGC")? / busy(workload, "baseline").filter(|b| *b > 0.0)?);
-    let ratios: Option<Vec<f64>> = traces.iter().map(ratio).collect();
-    let ratios = ratios?;
-    let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.3}x")).collect();
-    Some((texts.join(", "), ratios.iter().all(|ratio| *ratio > 1.0)))
+    all_more(traces.iter().map(ratio))
 }
 
 /// Figures 10 and 13: a share of the time of the planes.
@@ -339,8 +331,7 @@ fn idle_of(r: &Results, group: &[&str], scheme: &str, most: f64) -> Option<(Stri
         let baseline = plane_share(r, workload, "baseline", "idle").filter(|idle| *idle > 0.0)?;
         Some(plane_share(r, workload, scheme, "idle")? / baseline)
     };
-    let shares: Option<Vec<f64>> = group.iter().map(share).collect();
-    let shares = shares?;
+    let shares = group.iter().map(share).collect::<Option<Vec<f64>>>()?;
     let (low, high) = ends(&shares)?;
     Some((format!("{low:.3}x to {high:.3}x of the baseline's"), shares.iter().all(|share| *share <= most)))
 }
@@ -352,18 +343,17 @@ fn ends(values: &[f64]) -> Option<(f64, f64)> {
 
 /// Fig. 15.
 fn worse_with_rga(r: &Results) -> Option<(String, bool)> {
-    let ratios: Option<Vec<f64>> = r
-        .data
-        .group("slowed")
-        .iter()
-        .map(|workload| r.ratio(workload, "B-PaGC, RGA", "baseline, RGA", all_mean))
-        .collect();
-    let ratios = ratios?;
+    let slowed = r.data.group("slowed").iter();
+    all_more(slowed.map(|workload| r.ratio(workload, "B-PaGC, RGA", "baseline, RGA", all_mean)))
+}
+
+/// Ratios, and whether all are above 1.
+fn all_more(ratios: impl Iterator<Item = Option<f64>>) -> Option<(String, bool)> {
+    let ratios = ratios.collect::<Option<Vec<f64>>>()?;
     let texts: Vec<String> = ratios.iter().map(|ratio| format!("{ratio:.3}x")).collect();
     Some((texts.join(", "), ratios.iter().all(|ratio| *ratio > 1.0)))
 }
 
-/// Share of the response time that waits for GC, late conflicts included.
 fn gc_part(s: &Summary) -> f64 {
     let by = &s.breakdown_ns.all;
     by.by_gc() as f64 / by.sum().max(1) as f64
@@ -374,23 +364,16 @@ fn gc_time(s: &Summary) -> Option<f64> {
     Some(all_mean(s)? * gc_part(s))
 }
 
-/// Share of the response time that is service.
-fn service_part(s: &Summary) -> Option<f64> {
-    let part = |name: &&str| reported(s, &format!("/pagc/response_ns/all/{name}"));
-    let terms: Option<Vec<f64>> = TERMS.iter().map(part).collect();
-    let terms = terms?;
-    Some(terms[0] / terms.iter().sum::<f64>().max(1.0))
+/// Share of a term, by its place, in the response time.
+fn term_part(s: &Summary, place: usize) -> Option<f64> {
+    let term = |name: &&str| reported(s, &format!("/pagc/response_ns/all/{name}"));
+    let terms = TERMS.iter().map(term).collect::<Option<Vec<f64>>>()?;
+    Some(terms[place] / terms.iter().sum::<f64>().max(1.0))
 }
 
 /// Fig. 8: the largest share of conflicts without GC, under TC-PaGC.
 fn largest_cngc_part(r: &Results) -> Option<f64> {
-    let part = |workload: &&str| {
-        let summary = r.summary(workload, "TC-PaGC")?;
-        let term = |name: &&str| reported(summary, &format!("/pagc/response_ns/all/{name}"));
-        let terms: Option<Vec<f64>> = TERMS.iter().map(term).collect();
-        let terms = terms?;
-        Some(terms[1] / terms.iter().sum::<f64>().max(1.0))
-    };
+    let part = |workload: &&str| term_part(r.summary(workload, "TC-PaGC")?, 1);
     low(r).iter().filter_map(part).reduce(f64::max)
 }
 
@@ -441,8 +424,7 @@ fn no_gc(r: &Results) -> Option<(String, bool)> {
 /// Fig. 3: all terms of the baseline.
 fn servers(r: &Results) -> Vec<Row> {
     let row = |[name, workload]: &[String; 2]| {
-        let terms: Option<Vec<f64>> = TERMS.iter().map(|name| term(r, workload, name)).collect();
-        let terms = terms?;
+        let terms = TERMS.iter().map(|name| term(r, workload, name)).collect::<Option<Vec<f64>>>()?;
         let all = terms.iter().sum::<f64>().max(1.0);
         let part = |(name, ns): (&&str, &f64)| format!("{} {:.1} %", name.to_uppercase(), ns / all * 100.0);
         let parts: Vec<String> = TERMS.iter().zip(&terms).map(part).collect();

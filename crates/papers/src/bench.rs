@@ -59,7 +59,6 @@ pub(crate) fn victim(config: &Config, valid: u64) -> Option<GcTimes> {
     collect(config, &[&kept])
 }
 
-/// The sum.
 pub(crate) fn total(times: &GcTimes) -> u64 {
     times.read + times.transfer + times.program + times.erase
 }

@@ -11,8 +11,6 @@ pub(crate) const CODE: Code = Code {
     text: include_str!("../../../papers/c.toml"),
     figures: &[("busy", busy), ("read_waiting", read_waiting), ("write_waiting", write_waiting)],
     parameters: &[
-        ("table_i_page", |r| r.preset.geometry.page_size.to_string()),
-        ("table_i_pages_a_block", |r| r.preset.geometry.pages_per_block.to_string()),
         ("table_i_blocks_a_chip", |r| {
             let g = &r.preset.geometry;
             (g.dies_per_chip * g.planes_per_die * g.blocks_per_plane).to_string()
@@ -26,7 +24,6 @@ pub(crate) const CODE: Code = Code {
         ("table_i_erase", |r| format!("{:.1} ms", r.preset.timing.erase.0 as f64 / 1e6)),
         ("table_i_over_provisioning", |r| percent_exact(r.preset.device.over_provisioning.as_f64())),
         ("table_i_capacity", |r| size(r.preset.geometry.pages() * r.preset.geometry.page_size.0)),
-        ("table_i_queue", |r| r.preset.device.queue_depth.to_string()),
     ],
     texts: &[
         ("fig_3_r1_lbn_3_size_2_goes_to_chips", |_| {
@@ -92,7 +89,6 @@ fn below_30_percent(r: &Results) -> Option<(String, bool)> {
     Some((format!("{below} of 12"), below > 6))
 }
 
-/// Share of waiting in the response of reads.
 fn waiting_share(s: &Summary) -> Option<f64> {
     Some(s.waiting_ns.read.mean? / s.latency_ns.read.mean?)
 }
@@ -152,8 +148,7 @@ fn waiting_over(r: &Results, to: Keys, from: Keys) -> Option<f64> {
 /// Fig. 10: whether the read waiting of BRR over FIFO has its extreme on this trace, and is less there.
 fn extreme(r: &Results, trace: &str, of: fn(f64, f64) -> f64) -> Option<(String, bool)> {
     let ratio = |workload| Some((r.ratio(workload, "BRR", "Async_FIFO", read_waiting)?, workload));
-    let ratios: Option<Vec<(f64, &str)>> = r.present().map(ratio).collect();
-    let ratios = ratios?;
+    let ratios = r.present().map(ratio).collect::<Option<Vec<(f64, &str)>>>()?;
     let end = ratios.iter().map(|(ratio, _)| *ratio).reduce(of)?;
     let (at, _) = ratios.iter().find(|(ratio, _)| *ratio == end).map(|(ratio, workload)| (*workload, ratio))?;
     let own = ratios.iter().find(|(_, workload)| *workload == trace)?.0;
@@ -171,8 +166,7 @@ fn less_in_all(r: &Results, base: &str, figure: Figure) -> Option<(String, bool)
 /// Figures 13 and 14: read waiting of BRR over that with the first of some keys, and whether each step holds.
 fn monotone(r: &Results, name: &str, holds: fn(&[f64]) -> bool) -> Option<(String, bool)> {
     let keys = r.data.keys(name);
-    let ratios: Option<Vec<f64>> = keys.iter().map(|keys_of| waiting_over(r, keys_of, keys[0])).collect();
-    let ratios = ratios?;
+    let ratios = keys.iter().map(|keys_of| waiting_over(r, keys_of, keys[0])).collect::<Option<Vec<f64>>>()?;
     let texts: Vec<String> = ratios.iter().map(|ratio| times(*ratio)).collect();
     Some((texts.join(", "), ratios.windows(2).all(holds)))
 }

@@ -31,7 +31,6 @@ const TRIALS: u64 = 1000;
 /// A paper with the items asked for.
 pub(crate) struct Chapter {
     pub(crate) paper: &'static Paper,
-    /// How it was run.
     pub(crate) facts: Vec<(&'static str, String)>,
     pub(crate) items: Vec<(&'static Item, Vec<Row>)>,
     /// With `--assumptions` or `--readings`: the claims under each.
@@ -67,7 +66,6 @@ struct Fits {
     kept: Vec<Kept>,
 }
 
-/// Runs what the items need and fills in their rows.
 pub(crate) fn chapter(
     paper: &'static Paper,
     items: Vec<&'static Item>,
@@ -147,7 +145,6 @@ fn once(remarks: &mut Vec<String>, remark: String) {
     }
 }
 
-/// The configuration of a scheme of a paper, with keys over it.
 fn config_of(
     paper: &Paper,
     scheme: Option<&Scheme>,
@@ -168,13 +165,11 @@ fn config_of(
     Settings::load(&sources).map(|settings| settings.config)
 }
 
-/// Whether a device holds a workload.
 fn holds(config: &Config, workload: &str) -> bool {
     let (capacity, page) = (config.capacity_bytes(), config.geometry.page_size.0);
     find_workload(workload).is_ok_and(|(_, spec)| spec.build(capacity, page, 1, Some(1)).is_ok())
 }
 
-/// Requests of each workload.
 pub(crate) fn limit(paper: &Paper, wanted: &Wanted) -> u64 {
     wanted.limit.unwrap_or(paper.limits[usize::from(!wanted.quick)])
 }
@@ -207,7 +202,6 @@ impl Case {
     }
 }
 
-/// The runs of a paper.
 struct Plan<'a> {
     paper: &'static Paper,
     wanted: &'a Wanted,
@@ -310,10 +304,7 @@ impl<'a> Plan<'a> {
         let item = paper.items.iter().find(|item| item.id == load.item).expect("an item of the paper");
         let assumed: Assumed = paper.under(item).into_iter().chain(tried).collect();
         let workload = assumed.iter().fold(usual, |name, one| one.workload(name));
-        let mut remarks = std::mem::take(&mut self.remarks);
-        let traces = self.recordings(workload, &mut remarks);
-        self.remarks = remarks;
-        let traces = traces?;
+        let traces = self.recordings(workload)?;
         let mut points = Vec::new();
         for name in std::iter::once(load.scheme).chain(load.over) {
             let scheme = paper.schemes.iter().find(|scheme| scheme.name == name).expect("a scheme of the paper");
@@ -351,17 +342,16 @@ impl<'a> Plan<'a> {
     }
 
     /// The directory of recordings, if it has this workload's.
-    fn recordings(&self, workload: &str, remarks: &mut Vec<String>) -> Result<Option<std::path::PathBuf>> {
+    fn recordings(&mut self, workload: &str) -> Result<Option<std::path::PathBuf>> {
         let Some(directory) = &self.wanted.traces else { return Ok(None) };
         if has_recording(directory, workload)? {
             return Ok(Some(directory.clone()));
         }
         let place = clip_line(&directory.to_string_lossy());
-        once(remarks, format!("note: no recording of {workload} in {place}: its model runs instead"));
+        once(&mut self.remarks, format!("note: no recording of {workload} in {place}: its model runs instead"));
         Ok(None)
     }
 
-    /// What the case of an item is of.
     fn key(&self, item: &Item, tried: Tried, seed: u64) -> Key {
         let assumed = self.paper.under(item).into_iter().chain(tried).collect();
         let fits = self
@@ -396,7 +386,6 @@ impl<'a> Plan<'a> {
         Ok(self.cases.len() - 1)
     }
 
-    /// Plans the runs of an item.
     fn add(&mut self, item: &'static Item, tried: Tried, seed: u64) -> Result<()> {
         let case = self.case(self.key(item, tried, seed))?;
         for run in item.runs() {
@@ -410,10 +399,7 @@ impl<'a> Plan<'a> {
     /// Plans a run, unless its scheme is refused or its device does not hold the workload.
     fn add_run(&mut self, case: usize, run: Run) -> Result<()> {
         let workload = self.cases[case].key.assumed.iter().fold(run.workload, |name, one| one.workload(name));
-        let mut remarks = std::mem::take(&mut self.remarks);
-        let traces = self.recordings(workload, &mut remarks);
-        self.remarks = remarks;
-        let traces = traces?;
+        let traces = self.recordings(workload)?;
         let scheme = self.paper.schemes.iter().find(|scheme| scheme.name == run.scheme).expect("a scheme of the paper");
         let Case { key, results } = &mut self.cases[case];
         let Key { assumed, fits, seed } = key.clone();
@@ -507,7 +493,6 @@ impl<'a> Plan<'a> {
         Ok(sources)
     }
 
-    /// The rows of an item over all seeds.
     fn rows(&mut self, item: &'static Item, tried: Tried) -> Result<Vec<Row>> {
         let mut cases = Vec::new();
         for seed in 0..seeds(self.wanted) {
@@ -518,7 +503,6 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The rows of a line over all seeds.
 fn rows_of(line: &Line, results: &[&Results]) -> Vec<Row> {
     let of_seeds: Vec<Vec<Row>> = results.iter().map(|results| line.rows(results)).collect();
     let over_seeds = |first: &Row| {
@@ -536,14 +520,12 @@ fn rows_of(line: &Line, results: &[&Results]) -> Vec<Row> {
     of_seeds[0].iter().filter_map(over_seeds).collect()
 }
 
-/// How many runs there are, and what their requests come from.
 struct Sourced {
     runs: usize,
     models: usize,
     generated: usize,
 }
 
-/// How a chapter was run.
 fn facts(
     paper: &Paper,
     wanted: &Wanted,

@@ -20,12 +20,6 @@ pub(crate) const CODE: Code = Code {
         ("fig_3b_threshold_from_these_p_e_cycles_on", |r| {
             r.key("FastGC 6", "/wear/copyback_thresholds").map_or("-".into(), |value| value.to_string())
         }),
-        ("table_1_page", |r| r.preset.geometry.page_size.to_string()),
-        ("table_1_pages_a_block", |r| r.preset.geometry.pages_per_block.to_string()),
-        ("table_1_read", |r| r.preset.timing.read.types()[0].to_string()),
-        ("table_1_program", |r| r.preset.timing.program.types()[0].to_string()),
-        ("table_1_erase", |r| r.preset.timing.erase.to_string()),
-        ("table_1_transfer", |r| r.preset.timing.transfer.to_string()),
         ("table_1_copyback", |r| r.preset.timing.copyback.map_or("797us".into(), |time| time.to_string())),
         ("table_1_over_provisioning", |r| percent_exact(r.preset.device.over_provisioning.as_f64())),
     ],
@@ -226,9 +220,10 @@ fn improvements(r: &Results, figure: Figure, table: &str) -> Vec<Row> {
 /// Figures 6a and 6b: improvements by threshold, and whether they fall with it.
 fn by_threshold(r: &Results, figure: Figure) -> Vec<Row> {
     let row = |workload: &&str| {
-        let gains: Option<Vec<f64>> =
-            THRESHOLDS_DOWN.iter().map(|scheme| Some(1.0 - r.ratio(workload, scheme, "TCBGC", figure)?)).collect();
-        let gains = gains?;
+        let gains = THRESHOLDS_DOWN
+            .iter()
+            .map(|scheme| Some(1.0 - r.ratio(workload, scheme, "TCBGC", figure)?))
+            .collect::<Option<Vec<f64>>>()?;
         let texts: Vec<String> = gains.iter().map(|gain| format!("{:.1} %", gain * 100.0)).collect();
         let (most, least) = gains.iter().fold((f64::MIN, f64::MAX), |(most, least), g| (most.max(*g), least.min(*g)));
         if most - least < SAME_GAIN {

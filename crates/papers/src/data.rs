@@ -18,7 +18,6 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    /// Some of the workloads.
     pub(crate) fn group(&self, name: &str) -> &'static [&'static str] {
         self.groups.get(name).unwrap_or_else(|| panic!("no group {name}"))
     }
@@ -33,7 +32,6 @@ impl Data {
         self.notes.get(name).unwrap_or_else(|| panic!("no note {name}"))
     }
 
-    /// Numbers that the paper prints.
     pub(crate) fn table<T: DeserializeOwned>(&self, name: &str) -> T {
         let value = self.tables.get(name).unwrap_or_else(|| panic!("no table {name}"));
         value.clone().try_into().unwrap_or_else(|error| panic!("table {name}: {error}"))

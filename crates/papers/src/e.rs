@@ -15,18 +15,11 @@ pub(crate) const CODE: Code = Code {
     text: include_str!("../../../papers/e.toml"),
     figures: &[("write_mean", write_mean)],
     parameters: &[
-        ("table_1_channels", |r| r.preset.geometry.channels.to_string()),
         ("table_1_planes_a_channel", |r| {
             let g = &r.preset.geometry;
             (g.planes_per_die * g.dies_per_chip * g.chips_per_channel).to_string()
         }),
-        ("table_1_blocks_a_plane", |r| r.preset.geometry.blocks_per_plane.to_string()),
-        ("table_1_pages_a_block", |r| r.preset.geometry.pages_per_block.to_string()),
-        ("table_1_page", |r| r.preset.geometry.page_size.to_string()),
         ("table_1_capacity", |r| size(r.preset.geometry.pages() * r.preset.geometry.page_size.0)),
-        ("table_2_nand_read", |r| r.preset.timing.read.types()[0].to_string()),
-        ("table_2_nand_program", |r| r.preset.timing.program.types()[0].to_string()),
-        ("table_2_nand_erase", |r| r.preset.timing.erase.to_string()),
         ("table_2_sram_write_and_read", |r| format!("{}, {}", r.preset.noc.sram_write, r.preset.noc.sram_read)),
         ("text_page_error_probability", |r| {
             r.key("proposed", "/ecc/page_error_probability").map_or("-".into(), |value| value.to_string())
@@ -174,8 +167,7 @@ fn gain_with(r: &Results, name: &str, holds: fn(f64, f64) -> bool) -> Option<(St
     };
     let keys = r.data.keys(name);
     let gains = |workload: &&str| Some((gain(workload, keys[0])?, gain(workload, keys[1])?));
-    let all: Option<Vec<(f64, f64)>> = WORKLOADS.iter().map(gains).collect();
-    let all = all?;
+    let all = WORKLOADS.iter().map(gains).collect::<Option<Vec<(f64, f64)>>>()?;
     let text = |(workload, (base, more)): (&&str, &(f64, f64))| {
         format!("{} {:.1} to {:.1} %", self::name(workload), base * 100.0, more * 100.0)
     };
@@ -237,8 +229,7 @@ fn moved(r: &Results, workload: &str) -> Option<u64> {
 
 /// Fig. 8: RocksDB, the last of the workloads, has the fewest.
 fn copybacks(r: &Results) -> Option<(String, bool)> {
-    let counts: Option<Vec<u64>> = r.workloads.iter().map(|workload| moved(r, workload)).collect();
-    let counts = counts?;
+    let counts = r.workloads.iter().map(|workload| moved(r, workload)).collect::<Option<Vec<u64>>>()?;
     let text: Vec<String> =
         r.workloads.iter().zip(&counts).map(|(workload, n)| format!("{} {n}", name(workload))).collect();
     Some((text.join(", "), counts.last() == counts.iter().min()))

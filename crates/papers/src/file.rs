@@ -7,13 +7,11 @@ use serde::Deserialize;
 use toml::Value;
 
 use crate::assumption::{Assumption, Reading};
-use crate::data::Data;
+use crate::data::{Data, Keys};
 use crate::load::Load;
-use crate::paper::{
-    self, Grid, Item, Line, MB_PER_SECOND, MILLISECONDS, Ours, PERCENT, Paper, Scheme, TENTHS, TIMES, Unit,
-};
+use crate::paper::{Grid, Input, Item, Line, Ours, Paper, Rule, Scheme, Special};
 use crate::results::{Figure, Results};
-use crate::row::Row;
+use crate::row::{Row, Unit};
 use crate::source::Source;
 
 /// A function of a source by its name in the data.
@@ -24,7 +22,6 @@ type Judged<T> = fn(&Results) -> Option<(String, T)>;
 
 /// What a paper's source adds to its data.
 pub(crate) struct Code {
-    /// The data.
     pub(crate) text: &'static str,
     /// Numbers of a summary.
     pub(crate) figures: Named<Figure>,
@@ -229,27 +226,6 @@ fn found<F: Copy>(functions: Named<F>, name: &str) -> F {
     function.unwrap_or_else(|| panic!("no function is called {name}")).1
 }
 
-fn unit(name: &str) -> Unit {
-    match name {
-        "percent" => PERCENT,
-        "tenths" => TENTHS,
-        "milliseconds" => MILLISECONDS,
-        "times" => TIMES,
-        "megabytes" => MB_PER_SECOND,
-        _ => panic!("no unit is called {name}"),
-    }
-}
-
-fn unit_of_load(name: &str) -> fn(f64) -> String {
-    match name {
-        "percent" => |share| format!("{:.1} %", share * 100.0),
-        "megabytes" => |rate| format!("{rate:.1} MB/s"),
-        "milliseconds" => |ns| format!("{:.3} ms", ns / 1e6),
-        "times" => |ratio| format!("{ratio:.2}x"),
-        _ => panic!("no unit of a load is called {name}"),
-    }
-}
-
 impl SettingsFile {
     fn build(self, knob: String, value: String) -> Assumption {
         let own = |all: Vec<KeysOf>| list(all.into_iter().map(|one| (text(one.of), texts(one.sets))).collect());
@@ -289,29 +265,30 @@ impl ReadingFile {
 
 impl LineFile {
     fn build(self, code: &Code) -> Line {
-        let (what, note, derived) = (text(self.what.clone()), text(self.note.clone()), text(self.derived.clone()));
         let ours = self.ours.as_deref().unwrap_or_default();
-        let line = match self.rule.as_str() {
-            "parameter" => paper::parameter(what, self.stated(), found(code.parameters, ours)),
-            "exact" => paper::exact(what, self.stated(), found(code.texts, ours)),
-            "formula" => paper::formula(what, self.stated(), found(code.texts, ours)),
-            "factor" => paper::factor(what, self.number(), self.source(code)),
+        let rule = match self.rule.as_str() {
+            "parameter" if ours.contains('.') => Rule::Parameter(self.stated(), Input::Key(text(ours.into()))),
+            "parameter" => Rule::Parameter(self.stated(), Input::From(found(code.parameters, ours))),
+            "exact" => Rule::Exact(self.stated(), found(code.texts, ours)),
+            "formula" => Rule::Formula(self.stated(), found(code.texts, ours)),
+            "factor" => Rule::Factor(self.number(), self.source(code)),
             "level" => {
-                paper::level(what, self.number(), self.source(code), unit(self.unit.as_deref().unwrap_or_default()))
+                Rule::Level(self.number(), self.source(code), Unit::named(self.unit.as_deref().unwrap_or_default()))
             }
-            "claim" => paper::claim(what, self.stated(), found(code.claims, ours)),
-            "rank" => paper::rank(what, self.stated(), found(code.ranks, ours)),
-            "absent" => paper::absent(what, self.stated()),
-            "rows" => paper::rows(found(code.rows, ours)),
+            "claim" => Rule::Claim(self.stated(), found(code.claims, ours)),
+            "rank" => Rule::Rank(self.stated(), found(code.ranks, ours)),
+            "absent" => Rule::Absent(self.stated()),
+            "rows" => Rule::Rows(found(code.rows, ours)),
             rule => panic!("no rule is called {rule}"),
         };
-        let source = Source { section: text(self.section.clone()), sentence: text(self.sentence.clone()) };
-        let line = line.note(note).derived(derived).source(source);
-        match (self.load, self.unattainable) {
-            (true, _) => line.of_load(),
-            (_, true) => line.unattainable(),
-            _ => line,
-        }
+        let special = match (self.load, self.unattainable) {
+            (true, _) => Special::Load,
+            (_, true) => Special::Unattainable,
+            _ => Special::No,
+        };
+        let source = Source { section: text(self.section), sentence: text(self.sentence) };
+        let (what, note, derived) = (text(self.what), text(self.note), text(self.derived));
+        Line { what, rule, note, derived, source, special }
     }
 
     fn stated(&self) -> &'static str {
@@ -337,6 +314,9 @@ impl LineFile {
     }
 }
 
+/// A run as its scheme has it.
+const NO_KEYS: &[Keys] = &[&[]];
+
 impl ItemFile {
     fn build(self, code: &Code, workloads: &'static [&'static str], data: &Data) -> Item {
         let grid = |grid: GridFile| {
@@ -345,9 +325,8 @@ impl ItemFile {
                 Some(Names::Group(name)) => data.group(&name),
                 Some(Names::List(names)) => texts(names),
             };
-            let all: Grid = paper::grid(on, texts(grid.schemes));
-            let all = grid.with.iter().fold(all, |all, name| all.with(data.keys(name)));
-            grid.trials.into_iter().fold(all, Grid::trials)
+            let more = grid.with.map_or(NO_KEYS, |name| data.keys(&name));
+            Grid { workloads: on, schemes: texts(grid.schemes), more, trials: grid.trials.unwrap_or(1) }
         };
         Item {
             id: text(self.id),
@@ -380,7 +359,7 @@ pub(crate) fn paper(code: &'static Code) -> Paper {
         figure: found(code.figures, &load.figure),
         falls: load.falls,
         printed: list(load.printed),
-        unit: unit_of_load(&load.unit),
+        unit: Unit::named(&load.unit),
     };
     let loads = match file.no_load {
         None => Ok(list(file.load.into_iter().map(load).collect())),
@@ -409,6 +388,8 @@ pub(crate) fn paper(code: &'static Code) -> Paper {
 
 #[cfg(test)]
 mod tests {
+    use ssdlab_lab::settings::{Settings, Sources};
+
     use super::*;
 
     /// Keys of both kinds stand beside those of their own, and a key that neither has is refused.
@@ -446,6 +427,13 @@ mod tests {
             for name in all.chain(names(code.rows)) {
                 let asked = [format!("figure = \"{name}\""), format!("ours = \"{name}\"")];
                 assert!(asked.iter().any(|line| code.text.contains(line)), "paper {}: {name}", built.letter);
+            }
+            let preset = Sources { preset: Some(built.name.into()), ..Sources::default() };
+            let preset = Settings::load(&preset).unwrap();
+            for line in built.items.iter().flat_map(|item| item.lines) {
+                if let Rule::Parameter(what, Input::Key(key)) = line.rule {
+                    assert!(preset.value(key).is_ok(), "paper {}: {what}: no key {key}", built.letter);
+                }
             }
         }
     }

@@ -11,8 +11,8 @@ use ssdlab_trace::Scale;
 
 use crate::Boards;
 use crate::results::Figure;
+use crate::row::Unit;
 
-/// A level that a paper prints.
 pub(crate) struct Load {
     /// The items that it is for; none: all that no other is for.
     pub(crate) ids: &'static [&'static str],
@@ -28,7 +28,7 @@ pub(crate) struct Load {
     pub(crate) falls: bool,
     /// In the order of the paper's workloads.
     pub(crate) printed: &'static [f64],
-    pub(crate) unit: fn(f64) -> String,
+    pub(crate) unit: Unit,
 }
 
 impl Load {
@@ -78,7 +78,7 @@ impl Fit {
 
     /// The factor as `--time-scale` takes it, and the level with it.
     pub(crate) fn text(&self, load: &Load, printed: f64) -> String {
-        let level = format!("{}, paper {}", (load.unit)(self.level), (load.unit)(printed));
+        let level = format!("{}, paper {}", load.unit.shown(self.level), load.unit.shown(printed));
         let found = match self.bracket {
             _ if self.is_reached(printed) => String::new(),
             Some([a, b]) => format!(", not reached between {} and {}", decimal(a), decimal(b)),

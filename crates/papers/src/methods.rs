@@ -89,7 +89,6 @@ fn paragraph(paper: &Paper, wanted: &Wanted) -> Result<String> {
     ))
 }
 
-/// A paragraph a paper.
 pub(crate) fn text(papers: &[&Paper], wanted: &Wanted) -> Result<String> {
     let paragraphs: Result<Vec<String>> =
         papers.iter().map(|paper| Ok(wrap(&paragraph(paper, wanted)?, WIDTH).join("\n") + "\n")).collect();

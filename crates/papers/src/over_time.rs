@@ -50,7 +50,6 @@ impl Observer for Log {
     }
 }
 
-/// A part of a run.
 pub(crate) struct Window {
     /// Completed requests per second.
     pub(crate) iops: f64,

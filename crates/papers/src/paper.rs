@@ -2,16 +2,19 @@
 //!
 //! All of it is data (`papers/*.toml`, read by `file.rs`). A table is an [`Item`] with its lines; a line names what is compared, the paper's number, the source of ours and the
 //! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
-//! ([`rows`]).
+//! ([`Rule::Rows`]).
+
+use serde_json::Value;
+use ssdlab_lab::readers::json::shown;
+use ssdlab_lab::tree;
 
 use crate::assumption::{Assumption, Reading};
 use crate::data::Data;
 use crate::load::Load;
 use crate::results::{Figure, Keys, Results, Run};
-use crate::row::Row;
+use crate::row::{Row, Unit};
 use crate::source::Source;
 
-/// A paper.
 pub(crate) struct Paper {
     /// `a` to `e`.
     pub(crate) letter: &'static str,
@@ -35,7 +38,6 @@ pub(crate) struct Paper {
     pub(crate) assumptions: &'static [Assumption],
     /// Sets of such values, at most six.
     pub(crate) readings: &'static [Reading],
-    /// What its source asks for.
     pub(crate) data: Data,
 }
 
@@ -46,14 +48,12 @@ impl Paper {
         load.printed.get(at).copied()
     }
 
-    /// The place of the load of an item.
     pub(crate) fn load_of(&self, item: &Item) -> Option<usize> {
         let loads = self.loads.ok()?;
         let own = loads.iter().position(|load| load.ids.contains(&item.id));
         own.or_else(|| loads.iter().position(|load| load.ids.is_empty()))
     }
 
-    /// Whether this is a reading.
     pub(crate) fn is_reading(&self, assumption: &Assumption) -> bool {
         self.readings.iter().any(|reading| std::ptr::eq(&reading.settings, assumption))
     }
@@ -75,7 +75,6 @@ pub(crate) struct Scheme {
     pub(crate) sets: &'static [&'static str],
 }
 
-/// A table or figure.
 pub(crate) struct Item {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
@@ -93,28 +92,13 @@ impl Item {
 /// Runs of each workload under each scheme, with each of some sets of keys over the scheme's, and with each of some seeds.
 #[derive(Clone, Copy)]
 pub(crate) struct Grid {
-    workloads: &'static [&'static str],
-    schemes: &'static [&'static str],
-    more: &'static [Keys],
-    trials: u64,
-}
-
-/// Runs of each workload under each scheme.
-pub(crate) const fn grid(workloads: &'static [&'static str], schemes: &'static [&'static str]) -> Grid {
-    Grid { workloads, schemes, more: &[&[]], trials: 1 }
+    pub(crate) workloads: &'static [&'static str],
+    pub(crate) schemes: &'static [&'static str],
+    pub(crate) more: &'static [Keys],
+    pub(crate) trials: u64,
 }
 
 impl Grid {
-    /// With each of these sets of keys instead of none.
-    pub(crate) const fn with(self, more: &'static [Keys]) -> Grid {
-        Grid { more, ..self }
-    }
-
-    /// With as many seeds instead of one.
-    pub(crate) const fn trials(self, trials: u64) -> Grid {
-        Grid { trials, ..self }
-    }
-
     pub(crate) fn runs(self) -> impl Iterator<Item = Run> {
         self.workloads.iter().flat_map(move |workload| {
             self.schemes.iter().flat_map(move |scheme| {
@@ -125,24 +109,21 @@ impl Grid {
     }
 }
 
-/// A line of a table.
-#[derive(Clone, Copy)]
 pub(crate) struct Line {
     /// What is compared.
-    what: &'static str,
-    rule: Rule,
+    pub(crate) what: &'static str,
+    pub(crate) rule: Rule,
     /// Why they differ, or where ours comes from.
-    note: &'static str,
+    pub(crate) note: &'static str,
     /// The arithmetic of the paper's figure, if it isn't printed.
-    derived: &'static str,
+    pub(crate) derived: &'static str,
     /// Where the paper says it, and in which words.
-    source: Source,
-    special: Special,
+    pub(crate) source: Source,
+    pub(crate) special: Special,
 }
 
 /// What is not measured though it looks so.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Special {
+pub(crate) enum Special {
     No,
     /// The figure that `--load` fits arrival times to; measured without it.
     Load,
@@ -151,17 +132,46 @@ enum Special {
 }
 
 /// The paper's number, the source of ours, and how the two are compared.
-#[derive(Clone, Copy)]
-enum Rule {
-    Parameter(&'static str, fn(&Results) -> String),
+pub(crate) enum Rule {
+    /// An input of the paper, as the preset or a scheme has it.
+    Parameter(&'static str, Input),
+    /// A number that has to match to the printed digits; none of ours: the run was refused.
     Exact(&'static str, fn(&Results) -> Option<String>),
+    /// A number of the paper's own arithmetic, done again.
     Formula(&'static str, fn(&Results) -> Option<String>),
+    /// A factor over a baseline.
     Factor(f64, Ours),
+    /// A figure whose size is compared.
     Level(f64, Ours, Unit),
+    /// A statement without a number: ours, and whether it holds.
     Claim(&'static str, fn(&Results) -> Option<(String, bool)>),
+    /// An order, as a list and its rank correlation with the paper's.
     Rank(&'static str, fn(&Results) -> Option<(String, f64)>),
+    /// What the paper has and no run here can.
     Absent(&'static str),
+    /// Rows that repeat for each workload, or that depend on what could be run.
     Rows(fn(&Results) -> Vec<Row>),
+}
+
+pub(crate) enum Input {
+    /// A key of the preset; of several values, one a page type, the first.
+    Key(&'static str),
+    From(fn(&Results) -> String),
+}
+
+impl Input {
+    fn of(&self, results: &Results) -> String {
+        match self {
+            Input::Key(key) => {
+                let value = tree::config(&results.preset).pointer(&format!("/{}", key.replace('.', "/"))).cloned();
+                match value.unwrap_or_else(|| panic!("the preset has no key {key}")) {
+                    Value::Array(values) => shown(&values[0]),
+                    value => shown(&value),
+                }
+            }
+            Input::From(ours) => ours(results),
+        }
+    }
 }
 
 /// A number of ours: figures of what was run. None where a run is missing.
@@ -197,119 +207,23 @@ impl Ours {
     }
 }
 
-/// The unit in which a paper prints a level.
-#[derive(Clone, Copy)]
-pub(crate) struct Unit {
-    /// Our figure times this is in the unit of the paper's number.
-    scale: f64,
-    text: fn(f64) -> String,
-}
-
-/// Shares, printed in percent.
-pub(crate) const PERCENT: Unit = Unit { scale: 100.0, text: |share| format!("{share:.1} %") };
-/// Counts with one decimal.
-pub(crate) const TENTHS: Unit = Unit { scale: 1.0, text: |count| format!("{count:.1}") };
-/// Nanoseconds, printed as milliseconds.
-pub(crate) const MILLISECONDS: Unit = Unit { scale: 1.0, text: |ns| format!("{:.3} ms", ns / 1e6) };
-/// A ratio of two levels.
-pub(crate) const TIMES: Unit = Unit { scale: 1.0, text: |ratio| format!("{ratio:.2}x") };
-/// Millions of bytes a second.
-pub(crate) const MB_PER_SECOND: Unit = Unit { scale: 1.0, text: |rate| format!("{rate:.1} MB/s") };
-
-const fn line(what: &'static str, rule: Rule) -> Line {
-    Line { what, rule, note: "", derived: "", source: Source { section: "", sentence: "" }, special: Special::No }
-}
-
-/// An input of the paper, as the preset or a scheme has it.
-pub(crate) const fn parameter(what: &'static str, paper: &'static str, ours: fn(&Results) -> String) -> Line {
-    line(what, Rule::Parameter(paper, ours))
-}
-
-/// A number that has to match to the printed digits; none of ours: the run was refused.
-pub(crate) const fn exact(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
-    line(what, Rule::Exact(paper, ours))
-}
-
-/// A number of the paper's own arithmetic, done again.
-pub(crate) const fn formula(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<String>) -> Line {
-    line(what, Rule::Formula(paper, ours))
-}
-
-/// A factor over a baseline.
-pub(crate) const fn factor(what: &'static str, paper: f64, ours: Ours) -> Line {
-    line(what, Rule::Factor(paper, ours))
-}
-
-/// A figure whose size is compared.
-pub(crate) const fn level(what: &'static str, paper: f64, ours: Ours, unit: Unit) -> Line {
-    line(what, Rule::Level(paper, ours, unit))
-}
-
-/// A statement without a number: ours, and whether it holds.
-pub(crate) const fn claim(
-    what: &'static str,
-    paper: &'static str,
-    ours: fn(&Results) -> Option<(String, bool)>,
-) -> Line {
-    line(what, Rule::Claim(paper, ours))
-}
-
-/// An order, as a list and its rank correlation with the paper's.
-pub(crate) const fn rank(what: &'static str, paper: &'static str, ours: fn(&Results) -> Option<(String, f64)>) -> Line {
-    line(what, Rule::Rank(paper, ours))
-}
-
-/// What the paper has and no run here can.
-pub(crate) const fn absent(what: &'static str, paper: &'static str) -> Line {
-    line(what, Rule::Absent(paper))
-}
-
-/// Rows that repeat for each workload, or that depend on what could be run.
-pub(crate) const fn rows(rows: fn(&Results) -> Vec<Row>) -> Line {
-    line("", Rule::Rows(rows))
-}
-
 impl Line {
-    pub(crate) const fn note(self, note: &'static str) -> Line {
-        Line { note, ..self }
-    }
-
-    /// The paper does not print its figure: the arithmetic by which it follows from what it prints.
-    pub(crate) const fn derived(self, derived: &'static str) -> Line {
-        Line { derived, ..self }
-    }
-
-    /// Where the paper says it.
-    pub(crate) const fn source(self, source: Source) -> Line {
-        Line { source, ..self }
-    }
-
-    /// The figure that `--load` fits arrival times to.
-    pub(crate) const fn of_load(self) -> Line {
-        Line { special: Special::Load, ..self }
-    }
-
-    /// The paper contradicts itself.
-    pub(crate) const fn unattainable(self) -> Line {
-        Line { special: Special::Unattainable, ..self }
-    }
-
     /// The rows with our numbers filled in.
     pub(crate) fn rows(&self, results: &Results) -> Vec<Row> {
-        let row = match self.rule {
-            Rule::Parameter(paper, ours) => Row::parameter(self.what, paper, ours(results)),
-            Rule::Exact(paper, ours) => Row::exact(self.what, paper, ours(results).unwrap_or("-".into())),
-            Rule::Formula(paper, ours) => Row::formula(self.what, paper, ours(results).unwrap_or("-".into())),
+        let row = match &self.rule {
+            Rule::Parameter(paper, ours) => Row::parameter(self.what, *paper, ours.of(results)),
+            Rule::Exact(paper, ours) => Row::exact(self.what, *paper, ours(results).unwrap_or("-".into())),
+            Rule::Formula(paper, ours) => Row::formula(self.what, *paper, ours(results).unwrap_or("-".into())),
             Rule::Factor(paper, ours) => {
-                let row = Row::factor(self.what, paper, ours.of(results));
+                let row = Row::factor(self.what, *paper, ours.of(results));
                 ours.median(results).into_iter().fold(row, Row::median)
             }
             Rule::Level(paper, ours, unit) => {
-                Row::level(self.what, paper, ours.of(results).map(|ours| ours * unit.scale), unit.text)
+                Row::level(self.what, *paper, ours.of(results).map(|ours| ours * unit.scale), unit.text)
             }
-            Rule::Claim(paper, ours) => Row::claim(self.what, paper, ours(results)),
-            Rule::Rank(paper, ours) => Row::rank(self.what, paper, ours(results)),
-            Rule::Absent(paper) => Row::missing(self.what, paper),
+            Rule::Claim(paper, ours) => Row::claim(self.what, *paper, ours(results)),
+            Rule::Rank(paper, ours) => Row::rank(self.what, *paper, ours(results)),
+            Rule::Absent(paper) => Row::missing(self.what, *paper),
             Rule::Rows(rows) => {
                 let rows = rows(results);
                 results.forget_looks();

@@ -71,7 +71,6 @@ pub(crate) fn rows(chapters: &[Chapter]) -> Result<Frame> {
 /// How a quick run differs.
 const QUICK: &str = "smaller devices and short runs, as the list under each paper says";
 
-/// As text for a terminal.
 pub(crate) fn text(chapters: &[Chapter], wanted: &Wanted) -> String {
     let mut out = String::new();
     if wanted.quick {
@@ -150,7 +149,6 @@ const HEAD: &str = "Parameters come from the preset. Exact values come from smal
     out such workloads, and says so, if at least half of them remain.\n\nThe workloads are models of the papers' \
     traces unless a paper's facts say that recordings ran. Labels such as A2 are readings of a paper; its page in `papers/` explains them.\n\n";
 
-/// As Markdown.
 pub(crate) fn markdown(chapters: &[Chapter], wanted: &Wanted) -> String {
     let escape = |text: &str| text.replace('|', "\\|");
     let mut out =
@@ -193,7 +191,6 @@ pub(crate) fn markdown(chapters: &[Chapter], wanted: &Wanted) -> String {
     out
 }
 
-/// As CSV, one row per line.
 pub(crate) fn csv(chapters: &[Chapter]) -> String {
     let mut out = String::from("paper,id,kind,what,stated,ours,ratio,verdict,note,section,sentence\n");
     for chapter in chapters {
@@ -223,7 +220,6 @@ fn stated(words: &str) -> Option<&str> {
     (!words.is_empty()).then_some(words)
 }
 
-/// As JSON.
 pub(crate) fn json(chapters: &[Chapter], wanted: &Wanted) -> String {
     let row = |row: &Row| {
         json!({ "what": row.what, "kind": kind(row), "paper": row.paper, "ours": row.ours, "ratio": row.ratio,

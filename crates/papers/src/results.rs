@@ -29,15 +29,12 @@ pub(crate) struct Run {
 /// A number of a summary.
 pub(crate) type Figure = fn(&Summary) -> Option<f64>;
 
-/// What the tables of a paper look at.
 pub(crate) struct Results {
-    /// The paper's preset.
     pub(crate) preset: Config,
     /// By scheme: its configuration, or why it was refused.
     pub(crate) schemes: BTreeMap<&'static str, Result<Config, String>>,
     pub(crate) runs: BTreeMap<Run, Summary>,
     pub(crate) workloads: &'static [&'static str],
-    /// The paper's data.
     pub(crate) data: &'static Data,
     /// Whether `--load` has fitted the arrival times of the workloads to the load that the paper prints.
     pub(crate) loaded: bool,
@@ -143,7 +140,6 @@ impl Results {
         }
     }
 
-    /// The mean of a figure over all workloads.
     pub(crate) fn mean(&self, scheme: &str, figure: Figure) -> Option<f64> {
         self.mean_by(|workload| figure(self.summary(workload, scheme)?))
     }

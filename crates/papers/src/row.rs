@@ -195,6 +195,33 @@ fn factor_text(factor: f64) -> String {
     format!("{factor:.3}x ({:+.1} %)", (factor - 1.0) * 100.0)
 }
 
+/// The unit in which a paper prints a level.
+pub(crate) struct Unit {
+    /// Our figure times this is in the unit of the paper's number.
+    pub(crate) scale: f64,
+    pub(crate) text: fn(f64) -> String,
+}
+
+impl Unit {
+    /// The unit that the data calls so.
+    pub(crate) fn named(name: &str) -> Unit {
+        let (scale, text): (f64, fn(f64) -> String) = match name {
+            "percent" => (100.0, |share| format!("{share:.1} %")),
+            "tenths" => (1.0, |count| format!("{count:.1}")),
+            "milliseconds" => (1.0, |ns| format!("{:.3} ms", ns / 1e6)),
+            "times" => (1.0, |ratio| format!("{ratio:.2}x")),
+            "megabytes" => (1.0, |rate| format!("{rate:.1} MB/s")),
+            _ => panic!("no unit is called {name}"),
+        };
+        Unit { scale, text }
+    }
+
+    /// A figure of ours.
+    pub(crate) fn shown(&self, figure: f64) -> String {
+        (self.text)(figure * self.scale)
+    }
+}
+
 /// What is known of the runs that a row looked at.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Steadiness {
@@ -223,7 +250,6 @@ impl Steadiness {
     }
 }
 
-/// A row of the comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) kind: Kind,
@@ -445,7 +471,6 @@ impl Row {
         Row { note: note.into(), ..self }
     }
 
-    /// Where the paper says it.
     pub(crate) fn source(self, source: Source) -> Row {
         Row { source, ..self }
     }

@@ -51,7 +51,6 @@ fn tallies(searches: &[Search], of: &str) -> Vec<Vec<String>> {
     std::iter::once(head.to_vec()).chain(tally(searches).into_iter().map(line)).collect()
 }
 
-/// As text for a terminal.
 pub(crate) fn text(searches: &[Search], of: Of) -> String {
     let mut out = String::new();
     if !searches.is_empty() {
@@ -66,7 +65,6 @@ pub(crate) fn text(searches: &[Search], of: Of) -> String {
     out
 }
 
-/// As Markdown.
 pub(crate) fn markdown(searches: &[Search], of: Of) -> String {
     let escape = |text: String| text.replace('|', "\\|");
     let mut out = String::new();
@@ -125,7 +123,6 @@ pub(crate) fn readings(readings: &[(&Reading, Option<String>)]) -> Vec<(&'static
     readings.iter().map(one).collect()
 }
 
-/// As CSV, one row a claim and assumption.
 pub(crate) fn csv(chapters: &[Chapter]) -> String {
     let mut out = String::from("paper,id,what,stated,knob,value,settings,ours,ratio,verdict\n");
     for (chapter, search) in chapters.iter().flat_map(|chapter| chapter.searches.iter().map(move |s| (chapter, s))) {
@@ -144,7 +141,6 @@ pub(crate) fn csv(chapters: &[Chapter]) -> String {
     out
 }
 
-/// As JSON.
 pub(crate) fn json(searches: &[Search], of: Of) -> Value {
     let row = |row: &Row| {
         json!({ "ours": row.ours, "ratio": row.ratio, "verdict": row.verdict.word(),
@@ -165,7 +161,6 @@ pub(crate) fn json(searches: &[Search], of: Of) -> Value {
     searches.iter().map(one).collect()
 }
 
-/// The readings as JSON.
 pub(crate) fn json_readings(readings: &[(&Reading, Option<String>)]) -> Value {
     let words = |source: &Source| json!({ "section": source.section, "sentence": source.sentence });
     let one = |(reading, fits): &(&Reading, Option<String>)| {

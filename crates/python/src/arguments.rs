@@ -37,7 +37,6 @@ pub fn time_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<u64> {
     })
 }
 
-/// A seed.
 pub fn seed_of(py: Python<'_>, given: &Bound<'_, PyAny>) -> PyResult<u64> {
     given.extract().map_err(|_| {
         let text = given.repr().map_or(String::new(), |text| text.to_string());
@@ -72,7 +71,6 @@ pub fn duration_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Nanos> {
     Err(usage(py, format!("{name}: {} is no duration", given.repr()?), "give a str such as \"100ms\", or a timedelta"))
 }
 
-/// The level of checks.
 pub fn check_of(py: Python<'_>, text: &str) -> PyResult<Check> {
     match text {
         "off" => Ok(Check::Off),

@@ -63,7 +63,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column in one piece.
     pub fn new(name: &str, array: ArrayRef) -> Column {
         let item = if *array.data_type() == DataType::Int8 { 1 } else { 8 };
         // No table has more rows than an address space has bytes.

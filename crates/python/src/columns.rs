@@ -75,7 +75,6 @@ fn read_array(array: &ArrayRef, rows: Range<usize>) -> Vec<Bits> {
     }
 }
 
-/// Nanoseconds of a unit of Arrow.
 fn unit_ns(unit: TimeUnit) -> i64 {
     match unit {
         TimeUnit::Second => 1_000_000_000,
@@ -154,7 +153,6 @@ impl Numbers {
         Ok(numbers.map(|numbers| numbers.map(|numbers| Numbers { unit, nat: true, ..numbers })))
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         match &self.memory {
             Memory::Arrow(array) => array.len(),
@@ -162,7 +160,6 @@ impl Numbers {
         }
     }
 
-    /// The numbers of some rows.
     pub fn read(&self, rows: Range<usize>) -> Vec<Bits> {
         let mut read = self.raw(rows);
         if self.unit != 1 {
@@ -244,7 +241,6 @@ impl Ops {
         sequence(value)?.map(listed).collect::<Option<_>>().map(Ops::Codes)
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         match self {
             Ops::Numbers(numbers) => numbers.len(),
@@ -253,7 +249,6 @@ impl Ops {
         }
     }
 
-    /// The codes of some rows.
     pub fn read(&self, rows: Range<usize>) -> Vec<u8> {
         let known = |value: u64| u8::try_from(value).unwrap_or(UNKNOWN);
         match self {
@@ -294,7 +289,6 @@ impl Flags {
         Ok(sequence(value).and_then(|items| items.map(listed).collect::<Option<_>>()).map(Flags::Listed))
     }
 
-    /// How many.
     pub fn len(&self) -> usize {
         match self {
             Flags::Array(array) => array.len(),
@@ -303,7 +297,6 @@ impl Flags {
         }
     }
 
-    /// The flags of some rows.
     pub fn read(&self, rows: Range<usize>) -> Vec<bool> {
         match self {
             Flags::Array(array) => rows.map(|row| array.is_valid(row) && array.value(row)).collect(),

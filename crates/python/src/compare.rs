@@ -140,7 +140,6 @@ fn report_of(py: Python<'_>, name: &str, json: &str, wanted: &report::Wanted) ->
     report::write(py, &[file], wanted)
 }
 
-/// The keys and values to vary.
 fn axes_of(vary: &Bound<'_, PyDict>) -> PyResult<Vec<Axis>> {
     let py = vary.py();
     let mut axes = Vec::new();
@@ -201,7 +200,7 @@ fn variant_of(py: Python<'_>, axes: &[Axis], row: &Row) -> PyResult<Py<Variant>>
     memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
-fn compare<'py>(
+pub fn compare<'py>(
     py: Python<'py>,
     cfg: Option<&Config>,
     source: Option<Bound<'py, PyAny>>,
@@ -334,7 +333,7 @@ fn depths_of(py: Python<'_>, depth: Option<&Bound<'_, PyAny>>) -> PyResult<Axis>
     memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
-fn ladder<'py>(
+pub fn ladder<'py>(
     py: Python<'py>,
     cfg: Option<&Config>,
     source: Option<Bound<'py, PyAny>>,
@@ -435,7 +434,7 @@ impl Reproduction {
     seeds=None, check='sampled', count_only=False, jobs=None, memory_limit=None, progress='auto')"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
-fn reproduce<'py>(
+pub fn reproduce<'py>(
     py: Python<'py>,
     paper: String,
     ids: Option<Vec<String>>,
@@ -496,14 +495,4 @@ fn reproduce<'py>(
         json: done.json(),
         markdown: done.markdown(),
     })
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Variant>()?;
-    module.add_class::<Comparison>()?;
-    module.add_class::<Reproduction>()?;
-    module.add_function(wrap_pyfunction!(compare, module)?)?;
-    module.add_function(wrap_pyfunction!(ladder, module)?)?;
-    module.add_function(wrap_pyfunction!(reproduce, module)?)
 }

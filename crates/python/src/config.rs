@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use ssdlab_lab::settings::{Change, Document, Settings, Sources, argument};
 use ssdlab_lab::{needs, presets as named};
 use ssdlab_sim::schemes as slots_of;
@@ -229,7 +229,7 @@ impl Knob {
 
 /// The named configurations; `text` is the document.
 #[pyfunction]
-fn presets() -> Vec<Info> {
+pub fn presets() -> Vec<Info> {
     let info = |preset: &named::Preset| Info {
         name: preset.name.into(),
         text: preset.text.into(),
@@ -241,7 +241,7 @@ fn presets() -> Vec<Info> {
 
 /// The schemes of all slots; `text` is the manual.
 #[pyfunction]
-fn schemes() -> Vec<Info> {
+pub fn schemes() -> Vec<Info> {
     let knob = |knob: needs::Knob| {
         let needs::Knob { name, default, range, meaning } = knob;
         Knob { name, default, range, meaning }
@@ -257,7 +257,7 @@ fn schemes() -> Vec<Info> {
 
 /// The workloads that come with the package; `text` is the document.
 #[pyfunction]
-fn workloads() -> Vec<Info> {
+pub fn workloads() -> Vec<Info> {
     let info =
         |one: &workload::Named| Info { name: one.name.into(), text: one.text.into(), knobs: Vec::new(), slot: None };
     workload::all().iter().map(info).collect()
@@ -265,17 +265,10 @@ fn workloads() -> Vec<Info> {
 
 /// The slots, each with the names of the schemes that fill it.
 #[pyfunction]
-fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+pub fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let slots = PyDict::new(py);
     for scheme in slots_of::all() {
-        let names = match slots.get_item(scheme.slot)? {
-            Some(names) => names,
-            None => {
-                let names = pyo3::types::PyList::empty(py).into_any();
-                slots.set_item(scheme.slot, &names)?;
-                names
-            }
-        };
+        let names = slots.call_method1("setdefault", (scheme.slot, PyList::empty(py)))?;
         names.call_method1("append", (scheme.name,))?;
     }
     Ok(slots)
@@ -287,19 +280,7 @@ fn slots(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 #[pyfunction]
 #[pyo3(signature = (kind = "configuration"))]
 #[pyo3(text_signature = "(kind='configuration')")]
-fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
+pub fn schema<'py>(py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
     let file: File = kind.parse().map_err(|error: String| usage(py, error, ""))?;
     python_of(py, &file.schema())
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Config>()?;
-    module.add_class::<Info>()?;
-    module.add_class::<Knob>()?;
-    module.add_function(wrap_pyfunction!(presets, module)?)?;
-    module.add_function(wrap_pyfunction!(schemes, module)?)?;
-    module.add_function(wrap_pyfunction!(workloads, module)?)?;
-    module.add_function(wrap_pyfunction!(slots, module)?)?;
-    module.add_function(wrap_pyfunction!(schema, module)?)
 }

@@ -1,8 +1,6 @@
 //! `Device` and `Snapshot`: a live device.
 
-use std::ops::ControlFlow;
 use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -20,6 +18,7 @@ use crate::policy::{self, Objects};
 use crate::requests::trace_of;
 use crate::summary::Summary;
 use crate::table::Table;
+use crate::watch::{LOOK, asking};
 
 /// A live device: submit requests, advance time, read results at any time. It is used by one thread at a time.
 ///
@@ -31,6 +30,8 @@ use crate::table::Table;
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Device {
     live: Mutex<live::LiveDevice>,
+    /// The configuration.
+    #[pyo3(get)]
     config: Config,
 }
 
@@ -39,6 +40,8 @@ pub struct Device {
 pub struct Snapshot {
     live: Mutex<live::LiveDevice>,
     config: Config,
+    /// Simulated time in nanoseconds.
+    #[pyo3(get)]
     now: u64,
     bytes: usize,
 }
@@ -66,24 +69,6 @@ impl Device {
             Err(TryLockError::WouldBlock) => None,
         });
         done.ok_or_else(busy)?.map_err(|error| raised(py, &error))
-    }
-}
-
-/// Asks for signals from time to time. Breaks, and keeps the exception, if one has been raised.
-fn ask<'a>(raised: &'a mut Option<PyErr>) -> impl FnMut() -> ControlFlow<()> + 'a {
-    let mut asked = Instant::now();
-    move || {
-        if asked.elapsed() < Duration::from_millis(20) {
-            return ControlFlow::Continue(());
-        }
-        asked = Instant::now();
-        match Python::attach(|py| py.check_signals()) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                *raised = Some(error);
-                ControlFlow::Break(())
-            }
-        }
     }
 }
 
@@ -171,9 +156,12 @@ impl Device {
         let by = by.map(|by| time_of("by", by)).transpose()?;
         let mut interrupt = None;
         let done = match (until, by) {
-            (Some(until), None) => self.work(py, |live| live.advance_while(Nanos(until), &mut ask(&mut interrupt))),
-            (None, Some(by)) => self
-                .work(py, |live| live.advance_while(Nanos(live.now().0.saturating_add(by)), &mut ask(&mut interrupt))),
+            (Some(until), None) => {
+                self.work(py, |live| live.advance_while(Nanos(until), &mut asking(LOOK, &mut interrupt)))
+            }
+            (None, Some(by)) => self.work(py, |live| {
+                live.advance_while(Nanos(live.now().0.saturating_add(by)), &mut asking(LOOK, &mut interrupt))
+            }),
             _ => Err(PyTypeError::new_err("advance: give either until or by")),
         };
         interrupt.map_or(done, Err)
@@ -182,7 +170,7 @@ impl Device {
     /// Simulates until nothing is left to do. Returns how many requests completed.
     fn run(&self, py: Python<'_>) -> PyResult<u64> {
         let mut interrupt = None;
-        let done = self.work(py, |live| live.run_while(&mut ask(&mut interrupt)));
+        let done = self.work(py, |live| live.run_while(&mut asking(LOOK, &mut interrupt)));
         interrupt.map_or(done, Err)
     }
 
@@ -208,12 +196,6 @@ impl Device {
     #[getter]
     fn capacity_bytes(&self) -> PyResult<u64> {
         Ok(self.hold()?.capacity_bytes())
-    }
-
-    /// The configuration.
-    #[getter]
-    fn config(&self) -> Config {
-        self.config.clone()
     }
 
     /// Requests that completed since the last call, in order of completion: the columns of `--requests`, trims included.
@@ -289,14 +271,8 @@ impl Snapshot {
         Ok(Device::of(live, self.config.clone()))
     }
 
-    /// Simulated time in nanoseconds.
-    #[getter]
-    fn now(&self) -> u64 {
-        self.now
-    }
-
     fn __repr__(&self) -> String {
-        format!("<ssdlab.Snapshot of a device at {} ns>", self.now())
+        format!("<ssdlab.Snapshot of a device at {} ns>", self.now)
     }
 
     /// Bytes that it takes.
@@ -308,10 +284,4 @@ impl Snapshot {
 /// A snapshot never changes, so threads only wait for each other's copies.
 fn hold_still(live: &Mutex<live::LiveDevice>) -> MutexGuard<'_, live::LiveDevice> {
     live.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Device>()?;
-    module.add_class::<Snapshot>()
 }

@@ -6,9 +6,10 @@ use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyBlockingIOError, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use ssdlab_disk::{Check, Disk as Drive, DiskError, Extra, Reason, RequestOp, Seed, Ticket};
+use ssdlab_disk::{Check, Disk as Drive, DiskError, Extra, Reason, Seed, Ticket};
 use ssdlab_lab::error::Error;
 use ssdlab_lab::live;
+use ssdlab_lab::results::requests::op;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::units::Nanos;
 
@@ -30,6 +31,8 @@ use crate::errors::{engine, raised, usage};
 #[pyclass(module = "ssdlab", frozen)]
 pub struct Disk {
     drive: Mutex<Option<Drive>>,
+    /// The configuration.
+    #[pyo3(get)]
     config: Config,
 }
 
@@ -76,7 +79,6 @@ pub struct Survivors {
     aborted: Vec<u64>,
 }
 
-/// An error of a request as an exception.
 fn failed(py: Python<'_>, error: &DiskError) -> PyErr {
     match error {
         DiskError::OutOfRange { .. } | DiskError::Unaligned { .. } => raised(py, &Error::usage(error.to_string())),
@@ -274,12 +276,6 @@ impl Disk {
         self.work(py, |drive| drive.kept_bytes())
     }
 
-    /// The configuration.
-    #[getter]
-    fn config(&self) -> Config {
-        self.config.clone()
-    }
-
     /// Drops the drive with its data. Other calls raise `ValueError` from now on.
     fn close(&self) -> PyResult<()> {
         self.hold()?.take();
@@ -303,7 +299,6 @@ impl Disk {
     }
 }
 
-/// A completion as Python has it.
 fn completion(py: Python<'_>, done: ssdlab_disk::Completion) -> PyResult<Completion> {
     let causes = PyDict::new(py);
     let common = CAUSES.iter().zip(done.causes.common.0).map(|((_, name), ns)| (*name, ns));
@@ -311,12 +306,7 @@ fn completion(py: Python<'_>, done: ssdlab_disk::Completion) -> PyResult<Complet
     common.chain(extra).filter(|(_, ns)| *ns > 0).try_for_each(|(name, ns)| causes.set_item(name, ns))?;
     Ok(Completion {
         ticket: done.ticket.0,
-        op: match done.op {
-            RequestOp::Read => "read",
-            RequestOp::Write => "write",
-            RequestOp::Trim => "trim",
-            RequestOp::Flush => "flush",
-        },
+        op: op(done.op),
         submitted: done.submitted.0,
         completed: done.completed.0,
         causes: causes.unbind(),
@@ -352,12 +342,4 @@ impl Survivors {
     fn __repr__(&self) -> String {
         format!("<ssdlab.Survivors: {} ranges lost, {} requests aborted>", self.lost.len(), self.aborted.len())
     }
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Disk>()?;
-    module.add_class::<Completion>()?;
-    module.add_class::<Lost>()?;
-    module.add_class::<Survivors>()
 }

@@ -19,7 +19,6 @@ use ssdlab_sim::schemes::AnyVictim;
 use ssdlab_sim::schemes::victim::Greedy;
 use ssdlab_sim::units::{BlockId, PlaneId};
 
-/// The classes.
 struct Classes {
     error: Py<PyType>,
     usage: Py<PyType>,
@@ -191,7 +190,6 @@ fn policy(py: Python<'_>, classes: &Classes, text: &str, fault: &PolicyFault) ->
     raised
 }
 
-/// Wrong arguments.
 pub fn usage(py: Python<'_>, message: impl Into<String>, help: &str) -> PyErr {
     raised(py, &Error::usage(message).help(help))
 }
@@ -273,7 +271,7 @@ impl Victim for Wrong {
     }
 }
 
-/// Adds the names of this file.
+/// Adds the exceptions.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Panics are raised as exceptions, not printed.
     std::panic::set_hook(Box::new(|info| {
@@ -296,6 +294,5 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("PolicyError", &classes.policy),
         ("MemoryLimitError", &classes.memory),
     ];
-    all.into_iter().try_for_each(|(name, class)| module.add(name, class.bind(py)))?;
-    module.add_class::<WrongVictim>()
+    all.into_iter().try_for_each(|(name, class)| module.add(name, class.bind(py)))
 }

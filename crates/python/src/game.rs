@@ -17,15 +17,15 @@ use crate::summary::Summary;
 
 /// A filled device whose decisions Python takes, episode after episode.
 #[pyclass(module = "ssdlab", name = "_Game", frozen)]
-struct Game(Mutex<decisions::Game>);
+pub struct Game(Mutex<decisions::Game>);
 
 /// A decision to take.
 #[pyclass(module = "ssdlab", name = "_Decision", frozen)]
-struct Decision(decisions::Decision);
+pub struct Decision(decisions::Decision);
 
 /// The end of an episode.
 #[pyclass(module = "ssdlab", name = "_End", frozen)]
-struct End {
+pub struct End {
     end: decisions::EpisodeEnd,
 }
 
@@ -171,11 +171,4 @@ impl Game {
         let next = self.play(py, |game| game.next())?;
         event(py, next)
     }
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Game>()?;
-    module.add_class::<Decision>()?;
-    module.add_class::<End>()
 }

@@ -73,7 +73,6 @@ impl Import {
     }
 }
 
-/// A workload file as a dictionary.
 fn workload<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let table: toml::Table = text.parse().map_err(|error| usage(py, format!("workload: {error}"), ""))?;
     let json: Json = serde_json::to_value(table).map_err(|error| usage(py, format!("workload: {error}"), ""))?;
@@ -87,7 +86,12 @@ fn workload<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
 /// - `scenario`: the number of a scenario of MQSim's workload file, from 1.
 #[pyfunction]
 #[pyo3(signature = (*files, simulator = "auto", scenario = 1))]
-fn import_config(py: Python<'_>, files: &Bound<'_, PyTuple>, simulator: &str, scenario: usize) -> PyResult<Py<Import>> {
+pub fn import_config(
+    py: Python<'_>,
+    files: &Bound<'_, PyTuple>,
+    simulator: &str,
+    scenario: usize,
+) -> PyResult<Py<Import>> {
     let documents: Vec<Document> =
         files.iter().map(|file| Ok(Document::File(file.extract::<PathBuf>()?))).collect::<PyResult<_>>()?;
     if documents.is_empty() {
@@ -108,10 +112,4 @@ fn import_config(py: Python<'_>, files: &Bound<'_, PyTuple>, simulator: &str, sc
     let values = py.import("json")?.call_method1("loads", (imported.account.json(),))?.cast_into::<PyDict>()?;
     let section = PyClassInitializer::from(Section::of(values.unbind()));
     Py::new(py, section.add_subclass(Import { imported, config }))
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Import>()?;
-    module.add_function(wrap_pyfunction!(import_config, module)?)
 }

@@ -61,22 +61,34 @@ fn main_from(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 
 /// The extension module.
 #[pymodule(gil_used = false)]
-fn _ssdlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_function(wrap_pyfunction!(main_from, module)?)?;
-    errors::register(module)?;
-    config::register(module)?;
-    device::register(module)?;
-    disk::register(module)?;
-    game::register(module)?;
-    import::register(module)?;
-    policy::register(module)?;
-    requests::register(module)?;
-    compare::register(module)?;
-    run::register(module)?;
-    source::register(module)?;
-    summary::register(module)?;
-    sweep::register(module)?;
-    table::register(module)?;
-    why::register(module)
+mod _ssdlab {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::{
+        arrow::Column,
+        compare::{Comparison, Reproduction, Variant, compare, ladder, reproduce},
+        config::{Config, Info, Knob, presets, schema, schemes, slots, workloads},
+        device::{Device, Snapshot},
+        disk::{Completion, Disk, Lost, Survivors},
+        errors::WrongVictim,
+        game::{Decision, End, Game},
+        import::{Import, import_config},
+        main_from,
+        policy::{_policy_record, TriggerView, VictimView},
+        requests::{read_trace, workload},
+        run::{Run, explain_any, run, what_if_any},
+        source::Requests,
+        summary::{Section, Summary},
+        sweep::{_column, _half_width, _perform, _ratio, PyStudy},
+        table::Table,
+        why::{Explanation, WhatIf},
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        crate::errors::register(module)?;
+        crate::summary::register(module.py())
+    }
 }

@@ -35,7 +35,6 @@ macro_rules! how_manual {
     };
 }
 
-/// Progress.
 macro_rules! progress_manual {
     () => {
         "\
@@ -67,7 +66,6 @@ macro_rules! what_if_manual {
     };
 }
 
-/// Pages of results.
 macro_rules! report_manual {
     () => {
         "\

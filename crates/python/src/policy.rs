@@ -191,73 +191,30 @@ impl VictimView {
 }
 
 /// What a trigger sees of a plane whose die is idle.
-#[pyclass(module = "ssdlab", frozen)]
-pub struct TriggerView(TriggerSight);
-
-#[pymethods]
-impl TriggerView {
+#[pyclass(module = "ssdlab", frozen, get_all)]
+pub struct TriggerView {
     /// The plane in question.
-    #[getter]
-    fn plane(&self) -> u32 {
-        self.0.plane
-    }
-
+    plane: u32,
     /// Simulated time in nanoseconds.
-    #[getter]
-    fn now(&self) -> u64 {
-        self.0.now
-    }
-
+    now: u64,
     /// Pages of a block.
-    #[getter]
-    fn pages_per_block(&self) -> u32 {
-        self.0.pages_per_block
-    }
-
+    pages_per_block: u32,
     /// Pages of a plane.
-    #[getter]
-    fn pages_per_plane(&self) -> u32 {
-        self.0.pages_per_plane
-    }
-
+    pages_per_plane: u32,
     /// Free pages below which the plane is collected in any case: `gc.threshold` in pages.
-    #[getter]
-    fn threshold(&self) -> u32 {
-        self.0.threshold
-    }
-
+    threshold: u32,
     /// Unprogrammed pages of the plane.
-    #[getter]
-    fn free_pages(&self) -> u32 {
-        self.0.free_pages
-    }
-
+    free_pages: u32,
     /// Erased blocks of the plane that are not open.
-    #[getter]
-    fn free_blocks(&self) -> u32 {
-        self.0.free_blocks
-    }
-
+    free_blocks: u32,
     /// Closed blocks of the plane.
-    #[getter]
-    fn closed(&self) -> u32 {
-        self.0.closed
-    }
-
+    closed: u32,
     /// Fewest valid pages of a closed block; `None` without one.
-    #[getter]
-    fn least_valid(&self) -> Option<u16> {
-        self.0.least_valid
-    }
-
+    least_valid: Option<u16>,
     /// Valid pages of all closed blocks.
-    #[getter]
-    fn valid_pages(&self) -> u32 {
-        self.0.valid_pages
-    }
+    valid_pages: u32,
 }
 
-/// An exception of a policy.
 fn failure(py: Python<'_>, error: PyErr) -> Failure {
     let name = error.get_type(py).name().map_or_else(|_| "exception".into(), |name| name.to_string());
     let text = error.value(py).to_string();
@@ -343,8 +300,32 @@ struct PythonTrigger(Py<PyAny>);
 
 impl TriggerScript for PythonTrigger {
     fn due(&mut self, sight: &TriggerSight) -> Result<bool, Failure> {
+        let &TriggerSight {
+            plane,
+            now,
+            pages_per_block,
+            pages_per_plane,
+            threshold,
+            free_pages,
+            free_blocks,
+            closed,
+            least_valid,
+            valid_pages,
+        } = sight;
+        let view = TriggerView {
+            plane,
+            now,
+            pages_per_block,
+            pages_per_plane,
+            threshold,
+            free_pages,
+            free_blocks,
+            closed,
+            least_valid,
+            valid_pages,
+        };
         Python::attach(|py| {
-            let answer = self.0.bind(py).call_method1(intern!(py, "due"), (TriggerView(*sight),));
+            let answer = self.0.bind(py).call_method1(intern!(py, "due"), (view,));
             answer.and_then(|answer| answer.is_truthy()).map_err(|error| failure(py, error))
         })
     }
@@ -354,7 +335,6 @@ impl TriggerScript for PythonTrigger {
     }
 }
 
-/// The name of a class with its module.
 fn qualified(class: &Bound<'_, PyType>) -> PyResult<String> {
     Ok(format!("{}:{}", class.getattr("__module__")?, class.qualname()?))
 }
@@ -485,7 +465,6 @@ fn not_copied(py: Python<'_>, name: &str, failure: &Failure) -> PyErr {
     error
 }
 
-/// The slot of a victim policy written in Python.
 fn victim_of(object: &Bound<'_, PyAny>, objects: Objects) -> PyResult<AnyVictim> {
     method(object, "victim", "pick")?;
     let strict = object.getattr("strict").is_ok_and(|strict| strict.is_truthy().unwrap_or(false));
@@ -588,14 +567,7 @@ fn nanos(value: &Bound<'_, PyAny>) -> PyResult<Nanos> {
 
 /// What results record of a policy, and the idle time of a trigger in nanoseconds: what a store keeps of it.
 #[pyfunction]
-fn _policy_record(policy: &Bound<'_, PyAny>, slot: &str) -> PyResult<(Record, Option<u64>)> {
+pub fn _policy_record(policy: &Bound<'_, PyAny>, slot: &str) -> PyResult<(Record, Option<u64>)> {
     let after = (slot == "trigger").then(|| patience(policy)).transpose()?;
     Ok((record(policy)?, after.map(|after| after.0)))
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<VictimView>()?;
-    module.add_function(wrap_pyfunction!(_policy_record, module)?)?;
-    module.add_class::<TriggerView>()
 }

@@ -16,7 +16,6 @@ use ssdlab_report::page::{self, Page};
 use crate::arguments::{bytes_of, parsed};
 use crate::errors::{engine, raised};
 
-/// The arguments of a method `report`.
 pub struct PageArguments<'a, 'py> {
     pub path: PathBuf,
     pub lite: bool,
@@ -26,7 +25,6 @@ pub struct PageArguments<'a, 'py> {
     pub max_size: Option<Bound<'py, PyAny>>,
 }
 
-/// A report that is to be written.
 pub struct Wanted {
     path: PathBuf,
     page: Page,
@@ -34,7 +32,6 @@ pub struct Wanted {
 }
 
 impl PageArguments<'_, '_> {
-    /// The report.
     pub fn wanted(self, py: Python<'_>) -> PyResult<Wanted> {
         let PageArguments { path, lite, title, sections, timeline_window, max_size } = self;
         let most = max_size.map(|given| bytes_of("max_size", &given)).transpose()?;
@@ -45,7 +42,6 @@ impl PageArguments<'_, '_> {
     }
 }
 
-/// A directory for the files that a page is made of.
 pub fn scratch(py: Python<'_>) -> PyResult<tempfile::TempDir> {
     let place = std::env::temp_dir();
     tempfile::tempdir().map_err(|error| raised(py, &Error::file("create a directory in", &place, &error)))
@@ -77,12 +73,10 @@ pub fn put(directory: &Path, name: &str, text: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// A figure for a notebook.
 pub fn svg(figure: &Figure) -> String {
     draw(figure, &Look { width: 640.0, ..Look::default() })
 }
 
-/// Cells as text, by row.
 pub fn texts(rows: &[Vec<Cell>]) -> Vec<Vec<String>> {
     rows.iter().map(|row| row.iter().map(Cell::text).collect()).collect()
 }

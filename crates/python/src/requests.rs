@@ -22,7 +22,6 @@ use crate::table::Table;
 const NAME: &str = "table";
 /// The largest number of a device, and of a stream.
 const MOST_NUMBER: u64 = u32::MAX as u64;
-/// A write.
 const WRITE: u8 = 1;
 /// A trim; reads and writes have lower numbers.
 const TRIM: u8 = 2;
@@ -376,7 +375,7 @@ pub fn bounded(trace: &Bound<'_, PyAny>, enough: Option<Enough>) -> PyResult<Tra
 /// - `page_size`: bytes of a page; by default 4 KiB.
 #[pyfunction]
 #[pyo3(signature = (name, *, limit = None, seed = 1, capacity = None, page_size = None))]
-fn workload(
+pub fn workload(
     py: Python<'_>,
     name: PathBuf,
     limit: Option<u64>,
@@ -402,14 +401,8 @@ fn workload(
 /// - `limit`: at most this many requests.
 #[pyfunction]
 #[pyo3(signature = (path, format = "auto", limit = None))]
-fn read_trace(py: Python<'_>, path: &Bound<'_, PyAny>, format: &str, limit: Option<u64>) -> PyResult<Table> {
+pub fn read_trace(py: Python<'_>, path: &Bound<'_, PyAny>, format: &str, limit: Option<u64>) -> PyResult<Table> {
     let reading = Reading { format: format.into(), ..Reading::default() };
     let trace = bounded(path, Enough::of(limit, &reading, false))?;
     engine(py, || trace_rows(&trace, &reading, limit)).map(Table::of)
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(workload, module)?)?;
-    module.add_function(wrap_pyfunction!(read_trace, module)?)
 }

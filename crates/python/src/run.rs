@@ -265,7 +265,7 @@ fn rows_of(given: &Bound<'_, PyAny>, how: &How, config: &Config) -> PyResult<Opt
     histograms=False, timeline=None, timeline_window=None, memory_limit=None, progress='auto', victim=None, trigger=None)"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
-fn run<'py>(
+pub fn run<'py>(
     py: Python<'py>,
     cfg: Option<&Config>,
     source: Option<Bound<'py, PyAny>>,
@@ -412,7 +412,7 @@ fn made_of(py: Python<'_>, source: &Bound<'_, PyAny>, cfg: Option<&Config>) -> P
 #[pyo3(signature = (source, at = None, *, cfg = None, tries = None, jobs = None, top = 5, progress = None))]
 #[pyo3(text_signature = "(source, at=None, *, cfg=None, tries='auto', jobs=None, top=5, progress='auto')")]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
-fn explain_any<'py>(
+pub fn explain_any<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     at: Option<&str>,
@@ -449,7 +449,7 @@ fn explain_any<'py>(
     progress='auto')"
 )]
 #[allow(clippy::too_many_arguments, reason = "they are the options of the command")]
-fn what_if_any<'py>(
+pub fn what_if_any<'py>(
     py: Python<'py>,
     source: &Bound<'py, PyAny>,
     at: &str,
@@ -464,12 +464,4 @@ fn what_if_any<'py>(
     let event = why::Event { at, change, without, before, after, rows };
     let made = made_of(py, source, cfg)?;
     made.ok_or_else(|| usage(py, "source: expected a Run, or Requests", ""))?.what_if(py, &event, progress)
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Run>()?;
-    module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(explain_any, module)?)?;
-    module.add_function(wrap_pyfunction!(what_if_any, module)?)
 }

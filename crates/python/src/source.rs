@@ -275,8 +275,3 @@ impl<'py> Given<'py> {
         })
     }
 }
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Requests>()
-}

@@ -175,12 +175,8 @@ impl Summary {
     }
 }
 
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Section>()?;
-    module.add_class::<Summary>()?;
-    let py = module.py();
-    // So that isinstance(summary, Mapping) holds.
+/// So that isinstance(summary, Mapping) holds.
+pub fn register(py: Python<'_>) -> PyResult<()> {
     let mapping = py.import("collections.abc")?.getattr("Mapping")?;
     mapping.call_method1("register", (py.get_type::<Section>(),)).map(drop)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use serde_json::json;
@@ -33,11 +33,11 @@ use crate::errors::{engine, usage};
 use crate::policy::{Objects, policies};
 use crate::table::Table;
 use crate::values::python_of;
-use crate::watch::Board;
+use crate::watch::{Board, asking};
 
 /// A study with its points.
 #[pyclass(module = "ssdlab", name = "_Study", frozen)]
-struct PyStudy {
+pub struct PyStudy {
     points: Points,
 }
 
@@ -336,26 +336,13 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Makes the run of a task; what came of it as JSON. Without a store the record is part of it.
 #[pyfunction]
 #[pyo3(signature = (task, store = None))]
-fn _perform(py: Python<'_>, task: &str, store: Option<PathBuf>) -> PyResult<String> {
-    let mut looked = Instant::now();
+pub fn _perform(py: Python<'_>, task: &str, store: Option<PathBuf>) -> PyResult<String> {
     let mut raised = None;
     let done = engine(py, || {
         let task: Task =
             serde_json::from_str(task).map_err(|error| Error::usage(format!("this is not a task: {error}")))?;
         let opened = store.as_deref().map(Store::open).transpose()?;
-        let end = task.perform(opened.as_ref(), &mut || {
-            if looked.elapsed() < LOOK {
-                return ControlFlow::Continue(());
-            }
-            looked = Instant::now();
-            match Python::attach(|py| py.check_signals()) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    raised = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
-        })?;
+        let end = task.perform(opened.as_ref(), &mut asking(LOOK, &mut raised))?;
         Ok(match end {
             End::Record { record, cost, status } => {
                 let record = opened.is_none().then_some(record);
@@ -376,14 +363,14 @@ fn _perform(py: Python<'_>, task: &str, store: Option<PathBuf>) -> PyResult<Stri
 
 /// Half the width of the 95 % confidence interval of a mean; none of fewer than two values.
 #[pyfunction]
-fn _half_width(values: Vec<f64>) -> Option<f64> {
+pub fn _half_width(values: Vec<f64>) -> Option<f64> {
     if values.is_empty() { None } else { half_width(&values) }
 }
 
 /// What values are of others, pair by pair: the geometric mean of the ratios, and the ends of its 95 % confidence interval. None where a
 /// value is 0.
 #[pyfunction]
-fn _ratio(values: Vec<f64>, base: Vec<f64>) -> Option<(f64, Option<f64>, Option<f64>)> {
+pub fn _ratio(values: Vec<f64>, base: Vec<f64>) -> Option<(f64, Option<f64>, Option<f64>)> {
     let of = ratio(&values, &base)?;
     let (low, high) = of.interval.unzip();
     Some((of.mean, low, high))
@@ -391,15 +378,6 @@ fn _ratio(values: Vec<f64>, base: Vec<f64>) -> Option<(f64, Option<f64>, Option<
 
 /// The column of a measure, by that name or by the one that comparisons have for it.
 #[pyfunction]
-fn _column(name: &str) -> String {
+pub fn _column(name: &str) -> String {
     column_of(name)
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyStudy>()?;
-    module.add_function(wrap_pyfunction!(_perform, module)?)?;
-    module.add_function(wrap_pyfunction!(_ratio, module)?)?;
-    module.add_function(wrap_pyfunction!(_column, module)?)?;
-    module.add_function(wrap_pyfunction!(_half_width, module)?)
 }

@@ -402,9 +402,3 @@ impl Table {
         format!("<ssdlab.Table of {} rows: {}>", self.rows, self.column_names().join(", "))
     }
 }
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Table>()?;
-    module.add_class::<Column>()
-}

@@ -17,7 +17,7 @@ use ssdlab_sim::units::Nanos;
 use crate::errors::usage;
 
 /// Time between two looks at signals.
-const LOOK: Duration = Duration::from_millis(20);
+pub const LOOK: Duration = Duration::from_millis(20);
 /// Least time between two reports of progress.
 const REPORT: Duration = Duration::from_millis(200);
 /// A bar appears only for runs that take longer.
@@ -106,6 +106,24 @@ fn main_thread(py: Python<'_>) -> PyResult<bool> {
         .call_method0("current_thread")?
         .getattr("ident")?
         .eq(threading.call_method0("main_thread")?.getattr("ident")?)
+}
+
+/// Asks for signals from time to time. Breaks, and keeps the exception, if one has been raised.
+pub fn asking<'a>(every: Duration, raised: &'a mut Option<PyErr>) -> impl FnMut() -> ControlFlow<()> + 'a {
+    let mut asked = Instant::now();
+    move || {
+        if asked.elapsed() < every {
+            return ControlFlow::Continue(());
+        }
+        asked = Instant::now();
+        match Python::attach(|py| py.check_signals()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                *raised = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
 }
 
 /// Looks at signals and reports progress, in the thread that called.

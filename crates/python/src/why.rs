@@ -38,18 +38,14 @@ pub struct Made {
 /// Why some requests are slow: the contract `ssdlab.explain/1`.
 #[pyclass(module = "ssdlab", frozen, mapping, extends = Section)]
 pub struct Explanation {
+    /// What `ssdlab explain` prints.
+    #[pyo3(get)]
     text: String,
     json: String,
 }
 
 #[pymethods]
 impl Explanation {
-    /// What `ssdlab explain` prints.
-    #[getter]
-    fn text(&self) -> &str {
-        &self.text
-    }
-
     /// The bytes of the file that `ssdlab explain --json` writes.
     fn to_json(&self) -> &str {
         &self.json
@@ -67,6 +63,8 @@ impl Explanation {
 /// Two futures of one device: the contract `ssdlab.whatif/1`.
 #[pyclass(module = "ssdlab", frozen, mapping, extends = Section)]
 pub struct WhatIf {
+    /// What `ssdlab whatif` prints.
+    #[pyo3(get)]
     text: String,
     json: String,
     /// One row per request of the window, if they were asked for.
@@ -76,12 +74,6 @@ pub struct WhatIf {
 
 #[pymethods]
 impl WhatIf {
-    /// What `ssdlab whatif` prints.
-    #[getter]
-    fn text(&self) -> &str {
-        &self.text
-    }
-
     /// The bytes of the file that `ssdlab whatif --json` writes.
     fn to_json(&self) -> &str {
         &self.json
@@ -244,10 +236,4 @@ pub fn explain_file(py: Python<'_>, path: &Path, wish: &Wish<'_, '_>) -> PyResul
     let at = wish.at(py)?;
     let done = engine(py, || -> Result<_, Error> { explain_rows(path, at) })?;
     explanation(py, &done, wish.top)
-}
-
-/// Adds the names of this file.
-pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Explanation>()?;
-    module.add_class::<WhatIf>()
 }

@@ -1,5 +1,6 @@
 //! A section of the page that an analysis brings with it: sentences, tables and figures.
 
+use serde_json::Value;
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
 use ssdlab_lab::readers::causes::{Any, COUNT, all};
@@ -14,6 +15,17 @@ pub struct Analysis {
     pub tables: Vec<(String, Table)>,
     /// Figures.
     pub figures: Vec<Figure>,
+}
+
+/// The items of a list in a file; none if there is no such list.
+pub fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The line of equal values beside so many rows.
+pub fn unity(rows: usize) -> Series {
+    let points = vec![vec![1.0, -0.5], vec![1.0, rows as f64 - 0.5]];
+    Series { style: "same".into(), points, ..Series::default() }
 }
 
 /// Nanoseconds by cause, each as `of` finds it.

@@ -4,9 +4,8 @@ use serde_json::Value;
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 use ssdlab_lab::readers::json::{self, number, text};
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, list, unity};
 
-/// Points of a series.
 type Points = Vec<Vec<f64>>;
 
 const POLICIES: [&str; 9] = [
@@ -33,10 +32,6 @@ const LOADS: [&str; 8] = [
     "claimed",
 ];
 const RUN: [&str; 3] = ["drive_writes", "measured_MBps", "predicted_MBps"];
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
-}
 
 /// Its tables for programs.
 pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
@@ -186,12 +181,7 @@ fn cells(value: &Value) -> Figure {
             group.3.push(vec![row, low / measured, high / measured]);
         }
     }
-    let one = Series {
-        style: "same".into(),
-        points: vec![vec![1.0, -0.5], vec![1.0, rows.len() as f64 - 0.5]],
-        ..Series::default()
-    };
-    let mut series = vec![one];
+    let mut series = vec![unity(rows.len())];
     for (style, name, points, intervals) in groups {
         if !points.is_empty() {
             let line = Series::new(style, Mark::Interval, intervals);

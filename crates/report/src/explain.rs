@@ -3,16 +3,12 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
 
-use crate::analysis::{Analysis, by_cause, stacked};
+use crate::analysis::{Analysis, by_cause, list, stacked};
 use ssdlab_lab::readers::json::{self, number, text};
 use ssdlab_lab::text::{clock, count, duration, percent};
 
 /// How the note of a change begins that no device can have.
 const BOUND: &str = "bound";
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
-}
 
 fn time(value: &Value) -> Cell {
     value.as_f64().map_or(Cell::Null, |ns| Cell::Text(duration(ns)))
@@ -34,7 +30,6 @@ pub fn tables(value: &Value) -> Vec<(&'static str, Table)> {
     ]
 }
 
-/// What the tail spent by cause.
 fn causes(value: &Value) -> Table {
     let mut causes = Table::new(&["cause", "tail", "excess over the middle", "share"]);
     for one in list(value, "causes") {
@@ -44,7 +39,6 @@ fn causes(value: &Value) -> Table {
     causes
 }
 
-/// Requests of the tail by pattern.
 fn patterns(value: &Value) -> Table {
     let mut patterns = Table::new(&["pattern", "requests"]);
     for one in list(value, "patterns") {
@@ -73,7 +67,6 @@ fn tries(value: &Value) -> [Table; 2] {
     [tries, bounds]
 }
 
-/// Changes that a rule refuses.
 fn refused(value: &Value) -> Table {
     let mut refused = Table::new(&["change", "reason"]);
     for one in list(value, "refused") {
@@ -83,7 +76,6 @@ fn refused(value: &Value) -> Table {
     refused
 }
 
-/// The slowest requests, with the largest cause of each.
 fn slowest(value: &Value) -> Table {
     let mut slowest = Table::new(&["request", "kind", "arrival", "latency", "largest cause"]);
     for one in list(value, "slowest") {

@@ -62,7 +62,6 @@ pub struct Inputs {
     pub names: Vec<String>,
 }
 
-/// The kinds of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Summary,

@@ -114,7 +114,6 @@ pub struct Written {
     pub remarks: Vec<String>,
 }
 
-/// A section: its markup, and the figures in it.
 struct Section {
     id: &'static str,
     heading: &'static str,
@@ -441,12 +440,10 @@ fn views(out: &mut String, group: &str, labels: &[&str], figures: &[Figure], pag
     }
 }
 
-/// A name with letters, digits and dashes alone.
 fn plain(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
 }
 
-/// A name as an id of the page.
 fn anchor(id: &str) -> String {
     format!("figure-{}", plain(id))
 }
@@ -486,7 +483,6 @@ fn long_class(rows: usize) -> &'static str {
     if rows < LONG_ROWS { "" } else { " class=\"long\"" }
 }
 
-/// A table that can be scrolled.
 fn table(out: &mut String, table: &Table, label: &str, wrap: bool) {
     let text = |row: &Vec<Cell>, i: usize| matches!(row.get(i), Some(Cell::Text(text)) if !looks_numeric(text));
     let named = |i: usize| i == 0 || table.columns[i] == "name";
@@ -586,7 +582,6 @@ fn verdict(out: &mut String, inputs: &Inputs) -> Option<()> {
     Some(())
 }
 
-/// The device, its filling and its rules, and the requests.
 fn described(out: &mut String, summary: &Value, about: &[String]) {
     out.push_str("<dl class=\"note\">");
     for (label, text) in words::device(summary) {

@@ -43,7 +43,6 @@ impl Product for PageFile {
     }
 }
 
-/// The file of a report that is begun.
 struct Report {
     file: Output,
     page: Page,

@@ -3,14 +3,10 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Cell, Table};
 
-use crate::analysis::{Analysis, by_cause, stacked};
+use crate::analysis::{Analysis, by_cause, list, stacked};
 use ssdlab_lab::readers::json::{self, number, text};
 use ssdlab_lab::readers::words::postponed;
 use ssdlab_lab::text::{clock, count, duration};
-
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
-}
 
 /// A value of a measure; times end in `_ns`, and differences have their sign.
 fn cell(name: &str, value: &Value, difference: bool) -> Cell {

@@ -1,12 +1,14 @@
 //! Designs that draw their points: each axis at a share in [0, 1] of its values.
 
 use rand_xoshiro::rand_core::Rng;
+use serde::Deserialize;
 use sobol::Sobol;
 use sobol::params::JoeKuoD6;
 use ssdlab_sim::random::{below, stream};
 
 /// How points are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Design {
     /// Every combination.
     Grid,

@@ -38,7 +38,7 @@ pub enum Retry {
 }
 
 /// How a sweep is run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The part to run.
     pub shard: Shard,
@@ -62,23 +62,6 @@ pub struct Options {
     pub fillings: Option<Fillings>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            shard: Shard::WHOLE,
-            jobs: None,
-            time_limit_ns: None,
-            retry: Retry::Usual,
-            fail_fast: false,
-            claim: false,
-            check: ssdlab_sim::Check::Sampled,
-            memory_limit: None,
-            keep: Vec::new(),
-            fillings: None,
-        }
-    }
-}
-
 /// Follows a sweep, from the threads that run it.
 pub trait Watch: Sync {
     /// How many runs there are to make, before the first begins.
@@ -96,7 +79,6 @@ pub trait Watch: Sync {
     }
 }
 
-/// Ignores what happens.
 impl Watch for () {}
 
 /// How a sweep ended.
@@ -167,7 +149,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Memory in use, and runs that use it.
 struct Room {
     limit: u64,
     used: Mutex<Used>,
@@ -206,7 +187,6 @@ impl Room {
     }
 }
 
-/// A sweep that runs.
 struct Engine<'e> {
     points: &'e Points,
     store: &'e Store,
@@ -220,7 +200,6 @@ struct Engine<'e> {
     units: Vec<Unit>,
     /// By unit: whether its runs begin, once that is decided.
     begins: Vec<Mutex<Option<Begins>>>,
-    /// Runs in parallel.
     threads: usize,
     stop: AtomicBool,
     gave_up: AtomicBool,
@@ -233,7 +212,6 @@ struct Engine<'e> {
     claims: Mutex<Vec<PathBuf>>,
 }
 
-/// A run's place in a sweep.
 struct Following<'f, 'e>(&'f Engine<'e>, &'f Run);
 
 impl Follow for Following<'_, '_> {
@@ -275,7 +253,6 @@ impl<'e> Engine<'e> {
         })
     }
 
-    /// Expected seconds of what is wanted of a unit.
     fn expected_s(&self, unit: usize) -> f64 {
         let rates = lock(&self.rates);
         let wanted = self.units[unit].runs.iter().filter(|place| self.wanted[**place]);
@@ -362,7 +339,6 @@ impl<'e> Engine<'e> {
         self.fillings.get(&(filling, run.seed))
     }
 
-    /// Makes the runs of an item.
     fn item(&self, item: &Lot) -> Result<bool> {
         let claim = match &item.claim {
             None => None,
@@ -445,10 +421,6 @@ impl<'e> Engine<'e> {
         }
         Ok(again)
     }
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// A run as a job.
@@ -546,7 +518,9 @@ impl<'e> Engine<'e> {
             begins: units.iter().map(|_| Mutex::new(None)).collect(),
             runs,
             units,
-            threads: options.jobs.map_or_else(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
+            threads: options
+                .jobs
+                .map_or_else(crate::parallel::cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
             stop: AtomicBool::new(false),
             gave_up: AtomicBool::new(false),
             late: AtomicBool::new(false),

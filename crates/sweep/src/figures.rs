@@ -61,7 +61,6 @@ pub fn read(summary: &str, paths: &Paths, without: &[&str]) -> serde_json::Resul
     text.end().map(|()| found)
 }
 
-/// A value of the summary at a path.
 struct Section<'s> {
     paths: &'s Paths,
     without: &'s [&'s str],
@@ -141,7 +140,6 @@ impl<'de> Visitor<'de> for Section<'_> {
     }
 }
 
-/// Appends a key to a path.
 struct Key<'k>(&'k mut String);
 
 impl<'de> DeserializeSeed<'de> for Key<'_> {

@@ -18,7 +18,6 @@ use ssdlab_lab::drive::{Device, interrupted};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::output::Output;
 
-/// The first line of a file.
 const HEAD: &str = "ssdlab.filling/1\n";
 /// Bytes of the hash at its end.
 const HASH: usize = blake3::OUT_LEN;

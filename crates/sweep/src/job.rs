@@ -160,15 +160,8 @@ impl Job<'_> {
     pub fn command(&self, check: Check) -> String {
         let settings = Settings::of(self.config.clone());
         let how = How { seed: self.seed, check, count_only: self.mode == Mode::Count, memory_limit: None };
-        let quote = |word: &String| {
-            let fine = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%".contains(c);
-            if !word.is_empty() && word.chars().all(fine) {
-                word.clone()
-            } else {
-                format!("'{}'", word.replace('\'', r"'\''"))
-            }
-        };
-        let words: Vec<String> = run::arguments(&settings, self.requests, how).iter().map(quote).collect();
+        let words: Vec<String> =
+            run::arguments(&settings, self.requests, how).iter().map(|word| quoted(word)).collect();
         format!("ssdlab {}", words.join(" "))
     }
 
@@ -246,7 +239,6 @@ impl Job<'_> {
         }
     }
 
-    /// The cost of a run as the store keeps it.
     fn cost(&self, summary: &Summary, spent: &Spent) -> Cost {
         let requests = &summary.requests;
         let served = (requests.read + requests.write).max(1);
@@ -325,7 +317,6 @@ impl Job<'_> {
     }
 }
 
-/// What an attempt took.
 struct Spent {
     wall: Duration,
     cpu: Duration,
@@ -354,6 +345,12 @@ fn failure(error: Error, terms: &Terms, folder: Option<&Path>, late: bool) -> Re
         (_, Class::File) => failure(Failed::Failed, 4, error.to_string()),
         _ => failure(Failed::Failed, 5, error.to_string()),
     }
+}
+
+/// A word for a shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let fine = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%".contains(c);
+    if !word.is_empty() && word.chars().all(fine) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// The type of this machine, looked up once.

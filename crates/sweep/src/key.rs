@@ -144,7 +144,6 @@ pub fn requests(identity: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Resul
     Ok(requests)
 }
 
-/// A tenant from its part of an identity.
 fn tenant(text: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Tenant> {
     let mut tenant = Tenant::parse(&plain(&text.replace("%2C", ",")))?;
     let file = |source: String| {
@@ -171,7 +170,6 @@ pub struct Hashes {
     fresh: Mutex<bool>,
 }
 
-/// A file as it was when it was hashed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     size: u64,
@@ -300,28 +298,38 @@ mod tests {
         assert_eq!(std::collections::BTreeSet::from(keys).len(), 5);
     }
 
-    /// Each option that differs from its default tells requests apart, and reads back.
+    /// Each option that differs from its default tells requests apart; alone and all together they read back, in order of name.
     #[test]
     fn options_are_in_the_identity_and_read_back() {
-        let usual = || Requests::new(Origin::Workload { name: "quickstart".into(), recordings: None });
-        let mut others: Vec<Requests> = (0..13).map(|_| usual()).collect();
-        others[1].limit = Some(7);
-        others[2].loops = 3;
-        others[12].until_end = true;
-        others[3].time_scale = "1/3".parse().ok();
-        others[4].replay = Some(When::Closed);
-        others[5].lba_policy = LbaPolicy::Wrap;
-        others[6].reading.format = "csv".into();
-        others[7].reading.device = Some("a b".into());
-        others[8].reading.on_bad_line = OnBadLine::Skip(4);
-        others[9].reading.time_order = TimeOrder::Sort;
-        others[10].reading.within_second = WithinSecond::Even;
-        others[11].reading.max_request = 4096;
-        let texts: Vec<String> = others.iter().map(|one| identity("workload:quickstart", one)).collect();
-        assert_eq!(texts.iter().collect::<std::collections::BTreeSet<_>>().len(), 13, "{texts:?}");
-        for text in &texts {
-            assert_eq!(identity("workload:quickstart", &requests(text, &|_| None).unwrap()), *text);
+        let options: [fn(&mut Requests); 13] = [
+            |given| given.limit = Some(7),
+            |given| given.loops = 3,
+            |given| given.until_end = true,
+            |given| given.time_scale = "1/3".parse().ok(),
+            |given| given.replay = Some(When::Closed),
+            |given| given.lba_policy = LbaPolicy::Dense,
+            |given| given.reading.format = "columns:time=0:ns,op=1:rw".into(),
+            |given| given.reading.device = Some("a disk 50%".into()),
+            |given| given.reading.on_bad_line = OnBadLine::Skip(5),
+            |given| given.reading.time_order = TimeOrder::Sort,
+            |given| given.reading.op_codes = OpCodes::ReadIsZero,
+            |given| given.reading.within_second = WithinSecond::Even,
+            |given| given.reading.max_request = 4096,
+        ];
+        let mut texts = std::collections::BTreeSet::new();
+        let alone = options.iter().map(std::slice::from_ref);
+        for some in alone.chain([&options[..], &[]]) {
+            let mut given = Requests::new(Origin::Trace(PathBuf::from("t.csv").into()));
+            some.iter().for_each(|set| set(&mut given));
+            let text = identity("trace:ab", &given);
+            let read = requests(&text, &|source| (source == "trace:ab").then(|| "t.csv".into())).unwrap();
+            assert_eq!((identity("trace:ab", &read), read.arguments()), (text.clone(), given.arguments()));
+            let names: Vec<&str> = text.split(' ').skip(1).map(|word| word.split_once('=').unwrap().0).collect();
+            assert!(names.is_sorted() && names.len() == some.len(), "{names:?}");
+            texts.insert(text);
         }
+        assert_eq!(texts.len(), options.len() + 2, "{texts:?}");
+        assert!(requests("trace:cd", &|_| None).is_err());
     }
 
     /// The example of the contract, with literal arguments: the version moves on.
@@ -338,30 +346,6 @@ mod tests {
             key("0.1.0", digest, &input, 1, Mode::Timed),
             "54afc41a63587330e58441b19d077664ef369e3af3a9f30a9381eeba71e1641b"
         );
-    }
-
-    #[test]
-    fn an_identity_reads_back() {
-        let mut given = Requests::new(Origin::Trace(PathBuf::from("t.csv").into()));
-        given.limit = Some(7);
-        given.loops = 3;
-        given.time_scale = Some("1/3".parse().unwrap());
-        given.lba_policy = LbaPolicy::Dense;
-        given.replay = Some(When::Closed);
-        given.reading.device = Some("a disk 50%".into());
-        given.reading.on_bad_line = OnBadLine::Skip(5);
-        given.reading.time_order = TimeOrder::Sort;
-        given.reading.op_codes = OpCodes::ReadIsZero;
-        given.reading.within_second = WithinSecond::Even;
-        given.reading.max_request = 1 << 20;
-        given.reading.format = "columns:time=0:ns,op=1:rw".into();
-        let text = identity("trace:ab", &given);
-        let read = requests(&text, &|source| (source == "trace:ab").then(|| "t.csv".into())).unwrap();
-        assert_eq!(identity("trace:ab", &read), text);
-        assert_eq!(read.arguments(), given.arguments());
-        let names: Vec<&str> = text.split(' ').skip(1).map(|word| word.split_once('=').unwrap().0).collect();
-        assert!(names.is_sorted() && names.len() == 12, "{names:?}");
-        assert!(requests("trace:cd", &|_| None).is_err());
     }
 
     #[test]

@@ -3,10 +3,14 @@
 use std::panic::resume_unwind;
 use std::thread::Builder;
 
+/// Threads that the system runs at a time.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// The results for all items, in their order. Each core takes as many neighbours as the others.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: &(impl Fn(&T) -> R + Sync)) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = items.len().div_ceil(cores).max(1);
+    let share = items.len().div_ceil(cores()).max(1);
     std::thread::scope(|scope| {
         let all = |part: &[T]| part.iter().map(work).collect::<Vec<R>>();
         let begun: Vec<_> = items

@@ -178,7 +178,6 @@ impl Points {
     }
 }
 
-/// The layers and requests of a point.
 fn choice(study: &Study, base: &Sources, files: &HashMap<PathBuf, Document>, items: &[Item]) -> Result<Choice> {
     let (requests, count_only) = (study.requests.clone(), study.count_only);
     let mut choice = Choice { sources: base.clone(), requests, counted: None, count_only };
@@ -201,7 +200,6 @@ fn choice(study: &Study, base: &Sources, files: &HashMap<PathBuf, Document>, ite
     Ok(choice)
 }
 
-/// Looks an input up.
 fn open(choice: &Choice, hashes: &Hashes, policies: &Policies) -> Result<Input> {
     let requests = &choice.requests;
     let source = hashes.source(&requests.from)?;

@@ -191,7 +191,6 @@ fn shared() -> Map<String, Value> {
     ])
 }
 
-/// A schema of a whole file.
 fn file(title: &str, name: &str, sections: Map<String, Value>) -> Value {
     let mut all = keys([
         ("schema", json!({ "const": name }), "what the file is"),
@@ -204,14 +203,12 @@ fn file(title: &str, name: &str, sections: Map<String, Value>) -> Value {
     schema
 }
 
-/// The JSON Schema of studies.
 fn study() -> Value {
     let mut sections = keys([("input", input(), "the requests")]);
     sections.extend(shared());
     file("A study of ssdlab", SCHEMA, sections)
 }
 
-/// The JSON Schema of fleets.
 fn fleet() -> Value {
     let seed = json!({ "type": "integer", "minimum": 0 });
     let sample = table(json!({ "share": share(), "seed": seed }), &["share"]);

@@ -28,6 +28,12 @@ pub struct Shard {
     pub of: u64,
 }
 
+impl Default for Shard {
+    fn default() -> Shard {
+        Shard::WHOLE
+    }
+}
+
 impl Shard {
     /// All runs.
     pub const WHOLE: Shard = Shard { index: 1, of: 1 };
@@ -68,7 +74,6 @@ struct Names {
     help: &'static str,
 }
 
-/// The number of the first task.
 enum First {
     Is(u64),
     Variable(&'static str),

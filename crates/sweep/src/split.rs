@@ -62,6 +62,8 @@ pub struct Split {
 /// A request with its place in the trace.
 type Placed = (u64, Record);
 
+/// Operations by their number in a temporary file.
+const OPS: [Op; 5] = [Op::Read, Op::Write, Op::Trim, Op::Flush, Op::Other];
 /// Bytes of a request in a temporary file.
 const BYTES: usize = 40;
 
@@ -72,13 +74,7 @@ fn packed(line: u64, record: &Record) -> [u8; BYTES] {
     bytes[16..24].copy_from_slice(&record.bytes.to_le_bytes());
     bytes[24..32].copy_from_slice(&line.to_le_bytes());
     bytes[32..36].copy_from_slice(&record.volume.to_le_bytes());
-    bytes[36] = match record.op {
-        Op::Read => 0,
-        Op::Write => 1,
-        Op::Trim => 2,
-        Op::Flush => 3,
-        Op::Other => 4,
-    };
+    bytes[36] = record.op as u8;
     bytes[37] = u8::from(record.fua);
     bytes[38..].copy_from_slice(&record.stream.to_le_bytes());
     bytes
@@ -87,13 +83,7 @@ fn packed(line: u64, record: &Record) -> [u8; BYTES] {
 fn unpacked(bytes: &[u8; BYTES]) -> Placed {
     let word = |from: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[from + i]));
     let volume = u32::from_le_bytes(std::array::from_fn(|i| bytes[32 + i]));
-    let op = match bytes[36] {
-        0 => Op::Read,
-        1 => Op::Write,
-        2 => Op::Trim,
-        3 => Op::Flush,
-        _ => Op::Other,
-    };
+    let op = OPS.get(usize::from(bytes[36])).copied().unwrap_or(Op::Other);
     let (fua, stream) = (bytes[37] != 0, u16::from_le_bytes([bytes[38], bytes[39]]));
     (word(24), Record { time_ns: word(0), offset: word(8), bytes: word(16), volume, op, fua, stream })
 }
@@ -104,7 +94,6 @@ fn hash(name: &[u8]) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| bytes[i]))
 }
 
-/// The requests of a temporary file.
 fn requests(file: &mut File, path: &Path) -> Result<impl Iterator<Item = Result<Placed>>> {
     let cannot = |error: std::io::Error| Error::file("read", path, &error);
     file.rewind().map_err(cannot)?;
@@ -120,14 +109,12 @@ fn requests(file: &mut File, path: &Path) -> Result<impl Iterator<Item = Result<
     }))
 }
 
-/// A file that is written.
 struct PartFile {
     writer: Writer<Output>,
     /// Subtracted from every arrival.
     first_ns: u64,
 }
 
-/// The ending of files of a format.
 fn ending(format: &Format) -> &'static str {
     if *format == Format::Parquet { "parquet" } else { "csv" }
 }
@@ -157,7 +144,6 @@ struct Labels {
 }
 
 impl Labels {
-    /// The number of a stream.
     fn stream(&mut self, name: &[u8]) -> Result<u16> {
         if let Some(number) = self.by_stream.get(name) {
             return Ok(*number);
@@ -170,7 +156,6 @@ impl Labels {
         Ok(number)
     }
 
-    /// The names of a request.
     fn of(&self, record: &Record) -> Names<'_> {
         let stream = usize::from(record.stream).checked_sub(1);
         Names {
@@ -295,7 +280,6 @@ pub fn split(traces: &[PathBuf], into: &Path, how: &How) -> Result<Split> {
     Ok(split)
 }
 
-/// Names the file of each volume.
 fn name(volumes: &mut [SplitVolume], how: &How, small: &[bool], place: &[u64]) {
     let (mut taken, ending) = (BTreeSet::new(), ending(&how.format));
     for (number, volume) in volumes.iter_mut().enumerate() {
@@ -308,7 +292,6 @@ fn name(volumes: &mut [SplitVolume], how: &How, small: &[bool], place: &[u64]) {
     }
 }
 
-/// Writes the requests of some volumes to their files.
 fn write(
     split: &mut Split,
     how: &How,

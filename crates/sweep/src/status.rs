@@ -8,8 +8,9 @@ use serde_json::Value as Json;
 use crate::cost::{Cost, Rates};
 use crate::job::this_machine;
 use crate::key::Mode;
+use crate::parallel::cores;
 use crate::points::{Points, Run};
-use crate::store::{Failed, Failure, Has, Store};
+use crate::store::{Failure, Has, Store};
 use crate::study::{Repeat, Until};
 use ssdlab_lab::error::Result;
 use ssdlab_lab::variants::student::{half_width, mean};
@@ -176,7 +177,6 @@ impl<'p> Survey<'p> {
                 }
                 Standing::Refused => status.refused += 1,
                 Standing::Failure(failure) if failure.for_good() => status.failed += 1,
-                Standing::Failure(Failure { status: Failed::Failed, .. }) => status.failed += 1,
                 Standing::Failure(_) | Standing::Left => {
                     status.left += 1;
                     let point = &self.points.points[run.point];
@@ -187,8 +187,7 @@ impl<'p> Survey<'p> {
                 }
             }
         }
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        status.eta_s = status.cpu_s_left / cores as f64;
+        status.eta_s = status.cpu_s_left / cores() as f64;
         status
     }
 }

@@ -249,7 +249,6 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// That of this process.
     fn own(attempt: u64, kills: u64) -> Mark {
         Mark { host: host(), process: std::process::id(), started: started(std::process::id()), attempt, kills }
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::cost::Rates;
+use crate::job::quoted;
 use crate::points::{Points, Run};
 use crate::shards::{assign, units};
 use crate::study::duration_ns;
@@ -74,10 +75,4 @@ pub fn script(
         quoted(&study.display().to_string()),
         quoted(&store.display().to_string()),
     ))
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let fine = |c: char| c.is_ascii_alphanumeric() || "-_./=+,:@%".contains(c);
-    if !word.is_empty() && word.chars().all(fine) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::value::RawValue;
 use ssdlab_sim::blame::{CAUSES, Extra};
 
-use crate::axis::Shown;
+use crate::axis::{Item, Shown};
 use crate::cost::Cost;
 use crate::figures::{self, Figure, Paths};
 use crate::parallel;
@@ -127,7 +127,6 @@ const TAKEN: [&str; 10] = [
 /// Runs whose records are in memory at a time.
 const CHUNK: usize = 1024;
 
-/// What the table has of a run.
 struct Loaded {
     standing: Standing,
     rule: Option<String>,
@@ -356,9 +355,9 @@ impl<'p> Rows<'p> {
         let names: Vec<(&str, CellKind)> = columns.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
         let mut sheet = Sheet::begin("-o", place, &names)?;
         for row in 0..self.runs.len() {
-            let head = self.head(row, &axes);
+            let values = self.axes_of(row, &axes);
             if !shape.tidy {
-                sheet.row(head.cells(self, row).into_iter().chain(self.figures(row, shape)))?;
+                sheet.row(self.head(row, &values).into_iter().chain(self.figures(row, shape)))?;
                 continue;
             }
             for ((measure, _), figure) in measures.iter().zip(self.figures(row, shape)) {
@@ -368,14 +367,13 @@ impl<'p> Rows<'p> {
                     _ => None,
                 };
                 if value.is_some() {
-                    sheet.row(head.cells(self, row).into_iter().chain([Cell::Text(measure), Cell::Real(value)]))?;
+                    sheet.row(self.head(row, &values).into_iter().chain([Cell::Text(measure), Cell::Real(value)]))?;
                 }
             }
         }
         sheet.finish()
     }
 
-    /// The figures of a run.
     fn figures(&self, row: usize, shape: Shape) -> Vec<Cell<'_>> {
         let measured = self.columns.iter().map(|column| column.cell(row));
         let ratios = self.ratios.iter().map(|(_, ratios)| Cell::Real(ratios[row]));
@@ -383,52 +381,40 @@ impl<'p> Rows<'p> {
         measured.chain(ratios).chain(perf.into_iter().filter(|_| !shape.no_perf)).collect()
     }
 
-    fn head(&self, row: usize, axes: &[(String, CellKind)]) -> Head {
+    /// The values of a run's axes, as their columns have them.
+    fn axes_of(&self, row: usize, axes: &[(String, CellKind)]) -> Vec<Shown> {
         let point = &self.points.points[self.runs[row].point];
-        let axes = axes.iter().zip(&point.items).map(|((_, kind), item)| match (kind, &item.shown) {
-            (CellKind::Maybe, Shown::Whole(value)) => Value::Whole(*value as u64),
-            (CellKind::Real, Shown::Whole(value)) => Value::Real(*value as f64),
-            (_, Shown::Real(value)) if *kind == CellKind::Real => Value::Real(*value),
-            (_, shown) => Value::Text(shown.text()),
-        });
-        Head { number: point.number, axes: axes.collect() }
+        let value = |((_, kind), item): (&(String, CellKind), &Item)| match (kind, &item.shown) {
+            (CellKind::Maybe, Shown::Whole(value)) => Shown::Whole(*value),
+            (CellKind::Real, Shown::Whole(value)) => Shown::Real(*value as f64),
+            (CellKind::Real, Shown::Real(value)) => Shown::Real(*value),
+            (_, shown) => Shown::Text(shown.text()),
+        };
+        axes.iter().zip(&point.items).map(value).collect()
+    }
+
+    /// What a row begins with.
+    fn head<'r>(&'r self, row: usize, axes: &'r [Shown]) -> Vec<Cell<'r>> {
+        let run = &self.runs[row];
+        let mut cells = vec![
+            Cell::Text(&self.points.study.name),
+            Cell::Number(self.points.points[run.point].number),
+            Cell::Text(&run.key),
+            Cell::Text(self.standing[row].name()),
+            Cell::MaybeText(self.rules[row].as_deref()),
+            Cell::Number(run.seed),
+        ];
+        cells.extend(axes.iter().map(|value| match value {
+            Shown::Whole(value) => Cell::Maybe(Some(*value as u64)),
+            Shown::Real(value) => Cell::Real(Some(*value)),
+            Shown::Text(text) => Cell::MaybeText(Some(text)),
+        }));
+        cells
     }
 
     /// How many runs have a result, and how many were asked for.
     pub fn complete(&self) -> (u64, u64) {
         let done = self.standing.iter().filter(|stands| matches!(stands, Standing::Done | Standing::Refused)).count();
         (done as u64, self.runs.len() as u64)
-    }
-}
-
-/// What a row begins with.
-struct Head {
-    number: u64,
-    axes: Vec<Value>,
-}
-
-enum Value {
-    Whole(u64),
-    Real(f64),
-    Text(String),
-}
-
-impl Head {
-    fn cells<'r>(&'r self, rows: &'r Rows<'_>, row: usize) -> Vec<Cell<'r>> {
-        let run = &rows.runs[row];
-        let mut cells = vec![
-            Cell::Text(&rows.points.study.name),
-            Cell::Number(self.number),
-            Cell::Text(&run.key),
-            Cell::Text(rows.standing[row].name()),
-            Cell::MaybeText(rows.rules[row].as_deref()),
-            Cell::Number(run.seed),
-        ];
-        cells.extend(self.axes.iter().map(|value| match value {
-            Value::Whole(value) => Cell::Maybe(Some(*value)),
-            Value::Real(value) => Cell::Real(Some(*value)),
-            Value::Text(text) => Cell::MaybeText(Some(text)),
-        }));
-        cells
     }
 }

@@ -80,7 +80,6 @@ impl Task {
         self.with(|job, terms| Ok(job.command(terms.check)))
     }
 
-    /// The task as a job.
     fn with<T>(&self, then: impl FnOnce(&Job<'_>, &Terms) -> Result<T>) -> Result<T> {
         let settings = Settings::merge(&Sources { sets: self.set.clone(), ..Sources::default() })?;
         let config = &settings.config;

@@ -2,7 +2,7 @@
 
 use ssdlab_sim::blame::Cause;
 
-use crate::patterns::case::{Case, Detector};
+use crate::patterns::case::Detector;
 
 /// `behind-programs`
 pub const DETECTOR: Detector = Detector {
@@ -12,9 +12,5 @@ pub const DETECTOR: Detector = Detector {
     causes: &[Cause::DieHost],
     extras: &[],
     from_rows: true,
-    shows,
+    shows: |case| case.record.mostly(&[Cause::DieHost]),
 };
-
-fn shows(case: &Case<'_>) -> bool {
-    case.record.mostly(&[Cause::DieHost])
-}

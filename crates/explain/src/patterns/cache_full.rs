@@ -2,7 +2,7 @@
 
 use ssdlab_sim::blame::Extra;
 
-use crate::patterns::case::{Case, Detector};
+use crate::patterns::case::Detector;
 
 /// Causes of a wait for a line.
 const LINES: [Extra; 3] = [Extra::Cache, Extra::CacheGc, Extra::CacheHost];
@@ -15,9 +15,5 @@ pub const DETECTOR: Detector = Detector {
     causes: &[],
     extras: &LINES,
     from_rows: true,
-    shows,
+    shows: |case| case.record.is_mostly(LINES.iter().map(|extra| u128::from(case.record.extra(*extra))).sum()),
 };
-
-fn shows(case: &Case<'_>) -> bool {
-    case.record.is_mostly(LINES.iter().map(|extra| u128::from(case.record.extras.0[*extra as usize])).sum())
-}

@@ -2,7 +2,7 @@
 
 use ssdlab_sim::blame::Extra;
 
-use crate::patterns::case::{Case, Detector};
+use crate::patterns::case::Detector;
 
 /// `folding`
 pub const DETECTOR: Detector = Detector {
@@ -12,9 +12,5 @@ pub const DETECTOR: Detector = Detector {
     causes: &[],
     extras: &[Extra::Slc],
     from_rows: true,
-    shows,
+    shows: |case| case.record.is_mostly(u128::from(case.record.extras.0[Extra::Slc as usize])),
 };
-
-fn shows(case: &Case<'_>) -> bool {
-    case.record.is_mostly(u128::from(case.record.extras.0[Extra::Slc as usize]))
-}

@@ -2,7 +2,7 @@
 
 use ssdlab_sim::blame::Cause;
 
-use crate::patterns::case::{Case, Detector};
+use crate::patterns::case::Detector;
 
 /// `one-collection`
 pub const DETECTOR: Detector = Detector {
@@ -12,9 +12,5 @@ pub const DETECTOR: Detector = Detector {
     causes: &[Cause::DieGcOwn, Cause::DieGcOther],
     extras: &[],
     from_rows: false,
-    shows,
+    shows: |case| case.record.mostly(&[Cause::DieGcOwn, Cause::DieGcOther]) && case.met.len() == 1,
 };
-
-fn shows(case: &Case<'_>) -> bool {
-    case.record.mostly(&[Cause::DieGcOwn, Cause::DieGcOther]) && case.met.len() == 1
-}

@@ -1,6 +1,6 @@
 //! More arrives than the device can serve: waits grow with the length of the run.
 
-use crate::patterns::case::{Case, Detector};
+use crate::patterns::case::Detector;
 
 /// `overload`
 pub const DETECTOR: Detector = Detector {
@@ -10,9 +10,5 @@ pub const DETECTOR: Detector = Detector {
     causes: &[],
     extras: &[],
     from_rows: false,
-    shows,
+    shows: |case| case.world.known.is_some_and(|known| known.overload.is_some()),
 };
-
-fn shows(case: &Case<'_>) -> bool {
-    case.world.known.is_some_and(|known| known.overload.is_some())
-}

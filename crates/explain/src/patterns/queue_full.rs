@@ -2,7 +2,7 @@
 
 use ssdlab_sim::blame::Cause;
 
-use crate::patterns::case::{Case, Detector};
+use crate::patterns::case::Detector;
 
 /// `queue-full`
 pub const DETECTOR: Detector = Detector {
@@ -12,9 +12,5 @@ pub const DETECTOR: Detector = Detector {
     causes: &[Cause::Queue],
     extras: &[],
     from_rows: true,
-    shows,
+    shows: |case| case.record.mostly(&[Cause::Queue]),
 };
-
-fn shows(case: &Case<'_>) -> bool {
-    case.record.mostly(&[Cause::Queue])
-}

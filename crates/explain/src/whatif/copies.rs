@@ -12,7 +12,6 @@ use ssdlab_sim::request::Marks;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Extent, LegRecord, Observer, Request, RequestOp, Ssd};
 
-/// A request with its extents.
 struct Item {
     request: Request,
     marks: Marks,
@@ -84,7 +83,6 @@ impl LeftOut {
     }
 }
 
-/// What a device has shown since the recording began.
 #[derive(Default)]
 struct Sight {
     /// Requests that were left out, and by how much each of them came later than the ones left out before it.

@@ -74,7 +74,7 @@ fn brief(pair: &Pair) -> Json {
 }
 
 fn whole(row: &Completed) -> Json {
-    let causes = Reason::all().map(|cause| (cause.name().to_string(), cause.of(row)));
+    let causes = Reason::all().map(|cause| (cause.name().to_string(), cause.of(&row.blame, &row.extras)));
     let causes: Map<String, Json> = causes.filter(|(_, ns)| *ns > 0).map(|(name, ns)| (name, json!(ns))).collect();
     json!({
         "request": row.request,

@@ -139,7 +139,6 @@ pub fn what_if(
     Ok(found)
 }
 
-/// The configuration of the second device.
 fn changed_config(settings: &Settings, wish: &Question) -> Result<Config> {
     let mut sources = settings.sources().clone();
     sources.varied.extend(wish.changes.iter().cloned());
@@ -360,7 +359,6 @@ impl Two<'_> {
         Ok(())
     }
 
-    /// What the two have shown.
     fn result(&self, base: &Copy, other: &Copy, copied: Nanos, mut seen: Seen) -> Result<WhatIf> {
         self.check_hits(other, &seen)?;
         if let Some(parting) = part_at_completion(&base.completions(), &other.completions())
@@ -397,7 +395,6 @@ impl Two<'_> {
     }
 }
 
-/// What two devices have shown so far.
 struct Seen {
     parting: Option<Parting>,
     /// The window, once it is over.
@@ -448,7 +445,6 @@ fn longest(config: &Config) -> u64 {
     planes * most(&timing.read) + most(&timing.program) + timing.erase.0 + timing.copyback.map_or(0, |time| time.0)
 }
 
-/// Asks whether to go on.
 fn go(progress: &mut dyn Progress, device: &Copy) -> Result<()> {
     let tick = Tick { requests: device.next, share: None, total: None, now: device.ssd.now() };
     let flow = match progress.at(tick) {

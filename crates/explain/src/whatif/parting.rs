@@ -42,33 +42,14 @@ fn name((kind, number): (u8, u32)) -> String {
     }
 }
 
-fn class(class: Class) -> u8 {
-    match class {
-        Class::Host => 0,
-        Class::Gc => 1,
-        Class::Writeback => 2,
-        Class::Metadata => 3,
-        Class::Parity => 4,
-        Class::Replica => 5,
-        Class::Cache => 6,
-        Class::Fold => 7,
-        Class::Refresh => 8,
-    }
-}
-
-fn verb(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Read => "read",
-        Verb::Program => "program",
-        Verb::Erase => "erase",
-        Verb::Copyback => "copyback",
-    }
+fn verb(verb: Verb) -> String {
+    format!("{verb:?}").to_lowercase()
 }
 
 fn key(leg: &LegRecord, geometry: &Geometry, from: Nanos) -> Key {
     // What runs at the copy began before it, in both.
     let start = leg.start.max(from).0;
-    (start, place(leg, geometry), class(leg.class), leg.number, leg.ppn.0, leg.verb as u8, leg.end.0)
+    (start, place(leg, geometry), leg.class as u8, leg.number, leg.ppn.0, leg.verb as u8, leg.end.0)
 }
 
 /// In words, without a number unless both devices do the same.

@@ -74,27 +74,22 @@ fn shown(time: bool, value: Option<f64>) -> String {
     }
 }
 
-fn difference(time: bool, values: [Option<f64>; 2]) -> String {
-    let [Some(base), Some(other)] = values else { return "-".into() };
-    signed(time, other - base)
-}
-
-fn signed(time: bool, difference: f64) -> String {
-    let sign = match difference {
+/// The base, the what-if, and their difference with its sign.
+fn compared(time: bool, values: [Option<f64>; 2]) -> [String; 3] {
+    let [base, other] = values.map(|value| shown(time, value));
+    let [Some(from), Some(to)] = values else { return [base, other, "-".into()] };
+    let sign = match to - from {
         d if d > 0.0 => "+",
         d if d < 0.0 => "-",
         _ => "",
     };
-    format!("{sign}{}", shown(time, Some(difference.abs())))
+    [base, other, format!("{sign}{}", shown(time, Some((to - from).abs())))]
 }
 
 fn table(measures: &[Measure]) -> Vec<Vec<String>> {
     let mut rows = vec![["measure", "base", "what-if", "difference"].map(String::from).to_vec()];
     let known = measures.iter().filter(|one| one.values.iter().flatten().any(|value| *value > 0.0));
-    rows.extend(known.map(|one| {
-        let [base, other] = one.values.map(|value| shown(one.time, value));
-        vec![one.label.clone(), base, other, difference(one.time, one.values)]
-    }));
+    rows.extend(known.map(|one| [vec![one.label.clone()], compared(one.time, one.values).into()].concat()));
     rows
 }
 
@@ -104,22 +99,17 @@ fn latency(row: &Completed) -> f64 {
 
 fn causes(pair: &Pair) -> Vec<Vec<String>> {
     let head = format!("request {}", pair.base.request);
-    let mut rows = vec![vec![head, "base".into(), "what-if".into(), "difference".into()]];
+    let mut rows = vec![[&head, "base", "what-if", "difference"].map(String::from).to_vec()];
     let other = pair.whatif.as_ref();
     for cause in Reason::all() {
-        let of = |row: &Completed| cause.of(row) as f64;
+        let of = |row: &Completed| cause.of(&row.blame, &row.extras) as f64;
         let values = [Some(of(&pair.base)), other.map(of)];
         if values.iter().flatten().any(|ns| *ns > 0.0) {
-            rows.push(vec![
-                cause.name().into(),
-                shown(true, values[0]),
-                shown(true, values[1]),
-                difference(true, values),
-            ]);
+            rows.push([vec![cause.name().into()], compared(true, values).into()].concat());
         }
     }
     let values = [Some(latency(&pair.base)), other.map(latency)];
-    rows.push(vec!["latency".into(), shown(true, values[0]), shown(true, values[1]), difference(true, values)]);
+    rows.push([vec!["latency".into()], compared(true, values).into()].concat());
     rows
 }
 
@@ -128,13 +118,8 @@ fn extremes(name: &str, pairs: &[&Pair]) -> Vec<Vec<String>> {
     for pair in pairs {
         let op = ssdlab_lab::results::requests::op(pair.base.op);
         let values = [Some(latency(&pair.base)), pair.whatif.as_ref().map(latency)];
-        rows.push(vec![
-            format!("{op} {}", pair.base.request),
-            clock(pair.base.arrival.0),
-            shown(true, values[0]),
-            shown(true, values[1]),
-            difference(true, values),
-        ]);
+        let request = vec![format!("{op} {}", pair.base.request), clock(pair.base.arrival.0)];
+        rows.push([request, compared(true, values).into()].concat());
     }
     rows
 }

@@ -6,7 +6,6 @@ use crate::charts::sweep::{said, shown};
 use crate::sweep::{Point, Sweep};
 use ssdlab_lab::variants::text::factor;
 
-/// Workloads with rows of their own.
 const MOST_WORKLOADS: usize = 20;
 
 /// Reasons to distrust several points.

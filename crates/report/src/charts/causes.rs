@@ -2,7 +2,7 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use crate::charts::parts::{Op, Wanted, figure, plural, share, shown};
+use crate::charts::parts::{Op, Wanted, figure, none, plural, share, shown};
 use crate::inputs::Inputs;
 use ssdlab_lab::readers::causes::{self, Any, Sums, largest};
 use ssdlab_lab::readers::histogram::{Band, bands, count as requests, merged};
@@ -37,7 +37,6 @@ fn totals(inputs: &Inputs) -> Vec<(&'static str, u64, Sums)> {
     kinds.to_vec()
 }
 
-/// `causes`
 pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Mean latency by cause";
     let mut kinds = totals(inputs);
@@ -51,10 +50,7 @@ pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
             }
     });
     if kinds.is_empty() {
-        return Figure {
-            source: inputs.run.source(),
-            ..Figure::empty("causes", title, "No reads or writes were measured.")
-        };
+        return none("causes", title, inputs, "No reads or writes were measured.");
     }
     let mut table = Table::new(&["op", "cause", "sum_ns", "mean_ns", "share"]);
     let mut series = Vec::new();
@@ -91,15 +87,11 @@ pub(super) fn causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// `tail-causes`
 pub(super) fn tail_causes(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Causes by band of the distribution";
     let kinds = inputs.run.histograms.as_ref().map_or(Vec::new(), |all| shown(all, wanted.op));
     if kinds.is_empty() {
-        return Figure {
-            source: inputs.run.source(),
-            ..Figure::empty("tail-causes", title, "No reads or writes were measured.")
-        };
+        return none("tail-causes", title, inputs, "No reads or writes were measured.");
     }
     let mut table = Table::new(&["op", "band", "from_ns", "requests", "sum_ns", "cause", "cause_ns", "share"]);
     let (mut panels, mut said) = (Vec::new(), Vec::new());

@@ -3,13 +3,13 @@
 use serde_json::Value;
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Source, Table, Unit};
 
+use crate::analysis::unity;
 use crate::charts::parts::Wanted;
 use crate::inputs::Inputs;
 use ssdlab_lab::text::plural;
 use ssdlab_lab::variants::figures::{Effect, Figure as Measured, METRICS, Metric, best, of_json};
 use ssdlab_lab::variants::text::{beside, cell, factor, legend, own_interval, tests};
 
-/// Points of a series.
 type Points = Vec<Vec<f64>>;
 
 /// Most variants that are drawn; the table has all.
@@ -21,7 +21,6 @@ pub(super) fn measures(inputs: &Inputs) -> Vec<String> {
     figures.and_then(Value::as_object).map_or(Vec::new(), |figures| figures.keys().cloned().collect())
 }
 
-/// A variant in a few words.
 fn name(variant: &Value) -> String {
     let number = &variant["variant"];
     let set = variant["set"].as_object().map_or(Vec::new(), |set| {
@@ -43,7 +42,6 @@ const VERDICTS: [(Effect, &str, &str); 4] = [
     (Effect::Same, "same", "the same"),
 ];
 
-/// A verdict as files have it.
 fn word(verdict: Effect) -> Cell {
     serde_json::to_value(verdict).ok().and_then(|word| word.as_str().map(Cell::from)).unwrap_or(Cell::Null)
 }
@@ -77,12 +75,7 @@ fn panel(name: String, measured: &[(&Metric, &Measured)]) -> Panel {
         let open = if verdict == Effect::NotShown { "~" } else { "" };
         labels.labels.push(format!("{open}{}x{mark}", factor(ratio)));
     }
-    let one = Series {
-        style: "same".into(),
-        points: vec![vec![1.0, -0.5], vec![1.0, rows.len() as f64 - 0.5]],
-        ..Series::default()
-    };
-    let mut series = vec![one];
+    let mut series = vec![unity(rows.len())];
     for ((points, intervals), (_, style, name)) in drawn.into_iter().zip(VERDICTS) {
         if !intervals.is_empty() {
             let line = Series::new(style, Mark::Interval, intervals);
@@ -97,7 +90,6 @@ fn panel(name: String, measured: &[(&Metric, &Measured)]) -> Panel {
     Panel { title: name, x, y: Axis::bands("", rows), series }
 }
 
-/// `compare`
 pub(super) fn compare(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Ratio to the first variant";
     let Some(value) = &inputs.compare else { return Figure::empty("compare", title, "There is no comparison.") };

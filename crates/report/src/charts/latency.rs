@@ -4,7 +4,7 @@ use serde_json::Value;
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 use ssdlab_sim::report::histogram::Bucket;
 
-use crate::charts::parts::{Wanted, figure, plural, shown};
+use crate::charts::parts::{Wanted, figure, none, plural, shown};
 use crate::inputs::Inputs;
 use ssdlab_lab::readers::histogram::{Quantile, count as requests, percentile, place};
 use ssdlab_lab::readers::json::number;
@@ -53,10 +53,6 @@ fn thinned(points: &[Vec<f64>], kept: &[usize], at: &dyn Fn(&[f64]) -> (f64, f64
     out
 }
 
-fn none(id: &str, title: &str, inputs: &Inputs) -> Figure {
-    Figure { source: inputs.run.source(), ..Figure::empty(id, title, NONE) }
-}
-
 fn name(kinds: &[(&'static str, Vec<Bucket>)]) -> &'static str {
     match kinds {
         [("read", _)] => "Read latency",
@@ -65,13 +61,12 @@ fn name(kinds: &[(&'static str, Vec<Bucket>)]) -> &'static str {
     }
 }
 
-/// `percentiles`
 pub(super) fn percentiles(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let kinds = inputs.run.histograms.as_ref().map_or(Vec::new(), |all| shown(all, wanted.op));
     let title = format!("{} by percentile", name(&kinds));
     let most = kinds.iter().map(|(_, buckets)| requests(buckets)).max().unwrap_or(0);
     if most == 0 {
-        return none("percentiles", &title, inputs);
+        return none("percentiles", &title, inputs, NONE);
     }
     let reached = |quantile: &Quantile| quantile.of == quantile.parts || quantile.rank(most) < most;
     let mut table = Table::new(&["op", "percentile", "latency_ns"]);
@@ -116,12 +111,10 @@ pub(super) fn percentiles(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// `cdf`
 pub(super) fn cdf(inputs: &Inputs, wanted: &Wanted) -> Figure {
     distribution(inputs, wanted, false)
 }
 
-/// `ccdf`
 pub(super) fn ccdf(inputs: &Inputs, wanted: &Wanted) -> Figure {
     distribution(inputs, wanted, true)
 }
@@ -131,7 +124,7 @@ fn distribution(inputs: &Inputs, wanted: &Wanted, slower: bool) -> Figure {
     let kinds = inputs.run.histograms.as_ref().map_or(Vec::new(), |all| shown(all, wanted.op));
     let title = format!("{}: {what}", name(&kinds));
     if kinds.is_empty() {
-        return none(id, &title, inputs);
+        return none(id, &title, inputs, NONE);
     }
     let mut table = Table::new(&["op", "latency_ns", if slower { "share_slower" } else { "share" }]);
     let mut series = Vec::new();

@@ -18,7 +18,6 @@ fn pairs(life: &Value) -> Vec<(u64, u64)> {
     life.get("survival").and_then(Value::as_array).map_or_else(Vec::new, |all| all.iter().filter_map(pair).collect())
 }
 
-/// `life`
 pub(super) fn life(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let title = "Life of the drive";
     let Some(life) = inputs.run.summary.as_ref().and_then(|summary| summary.get("life")) else {

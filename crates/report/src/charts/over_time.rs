@@ -2,7 +2,7 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use crate::charts::parts::{Wanted, figure};
+use crate::charts::parts::{Wanted, figure, none};
 use crate::inputs::Inputs;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::{clip, nearest};
@@ -140,11 +140,10 @@ fn panels_of(table: &Table, measure: Option<&str>) -> Vec<Panel> {
     }
 }
 
-/// `series`
 pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Rates, latencies and GC by window";
     let Some(whole) = inputs.run.series.as_ref().filter(|table| !table.rows.is_empty()) else {
-        return Figure { source: inputs.run.source(), ..Figure::empty("series", title, "No request arrived.") };
+        return none("series", title, inputs, "No request arrived.");
     };
     let every = whole.rows.len().div_ceil(wanted.shown().windows);
     let table = &merged(whole, every);
@@ -204,7 +203,7 @@ fn together(windows: usize, dies: usize, most: usize) -> usize {
 pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Busy share of dies";
     let Some(table) = inputs.run.dies.as_ref().filter(|table| !table.rows.is_empty()) else {
-        return Figure { source: inputs.run.source(), ..Figure::empty("heatmap-die", title, "No request arrived.") };
+        return none("heatmap-die", title, inputs, "No request arrived.");
     };
     let columns = Columns(table);
     let (starts, dies) = (columns.numbers("start_ns"), columns.numbers("die"));
@@ -287,14 +286,10 @@ const CLASSES: [(&str, &str); 8] = [
     ("refresh", "refresh"),
 ];
 
-/// `gantt`
 pub(super) fn gantt(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Buses and planes";
     let Some(timeline) = inputs.run.timeline.as_ref().filter(|timeline| !timeline.bars.is_empty()) else {
-        return Figure {
-            source: inputs.run.source(),
-            ..Figure::empty("gantt", title, "No request is in this window.")
-        };
+        return none("gantt", title, inputs, "No request is in this window.");
     };
     let shown = wanted.shown();
     let rows = if shown.used_rows { &timeline.rows[..timeline.used_rows] } else { &timeline.rows[..] };

@@ -110,6 +110,11 @@ pub(super) fn plural(op: &str) -> &'static str {
     }
 }
 
+/// A figure of a run without anything to draw.
+pub(super) fn none(id: &str, title: &str, inputs: &Inputs, why: &str) -> Figure {
+    Figure { source: inputs.run.source(), ..Figure::empty(id, title, why) }
+}
+
 /// A figure with one panel.
 pub(super) fn figure(id: &str, title: impl Into<String>, inputs: &Inputs, panels: Vec<Panel>, table: Table) -> Figure {
     let source = inputs.run.source();

@@ -81,7 +81,6 @@ fn rows(table: &mut Table, names: &[String], design: &Bars) {
     row(MEAN, design.mean.map(|(mean, _)| mean), design.mean.and_then(|(_, interval)| interval));
 }
 
-/// `sweep-ratios`
 pub(super) fn ratios(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let id = "sweep-ratios";
     let Some(sweep) = &inputs.sweep else { return none(id, "Study", None, "There is no study.") };

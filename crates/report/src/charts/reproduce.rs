@@ -51,7 +51,6 @@ fn leading(text: &str) -> Option<(f64, &str)> {
     Some((value, unit.trim()))
 }
 
-/// No item of the inputs has this name.
 fn unknown(id: &str, all: &[String]) -> Error {
     let meant = nearest(id, all.iter().map(String::as_str));
     let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));

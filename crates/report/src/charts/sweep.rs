@@ -109,7 +109,6 @@ fn key(sweep: &Sweep, given: &Option<String>) -> Option<usize> {
 
 /// Points that differ in some keys alone: the values of the others are those that most of the points with a result have.
 struct Slice {
-    /// Places of the points.
     points: Vec<usize>,
     /// What is the same in all of them, in words.
     fixed: String,
@@ -149,7 +148,6 @@ fn of_one_workload(sweep: &Sweep) -> Slice {
     slice(sweep, &designs)
 }
 
-/// An axis of values of a measure.
 fn of_measure(measure: &Measure, scale: Scale) -> Axis {
     let axis = Axis::new(&measure.label, measure.unit, scale);
     if measure.share { axis.in_percent() } else { axis }
@@ -236,7 +234,6 @@ fn is_scattered(sweep: &Sweep, points: &[usize], x: usize, hue: Option<usize>) -
     longest < sweep.axes[x].values.len().min(3) && sweep.points.len() > 2 * longest
 }
 
-/// `sweep-lines`
 pub(super) fn lines(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let id = "sweep-lines";
     let Some(sweep) = &inputs.sweep else { return none(id, "Study", None, "There is no study.") };
@@ -310,7 +307,6 @@ const IN_TABLE: &str = "the table has 95 % intervals";
 /// Points of a line that are marked.
 const MOST_MARKED: usize = 60;
 
-/// How a line is drawn.
 struct Drawn<'n> {
     name: &'n str,
     /// Its number among the lines.
@@ -373,7 +369,6 @@ fn line_of(sweep: &Sweep, column: &Column, x: usize, own: &[usize], drawn: &Draw
     out
 }
 
-/// The cells of a map.
 struct Cells {
     results: Vec<Vec<f64>>,
     refused: Vec<Vec<f64>>,
@@ -411,7 +406,6 @@ fn cells(sweep: &Sweep, column: &Column, [x, y]: [usize; 2], points: &[usize], e
     cells
 }
 
-/// `sweep-heatmap`
 pub(super) fn heatmap(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let id = "sweep-heatmap";
     let Some(sweep) = &inputs.sweep else { return none(id, "Study", None, "There is no study.") };
@@ -549,7 +543,6 @@ fn ends_of_front(sweep: &Sweep, [x, y]: [&Column; 2], best: &[usize], points: us
     }
 }
 
-/// `pareto`
 pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let (id, title) = ("pareto", "Trade-off of two measures");
     let Some(sweep) = &inputs.sweep else { return none(id, title, None, "There is no study.") };
@@ -631,7 +624,6 @@ fn ends(sweep: &Sweep, keys: &[usize], measure: [String; 2]) -> Series {
     ends
 }
 
-/// `sweep-parallel`
 pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let (id, title) = ("sweep-parallel", "All points");
     let Some(sweep) = &inputs.sweep else { return none(id, title, None, "There is no study.") };

@@ -2,7 +2,7 @@
 
 use ssdlab_figures::figure::{Axis, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use crate::charts::parts::{Wanted, figure};
+use crate::charts::parts::{Wanted, figure, none};
 use crate::inputs::Inputs;
 use ssdlab_lab::readers::timeline::Bar;
 use ssdlab_lab::text::duration;
@@ -71,12 +71,10 @@ fn letters(bars: &[&Bar], from: u64, column: u64) -> String {
     text.trim_end().into()
 }
 
-/// `timeline-text`
 pub(super) fn timeline_text(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let title = "Buses and planes in letters";
     let Some(timeline) = inputs.run.timeline.as_ref().filter(|timeline| !timeline.bars.is_empty()) else {
-        let empty = Figure::empty("timeline-text", title, "No request is in this window.");
-        return Figure { source: inputs.run.source(), ..empty };
+        return none("timeline-text", title, inputs, "No request is in this window.");
     };
     let column = (timeline.to - timeline.from).div_ceil(COLUMNS).max(1);
     let mut table = Table::new(&["row", "letters"]);

@@ -2,17 +2,16 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use crate::charts::parts::{Wanted, figure};
+use crate::charts::parts::{Wanted, figure, none};
 use crate::inputs::Inputs;
 use ssdlab_lab::readers::json::number;
 use ssdlab_lab::readers::table::Columns;
 use ssdlab_lab::text::{count, duration, percent};
 
-/// `wear`
 pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Erases of blocks";
     let Some(table) = inputs.run.blocks.as_ref().filter(|table| !table.rows.is_empty()) else {
-        return Figure { source: inputs.run.source(), ..Figure::empty("wear", title, "The device has no blocks.") };
+        return none("wear", title, inputs, "The device has no blocks.");
     };
     let columns = Columns(table);
     let (planes, blocks, erases) = (columns.numbers("plane"), columns.numbers("block"), columns.numbers("erases"));
@@ -61,11 +60,10 @@ pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// `valid`
 pub(super) fn valid(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let title = "Blocks by valid pages and by erases";
     let Some(table) = inputs.run.blocks.as_ref().filter(|table| !table.rows.is_empty()) else {
-        return Figure { source: inputs.run.source(), ..Figure::empty("valid", title, "The device has no blocks.") };
+        return none("valid", title, inputs, "The device has no blocks.");
     };
     let columns = Columns(table);
     let state = table.columns.iter().position(|name| name == "state");
@@ -120,14 +118,13 @@ const PARTS: [(&str, &str); 5] = [
     ("decode", "decoding"),
 ];
 
-/// `gc`
 pub(super) fn gc(inputs: &Inputs, _wanted: &Wanted) -> Figure {
     let title = "Cost of collections";
     let Some(summary) = &inputs.run.summary else { return Figure::empty("gc", title, "There is no summary.") };
     let value = |place: &str| number(summary, place).unwrap_or(0.0);
     let collections = value("/gc/collections");
     if collections == 0.0 {
-        return Figure { source: inputs.run.source(), ..Figure::empty("gc", title, "GC did not run.") };
+        return none("gc", title, inputs, "GC did not run.");
     }
     let times: Vec<(&str, &str, f64)> = PARTS
         .iter()

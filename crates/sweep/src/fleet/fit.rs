@@ -36,7 +36,6 @@ pub struct Fit {
 
 /// Millionths of one.
 pub const MILLION: u64 = 1_000_000;
-/// Most blocks of a plane that are tried.
 const MOST_BLOCKS: u32 = 1 << 24;
 
 /// Bytes that a volume touches, as pages of a size.

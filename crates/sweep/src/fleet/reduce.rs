@@ -123,7 +123,6 @@ pub struct Reduced {
 /// The value of a measure by volume and seed.
 type Values = BTreeMap<(usize, u64), f64>;
 
-/// A group while it is added up.
 struct Sum {
     part: Part,
     /// Volumes with a result.
@@ -148,7 +147,7 @@ pub struct Wanted<'w> {
 pub fn reduce(fleet: &Fleet, points: &Points, store: &Store, wanted: Wanted<'_>) -> Result<Reduced> {
     let survey = Survey::of(points, Some(store))?;
     let runs = survey.runs();
-    let book = Book::of(fleet, points);
+    let book = Book::of(fleet, points, &survey, store, wanted);
     let mut groups: BTreeMap<Vec<Name>, Vec<usize>> = BTreeMap::new();
     for (at, run) in runs.iter().enumerate() {
         groups.entry(book.names(&fleet.reduce.by, run.point)).or_default().push(at);
@@ -157,8 +156,8 @@ pub fn reduce(fleet: &Fleet, points: &Points, store: &Store, wanted: Wanted<'_>)
     let (mut known, mut done) = (vec![false; fleet.reduce.measures.len()], 0);
     for (number, (names, places)) in groups.into_iter().enumerate() {
         let own: Vec<&Run> = places.iter().map(|place| &runs[*place]).collect();
-        let counts = counted(&own, &survey, store);
-        let sum = added(fleet, &book, &own, &survey, store, wanted)?;
+        let counts = book.counted(&own);
+        let sum = book.added(&own)?;
         if let Some(folder) = wanted.parts {
             let mut file = Output::create(&folder.join(format!("{:04}.json", number + 1)))?;
             file.put(sum.part.json().as_bytes())?;
@@ -175,19 +174,22 @@ pub fn reduce(fleet: &Fleet, points: &Points, store: &Store, wanted: Wanted<'_>)
         return Err(Error::usage(message)
             .help("name a number of a summary by its path, such as latency_ns.read.p99 or write_amplification_bytes"));
     }
-    compare(fleet, points, &book, &mut reduced.groups, &values);
+    book.compare(points, &mut reduced.groups, &values);
     Ok(reduced)
 }
 
 /// Numbers of variants, volumes and classes by point.
 struct Book<'b> {
     fleet: &'b Fleet,
+    survey: &'b Survey<'b>,
+    store: &'b Store,
+    wanted: Wanted<'b>,
     /// By point: its variant and its volume.
     of: Vec<(usize, usize)>,
 }
 
 impl<'b> Book<'b> {
-    fn of(fleet: &'b Fleet, points: &Points) -> Book<'b> {
+    fn of(fleet: &'b Fleet, points: &Points, survey: &'b Survey<'b>, store: &'b Store, wanted: Wanted<'b>) -> Book<'b> {
         let volumes: BTreeMap<&str, usize> =
             fleet.volumes.iter().enumerate().map(|(at, volume)| (volume.name.as_str(), at)).collect();
         let mut variants: BTreeMap<String, usize> = BTreeMap::new();
@@ -197,7 +199,7 @@ impl<'b> Book<'b> {
             let name = point.items[0].shown.text();
             (variant, volumes.get(name.as_str()).copied().unwrap_or(usize::MAX))
         };
-        Book { fleet, of: points.points.iter().map(&mut place).collect() }
+        Book { fleet, survey, store, wanted, of: points.points.iter().map(&mut place).collect() }
     }
 
     fn names(&self, by: &[By], point: usize) -> Vec<Name> {
@@ -209,6 +211,104 @@ impl<'b> Book<'b> {
         };
         by.iter().map(name).collect()
     }
+
+    fn counted(&self, runs: &[&Run]) -> Counts {
+        let mut counts = Counts::default();
+        for run in runs {
+            match self.survey.standing(run, self.store) {
+                Standing::Done => counts.done += 1,
+                Standing::Refused => counts.refused += 1,
+                Standing::Failure(failure) if failure.for_good() => counts.failed += 1,
+                Standing::Failure(_) | Standing::Left => counts.left += 1,
+            }
+        }
+        counts
+    }
+
+    /// The results of some runs together. The cores add up parts of them: the order does not matter.
+    fn added(&self, runs: &[&Run]) -> Result<Sum> {
+        let chunks: Vec<&[&Run]> = runs.chunks(runs.len().div_ceil(parallel::cores()).max(1)).collect();
+        let sums = parallel::map(&chunks, &|chunk| self.some(chunk));
+        let mut whole = empty(self.fleet);
+        for sum in sums {
+            let sum = sum?;
+            whole.part = whole.part.merge(&sum.part)?;
+            whole.volumes.extend(sum.volumes);
+            whole.known.iter_mut().zip(sum.known).for_each(|(known, own)| *known |= own);
+            whole.values.iter_mut().zip(sum.values).for_each(|(values, own)| values.extend(own));
+        }
+        Ok(whole)
+    }
+
+    fn some(&self, runs: &[&Run]) -> Result<Sum> {
+        let Book { fleet, survey, store, wanted, of } = self;
+        let mut sum = empty(fleet);
+        let measures = &fleet.reduce.measures;
+        let top = if wanted.slowest || wanted.parts.is_some() { fleet.reduce.top } else { 0 };
+        for run in runs.iter().filter(|run| matches!(survey.standing(run, store), Standing::Done)) {
+            let Some(read) = store.read::<Json>(&run.key)? else { continue };
+            let summary = read.summary.unwrap_or_default();
+            let volume = of[run.point].1;
+            sum.volumes.insert(volume);
+            for (at, path) in measures.iter().enumerate() {
+                sum.known[at] |= path.split('.').try_fold(&summary, |value, part| value.get(part)).is_some();
+                if let Some(value) = measure(&summary, path) {
+                    sum.values[at].insert((volume, run.seed), value);
+                }
+            }
+            let (key, volume) = (run.key.as_str(), fleet.volumes[volume].name.as_str());
+            let part = if fleet.study.count_only {
+                // Such runs have no latencies.
+                let (histograms, slowest) = Default::default();
+                Part::of(Member { key, volume, summary: &summary, histograms, slowest, measures })
+            } else {
+                let record = serde_json::json!({ "key": key, "summary": summary });
+                Part::read(&store.folder(key), &record, volume, top, measures)?
+            };
+            sum.part = sum.part.merge(&part)?;
+        }
+        Ok(sum)
+    }
+
+    /// Compares each variant with the baseline, or else with the first variant, volume by volume over the seeds that both have.
+    fn compare(&self, points: &Points, groups: &mut [Group], values: &[Vec<Values>]) {
+        let fleet = self.fleet;
+        let Some(by) = fleet.reduce.by.iter().position(|by| *by == By::Variant) else { return };
+        let bases = points.baseline();
+        let rest = |group: &Group| {
+            let mut names = group.names.clone();
+            names.remove(by);
+            names
+        };
+        let at: BTreeMap<Vec<Name>, usize> =
+            groups.iter().enumerate().map(|(at, group)| (group.names.clone(), at)).collect();
+        for group in groups.iter_mut() {
+            let base =
+                if fleet.study.baseline.is_empty() { Some(0) } else { bases[group.point].map(|base| self.of[base].0) };
+            let Some(base) = base.filter(|base| group.names[by] != Name::Variant(*base)) else { continue };
+            let (own, mut names) = (at[&group.names], rest(group));
+            names.insert(by, Name::Variant(base));
+            let Some(other) = at.get(&names) else { continue };
+            for (measure, name) in fleet.reduce.measures.iter().enumerate() {
+                let (own, other) = (&values[own][measure], &values[*other][measure]);
+                let both = |values: &Values, with: &Values| {
+                    means(
+                        &values
+                            .iter()
+                            .filter(|(key, _)| with.contains_key(key))
+                            .map(|(key, value)| (*key, *value))
+                            .collect(),
+                    )
+                };
+                let (own, other) = (both(own, other), both(other, own));
+                let wins = own.iter().zip(&other).filter(|((_, own), (_, other))| match more_is_better(name) {
+                    true => own > other,
+                    false => own < other,
+                });
+                group.better[measure] = Proportion::new(wins.count() as u64, own.len() as u64);
+            }
+        }
+    }
 }
 
 /// What tells variants apart: their values on all axes but the volume.
@@ -216,82 +316,10 @@ fn variant(point: &Point) -> String {
     point.items[1..].iter().map(|item| item.same.to_string() + "\n").collect()
 }
 
-fn counted(runs: &[&Run], survey: &Survey<'_>, store: &Store) -> Counts {
-    let mut counts = Counts::default();
-    for run in runs {
-        match survey.standing(run, store) {
-            Standing::Done => counts.done += 1,
-            Standing::Refused => counts.refused += 1,
-            Standing::Failure(failure) if failure.for_good() => counts.failed += 1,
-            Standing::Failure(_) | Standing::Left => counts.left += 1,
-        }
-    }
-    counts
-}
-
-/// The results of some runs together. The cores add up parts of them: the order does not matter.
-fn added(
-    fleet: &Fleet,
-    book: &Book<'_>,
-    runs: &[&Run],
-    survey: &Survey<'_>,
-    store: &Store,
-    wanted: Wanted<'_>,
-) -> Result<Sum> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let chunks: Vec<&[&Run]> = runs.chunks(runs.len().div_ceil(cores).max(1)).collect();
-    let sums = parallel::map(&chunks, &|chunk| some(fleet, book, chunk, survey, store, wanted));
-    let mut whole = empty(fleet);
-    for sum in sums {
-        let sum = sum?;
-        whole.part = whole.part.merge(&sum.part)?;
-        whole.volumes.extend(sum.volumes);
-        whole.known.iter_mut().zip(sum.known).for_each(|(known, own)| *known |= own);
-        whole.values.iter_mut().zip(sum.values).for_each(|(values, own)| values.extend(own));
-    }
-    Ok(whole)
-}
-
 fn empty(fleet: &Fleet) -> Sum {
     let measures = fleet.reduce.measures.len();
     let values = vec![Values::new(); measures];
     Sum { part: Part::default(), volumes: BTreeSet::new(), values, known: vec![false; measures] }
-}
-
-fn some(
-    fleet: &Fleet,
-    book: &Book<'_>,
-    runs: &[&Run],
-    survey: &Survey<'_>,
-    store: &Store,
-    wanted: Wanted<'_>,
-) -> Result<Sum> {
-    let mut sum = empty(fleet);
-    let measures = &fleet.reduce.measures;
-    let top = if wanted.slowest || wanted.parts.is_some() { fleet.reduce.top } else { 0 };
-    for run in runs.iter().filter(|run| matches!(survey.standing(run, store), Standing::Done)) {
-        let Some(read) = store.read::<Json>(&run.key)? else { continue };
-        let summary = read.summary.unwrap_or_default();
-        let volume = book.of[run.point].1;
-        sum.volumes.insert(volume);
-        for (at, path) in measures.iter().enumerate() {
-            sum.known[at] |= path.split('.').try_fold(&summary, |value, part| value.get(part)).is_some();
-            if let Some(value) = measure(&summary, path) {
-                sum.values[at].insert((volume, run.seed), value);
-            }
-        }
-        let (key, volume) = (run.key.as_str(), fleet.volumes[volume].name.as_str());
-        let part = if fleet.study.count_only {
-            // Such runs have no latencies.
-            let (histograms, slowest) = Default::default();
-            Part::of(Member { key, volume, summary: &summary, histograms, slowest, measures })
-        } else {
-            let record = serde_json::json!({ "key": key, "summary": summary });
-            Part::read(&store.folder(key), &record, volume, top, measures)?
-        };
-        sum.part = sum.part.merge(&part)?;
-    }
-    Ok(sum)
 }
 
 /// A group without its comparison.
@@ -331,45 +359,6 @@ fn means(values: &Values) -> BTreeMap<usize, f64> {
 /// Whether more of a measure is better: rates. Of everything else, less is.
 fn more_is_better(measure: &str) -> bool {
     measure.ends_with("_per_s")
-}
-
-/// Compares each variant with the baseline, or else with the first variant, volume by volume over the seeds that both have.
-fn compare(fleet: &Fleet, points: &Points, book: &Book<'_>, groups: &mut [Group], values: &[Vec<Values>]) {
-    let Some(by) = fleet.reduce.by.iter().position(|by| *by == By::Variant) else { return };
-    let bases = points.baseline();
-    let rest = |group: &Group| {
-        let mut names = group.names.clone();
-        names.remove(by);
-        names
-    };
-    let at: BTreeMap<Vec<Name>, usize> =
-        groups.iter().enumerate().map(|(at, group)| (group.names.clone(), at)).collect();
-    for group in groups.iter_mut() {
-        let base =
-            if fleet.study.baseline.is_empty() { Some(0) } else { bases[group.point].map(|base| book.of[base].0) };
-        let Some(base) = base.filter(|base| group.names[by] != Name::Variant(*base)) else { continue };
-        let (own, mut names) = (at[&group.names], rest(group));
-        names.insert(by, Name::Variant(base));
-        let Some(other) = at.get(&names) else { continue };
-        for (measure, name) in fleet.reduce.measures.iter().enumerate() {
-            let (own, other) = (&values[own][measure], &values[*other][measure]);
-            let both = |values: &Values, with: &Values| {
-                means(
-                    &values
-                        .iter()
-                        .filter(|(key, _)| with.contains_key(key))
-                        .map(|(key, value)| (*key, *value))
-                        .collect(),
-                )
-            };
-            let (own, other) = (both(own, other), both(other, own));
-            let wins = own.iter().zip(&other).filter(|((_, own), (_, other))| match more_is_better(name) {
-                true => own > other,
-                false => own < other,
-            });
-            group.better[measure] = Proportion::new(wins.count() as u64, own.len() as u64);
-        }
-    }
 }
 
 #[cfg(test)]

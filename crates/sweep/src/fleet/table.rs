@@ -10,7 +10,6 @@ use crate::points::Points;
 use ssdlab_lab::error::Result;
 use ssdlab_lab::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 
-/// Figures of a distribution, as in summaries.
 const FIGURES: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max"];
 const OPS: [&str; 3] = ["read", "write", "all"];
 /// Sums, with their columns.
@@ -96,7 +95,6 @@ pub fn write(fleet: &Fleet, points: &Points, groups: &[Group], place: &Place) ->
     sheet.finish()
 }
 
-/// The figures of a group.
 fn figures(group: &Group) -> Vec<Cell<'_>> {
     let counts = group.counts;
     let runs = counts.done + counts.refused + counts.failed + counts.left;

@@ -169,7 +169,6 @@ impl VolumesFile {
 }
 
 impl Volume {
-    /// What it needs of a device.
     pub(super) fn need(&self) -> Need {
         let touched = || Need::Touched(self.trace.clone(), self.scanned.0);
         self.capacity_bytes.map_or_else(touched, Need::Bytes)
@@ -195,7 +194,6 @@ fn look_at(paths: &[PathBuf], look: &Look, scans: &Scans) -> Result<Vec<Vec<Scan
     parallel::map(paths, &|path| scans.volumes(path, look, PAGE_BYTES)).into_iter().collect()
 }
 
-/// The volumes of the traces that a pattern names.
 fn patterned(text: &Text, pattern: &str, look: &Look, scans: &Scans) -> Result<Vec<Volume>> {
     let paths: Vec<PathBuf> = found(text, "volumes.traces", pattern)?.into_iter().map(PathBuf::from).collect();
     let mut volumes = Vec::new();
@@ -218,7 +216,6 @@ fn patterned(text: &Text, pattern: &str, look: &Look, scans: &Scans) -> Result<V
     Ok(volumes)
 }
 
-/// The volumes of a list.
 fn listed(text: &Text, list: &str, look: &Look, scans: &Scans) -> Result<Vec<Volume>> {
     let path = text.path(list);
     let mut volumes = rows(&path)?;

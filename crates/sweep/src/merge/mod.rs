@@ -146,7 +146,6 @@ fn add(path: &str, value: &Json, sums: &mut BTreeMap<String, u128>) {
     }
 }
 
-/// Both lists by bucket.
 fn joined(one: &[Bucket], other: &[Bucket]) -> Vec<Bucket> {
     histogram::merged(&[one.to_vec(), other.to_vec()])
 }

@@ -107,7 +107,6 @@ impl Slowest {
         Ok(Slowest { most: Some(most), rows })
     }
 
-    /// As part of a file.
     pub(super) fn json(&self) -> Json {
         let row = |row: &Slow| {
             let causes: Map<String, Json> = row.causes.iter().map(|(name, ns)| (name.clone(), json!(ns))).collect();
@@ -119,7 +118,6 @@ impl Slowest {
         json!({ "most": self.most, "rows": self.rows.iter().map(row).collect::<Vec<_>>() })
     }
 
-    /// From a file; none if it is not one.
     pub(super) fn parse(value: &Json) -> Option<Slowest> {
         let row = |row: &Json| {
             let number = |name: &str| row[name].as_u64();

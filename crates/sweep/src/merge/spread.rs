@@ -37,7 +37,6 @@ impl Ord for Real {
 }
 
 impl Real {
-    /// Rounded to six significant digits.
     fn six_digits(self) -> Real {
         Real(format!("{:.5e}", self.0).parse().unwrap_or(self.0))
     }
@@ -103,7 +102,6 @@ impl Spread {
         }
     }
 
-    /// Values in ascending order, with their numbers.
     fn ascending(&self) -> Vec<(f64, u64)> {
         let mut values: Vec<(Real, u64)> = match self {
             Spread::Each(values) => values.iter().map(|((_, value), count)| (*value, *count)).collect(),
@@ -142,7 +140,6 @@ impl Spread {
         }
     }
 
-    /// From a file; none if it is not one.
     pub(super) fn parse(value: &Json) -> Option<Spread> {
         let real = |value: &Json| Some(Real(value.as_str()?.parse().ok().filter(|value: &f64| value.is_finite())?));
         let count = |value: &Json| value.as_u64().filter(|count| *count > 0 && *count <= MOST_RUNS);

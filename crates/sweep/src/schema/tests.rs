@@ -20,7 +20,6 @@ fn keys_of(schema: &Value) -> BTreeSet<String> {
     schema["properties"].as_object().expect("a table").keys().cloned().collect()
 }
 
-/// The keys of a reader's own type.
 fn known<T: serde::de::DeserializeOwned>() -> BTreeSet<String> {
     let table = toml::Table::from_iter([("no-such-key".to_string(), toml::Value::from(1))]);
     listed(&table.try_into::<T>().map(|_| ()).unwrap_err().to_string())

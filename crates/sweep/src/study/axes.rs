@@ -14,17 +14,15 @@ use ssdlab_lab::settings::known_keys;
 pub const MOST_RUNS: u64 = 1_000_000;
 use ssdlab_lab::text::count;
 
-/// An axis with a list of values.
 pub(super) fn list(text: &Text, at: &str, key: &str, label: String, values: Vec<Value>) -> Result<Axis> {
     if values.is_empty() {
         return Err(text.error(at, false, format!("{key}: no values")).help("give at least one"));
     }
-    let mut items: Vec<Item> = Vec::new();
-    for (i, value) in values.iter().enumerate() {
-        let place = format!("{at}[{i}]");
-        let item = axis::item(key, value).map_err(|message| text.error(&place, false, format!("{key}: {message}")))?;
-        items.push(item);
-    }
+    let item = |(i, value): (usize, &Value)| {
+        let wrong = |message| text.error(&format!("{at}[{i}]"), false, format!("{key}: {message}"));
+        axis::item(key, value).map_err(wrong)
+    };
+    let items = values.iter().enumerate().map(item).collect::<Result<_>>()?;
     Ok(Axis { key: key.into(), label, values: Values::List(items) })
 }
 
@@ -69,7 +67,6 @@ fn grain(key: &str, from: &Value, to: &Value) -> Option<Grain> {
     Some(if whole { Grain::Whole } else { Grain::Micro })
 }
 
-/// An axis with a range of values.
 fn range(text: &Text, at: &str, key: &str, table: &Table) -> Result<Axis> {
     let wrong =
         |leaf: &str, message: String| text.error(&format!("{at}.{leaf}"), leaf.is_empty(), format!("{key}: {message}"));
@@ -105,11 +102,8 @@ fn range(text: &Text, at: &str, key: &str, table: &Table) -> Result<Axis> {
         _ => {}
     }
     let range = Range { from, to, steps: file.steps, cut, grain };
-    let mut items: Vec<Item> = Vec::new();
-    for value in range.grid() {
-        let item = axis::item(key, &value).map_err(|message| wrong("from", message))?;
-        items.push(item);
-    }
+    let item = |value: &Value| axis::item(key, value).map_err(|message| wrong("from", message));
+    let items = range.grid().iter().map(item).collect::<Result<_>>()?;
     Ok(Axis { key: key.into(), label: key.into(), values: Values::Range(range, items) })
 }
 

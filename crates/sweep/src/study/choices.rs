@@ -111,7 +111,6 @@ impl Study {
         Ok(chosen)
     }
 
-    /// The axis of a key.
     pub(super) fn place(&self, at: &str, key: &str) -> Result<usize> {
         let found = self.axes.iter().position(|axis| axis.key == key || axis.label == key);
         found.ok_or_else(|| {

@@ -15,20 +15,10 @@ use ssdlab_lab::names::clip;
 use ssdlab_lab::settings::known_keys;
 use ssdlab_lab::text::count;
 
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
-    Grid,
-    Random,
-    Lhs,
-    Sobol,
-    List,
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct DesignFile {
-    pub(super) kind: Kind,
+    pub(super) kind: Design,
     points: Option<u64>,
     seed: u64,
     pub(super) zip: Vec<Vec<String>>,
@@ -38,20 +28,13 @@ pub(crate) struct DesignFile {
 
 impl Default for DesignFile {
     fn default() -> Self {
-        DesignFile { kind: Kind::Grid, points: None, seed: 1, zip: Vec::new(), exclude: Vec::new(), list: None }
+        DesignFile { kind: Design::Grid, points: None, seed: 1, zip: Vec::new(), exclude: Vec::new(), list: None }
     }
 }
 
 impl Study {
-    /// The points of the design.
     pub(super) fn design(&self, design: &DesignFile) -> Result<Vec<Vec<Item>>> {
-        let kind = match design.kind {
-            Kind::Grid => Design::Grid,
-            Kind::Random => Design::Random,
-            Kind::Lhs => Design::Lhs,
-            Kind::Sobol => Design::Sobol,
-            Kind::List => Design::List,
-        };
+        let kind = design.kind;
         let dimensions = self.dimensions(design, kind)?;
         match kind {
             Design::List => return self.listed(design),
@@ -141,7 +124,6 @@ impl Study {
         Ok(dimensions)
     }
 
-    /// Points as listed.
     fn listed(&self, design: &DesignFile) -> Result<Vec<Vec<Item>>> {
         let wrong = |message: String, help: &str| self.text.error("design.list", false, message).help(help);
         let list = design
@@ -170,7 +152,6 @@ impl Study {
         Ok(points)
     }
 
-    /// Takes points out.
     pub(super) fn exclude(&mut self, design: &DesignFile) -> Result<()> {
         for (i, table) in design.exclude.iter().enumerate() {
             let path = format!("design.exclude[{i}]");

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::axis::{Axis, Values};
+use crate::draw::Design;
 use crate::text::Text;
 use ssdlab_lab::error::Result;
 use ssdlab_lab::input::Requests;
@@ -25,7 +26,7 @@ pub(crate) use axes::axes;
 pub use choices::Study;
 pub use choices::flat;
 pub(crate) use design::DesignFile;
-use design::{Kind, listed_axes};
+use design::listed_axes;
 pub use input::origin;
 use input::whole;
 pub(crate) use input::{Base, InputSection};
@@ -79,7 +80,6 @@ pub(crate) fn check_schema(text: &Text, table: &Table, expected: &str) -> Result
     })
 }
 
-/// Checks the name of a study or fleet.
 pub(crate) fn check_name(text: &Text, name: &str) -> Result<()> {
     let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
@@ -120,14 +120,13 @@ impl Study {
         let mut axes = axes(&text, &file.axes)?;
         let (requests, count_only) = file.input.requests(&text, &mut axes)?;
         // Points of a list may be given without axes: their keys are the axes.
-        if axes.is_empty() && matches!(file.design.kind, Kind::List) {
+        if axes.is_empty() && file.design.kind == Design::List {
             axes = listed_axes(&text, &file.design)?;
         }
         let StudyFile { design, repeat, limits, baseline, .. } = file;
         Study::assemble(file.name, text, base, requests, count_only, axes, Space { design, repeat, limits, baseline })
     }
 
-    /// A study from its parts.
     pub(crate) fn assemble(
         name: String,
         text: Text,
