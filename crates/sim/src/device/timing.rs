@@ -268,7 +268,8 @@ impl Timing {
         if self.slc.is_some_and(|slc| from[0].offset == slc.offset) {
             return self.fold(from, first);
         }
-        let (read, mut program) = self.parts_of_copyback(|| Self::together(&self.read, from), first);
+        let read = Self::together(&self.read, from);
+        let (read, mut program) = self.parts_of_copyback(|| read, first);
         let mut programs = 1;
         for i in 1..to.len() {
             if Self::leads(to, i) {

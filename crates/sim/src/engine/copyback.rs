@@ -23,11 +23,11 @@ impl Device {
     /// The block to which a page would be copied, if the path separates copies; otherwise its own block.
     #[inline(always)]
     pub(super) fn block_of_copy(&self, rules: &Rules, page: Ppn, stream: Stream) -> BlockId {
-        let copied = || {
+        let mut to = None;
+        if rules.separates {
             let plane = self.geometry.plane_of(page);
-            self.flash.next_block(plane, self.write_point(rules, plane, stream, true))
-        };
-        let to = if rules.separates { copied() } else { None };
+            to = self.flash.next_block(plane, self.write_point(rules, plane, stream, true));
+        }
         to.unwrap_or_else(|| self.geometry.block_of(page))
     }
 

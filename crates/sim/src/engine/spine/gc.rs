@@ -50,9 +50,10 @@ impl Device {
         self.flash.take_moved_page(plane, stream).expect("law: the reserve leaves a page for every collection")
     }
 
+    /// Pages of an operation have been read: their blocks may be erased.
+    #[inline(always)]
     pub(in crate::engine) fn end_reads(&mut self, kernel: &Kernel, id: OpId) {
-        let from = kernel.ops[id].from;
-        for page in from.iter() {
+        for page in kernel.ops[id].from.iter() {
             let block = self.geometry.block_of(*page);
             self.flash.read_ends(block);
         }
@@ -245,14 +246,14 @@ impl Kernel {
     /// The read of a move begins: its blocks have a reader, and the tags of its pages are loaded.
     #[inline(always)]
     pub(in crate::engine) fn load_moves(&mut self, dev: &mut Device, oracle: &Oracle, op: OpId) {
-        let pages = self.ops[op].pages;
+        let (pages, tags) = (self.ops[op].pages, &mut self.ops[Page(op)].tags);
         for (i, page) in pages.iter().enumerate() {
             let block = dev.geometry.block_of(*page);
             dev.array_reads(block);
             let lpn = dev.flash.lpn_of(*page);
             // The entry is needed when the page lands.
             dev.map.expect(lpn);
-            self.ops[Page(op)].tags[i] = oracle.load(*page, lpn);
+            tags[i] = oracle.load(*page, lpn);
         }
     }
 
@@ -267,11 +268,11 @@ impl Kernel {
         rules: &Rules,
         op: OpId,
     ) {
-        let pages = self.ops[op].pages;
-        let running = &gc.jobs[self.ops[op].job.0];
+        let op = &mut self.ops[op];
+        let (pages, running) = (op.pages, &gc.jobs[op.job.0]);
         let (stream, journey) = (running.stream, running.journey);
         let from = &dev.places(&pages)[..pages.len()];
-        self.ops[op].from = pages;
+        op.from = pages;
         if journey.out == Hop::Die {
             features.tenants_moved(dev, rules, &pages);
             let mut to = PageSet::EMPTY;
@@ -287,17 +288,17 @@ impl Kernel {
                 assert_ne!(stream, Stream::Aligned, "law: aligned write points stand at equal offsets");
                 pages.iter().for_each(|_| stats.count_copybacks(1));
             }
-            self.ops[op].verb = Verb::Copyback;
-            self.ops[op].pages = to;
+            op.verb = Verb::Copyback;
+            op.pages = to;
             let times = dev.timing.copyback(from, &dev.places(&to)[..to.len()]);
-            self.ops[op].legs = dev.timing.legs(Command::Copyback(times));
+            op.legs = dev.timing.legs(Command::Copyback(times));
             stats.gc_time.read += times.read.0;
             stats.gc_time.program += times.program.0;
         } else {
             features.tenants_read(dev, rules, &pages);
             stats.count_reads(Class::Gc, pages.len() as u64);
             let burst = Nanos(dev.timing.page().0 * pages.len() as u64);
-            self.ops[op].legs = dev.timing.legs(Command::Read { pages: from, burst, decoded: true });
+            op.legs = dev.timing.legs(Command::Read { pages: from, burst, decoded: true });
         }
     }
 }
