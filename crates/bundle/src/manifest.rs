@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use ssdlab_lab::error::{Error, Kind, Result};
 use ssdlab_lab::names::clip;
-use ssdlab_lab::outcome::json;
+use ssdlab_lab::tree::json;
 
 use crate::paths::refused;
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use ssdlab_lab::names::clip_line;
-use ssdlab_lab::outcome;
 use ssdlab_lab::text::{count, plural, size};
+use ssdlab_lab::tree;
 
 use crate::manifest::{Manifest, RunState};
 
@@ -44,7 +44,7 @@ pub fn citation(manifest: &Manifest, authors: &[String]) -> String {
 /// `.zenodo.json`.
 pub fn zenodo(manifest: &Manifest, authors: &[String]) -> String {
     let creators: Vec<Value> = names(authors).iter().map(|name| json!({ "name": name })).collect();
-    outcome::json(&json!({
+    tree::json(&json!({
         "title": manifest.title,
         "upload_type": "dataset",
         "description": about(manifest),

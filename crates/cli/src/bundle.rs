@@ -14,9 +14,9 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::layout::{facts, left};
 use ssdlab_lab::names::clip_line;
-use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::{Folder, Output};
 use ssdlab_lab::text::{count, plural, size};
+use ssdlab_lab::tree::json;
 use ssdlab_sim::Check;
 
 use crate::args::bundle::{BundleCommand, BundleVerifyArgs, ExtractArgs, MakeArgs, ShowArgs};

@@ -3,11 +3,11 @@
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::{clip, nearest};
 use ssdlab_lab::needs;
-use ssdlab_lab::outcome::json;
 use ssdlab_lab::presets;
 use ssdlab_lab::settings::Settings;
 use ssdlab_lab::text::{count, percent, percent_exact, size};
 use ssdlab_lab::theory::Outlook;
+use ssdlab_lab::tree::json;
 use ssdlab_sim::schemes::{self, SchemeInfo};
 use ssdlab_sweep::schema::File;
 use ssdlab_trace::workload;

@@ -1,11 +1,11 @@
 //! The table that a run prints: the device, the results, and where the time went.
 
-use ssdlab_lab::outcome::json;
 use ssdlab_lab::readers::histogram::{Quantile, count as count_requests, tail};
 use ssdlab_lab::readers::words;
 use ssdlab_lab::results::histograms::Histograms;
 use ssdlab_lab::text::{count, duration, percent, percent_exact, plural, rate, size};
 use ssdlab_lab::theory::planes;
+use ssdlab_lab::tree::json;
 use ssdlab_sim::blame::CAUSES;
 use ssdlab_sim::config::{Config, GcTime, PageTimes, PreconditionMode};
 use ssdlab_sim::report::tenants::{Interference, Tenants};

@@ -7,9 +7,9 @@ use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::Files;
 use ssdlab_lab::input::{find_workload, read_workload, refuse};
 use ssdlab_lab::names::{clip, clip_line};
-use ssdlab_lab::outcome;
 use ssdlab_lab::output::Output;
 use ssdlab_lab::text::{count, duration, percent, plural, rate, size};
+use ssdlab_lab::tree;
 use ssdlab_sweep::split::{How, split};
 use ssdlab_trace::workload::{Generator, Spec, SpecError};
 use ssdlab_trace::{Format, Info, Losses, Names, Op, Options, Reader, Severity, Writer, check};
@@ -52,7 +52,7 @@ fn info(files: &[PathBuf], reading: &ReadingArgs, json: Option<&PathBuf>) -> Res
             serde_json::json!({ "trace": name, "format": reader.format().to_string(), "figures": info })
         });
         let figures: Vec<serde_json::Value> = figures.collect();
-        output::write(path, outcome::json(&figures).as_bytes())?;
+        output::write(path, tree::json(&figures).as_bytes())?;
         if path.as_os_str() == "-" {
             return Ok(());
         }

@@ -74,7 +74,7 @@ impl Explained {
 
     /// The explanation as the bytes of its JSON file, `ssdlab.explain/1`.
     pub fn json(&self) -> String {
-        ssdlab_lab::outcome::json(&json::value(self))
+        ssdlab_lab::tree::json(&json::value(self))
     }
 }
 

@@ -1,12 +1,12 @@
 //! The results of a run.
 
-use serde::Serialize;
 use ssdlab_sim::Config;
 use ssdlab_sim::report::Summary;
 
 use crate::drive::Device;
 use crate::input::{Input, Provenance};
 use crate::settings;
+use crate::tree;
 
 /// The results of a run.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Outcome {
 
     /// The summary as the bytes of its file.
     pub fn json(&self) -> String {
-        json(&self.summary)
+        tree::json(&self.summary)
     }
 }
 
@@ -60,11 +60,4 @@ fn idle_queues(summary: &Summary, config: &Config) -> Vec<String> {
     idle.filter(|(name, _)| queues(name))
         .map(|(name, _)| format!("no measured request came to the queue {name}: see its match in nvme.queues"))
         .collect()
-}
-
-/// Plain data as the bytes of a JSON file.
-pub fn json(data: &impl Serialize) -> String {
-    let mut text = serde_json::to_string_pretty(data).expect("plain data");
-    text.push('\n');
-    text
 }

@@ -207,7 +207,7 @@ impl Device {
 
     /// What has happened so far.
     fn summary(&self, py: Python<'_>) -> PyResult<Py<Summary>> {
-        let json = self.work(py, |live| live.summary().map(|summary| ssdlab_lab::outcome::json(&summary)))?;
+        let json = self.work(py, |live| live.summary().map(|summary| ssdlab_lab::tree::json(&summary)))?;
         Summary::of(py, json)
     }
 

@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use ssdlab_lab::decisions::{self, Event, Slot};
 use ssdlab_lab::error::Error;
 use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::outcome::json;
+use ssdlab_lab::tree::json;
 use ssdlab_sim::policy::Load;
 use ssdlab_sim::units::Nanos;
 

@@ -9,9 +9,9 @@ use crate::key::Hashes;
 use crate::points::{Points, Run};
 use crate::store::Store;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::outcome::json;
 use ssdlab_lab::output::Finished;
 use ssdlab_lab::results::sheet::{Cell, CellKind, Sheet};
+use ssdlab_lab::tree::json;
 
 /// The file of hashes of a store.
 pub fn hashes(store: &Path) -> PathBuf {

@@ -191,7 +191,7 @@ impl Hashes {
         if !*self.fresh.lock().unwrap_or_else(PoisonError::into_inner) {
             return None;
         }
-        Some(ssdlab_lab::outcome::json(&*self.known.lock().unwrap_or_else(PoisonError::into_inner)))
+        Some(ssdlab_lab::tree::json(&*self.known.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// The hash of a file's bytes.

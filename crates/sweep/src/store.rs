@@ -18,9 +18,9 @@ use crate::key::{Mode, key};
 use ssdlab_lab::error::{Error, Kind, Result};
 use ssdlab_lab::files;
 use ssdlab_lab::names::clip;
-use ssdlab_lab::outcome::json;
 use ssdlab_lab::output;
 use ssdlab_lab::text::plural;
+use ssdlab_lab::tree::json;
 
 /// The schema of stores.
 pub const SCHEMA: &str = "ssdlab.store/1";

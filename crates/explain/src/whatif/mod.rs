@@ -462,6 +462,6 @@ impl WhatIf {
 
     /// Both futures as the bytes of their JSON file, `ssdlab.whatif/1`.
     pub fn json(&self) -> String {
-        ssdlab_lab::outcome::json(&json::value(self))
+        ssdlab_lab::tree::json(&json::value(self))
     }
 }

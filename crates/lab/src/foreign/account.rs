@@ -3,8 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use crate::names::{clip, clip_line};
-use crate::outcome;
 use crate::text::plural;
+use crate::tree;
 
 /// What becomes of a key of another simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,7 +192,7 @@ impl Account {
             "assumed": self.assumed,
             "remarks": self.remarks,
         });
-        outcome::json(&all)
+        tree::json(&all)
     }
 }
 

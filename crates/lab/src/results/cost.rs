@@ -6,10 +6,10 @@ use ssdlab_sim::Shortcuts;
 
 use crate::drive::Device;
 use crate::error::Result;
-use crate::outcome::json;
 use crate::output::Output;
 use crate::perf::Perf;
 use crate::product::{About, Product, Recorder, RunEnd, Subject};
+use crate::tree::json;
 
 /// The cost of the simulation itself, with that of the outputs that stand before it in the list, as JSON.
 #[derive(Clone, Debug)]

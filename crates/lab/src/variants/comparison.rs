@@ -11,11 +11,12 @@ use crate::error::{Error, Result};
 use crate::files::Files;
 use crate::input::{Opened, Origin, Requests};
 use crate::names::clip;
-use crate::outcome::{self, Outcome};
+use crate::outcome::Outcome;
 use crate::output::{Finished, whole};
 use crate::policies::Policies;
 use crate::results::sheet::{Cell, CellKind, Ended, Place, Sheet, csv_row};
 use crate::settings::Sources;
+use crate::tree;
 use crate::variants::axes::{self, Axis, Variant};
 use crate::variants::figures::{Figure, METRICS, Metric, base, judge, judge_shown};
 use crate::variants::points::{self, Board, Point, sweep};
@@ -459,7 +460,7 @@ impl Comparison {
         };
         let varied = self.axes.iter().map(|axis| json!({ "key": axis.key, "values": axis.values }));
         let first: Json = serde_json::from_str(&self.rows[0].outcomes[0].json()).unwrap_or_default();
-        outcome::json(&json!({
+        tree::json(&json!({
             "schema": "ssdlab.compare/1",
             "version": env!("CARGO_PKG_VERSION"),
             "workload": self.rows[0].outcomes[0].about,

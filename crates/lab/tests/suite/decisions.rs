@@ -2,9 +2,9 @@
 
 use ssdlab_lab::decisions::{Decision, Event, Game, Slot};
 use ssdlab_lab::input::{Origin, Requests};
-use ssdlab_lab::outcome::json;
 use ssdlab_lab::run::{How, Outputs};
 use ssdlab_lab::settings::Settings;
+use ssdlab_lab::tree::json;
 use ssdlab_sim::report::Summary;
 use ssdlab_sim::units::Nanos;
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ssdlab_lab::error::Class;
 use ssdlab_lab::live::{Address, Ask, LiveDevice, PagePlace};
-use ssdlab_lab::outcome::json;
+use ssdlab_lab::tree::json;
 use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Config, RequestOp as Op};
 

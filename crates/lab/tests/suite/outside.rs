@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use ssdlab_lab::error::Kind;
 use ssdlab_lab::live::{Ask, LiveDevice};
-use ssdlab_lab::outcome::json;
 use ssdlab_lab::outside::{self, Failure, TriggerScript, TriggerSight, VictimScript, VictimSight};
 use ssdlab_lab::run::{How, Outputs, Run};
 use ssdlab_lab::settings::Settings;
+use ssdlab_lab::tree::json;
 use ssdlab_sim::policy::View;
 use ssdlab_sim::random::{below, stream};
 use ssdlab_sim::units::{Nanos, PlaneId};

@@ -86,10 +86,10 @@ fn modern_drives_and_watched_runs_take_no_more_instructions_than_they_did() {
     count(&[
         ("preset nvme-tlc, page", FEW_BLOCKS, &[], 3_230),
         ("preset nvme-tlc, mix", FEW_BLOCKS, &[], 5_600),
-        ("preset nvme-2024, page", &cached, &[], 4_430),
+        ("preset nvme-2024, page", &cached, &[], 4_310),
         ("preset composed, page", FEW_BLOCKS, &[], 5_490),
-        ("preset noc, page", FEW_BLOCKS, &[], 6_400),
-        ("preset fastgc, page", FEW_BLOCKS, &[], 3_168),
+        ("preset noc, page", FEW_BLOCKS, &[], 6_330),
+        ("preset fastgc, page", FEW_BLOCKS, &[], 3_140),
         ("writes, external", "", &["--watch"], 630),
         ("reads", "", &["--watch"], 1_771),
     ]);

@@ -64,7 +64,7 @@ impl Scans {
     /// The bytes of the file of a store, if there is anything new.
     pub fn changed(&self) -> Option<String> {
         let known = self.known();
-        known.1.then(|| ssdlab_lab::outcome::json(&known.0))
+        known.1.then(|| ssdlab_lab::tree::json(&known.0))
     }
 
     /// The volumes of a trace, in the order of their first requests, with footprints in pages of `page_bytes`.

@@ -298,7 +298,7 @@ impl Part {
                 buckets.insert(format!("{name}.{op}"), json!(rows));
             }
         }
-        ssdlab_lab::outcome::json(&json!({
+        ssdlab_lab::tree::json(&json!({
             "schema": SCHEMA,
             "members": self.members,
             "latency_ns": self.figures(0),
