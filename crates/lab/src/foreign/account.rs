@@ -3,7 +3,6 @@
 use serde_json::{Value as Json, json};
 
 use crate::names::{clip, clip_line};
-use crate::outcome;
 use crate::text::plural;
 
 /// What becomes of a key of another simulator.
@@ -192,7 +191,7 @@ impl Account {
             "assumed": self.assumed,
             "remarks": self.remarks,
         });
-        outcome::json(&all)
+        format!("{}\n", serde_json::to_string_pretty(&all).expect("an account is plain data"))
     }
 }
 
