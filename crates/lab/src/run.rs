@@ -284,7 +284,7 @@ impl Ready {
         let mut made = end.made;
         let remarks = std::mem::take(&mut made.remarks);
         let geometry = device.ssd.geometry().clone();
-        let last_arrival = (!closed).then(|| device.last_arrival);
+        let last_arrival = (!closed).then_some(device.last_arrival);
         Ok(RunOutcome { outcome, remarks, perf, geometry, last_arrival, made })
     }
 }

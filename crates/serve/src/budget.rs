@@ -1,12 +1,15 @@
 //! What one client may have in the server at a time, so that no client takes the memory of all.
 
-use std::sync::{Condvar, Mutex, PoisonError};
-
-use crate::connections::locked;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Requests of a client, and bytes of their data, at most. A single request is always taken.
 const MOST_REQUESTS: u64 = 1024;
 const MOST_DATA_BYTES: u64 = 64 << 20;
+
+/// What a thread that panicked left is used as it is.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[derive(Default)]
 struct Taken {

@@ -4,18 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::budget::locked;
 use crate::socket::{Address, Listener, Socket};
 
 /// Connections of a kind at a time. Further ones are closed at once.
 const MOST: usize = 64;
-
-/// What a thread that panicked left is used as it is.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A place where connections come in, and those that are there.
 #[derive(Debug)]

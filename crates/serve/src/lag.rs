@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ssdlab_sim::report::Distribution;
 
-use crate::connections::locked;
+use crate::budget::locked;
 
 /// How late replies left, in nanoseconds of wall time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Completed, Observer, Watches};
 use ssdlab_trace::{Format, Names, Record, Trace, Writer};
 
-use crate::connections::locked;
+use crate::budget::locked;
 
 /// Where it goes: a file of the user, or one that nobody sees.
 enum Target {

@@ -21,9 +21,10 @@ use ssdlab_lab::text::size;
 use ssdlab_lab::theory::Outlook;
 use ssdlab_sim::units::Nanos;
 
+use crate::budget::locked;
 use crate::client::{self, Shared};
 use crate::clock::{Clock, Speed};
-use crate::connections::{Connections, Endpoint, Serve, accept_all, locked};
+use crate::connections::{Connections, Endpoint, Serve, accept_all};
 use crate::control;
 use crate::data::Image;
 use crate::drive::{Bytes, Drive, Session};
