@@ -164,7 +164,7 @@ impl Kernel {
 
     /// Programs of chains that have begun and are not counted yet.
     pub(super) fn uncounted_of_chains(&self, shared: &Shared, now: Nanos) -> u64 {
-        let (now, pace) = (now, &shared.chains.pace);
+        let pace = &shared.chains.pace;
         let decided = self.decided_at == now;
         let chains = shared.chains.of_unit.iter().filter(|chain| chain.op.is_some());
         let programs = chains.map(|chain| {

@@ -245,7 +245,7 @@ impl Kernel {
         if host == 0 {
             return;
         }
-        let (now, own) = (now, features.tenant_of(self, op));
+        let own = features.tenant_of(self, op);
         let times = features.nvme().shares.dies[unit.ix()].at(now);
         let page = &mut self.ops.tenant[op];
         let waited: ByTenant = std::array::from_fn(|tenant| times[tenant] - page.die[tenant]);
