@@ -10,24 +10,15 @@ use crate::units::{PlaneId, Ppn};
 
 use super::{count_rejected, ends_salvage};
 
-/// A request is about to be served in no time. Where requests are served one by one, so are its units. Returns whether it is rejected:
-/// a write is after the end, where blocks wear out.
+/// A request is about to be served in no time. Returns whether it is rejected: a write is after the end, where blocks wear out.
 #[inline(always)]
 pub(in crate::engine) fn rejects(ssd: &mut Ssd, next: &Waiting) -> bool {
-    if !ssd.rules.one_by_one {
-        return false;
-    }
-    ssd.dev.flash.take_programs(false);
     ssd.rules.life && rejects_after_end(ssd, next)
 }
 
 /// The same of a write of one page.
 #[inline(always)]
 pub(in crate::engine) fn rejects_page(ssd: &mut Ssd) -> bool {
-    if !ssd.rules.one_by_one {
-        return false;
-    }
-    ssd.dev.flash.take_programs(false);
     ssd.rules.life && rejects_page_after_end(ssd)
 }
 

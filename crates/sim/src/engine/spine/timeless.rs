@@ -435,8 +435,11 @@ impl Ssd {
     }
 
     fn serve_now(&mut self, next: Waiting) {
-        if life::rejects(self, &next) {
-            return;
+        if self.rules.one_by_one {
+            self.dev.flash.take_programs(false);
+            if life::rejects(self, &next) {
+                return;
+            }
         }
         let request = next.request;
         if request.op == RequestOp::Flush {
@@ -482,8 +485,11 @@ impl Ssd {
     /// Serves a write of one page.
     #[inline]
     fn serve_write(&mut self, page: Lpn, bytes: u64) {
-        if life::rejects_page(self) {
-            return;
+        if self.rules.one_by_one {
+            self.dev.flash.take_programs(false);
+            if life::rejects_page(self) {
+                return;
+            }
         }
         if !self.host.measuring {
             self.check_warmup();
