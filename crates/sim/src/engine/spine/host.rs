@@ -701,6 +701,7 @@ impl Ssd {
         self.kernel.ops[Page(op)].tags[0] = tag;
         streams::names_write(&mut self.features, &mut self.kernel.ops, &self.rules, op, lpn);
         if cache::admits_write(self, op, measured) {
+            self.host.runs.part_with(lpn);
             return true;
         }
         let partial = self.kernel.ops[Page(op)].bytes < self.dev.geometry.unit_bytes;
@@ -710,6 +711,7 @@ impl Ssd {
         }
         self.features.drop_copy(&mut self.dev, lpn);
         if self.dev.absorb(&mut self.kernel, &mut self.oracle, &self.rules, &self.config, self.now, op) {
+            self.host.runs.part_with(lpn);
             self.features.count_conflict(|counters| counters.absorbed += u64::from(measured));
             return true;
         }

@@ -138,6 +138,14 @@ impl Runs {
         !self.lingering.is_empty()
     }
 
+    /// A page gets newer data outside its run of older writes in flight, which later writes do not join.
+    #[inline(always)]
+    pub(in crate::engine) fn part_with(&mut self, lpn: Lpn) {
+        if self.any_linger() {
+            self.take_lingering(lpn);
+        }
+    }
+
     /// The run of a page on flash with older writes in flight.
     fn take_lingering(&mut self, lpn: Lpn) -> Option<u32> {
         let place = self.lingering.iter().position(|run| self.runs[*run].lpn == lpn)?;
@@ -378,9 +386,10 @@ impl Host {
 
     /// A page is trimmed: its run has ended, and needs nothing from flash.
     pub(in crate::engine) fn trim_run(&mut self, kernel: &Kernel, dev: &Device, oracle: &mut Oracle, lpn: Lpn) {
+        let lingering = self.runs.take_lingering(lpn);
         let run = match dev.map.get(lpn) {
             Location::Staged(write) => Some(kernel.ops[Page(write)].run).filter(|run| *run != NO_RUN),
-            _ => self.runs.take_lingering(lpn),
+            _ => lingering,
         };
         if let Some(run) = run {
             self.runs.runs[run].lacking = 0;
@@ -552,7 +561,10 @@ impl Host {
                 Some(kernel.ops[Page(write)].run)
             }
             Location::Flash(_) => self.runs.take_lingering(lpn),
-            Location::Staged(_) | Location::Nowhere => None,
+            Location::Staged(_) | Location::Nowhere => {
+                self.runs.part_with(lpn);
+                None
+            }
         };
         if earlier.is_none() && !merges {
             return false;
