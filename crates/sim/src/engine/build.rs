@@ -2,18 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use super::fast::{FastPaths, Shared};
-use super::homes::Homes;
-use super::kernel::Kernel;
-use super::kernel::ops::Parts;
-use super::raid::failure::Failures;
-use super::raid::stripe::Raid;
-use super::rules::Rules;
-use super::spine::host::Host;
-use super::spine::moving::Moving;
-use super::{
-    Device, Features, Gc, PlaneState, Policies, Ssd, cache, conflicts, idle, noc, nvme, queues, replica, sizes,
-};
 use crate::config::{Config, ConfigError, FreeBlock, RaidLayout, WritePoints};
 use crate::device::errors::{ErrorModel, PageErrors};
 use crate::device::flash::Flash;
@@ -25,6 +13,19 @@ use crate::device::staging::Staging;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Fifo, Slab};
 use crate::device::wear::Wear;
+use crate::engine::fast::{FastPaths, Shared};
+use crate::engine::features::homes::Homes;
+use crate::engine::features::raid::failure::Failures;
+use crate::engine::features::raid::stripe::Raid;
+use crate::engine::features::{cache, noc, nvme, queues, replica};
+use crate::engine::fill::moving::Moving;
+use crate::engine::gc::idle;
+use crate::engine::kernel::Kernel;
+use crate::engine::kernel::ops::Parts;
+use crate::engine::reports::conflicts;
+use crate::engine::rules::Rules;
+use crate::engine::spine::host::Host;
+use crate::engine::{Device, Features, Gc, PlaneState, Policies, Ssd, sizes};
 use crate::oracle::{Check, Oracle};
 use crate::policy::WriteBack;
 use crate::schemes::AnyVictim;
@@ -158,11 +159,13 @@ impl Ssd {
                 queues: queues::DieQueues::new(&rules, &config.order, geometry.units),
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,
-                handles: rules.handles.then(|| Box::new(super::handles::Handles::new(config, geometry))),
-                slc: super::slc::Slc::new(config, geometry),
-                life: super::life::Life::new(config, geometry),
-                retry: super::retry::Retry::new(config, geometry.units),
-                units: rules.units.then(|| Box::new(super::units::Units::new(geometry))),
+                handles: rules
+                    .handles
+                    .then(|| Box::new(crate::engine::features::handles::Handles::new(config, geometry))),
+                slc: crate::engine::features::slc::Slc::new(config, geometry),
+                life: crate::engine::features::life::Life::new(config, geometry),
+                retry: crate::engine::features::retry::Retry::new(config, geometry.units),
+                units: rules.units.then(|| Box::new(crate::engine::features::units::Units::new(geometry))),
                 raid: Raid::new(config, &array),
                 homes: rules.binds.then(|| Box::new(Homes::new(config, geometry))),
                 failures: Failures::new(config, geometry.mapped, seed),

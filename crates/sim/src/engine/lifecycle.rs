@@ -2,12 +2,13 @@
 
 use crate::device::command::LegKind;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::features::life::programs;
+use crate::engine::features::power::{Brings, Torn};
+use crate::engine::features::retry;
+use crate::engine::features::retry::refresh;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::Page;
-use crate::engine::life::programs;
-use crate::engine::power::{Brings, Torn};
-use crate::engine::retry::{self, refresh};
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Gc, Ssd};
 use crate::stats::Stats;

@@ -3,49 +3,19 @@
 //! Code that every device runs should fit the processor's instruction cache. Code that only some devices run, or that runs
 //! rarely, is kept out of line.
 
-mod buffer;
 mod build;
-mod cache;
-mod change;
-mod charges;
-mod conflicts;
-mod copyback;
-mod extras;
 mod fast;
-mod filled;
-mod footprint;
-mod former;
-mod handles;
-mod homes;
-mod idle;
-mod joint;
-mod keep;
+mod features;
+mod fill;
+mod gc;
 mod kernel;
-mod life;
+mod lab;
 mod lifecycle;
-mod metadata;
-mod noc;
-mod nvme;
-mod offers;
-mod one_shot;
-mod page_types;
-mod postpone;
-mod power;
-mod preempt;
-mod queues;
-mod raid;
-mod recency;
-mod replica;
 mod report;
-mod retry;
+mod reports;
 mod round;
 mod rules;
-mod slc;
 mod spine;
-mod streams;
-mod units;
-mod versions;
-mod watch;
 
 use crate::config::Config;
 use crate::device::errors::{ErrorModel, PageErrors};
@@ -67,13 +37,17 @@ use kernel::buses::Bus;
 use kernel::dies::{Holder, Unit};
 
 pub use fast::{ClosedShortcut, Shortcuts, Slowed};
-pub use filled::Filled;
+use features::raid::stripe::Raid;
+use features::{cache, handles, homes, life, noc, nvme, queues, raid, replica, retry, slc, units};
+pub use fill::Filled;
+use gc::idle;
+use gc::jobs::{Pause, Running};
 use kernel::Kernel;
-pub use postpone::{Postponement, PutOff};
-use raid::stripe::Raid;
+use lab::postpone;
+pub use lab::postpone::{Postponement, PutOff};
+use reports::{conflicts, extras};
 use rules::Rules;
 use spine::host::Host;
-use spine::jobs::{Pause, Running};
 
 /// Bytes per request, operation, plane and so on: for estimates of a device's memory.
 pub(crate) mod sizes {
@@ -91,9 +65,9 @@ pub(crate) mod sizes {
     pub const OP: u64 = item::<Op>() + super::kernel::ops::BYTES_BESIDE;
     pub const REQUEST: u64 =
         item::<super::spine::requests::HostRequest>() + size_of::<super::spine::requests::RequestEnd>() as u64 + 4;
-    pub const UPDATE: u64 = super::raid::stripe::BYTES_OF_REQUEST;
+    pub const UPDATE: u64 = super::features::raid::stripe::BYTES_OF_REQUEST;
     /// With its entries in orders of lines.
-    pub const LINE: u64 = super::cache::BYTES_OF_LINE;
+    pub const LINE: u64 = super::features::cache::BYTES_OF_LINE;
     pub const SEGMENT: u64 = item::<staging::Segment>();
     /// Its collection among the jobs, and its entries in lists of planes.
     pub const PLANE: u64 = item::<Running>() + (size_of::<PlaneState>() + size_of::<flash::Plane>()) as u64 + 24;
@@ -161,7 +135,7 @@ struct Gc {
     /// Plane of the last page that was moved out of its own plane.
     target: PlaneId,
     /// The victim of a collection in no time.
-    moving: spine::moving::Moving,
+    moving: fill::moving::Moving,
     /// What is put off, if anything is.
     postponed: Option<Box<postpone::Postponed>>,
 }

@@ -1,10 +1,10 @@
 //! The summary at the end of a run.
 
-use super::kernel::Kernel;
-use super::rules::Rules;
-use super::spine::host::Host;
-use super::{Device, Features, Ssd};
 use crate::blame::{Cause, Extra};
+use crate::engine::kernel::Kernel;
+use crate::engine::rules::Rules;
+use crate::engine::spine::host::Host;
+use crate::engine::{Device, Features, Ssd};
 use crate::policy::Load;
 use crate::report::ecc::Ecc as EccReport;
 use crate::report::factors::Programmed;
@@ -209,7 +209,7 @@ impl Ssd {
             units: (self.rules.units).then(|| UnitsReport::new(geometry.unit_bytes, geometry.slots, &stats.units)),
             fdp: self.features.handles.as_ref().map(|handles| handles.report(&self.dev, stats)),
             slc: self.features.slc.as_ref().map(|slc| slc.report(&self.dev.flash)),
-            life: super::life::report(self),
+            life: crate::engine::features::life::report(self),
             pagc: self.kernel.pagc_summary(&self.dev, stats, self.config.geometry.planes_per_die, &breakdown_ns, span),
             schema: "ssdlab.summary/1",
             version: env!("CARGO_PKG_VERSION"),

@@ -15,17 +15,17 @@
 //! | a page of the host reaches the head of its queue | `spine/dispatch.rs` `select_page` | failed chips, redirects, kept pages |
 //! | a leg begins, a leg ends | `spine/legs.rs` `run_leg`, `leg_ends` | interconnect, suspension, cache register |
 //! | a page of the host has run its legs | `spine/legs.rs` `command_ends`, `page_ends`, `land_written` | interconnect, write-backs, second copies, parity, ECC, read retry, failed programs |
-//! | a collection is due, begins, takes a step, ends | `spine/claims.rs` `test_trigger`, `spine/gc.rs` `start_collection`, `step`, `end_collection` | trigger, victim, collector, path, buffer, metadata, preemption, postponement, folds, failed blocks |
-//! | a die's next operation; dies that are free at the end of a dispatch | `spine/dispatch.rs` `kick`, `dispatch`; `offers.rs` `to_considered_dies`, `to_idle_dies` | queues by class, task queues, write-backs, second copies, folds, refresh |
-//! | power is cut, a chip fails | `power.rs` `power_cut`; `raid/failure.rs` `chip_fails`; `lifecycle.rs` `tear`, `is_denied` | every feature with state |
+//! | a collection is due, begins, takes a step, ends | `gc/claims.rs` `test_trigger`, `gc/collect.rs` `start_collection`, `step`, `end_collection` | trigger, victim, collector, path, buffer, metadata, preemption, postponement, folds, failed blocks |
+//! | a die's next operation; dies that are free at the end of a dispatch | `spine/dispatch.rs` `kick`, `dispatch`; `features/offers.rs` `to_considered_dies`, `to_idle_dies` | queues by class, task queues, write-backs, second copies, folds, refresh |
+//! | power is cut, a chip fails | `features/power.rs` `power_cut`; `features/raid/failure.rs` `chip_fails`; `lifecycle.rs` `tear`, `is_denied` | every feature with state |
 //! | a request completes, a run ends | `spine/complete.rs` `request_done`; `mod.rs` `check_end`; `report.rs` `summary` | reports, every feature |
 
-use super::kernel::timers::Timer;
-use super::slc::folds::describe_waiting;
-use super::{Device, Features, Gc, Host, Policies, Ssd};
 use crate::engine::fast::FastPaths;
+use crate::engine::features::slc::folds::describe_waiting;
 use crate::engine::kernel::Kernel;
+use crate::engine::kernel::timers::Timer;
 use crate::engine::rules::Rules;
+use crate::engine::{Device, Features, Gc, Host, Policies, Ssd};
 use crate::oracle::{Check, Oracle};
 use crate::request::RequestOp;
 use crate::stats::Stats;

@@ -14,13 +14,13 @@
 //! the ledger of the bus when it is next used ([`Kernel::catch_up`]). Transfers of two chains never overlap: a chain begins only if
 //! its transfers meet no other chain's, and all periods are equal.
 
-use super::cycles::{Ends, Times};
-use super::passages::{Chain, Kind, PASSAGES, Pace, Passage, Passages};
 use crate::config::Config;
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
+use crate::engine::fast::cycles::{Ends, Times};
+use crate::engine::fast::passages::{Chain, Kind, PASSAGES, Pace, Passage, Passages};
 use crate::engine::fast::{FUSED, Shared};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;

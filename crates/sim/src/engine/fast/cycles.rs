@@ -1,6 +1,6 @@
 //! Cycles of turns: the times of their steps, and when legs end.
 
-use super::passages::Pace;
+use crate::engine::fast::passages::Pace;
 use crate::units::{Nanos, UnitId};
 
 /// Steps of a cycle.

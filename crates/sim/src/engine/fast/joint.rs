@@ -4,12 +4,12 @@
 //! ([`crate::policy::Collector::outlook`]), so their end is known. When the chain ends, the collector is asked for one move after
 //! the other, up to the one in progress; their pages land plane by plane.
 
-use super::passages::{Chain, Kind};
 use crate::device::flash::Stream;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::Shared;
+use crate::engine::fast::passages::{Chain, Kind};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::rules::Rules;

@@ -3,7 +3,6 @@
 //! Every key is named, so a new key does not compile until it is decided here: `_` if the shortcuts hold for all its values. A
 //! condition lists the values for which a shortcut is known to hold, so a new value closes it.
 
-use super::{FastPaths, chains};
 use crate::config::{
     Arbitration, Cache, Config, Destination, Device, Ecc, Errors, Faults, Fdp, Ftl, Gc, GcTime, Geometry, Life, Noc,
     NocModel, Nvme, OrderKnobs, PageOrder, PageTimes, PartialRead, Precondition, Programming, QueueClass, Raid,
@@ -11,6 +10,7 @@ use crate::config::{
     WriteAck, WritePoints, Writeback,
 };
 use crate::device::geometry;
+use crate::engine::fast::{FastPaths, chains};
 use crate::engine::spine::merge::SECTOR;
 use crate::policy::{Collector, Journey, MovePath, Order};
 use crate::schemes::Place;

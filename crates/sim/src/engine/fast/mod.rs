@@ -24,10 +24,10 @@ pub(super) use booked::BOOKED;
 pub(super) use legs::FUSED;
 pub use report::{ClosedShortcut, Shortcuts, Slowed};
 
-use super::Ssd;
 use crate::config::Config;
 use crate::device::geometry::Geometry;
 use crate::device::timing::Timing;
+use crate::engine::Ssd;
 use crate::engine::rules::Rules;
 use crate::policy::Journey;
 use crate::schemes::AnyVictim;

@@ -1,8 +1,8 @@
 //! Which shortcuts of a device are open, and what closes the others.
 
-use super::FastPaths;
 use crate::config::Config;
 use crate::device::geometry::Geometry;
+use crate::engine::fast::FastPaths;
 use crate::engine::rules::Rules;
 use crate::engine::{Features, Ssd};
 use crate::observe::Slot;

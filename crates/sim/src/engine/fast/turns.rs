@@ -10,10 +10,10 @@
 //! ([`Ssd::time_comes`]). So no order at one time depends on an event that a chain does without. If what happens concerns one channel
 //! alone, the end of a program that is followed by a read does not matter.
 
-use super::cycles::{STEPS, Times, Turn};
-use super::passages::{Chain, Kind, Passage};
 use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::Shared;
+use crate::engine::fast::cycles::{STEPS, Times, Turn};
+use crate::engine::fast::passages::{Chain, Kind, Passage};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;

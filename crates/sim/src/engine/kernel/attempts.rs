@@ -1,10 +1,10 @@
-//! Reads that may be repeated, in flight: what `engine/retry` keeps of an operation.
+//! Reads that may be repeated, in flight: what `engine/features/retry` keeps of an operation.
 
-use super::tables::Blank;
 use crate::device::pages::MAX_PLANES;
+use crate::engine::kernel::tables::Blank;
 use crate::units::{Nanos, OpId, Ppn};
 
-/// A page of the host on a device that repeats reads (`engine/retry`).
+/// A page of the host on a device that repeats reads (`engine/features/retry`).
 #[derive(Clone, Debug)]
 pub(in crate::engine) struct Again {
     /// Whether its errors are known.

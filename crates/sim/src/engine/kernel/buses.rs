@@ -2,10 +2,10 @@
 
 use std::ops::{Index, IndexMut};
 
-use super::Kernel;
-use super::spans::Spans;
 use crate::device::transaction::Fifo;
 use crate::engine::Device;
+use crate::engine::kernel::Kernel;
+use crate::engine::kernel::spans::Spans;
 use crate::engine::rules::Rules;
 use crate::units::{Nanos, OpId};
 

@@ -9,12 +9,12 @@ use std::io;
 use std::mem::offset_of;
 use std::ops::{Index, IndexMut};
 
-use super::occupancy::{Level, Occupancy};
-use super::spans::Spans;
-pub(in crate::engine) use super::turn::Turn;
 use crate::carry::Carrier;
 use crate::device::geometry::Geometry;
 use crate::device::transaction::Fifo;
+use crate::engine::kernel::occupancy::{Level, Occupancy};
+use crate::engine::kernel::spans::Spans;
+pub(in crate::engine) use crate::engine::kernel::turn::Turn;
 use crate::units::{JobId, Nanos, OpId, PlaneId, UnitId, count};
 
 /// Holder of a unit.

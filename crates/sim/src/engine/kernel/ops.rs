@@ -4,14 +4,14 @@ use std::ops::{Index, IndexMut};
 
 use ssdlab_memory::prefetch_first;
 
-use super::attempts::Attempts;
-use super::dies::Turn;
-use super::tables::{Blank, ByOp};
 use crate::blame::{Blame, Cause, Causes, ExtraBlame};
 use crate::config::MOST_QUEUES;
 use crate::device::flash::Stream;
 use crate::device::pages::MAX_PLANES;
 use crate::device::transaction::{Op, Slab, USED_BY_PAGES};
+use crate::engine::kernel::attempts::Attempts;
+use crate::engine::kernel::dies::Turn;
+use crate::engine::kernel::tables::{Blank, ByOp};
 use crate::units::{Moment, Nanos, OpId, PlaneId, Ppn, RequestId, Tag};
 
 /// No chip: any will do.

@@ -7,15 +7,16 @@ use crate::device::flash::Stream;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Verb};
-use crate::engine::cache::{For, reads};
+use crate::engine::features::cache::{For, reads};
+use crate::engine::features::raid::{buffered, failure};
+use crate::engine::features::retry::apart;
+use crate::engine::features::slc::folds;
+use crate::engine::features::{offers, streams};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::{Holder, Suspension, Turn};
 use crate::engine::kernel::ops::Page;
-use crate::engine::raid::{buffered, failure};
-use crate::engine::retry::apart;
 use crate::engine::rules::Rules;
-use crate::engine::slc::folds;
-use crate::engine::{Device, Features, Gc, Host, Nanos, Ssd, offers, streams};
+use crate::engine::{Device, Features, Gc, Host, Nanos, Ssd};
 use crate::oracle::Oracle;
 use crate::policy::PageSet;
 use crate::stats::Stats;
@@ -24,7 +25,7 @@ use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
 impl Kernel {
     /// A write that any die may serve gets its die and plane.
     #[inline(always)]
-    pub(super) fn go_to(&mut self, dev: &Device, op: OpId, unit: UnitId, plane: PlaneId) {
+    pub(in crate::engine) fn go_to(&mut self, dev: &Device, op: OpId, unit: UnitId, plane: PlaneId) {
         let page = &mut self.ops[op];
         page.unit = unit;
         page.plane = plane;

@@ -9,16 +9,17 @@ use crate::config::{Config, UnwrittenRead};
 use crate::device::geometry::Geometry;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Fifo, Need, Op, Verb};
-use crate::engine::cache::points as cache;
+use crate::engine::features::cache::points as cache;
+use crate::engine::features::raid::place;
+use crate::engine::features::units::reads as units;
+use crate::engine::features::{keep, life, nvme, streams};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
-use crate::engine::raid::place;
 use crate::engine::spine::merge::Runs;
 use crate::engine::spine::pause::Pause;
 use crate::engine::spine::requests::{HostRequest, Requests};
 use crate::engine::spine::ring::{BATCH, LOOK_AHEAD, RING, Ring, Waiting, Writes};
-use crate::engine::units::reads as units;
-use crate::engine::{Device, Features, Nanos, Ssd, keep, life, nvme, streams};
+use crate::engine::{Device, Features, Nanos, Ssd};
 use crate::request::{Extent, Request, RequestOp};
 use crate::schemes::Place;
 use crate::stats::Stats;
@@ -259,7 +260,7 @@ impl Host {
 
     /// Takes the next extent of the request that has just left the ring: its only one, or the first one kept.
     #[inline(always)]
-    pub(super) fn next_extent(&mut self, next: &Waiting) -> Extent {
+    pub(in crate::engine) fn next_extent(&mut self, next: &Waiting) -> Extent {
         if next.extents == 0 {
             return Extent { offset: next.request.offset, bytes: next.request.bytes };
         }
@@ -400,7 +401,7 @@ impl Host {
 
     /// Counts an admitted request. Returns whether it is measured.
     #[inline(always)]
-    pub(super) fn count_admission(&mut self) -> bool {
+    pub(in crate::engine) fn count_admission(&mut self) -> bool {
         count(&mut self.admitted);
         self.measuring
     }
@@ -477,7 +478,7 @@ impl Ssd {
     }
 
     /// Where measuring starts, resets all counters but wear.
-    pub(super) fn check_warmup(&mut self) {
+    pub(in crate::engine) fn check_warmup(&mut self) {
         let over = match self.host.warmup {
             None => true,
             Some(Warmup::Requests(n)) => self.host.admitted >= n,

@@ -3,10 +3,10 @@
 use crate::blame::Cause;
 use crate::config::Config;
 use crate::device::transaction::{Class, Need};
+use crate::engine::features::raid::buffered;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::raid::buffered;
 use crate::engine::{Host, Nanos, Ssd};
 use crate::policy::PageSet;
 use crate::units::{Moment, OpId};

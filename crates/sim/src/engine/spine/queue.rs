@@ -2,11 +2,11 @@
 
 use crate::device::geometry::Spot;
 use crate::device::transaction::Need;
-use crate::engine::cache::takes_write;
+use crate::engine::features::cache::takes_write;
+use crate::engine::features::raid::place;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
 use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
-use crate::engine::raid::place;
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;

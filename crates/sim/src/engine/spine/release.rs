@@ -1,7 +1,8 @@
 //! The end of a command's time in its die.
 
+use crate::engine::Ssd;
+use crate::engine::features::retry;
 use crate::engine::kernel::dies::{Holder, Suspension};
-use crate::engine::{Ssd, retry};
 use crate::units::OpId;
 
 /// An operation that has waited for a cache register or for an array (R8): a read, or a program.

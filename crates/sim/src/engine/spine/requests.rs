@@ -4,10 +4,10 @@ use std::ops::{Index, IndexMut};
 
 use ssdlab_memory::prefetch_first;
 
-use super::complete::PageEnd;
-use super::ring::Waiting;
 use crate::device::transaction::Slab;
 use crate::engine::Nanos;
+use crate::engine::spine::complete::PageEnd;
+use crate::engine::spine::ring::Waiting;
 use crate::request::{Marks, Request};
 use crate::units::{OpId, RequestId};
 

@@ -3,7 +3,7 @@
 use crate::blame::Cause;
 use crate::device::flash::Stream;
 use crate::device::transaction::Class;
-use crate::engine::cache::For;
+use crate::engine::features::cache::For;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;

@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use crate::device::flash::Stream;
 use crate::device::mapping::Location;
-use crate::engine::cache::trim as cached;
+use crate::engine::features::cache::trim as cached;
+use crate::engine::features::units::timeless as units;
+use crate::engine::features::{life, streams};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
 use crate::engine::spine::complete::{PageEnd, completed};
 use crate::engine::spine::ring::Waiting;
-use crate::engine::units::timeless as units;
-use crate::engine::{Device, Ssd, life, streams};
+use crate::engine::{Device, Ssd};
 use crate::request::Extent;
 use crate::units::{Lpn, Ppn};
 
@@ -37,7 +38,7 @@ impl Device {
     }
 
     /// The whole pages of the map inside a range, which a TRIM discards.
-    pub(super) fn whole_pages(&self, extent: &Extent) -> Range<u32> {
+    pub(in crate::engine) fn whole_pages(&self, extent: &Extent) -> Range<u32> {
         let size = self.entry_bytes();
         (extent.offset.div_ceil(size) as u32)..(((extent.offset + extent.bytes) / size) as u32)
     }
@@ -66,7 +67,7 @@ impl Ssd {
     }
 
     #[inline(never)]
-    pub(super) fn trim(&mut self, lpn: Lpn, measured: bool) {
+    pub(in crate::engine) fn trim(&mut self, lpn: Lpn, measured: bool) {
         if self.features.keeps_discarded() {
             return;
         }

@@ -1,9 +1,9 @@
 //! The dispatch window: admitted requests from which the order selects, and the state that it sees.
 
 use crate::blame::Cause;
+use crate::engine::features::raid::redirect::{redirects, redirects_waiting};
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::{NO_CHIP, Ops, Page};
-use crate::engine::raid::redirect::{redirects, redirects_waiting};
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host, Policies, Ssd};
 use crate::request::{Request, RequestOp};

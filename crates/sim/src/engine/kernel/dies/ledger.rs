@@ -1,6 +1,6 @@
 //! The ledger of a die: for how long it was held, and by whom.
 
-use super::{Holder, Unit};
+use crate::engine::kernel::dies::{Holder, Unit};
 use crate::observe::Held;
 use crate::units::Nanos;
 
