@@ -56,6 +56,12 @@ impl Device {
     }
 }
 
+/// Numbers of buses: channels with the sides of the host link, and ports of the interconnect.
+fn buses(config: &Config, geometry: &Geometry, noc: bool) -> (usize, usize) {
+    let channels = geometry.channels as usize;
+    (channels + 2 * usize::from(config.timing.host_link.is_some()), if noc { channels } else { 0 })
+}
+
 impl Ssd {
     /// Builds the device of a configuration and preconditions it.
     ///
@@ -130,7 +136,7 @@ impl Ssd {
         let stored = stored(&geometry);
         let rules = Rules::of(config, &geometry);
         let noc = noc::Noc::new(config, &geometry);
-        let buses = rules.ports + if noc.is_some() { geometry.channels as usize } else { 0 };
+        let buses = buses(config, &geometry, noc.is_some());
         let crossing = noc.as_ref().map_or(Nanos::ZERO, |noc| noc.traversal(geometry.unit_bytes));
         let delays = if noc.is_some() { 2 * geometry.units as usize } else { 0 };
         let ops = 256 + sizes::OPS_OF_REQUEST as usize * config.device.queue_depth as usize + geometry.planes as usize;
@@ -155,7 +161,7 @@ impl Ssd {
                     .map(|route| Box::new(replica::Replicas::new(route.share(), geometry))),
                 extras: rules.extras.then(Default::default),
                 cache: cache::Cache::new(config, geometry),
-                nvme: nvme::Nvme::new(config, geometry, buses),
+                nvme: nvme::Nvme::new(config, geometry, buses.0 + buses.1),
                 queues: queues::DieQueues::new(&rules, &config.order, geometry.units),
                 idle: patience.map(|after| Box::new(idle::Idle::new(after, geometry.units))),
                 noc,

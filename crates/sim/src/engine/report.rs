@@ -238,7 +238,7 @@ impl Ssd {
             gc: collections(stats, self.rules.units),
             utilisation: self.kernel.utilisation(&self.dev, &self.host, stats, span, transferring),
             overload: self.host.overload(&self.kernel, &self.dev, &self.features, stats, depth, transferring),
-            noc: self.features.noc_summary(&self.kernel, &self.dev, stats, &self.rules, span),
+            noc: self.features.noc_summary(&self.kernel, &self.dev, stats, span),
             wear: self.dev.erases(&self.rules),
             fastgc: self.rules.separates.then(|| self.dev.report_copies(&self.stats, &self.config)),
             ecc: self.dev.errors.as_ref().map(|_| EccReport::new(&stats.ecc, &self.config.ecc)),

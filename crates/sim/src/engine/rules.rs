@@ -5,7 +5,7 @@ use crate::device::geometry::Geometry;
 use crate::device::spec::PageErrorSpec;
 use crate::policy::Journey;
 use crate::schemes::Place;
-use crate::units::{Nanos, Threshold};
+use crate::units::Threshold;
 
 /// See the module's documentation.
 #[derive(Clone)]
@@ -66,8 +66,6 @@ pub(super) struct Rules {
     pub(super) metadata: bool,
     /// So many requests may wait that they leave the cache meanwhile.
     pub(super) deep: bool,
-    /// Number of channels and sides of the host link; ports of the interconnect are the buses after these.
-    pub(super) ports: usize,
     /// Requests have tenants.
     pub(super) tenants: bool,
     /// Waits for dies are sorted further than by GC: by tenant, by the write cache, or without a shadow clock.
@@ -108,8 +106,6 @@ pub(super) struct Rules {
     pub(super) extras: bool,
     /// Operations are counted by page type.
     pub(super) page_types: bool,
-    /// Time to serve a page from controller memory.
-    pub(super) memory: Nanos,
     /// Operations queue by class, or by kind of task.
     pub(super) queues: bool,
     /// Operations that wait for a die are counted by class.
@@ -120,8 +116,6 @@ pub(super) struct Rules {
     pub(super) watches: bool,
     /// The route decides about reads.
     pub(super) redirects: bool,
-    /// Sub-requests that a chip accepts before further requests wait in the window.
-    pub(super) chip_queue: Option<u32>,
     /// Events between two scans of the full oracle.
     pub(super) scan_every: u64,
     /// Operations of other rules were in service when these came into force ([`Ssd::changed`]): there are no shortcuts.
@@ -234,20 +228,17 @@ impl Rules {
             idle_work: config.ecc.retries() || config.cache.buffers() && config.cache.writeback == Writeback::Idle,
             extras: !config.extra_causes().is_empty(),
             page_types: config.reports_page_types(),
-            memory: config.memory_time(),
             suspends,
             overlaps: suspends || config.timing.cache_register,
             pairs: config.device.multi_plane && config.geometry.planes_per_die > 1,
             one_shot: config.wear.programming == Programming::OneShot,
             metadata: geometry.data_pages < geometry.pages_per_block,
             deep: config.device.queue_depth > 512,
-            ports: geometry.channels as usize + 2 * usize::from(config.timing.host_link.is_some()),
             queues: !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
             counts: suspends || !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
             by_class: config.order.die_queue.classes().is_some(),
             watches: false,
             redirects: config.schemes.route.redirect().is_some(),
-            chip_queue: config.chip_queue(),
             scan_every: (1 << 20).max(8 * u64::from(geometry.planes) * u64::from(geometry.pages_per_plane)),
             mixed: false,
         }

@@ -127,7 +127,9 @@ fn no_files_import_each_other_in_a_circle() {
     let imports = imports(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let count: usize = imports.values().map(BTreeSet::len).sum();
     assert!(count > 1_000, "{count} imports were found");
-    for (one, other) in [("engine/gc/beside", "engine/features/slc/folds"), ("engine/features/slc/folds", "engine/gc/jobs")] {
+    for (one, other) in
+        [("engine/gc/beside", "engine/features/slc/folds"), ("engine/features/slc/folds", "engine/gc/jobs")]
+    {
         assert!(imports[one].contains(other), "{one} imports {other}, which is not found");
     }
     assert_eq!(circle(&imports), None, "move what these files share to a file of its own, below both");

@@ -154,7 +154,7 @@ impl Features {
         if rules.binds { Some(self.bind(dev, host, rules, lpn)) } else { None }
     }
 
-    /// A host write is admitted: it gets the next plane in turn, where placement is round-robin.
+    /// A host write is admitted: it gets the plane that its number determines, or the next one in turn, or none yet.
     #[inline(always)]
     pub(in crate::engine) fn bind_write(
         &mut self,
@@ -165,7 +165,9 @@ impl Features {
         op: OpId,
         lpn: Lpn,
     ) {
-        if rules.binds {
+        if rules.numbered {
+            kernel.aim(dev, op, dev.geometry.static_plane(lpn));
+        } else if rules.binds {
             self.binds_write(kernel, dev, host, rules, op, lpn);
         }
     }

@@ -59,13 +59,28 @@ impl Kernel {
         }
         None
     }
+}
 
-    /// Removes a host page from any position of a unit's queue.
-    pub(in crate::engine) fn leave_line(&mut self, op: OpId, unit: UnitId) {
-        let age = self.ops[op].age;
-        let left = self.dies[unit].queue.take(&mut self.ops, |o| o.class == Class::Host && o.age == age);
-        debug_assert_eq!(left, op);
+/// The number of pages that a read takes along, itself among them, and its legs: one page, where commands have no mates.
+#[inline(always)]
+pub(in crate::engine) fn read(ssd: &mut Ssd, op: OpId, at: Ppn, unit: UnitId, burst: Nanos) -> (u64, Legs) {
+    if ssd.rules.pairs {
+        return ssd.join_reads(op, at, unit, burst);
     }
+    (1, ssd.dev.timing.legs(Command::Read { pages: &[ssd.dev.place(at)], burst, decoded: false }))
+}
+
+/// The same for a program.
+#[inline(always)]
+pub(in crate::engine) fn program(ssd: &mut Ssd, op: OpId, at: Ppn, unit: UnitId) -> (u64, Legs) {
+    let transfer = ssd.dev.timing.page();
+    if ssd.rules.pairs {
+        let pages = ssd.mate_writes(op, at, unit);
+        let count = pages.len() as u64;
+        let places = &ssd.dev.places(&pages)[..pages.len()];
+        return (count, ssd.dev.timing.legs(Command::Program { pages: places, burst: Nanos(transfer.0 * count) }));
+    }
+    (1, ssd.dev.timing.legs(Command::Program { pages: &[ssd.dev.place(at)], burst: transfer }))
 }
 
 impl Ssd {
@@ -79,8 +94,7 @@ impl Ssd {
         while pages.len() < MAX_PLANES {
             let fits = |next| self.mate_read(next, lead, offset, &pages);
             let Some((next, other)) = self.kernel.first_mate(unit, request, fits) else { break };
-            self.kernel.leave_line(next, unit);
-            self.features.note_queue(&self.kernel, &self.rules, next, unit, false);
+            self.kernel.leave_queue(&mut self.features, &self.rules, next, unit);
             self.charge_wait(next, unit, &self.kernel.turn(self.now, next, unit));
             self.kernel.ops[last].mate = next;
             last = next;
@@ -193,13 +207,7 @@ impl Ssd {
             self.kernel.charge_same_extras(&self.rules, next, lead);
             self.kernel.share_same(&self.rules, next, lead);
         } else {
-            if lines {
-                self.kernel.dies[unit].queue.remove(&mut self.kernel.ops, next);
-                self.features.note_queue(&self.kernel, &self.rules, next, unit, false);
-            } else {
-                self.kernel.leave_line(next, unit);
-                self.features.note_queue(&self.kernel, &self.rules, next, unit, false);
-            }
+            self.kernel.leave_queue(&mut self.features, &self.rules, next, unit);
             self.charge_wait(next, unit, &self.kernel.turn(self.now, next, unit));
         }
     }

@@ -1,5 +1,6 @@
 //! What only some devices have: a file or a folder each. The spine asks a feature at the points that `round.rs` lists.
 
+pub(in crate::engine) mod anywhere;
 pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod cache;
 pub(in crate::engine) mod charges;
@@ -13,6 +14,8 @@ pub(in crate::engine) mod noc;
 pub(in crate::engine) mod nvme;
 pub(in crate::engine) mod offers;
 pub(in crate::engine) mod one_shot;
+pub(in crate::engine) mod overlap;
+pub(in crate::engine) mod points;
 pub(in crate::engine) mod power;
 pub(in crate::engine) mod queues;
 pub(in crate::engine) mod raid;

@@ -8,7 +8,7 @@ use crate::config::{Config, OrderKnobs, QueueClass, Task};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
 use crate::engine::rules::Rules;
-use crate::engine::{Device, Features, Host, Ssd};
+use crate::engine::{Device, Features, Host};
 use crate::units::{OpId, UnitId};
 
 /// Number of classes.
@@ -54,6 +54,11 @@ impl Waiting {
     #[inline(always)]
     pub(in crate::engine) fn any_read(&self) -> bool {
         self.reads > 0
+    }
+
+    /// How many of these wait.
+    pub(super) fn reads(&self) -> u32 {
+        self.reads
     }
 
     /// Whether a task of a kind may wait; all that do are among these. Lines of the write cache and folds are counted apart, and are of
@@ -110,7 +115,7 @@ fn class_of(op: &Op) -> QueueClass {
 }
 
 /// Whether the array of a die may be needed for a waiting read of the host, or for one of its writes.
-fn may_suspend(op: &Op) -> bool {
+pub(super) fn may_suspend(op: &Op) -> bool {
     op.class.like_host() && matches!(op.need, Need::Read | Need::Merge)
 }
 
@@ -171,12 +176,6 @@ impl Features {
         if let Some(queues) = &mut self.queues {
             queues.waiting[unit.ix()].count(&kernel.ops[op], joins);
         }
-    }
-
-    /// Whether a read waits for a unit whose array is busy and may be suspended; false where reads suspend nothing.
-    #[inline(always)]
-    pub(in crate::engine) fn read_may_suspend(&self, kernel: &Kernel, rules: &Rules, unit: UnitId) -> bool {
-        kernel.dies[unit].array().is_some() && rules.suspends && self.waiting(unit).any_read()
     }
 
     /// An operation has joined a unit's queue, or left it.
@@ -276,15 +275,57 @@ impl Features {
 }
 
 impl Kernel {
+    /// An operation joins the queue of a unit, at its end or by its age.
+    #[inline(always)]
+    pub(in crate::engine) fn enter_queue(
+        &mut self,
+        features: &mut Features,
+        rules: &Rules,
+        op: OpId,
+        unit: UnitId,
+        by_age: bool,
+    ) {
+        let age = self.ops[op].age;
+        let queue = &mut self.dies[unit].queue;
+        if by_age {
+            queue.insert_before(&mut self.ops, op, |other| other.age > age);
+        } else {
+            queue.push(&mut self.ops, op);
+        }
+        features.note_queue(self, rules, op, unit, true);
+    }
+
     /// The operation that a unit serves next leaves its queue ([`Features::next_in_queue`]).
     #[inline(always)]
-    pub(in crate::engine) fn take_from_queue(&mut self, rules: &Rules, op: OpId, unit: UnitId) {
+    pub(in crate::engine) fn take_next(&mut self, features: &mut Features, rules: &Rules, op: OpId, unit: UnitId) {
         let queue = &mut self.dies[unit].queue;
         if rules.queues {
             queue.remove(&mut self.ops, op);
         } else {
             queue.pop(&self.ops);
         }
+        features.note_queue(self, rules, op, unit, false);
+    }
+
+    /// An operation leaves a unit's queue from any position.
+    pub(in crate::engine) fn leave_queue(&mut self, features: &mut Features, rules: &Rules, op: OpId, unit: UnitId) {
+        self.dies[unit].queue.remove(&mut self.ops, op);
+        features.note_queue(self, rules, op, unit, false);
+    }
+
+    /// The first operation for which `wanted` holds leaves a unit's queue; none if there is none.
+    pub(in crate::engine) fn take_first(
+        &mut self,
+        features: &mut Features,
+        rules: &Rules,
+        unit: UnitId,
+        wanted: impl Fn(&Op) -> bool,
+    ) -> OpId {
+        let op = self.dies[unit].queue.take(&mut self.ops, wanted);
+        if op.is_some() {
+            features.note_queue(self, rules, op, unit, false);
+        }
+        op
     }
 
     /// The first operation of a unit's queue for which `wanted` holds; there is one.
@@ -295,26 +336,6 @@ impl Kernel {
             at = self.ops[at].next;
         }
         at
-    }
-}
-
-impl Ssd {
-    /// Whether a waiting read needs this unit's array, as far as is known now.
-    pub(in crate::engine) fn read_waits(&self, unit: UnitId) -> bool {
-        let here = |page| self.dev.geometry.unit_of(self.dev.geometry.plane_of(page)) == unit;
-        let (mut left, mut at) = (self.features.waiting(unit).reads, self.kernel.dies[unit].queue.head());
-        while left > 0 {
-            steps::count();
-            let op = &self.kernel.ops[at];
-            if may_suspend(op) {
-                if self.page_to_read(at).is_some_and(here) {
-                    return true;
-                }
-                left -= 1;
-            }
-            at = op.next;
-        }
-        false
     }
 }
 
@@ -333,10 +354,10 @@ pub(in crate::engine) mod steps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Check;
     use crate::random::{below, stream};
     use crate::request::{Request, RequestOp};
     use crate::units::Nanos;
+    use crate::{Check, Ssd};
 
     /// Steps of searches a flash operation, of a device that `reads` in a hundred of its requests.
     fn steps_of(toml: &str, reads: u64) -> f64 {

@@ -252,16 +252,15 @@ impl Features {
         copy.is_some_and(|copy| copy.page == kernel.ops.copy[op].page)
     }
 
-    /// A read has reached the head of its queue, and its page is at `at`. Returns the page to read.
-    pub(in crate::engine) fn read_from(&mut self, kernel: &mut Kernel, op: OpId, at: Ppn) -> Ppn {
-        let Some(replicas) = &mut self.replicas else { return at };
-        let (lpn, page) = (kernel.ops[op].lpn, kernel.ops.copy[op].page);
-        if page.is_some() && replicas.copy(lpn).is_some_and(|copy| copy.page == page) {
+    /// A read begins at a page: counts it if that is the copy to which it was sent, which it forgets otherwise.
+    #[inline(always)]
+    pub(in crate::engine) fn note_copy_read(&mut self, kernel: &mut Kernel, op: OpId, at: Ppn) {
+        let Some(replicas) = &mut self.replicas else { return };
+        if replicas.copy(kernel.ops[op].lpn).is_some_and(|copy| copy.page == at) {
             replicas.totals.reads += 1;
-            return page;
+        } else {
+            kernel.ops.copy[op].page = Ppn::NONE;
         }
-        kernel.ops.copy[op].page = Ppn::NONE;
-        at
     }
 
     /// A copy is on flash. At the limit, it replaces the least recently used one.

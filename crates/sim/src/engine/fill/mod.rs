@@ -2,12 +2,13 @@
 //!
 //! Filling a large device often takes longer than a run on it. The result depends on some keys only, so devices that agree in
 //! these may start from one filling. Results equal those of filling each device. A filling takes no time, nor does what is only
-//! counted: `timeless`, `moving`, `aged`.
+//! counted: `timeless`, `moving`, `aged`, `preload`.
 
 pub(in crate::engine) mod aged;
 mod kept;
 pub(in crate::engine) mod moving;
 mod parts;
+mod preload;
 pub(in crate::engine) mod timeless;
 
 use crate::config::{Config, ConfigError, Remainder};

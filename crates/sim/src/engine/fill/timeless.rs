@@ -236,10 +236,8 @@ impl Ssd {
         self.features.settle_homes(&self.dev);
         streams::are_filled(&mut self.features);
         begins(self);
-        streams::restart(&mut self.features, &mut self.dev.flash);
         self.stats.start_measuring();
-        self.features.restart_tenants();
-        self.features.restart_conflicts(&mut self.dev, &self.stats, self.now);
+        self.features.restart(&mut self.dev, &self.stats, self.now);
         self.stats.operations = 0;
         ControlFlow::Continue(())
     }

@@ -6,7 +6,6 @@ use crate::device::transaction::Fifo;
 use crate::engine::Device;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::spans::Spans;
-use crate::engine::rules::Rules;
 use crate::units::{Nanos, OpId};
 
 /// A bus: one transfer at a time, granted in order of request, ties by age (rule R4).
@@ -156,6 +155,8 @@ pub(in crate::engine) struct Buses {
     /// Buses that several of the dies considered in this round may request, as bits. A bit stands for all buses with its number
     /// modulo 64. Known only where writes are in the fast lane.
     pub(in crate::engine) contested: u64,
+    /// Number of channels and sides of the host link; ports of the interconnect are the buses after these.
+    pub(in crate::engine) first_port: usize,
     /// When GC held them, where that is asked for: on devices whose transfers are all granted one by one.
     pub(in crate::engine) gc_spans: Spans,
 }
@@ -163,25 +164,26 @@ pub(in crate::engine) struct Buses {
 impl Kernel {
     /// A page crosses to the host or from it: the bus of the host link that it asks for; none without a host link.
     #[inline(always)]
-    pub(in crate::engine) fn link_to_cross(
-        &mut self,
-        dev: &Device,
-        rules: &Rules,
-        op: OpId,
-        inward: bool,
-    ) -> Option<usize> {
-        (rules.ports > dev.geometry.channels as usize).then(|| self.link(dev, op, inward))
+    pub(in crate::engine) fn link_to_cross(&mut self, dev: &Device, op: OpId, inward: bool) -> Option<usize> {
+        (self.buses.first_port > dev.geometry.channels as usize).then(|| self.link(dev, op, inward))
     }
 }
 
 impl Buses {
-    pub(super) fn new(count: usize) -> Self {
+    pub(super) fn new(first_port: usize, ports: usize) -> Self {
         Buses {
-            all: vec![Bus::new(); count],
-            dirty: Vec::with_capacity(count),
+            all: vec![Bus::new(); first_port + ports],
+            dirty: Vec::with_capacity(first_port + ports),
             contested: 0,
+            first_port,
             gc_spans: Spans::default(),
         }
+    }
+
+    /// Whether a bus is a port of the interconnect.
+    #[inline(always)]
+    pub(in crate::engine) fn is_port(&self, bus: usize) -> bool {
+        bus >= self.first_port
     }
 
     /// Whether several dies may request a bus in this round. See `contested`.

@@ -44,15 +44,22 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// `buses`: channels, sides of the host link, ports. `delays`: operations on the interconnect that occupy only their unit.
+    /// `first_port`: channels and sides of the host link. `delays`: operations on the interconnect that occupy only their unit.
     /// `span`: see [`Timers::new`].
-    pub(super) fn new(geometry: &Geometry, ops: usize, parts: Parts, buses: usize, delays: usize, span: Nanos) -> Self {
-        let units = geometry.units as usize;
+    pub(super) fn new(
+        geometry: &Geometry,
+        ops: usize,
+        parts: Parts,
+        (first_port, ports): (usize, usize),
+        delays: usize,
+        span: Nanos,
+    ) -> Self {
+        let (units, buses) = (geometry.units as usize, first_port + ports);
         Kernel {
             timers: Timers::new(units, buses, delays, span, Nanos(span.0 * u64::from(geometry.pages_per_block))),
             ops: Ops::new(ops, parts),
             dies: Dies::new(geometry),
-            buses: Buses::new(buses),
+            buses: Buses::new(first_port, ports),
             batch: Vec::with_capacity(units + buses + delays),
             next_age: 0,
             ending_age: u64::MAX,

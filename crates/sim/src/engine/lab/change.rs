@@ -9,12 +9,13 @@ use crate::device::staging::Staging;
 use crate::engine::features::replica::Replicas;
 use crate::engine::features::slc::change::follow;
 use crate::engine::kernel::Kernel;
+use crate::engine::kernel::ops::{NO_CHIP, Page};
 use crate::engine::lab::former::Former;
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Gc, Host, Policies, Ssd};
 use crate::oracle::Check;
 use crate::policy::Collector;
-use crate::units::{JobId, UnitId};
+use crate::units::{JobId, OpId, UnitId};
 
 /// Whether two parts of configurations are the same.
 fn same(one: &dyn std::fmt::Debug, other: &dyn std::fmt::Debug) -> bool {
@@ -117,12 +118,12 @@ impl Rules {
     }
 
     /// Whether the state of a device under these rules fits others.
-    fn allows(&self, new: &Rules, old: &Config, config: &Config) -> Result<(), ConfigError> {
+    fn allows(&self, old: &Config, config: &Config) -> Result<(), ConfigError> {
         if self.page_types && old.page_type_names() != config.page_type_names() {
             let message = "results are given by page type, and there would be other types";
             return refuse("timing.read", message, "keep the number of times of timing.read and timing.program");
         }
-        if self.ports != new.ports {
+        if old.timing.host_link.is_some() != config.timing.host_link.is_some() {
             return refuse("timing.host_link", "a link comes or goes", "change its rate instead");
         }
         let (old, cache) = (&old.cache, &config.cache);
@@ -287,7 +288,7 @@ impl Ssd {
         let mut new = Ssd::assembled(config, self.seed, Check::Off, Geometry::of_one_block)?;
         self.dev.allows_layout(&self.gc, &new.dev, [&self.rules, &new.rules], [&self.config, config])?;
         allows_queues(&self.config, config)?;
-        self.rules.allows(&new.rules, &self.config, config)?;
+        self.rules.allows(&self.config, config)?;
         let (busy, redispatches) = (!self.rests(), dispatches_otherwise(&self.config, config));
         let mut ssd = self.clone();
         ssd.bring_to_now();
@@ -348,5 +349,36 @@ impl Ssd {
             ssd.host.stir(&mut ssd.kernel, &ssd.dev);
         }
         Ok(ssd)
+    }
+}
+
+impl Host {
+    /// Requests follow another order from now on: those that wait are dispatched by it, and those on their way count for it.
+    pub(in crate::engine) fn reorder(&mut self, kernel: &Kernel, features: &Features) {
+        let mut waiting = std::mem::take(&mut self.window);
+        waiting.make_contiguous().sort_by_key(|id| self.requests[*id].index);
+        waiting.iter().for_each(|id| self.joins_window(&kernel.ops, *id));
+        self.chip_outstanding.fill(0);
+        let count = |chips: &mut [u32], op: OpId, by: u32| {
+            let chip = kernel.ops[Page(op)].chip;
+            if chip != NO_CHIP {
+                chips[chip as usize] = chips[chip as usize].wrapping_add(by);
+            }
+        };
+        for op in kernel.ops.live() {
+            // Reads of other pages for a redirected read are not the request's own.
+            let own = features.is_own_page(kernel, op);
+            let request = kernel.ops[op].request;
+            if own && request.is_some() && self.requests.end(request).kept != op {
+                count(&mut self.chip_outstanding, op, 1);
+            }
+        }
+        for id in &self.window {
+            let mut op = self.requests[*id].first;
+            while op.is_some() {
+                count(&mut self.chip_outstanding, op, 1u32.wrapping_neg());
+                op = kernel.ops[Page(op)].link;
+            }
+        }
     }
 }

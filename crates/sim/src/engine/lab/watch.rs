@@ -270,10 +270,10 @@ impl Ssd {
             let channels = self.dev.geometry.channels as usize;
             let resource = if bus < channels {
                 Resource::Channel(bus as u32)
-            } else if bus < self.rules.ports {
+            } else if !self.kernel.buses.is_port(bus) {
                 Resource::HostLink(bus == channels)
             } else {
-                Resource::Port((bus - self.rules.ports) as u32)
+                Resource::Port((bus - self.kernel.buses.first_port) as u32)
             };
             let leg = (self.now, self.now + time, resource);
             let leg = self.kernel.record_of_leg(&self.dev, &self.gc, &self.features, &self.rules, id, leg);

@@ -218,8 +218,7 @@ impl Ssd {
         let best = &mut self.host.requests.end_mut(id).best;
         (best.completed, best.lpn) = (self.now, lpn);
         self.host.keep_end(&self.kernel, id, op);
-        self.features.keep_extras(&self.kernel, &self.rules, id, op);
-        self.features.keep_shares(&self.kernel, &self.rules, id, op);
+        self.features.keep_causes(&self.kernel, &self.rules, id, op);
         self.kernel.forget_kept(kept);
     }
 
@@ -247,16 +246,16 @@ impl Ssd {
     /// A request completes now: keeps it if it may be among the slowest, and shows it to an observer.
     #[inline(never)]
     pub(in crate::engine) fn show_done(&mut self, id: RequestId, last: OpId, extras: &ExtraBlame, latency: u64) {
-        if self.stats.keeps_slowest && self.host.may_be_slow(&self.stats, id, latency) {
+        let done = || {
             let aggressor = self.features.aggressor(&self.kernel, &self.host, &self.rules, id, last);
-            let request = self.host.completion_of(&self.kernel, self.now, id, last, extras, aggressor);
+            self.host.completion_of(&self.kernel, self.now, id, last, extras, aggressor)
+        };
+        if self.stats.keeps_slowest && self.host.may_be_slow(&self.stats, id, latency) {
+            let request = done();
             let stats = if request.op == RequestOp::Read { &mut self.stats.read } else { &mut self.stats.write };
             stats.slowest.iter_mut().for_each(|slowest| slowest.note(request.clone()));
         }
-        self.observer.watch_completion(|| {
-            let aggressor = self.features.aggressor(&self.kernel, &self.host, &self.rules, id, last);
-            self.host.completion_of(&self.kernel, self.now, id, last, extras, aggressor)
-        });
+        self.observer.watch_completion(done);
     }
 
     /// The last page of a request has completed: `last`, or none if an earlier completion counts as the last.
@@ -290,9 +289,9 @@ impl Ssd {
             };
             let delayed = stats.complete(blame, latency, waits);
             extras::spend(&self.rules, stats, &extras, latency, delayed);
-            self.features.note_before_service(&mut self.stats, &record.request, start);
             self.dev.note_stage(&self.host, &mut self.stats, &self.rules, &self.config, id, latency);
-            self.features.note_done(&self.kernel, &self.dev, &self.host, self.now, id, latency);
+            let (kernel, dev, host) = (&self.kernel, &self.dev, &self.host);
+            self.features.request_measured(kernel, dev, host, &mut self.stats, self.now, (id, start, latency));
             self.kernel.note_completion(&mut self.stats, self.now);
         } else {
             self.stats.requests.warmup += 1;

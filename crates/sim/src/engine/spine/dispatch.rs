@@ -1,37 +1,25 @@
 //! Dispatch: units serve the operations that wait for them, oldest first, and waits are charged to their causes.
 
 use crate::blame::Cause;
-use crate::config::Config;
-use crate::device::command::Command;
-use crate::device::flash::Stream;
 use crate::device::geometry::Spot;
 use crate::device::mapping::Location;
-use crate::device::transaction::{Class, Need, Verb};
-use crate::engine::features::cache::{For, reads};
+use crate::device::transaction::{Class, Need, Op, Verb};
+use crate::engine::features::cache::reads;
 use crate::engine::features::raid::{buffered, failure};
 use crate::engine::features::retry::apart;
 use crate::engine::features::slc::folds;
-use crate::engine::features::{offers, streams};
+use crate::engine::features::{anywhere, mates, offers, streams};
 use crate::engine::kernel::Kernel;
-use crate::engine::kernel::dies::{Holder, Suspension, Turn};
+use crate::engine::kernel::dies::{Holder, Turn};
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Gc, Host, Nanos, Ssd};
 use crate::oracle::Oracle;
 use crate::policy::PageSet;
 use crate::stats::Stats;
-use crate::units::{Lpn, Moment, OpId, PlaneId, Ppn, Tag, UnitId};
+use crate::units::{Moment, OpId, Ppn, Tag, UnitId};
 
 impl Kernel {
-    /// A write that any die may serve gets its die and plane.
-    #[inline(always)]
-    pub(in crate::engine) fn go_to(&mut self, dev: &Device, op: OpId, unit: UnitId, plane: PlaneId) {
-        let page = &mut self.ops[op];
-        page.unit = unit;
-        page.plane = plane;
-        page.channel = dev.geometry.channel_of(plane);
-    }
-
     /// The shadow clock of a unit serves only host operations, in the same order. Returns the lag of real service against it if
     /// `op` begins now, and the start of `op` by this clock.
     ///
@@ -51,26 +39,17 @@ impl Kernel {
         turn
     }
 
-    /// The next plane of a unit, round robin, with a free page at one of the host's write points that may hold this logical page.
-    pub(in crate::engine) fn next_plane(
-        &mut self,
-        features: &Features,
-        dev: &Device,
-        unit: UnitId,
-        lpn: Lpn,
-        stream: Stream,
-    ) -> Option<PlaneId> {
-        let planes = dev.geometry.planes_per_unit;
-        let mut k = self.dies[unit].token;
-        for _ in 0..planes {
-            k = if k + 1 < planes { k + 1 } else { 0 };
-            let plane = dev.geometry.plane_of_unit(unit, k);
-            if dev.flash.takes_page_of(plane, stream) && features.may_hold(plane, lpn) {
-                self.dies[unit].token = k;
-                return Some(plane);
+    /// The page on flash where a read finds its data; none if that is in controller memory, or nowhere.
+    #[inline(always)]
+    fn page_of_read(&self, dev: &Device, host: &Host, features: &Features, rules: &Rules, op: OpId) -> Ppn {
+        match dev.map.get(self.ops[op].lpn) {
+            Location::Flash(_) if features.reads_copy(self, op) => self.ops.copy[op].page,
+            Location::Flash(at) => at,
+            Location::Staged(newest) if host.needs_old(self, dev, rules, op, newest) => {
+                features.old_page(self, dev, newest)
             }
+            Location::Staged(_) | Location::Nowhere => Ppn::NONE,
         }
-        None
     }
 
     /// Bytes that a read moves: those asked for, or the whole page for a merge, or always.
@@ -97,26 +76,6 @@ impl Kernel {
         dev.timing.transfer(self.bytes_read(dev, rules, op))
     }
 
-    /// R8: whether an operation may begin in addition to the one in service on its unit. The next array read may run during data-out;
-    /// only reads overlap reads. The next data-in may run while the array programs.
-    #[inline(always)]
-    fn may_overlap(&self, op: OpId, unit: UnitId) -> bool {
-        let page = &self.ops[op];
-        page.class.like_host() && (page.need == Need::Write) == self.dies[unit].array().is_some()
-    }
-
-    /// R8: whether the array of a unit programs for the host, and its cache register is free for the next data-in.
-    #[inline(always)]
-    fn takes_data_in(&self, config: &Config, unit: UnitId) -> bool {
-        let state = &self.dies[unit];
-        let array = &self.ops[state.array()];
-        config.timing.cache_register
-            && state.cache().is_none()
-            && array.verb == Verb::Program
-            && array.class.like_host()
-            && array.leg > 0
-    }
-
     /// Charges the part of a wait in which GC and write-backs held the unit.
     #[inline(never)]
     pub(in crate::engine) fn charge_collections(
@@ -136,42 +95,6 @@ impl Kernel {
         self.ops[Page(op)].blame.add_collections(gc_own, gc_all - gc_own, back);
     }
 
-    /// Charges the wait of a write that any die may serve. It did not wait for one particular die, so its wait is split like the
-    /// time of all dies. Returns the part behind write-backs.
-    pub(in crate::engine) fn charge_anywhere(
-        &mut self,
-        features: &mut Features,
-        rules: &Rules,
-        now: Nanos,
-        op: OpId,
-    ) -> u64 {
-        let wait = (now - self.ops[op].waits_since).0;
-        let before = &self.ops.anywhere[op];
-        let held = self.dies.held.total(now) as u64 - before.held;
-        let held_gc = self.dies.held_gc.total(now) as u64 - before.held_gc;
-        let gc = if held_gc == 0 { 0 } else { (u128::from(wait) * u128::from(held_gc) / u128::from(held)) as u64 };
-        let held_back = self.dies.held_writeback.total(now) as u64 - before.held_writeback;
-        let back =
-            if held_back == 0 { 0 } else { (u128::from(wait) * u128::from(held_back) / u128::from(held)) as u64 };
-        let folds = self.charge_folds_anywhere(rules, now, op, wait, held);
-        self.ops[Page(op)].blame.add(Cause::DieGcOther, gc);
-        self.ops[Page(op)].blame.add(Cause::DieWriteback, back);
-        self.ops[Page(op)].blame.add(Cause::DieHost, wait - gc - back - folds);
-        features.note_line_wait(self, rules, now, op, For::Any, [gc, 0, wait - gc]);
-        self.share_anywhere(features, rules, now, op, wait - gc - back - folds);
-        back
-    }
-
-    /// A die whose collection waits for its pages on other dies programs pages that other collections send here: takes the first one
-    /// from its queue.
-    fn take_foreign(&mut self, features: &mut Features, rules: &Rules, unit: UnitId) -> OpId {
-        let op = self.dies[unit].queue.take(&mut self.ops, |op| op.class == Class::Gc && op.job.is_none());
-        if op.is_some() {
-            features.note_queue(self, rules, op, unit, false);
-        }
-        op
-    }
-
     /// An array read begins: the block has a reader, and the data's tag is loaded. Returns it
     /// ([`Host::notes_reads`]).
     #[inline(always)]
@@ -186,12 +109,11 @@ impl Kernel {
     ) -> Tag {
         let block = dev.geometry.block_of(at);
         dev.array_reads(block);
-        let tag = features.load_tag(self, oracle, op, at);
+        let tag = features.load(self, oracle, op, at);
         // A merging write has its own new tag, and the old page's tag.
         let place = usize::from(self.ops[op].need != Need::Read);
         self.ops[Page(op)].tags[place] = tag;
         self.keep_found(rules, op, tag);
-        features.load_chunk(self, oracle, op, at);
         tag
     }
 }
@@ -212,33 +134,6 @@ impl Host {
         self.runs.any() || rules.buffers || oracle.tracks_sectors()
     }
 
-    /// The first unit after the last one used that takes writes and has a page, and its plane. `full`: one had no page.
-    #[inline(always)]
-    pub(in crate::engine) fn next_place(
-        &self,
-        kernel: &mut Kernel,
-        dev: &Device,
-        features: &Features,
-        full: &mut bool,
-        takes: impl Fn(&Kernel, UnitId) -> bool,
-    ) -> Option<(UnitId, PlaneId)> {
-        let (next, units) = (self.last_place + 1, dev.geometry.units);
-        let head = self.anywhere.head();
-        let (lpn, stream) = (kernel.ops[head].lpn, kernel.ops.host_stream(head));
-        for (mut from, to) in [(next, units), (0, next)] {
-            while let Some(unit) = kernel.dies.first_free(from, to) {
-                from = unit.0 + 1;
-                if takes(kernel, unit) {
-                    match kernel.next_plane(features, dev, unit, lpn, stream) {
-                        Some(plane) => return Some((unit, plane)),
-                        None => *full = true,
-                    }
-                }
-            }
-        }
-        None
-    }
-
     /// Counts a host read or program as measured if its request is. Returns whether it programs data of the host, and is measured.
     #[inline(always)]
     pub(in crate::engine) fn count_host(&self, kernel: &Kernel, stats: &mut Stats, op: OpId, pages: u64) -> bool {
@@ -256,17 +151,6 @@ impl Host {
 }
 
 impl Ssd {
-    /// R10: a waiting read suspends the operation in the array, unless that ends sooner by itself.
-    #[inline(never)]
-    fn try_suspend(&mut self, unit: UnitId) {
-        if self.kernel.may_suspend(&self.config, unit)
-            && self.kernel.is_in_array(&self.fast, self.now, unit)
-            && self.read_waits(unit)
-        {
-            self.kernel.suspend_for_read(&self.config, self.now, unit);
-        }
-    }
-
     /// Starts operations on every unit that may have become free.
     #[inline(always)]
     pub(in crate::engine) fn dispatch(&mut self) {
@@ -286,14 +170,7 @@ impl Ssd {
         // A write that need not be merged any more may join a queue meanwhile.
         self.kernel.buses.contested = if self.host.runs.any_merges() { u64::MAX } else { contested };
         // Each unit serves its own queue only, so the order among units has no effect, but where the rules say so.
-        if self.rules.ranks {
-            if self.rules.dynamic {
-                self.dispatch_oldest_first();
-            }
-            if self.rules.by_number {
-                self.kernel.dies.looking.sort_unstable();
-            }
-        }
+        anywhere::orders_units(self);
         let mut i = 0;
         while let Some(&unit) = self.kernel.dies.looking.get(i) {
             i += 1;
@@ -308,117 +185,19 @@ impl Ssd {
         offers::to_idle_dies(self);
     }
 
-    /// A free die and the device-wide FIFO of writes compete for operations: the oldest goes first.
-    #[inline(never)]
-    fn dispatch_oldest_first(&mut self) {
-        if !self.host.without_page.is_empty() {
-            // Its collection is requested as long as it waits.
-            self.claim_full_planes(self.kernel.ops.host_stream(self.host.without_page.head()));
-        }
-        let takes = |unit: &UnitId| {
-            self.kernel.is_idle(&self.dev, &self.gc, &self.rules, *unit)
-                || self.gc.is_paused_for_host(&self.kernel, &self.rules, *unit)
-        };
-        // Whenever a die becomes idle it is among these.
-        let none_idle = self.host.none_idle && !self.kernel.dies.looking.iter().any(takes);
-        debug_assert!(!none_idle || !(0..self.dev.geometry.units).any(|unit| takes(&UnitId(unit))));
-        self.host.none_idle = none_idle;
-        loop {
-            let mut oldest: Option<((u8, u64), UnitId)> = None;
-            for unit in &self.kernel.dies.looking {
-                let ready = self.kernel.is_idle(&self.dev, &self.gc, &self.rules, *unit)
-                    || self.gc.is_paused_for_host(&self.kernel, &self.rules, *unit);
-                if ready && !self.kernel.dies[*unit].queue.is_empty() {
-                    let (kernel, dev, host, rules) = (&self.kernel, &self.dev, &self.host, &self.rules);
-                    let (rank, first) = self.features.next_in_queue(kernel, dev, host, rules, &self.config, *unit);
-                    let turn = (rank, self.kernel.ops[first].age);
-                    if oldest.is_none_or(|(other, _)| turn < other) {
-                        oldest = Some((turn, *unit));
-                    }
-                }
-            }
-            let write = self.host.anywhere.head();
-            let write_first = write.is_some() && {
-                let rank = self.features.rank_in_queue(&self.kernel, &self.rules, write);
-                let turn = (rank, self.kernel.ops[write].age);
-                oldest.is_none_or(|(other, _)| turn < other)
-            };
-            if write_first && self.start_anywhere() {
-                continue;
-            }
-            let Some((_, unit)) = oldest else { break };
-            if !self.kick(unit) {
-                break;
-            }
-        }
-    }
-
-    /// Starts the oldest of the writes that any die may serve on the first idle die after the last one used. Returns false if no
-    /// die is idle, or no idle die has a page for it.
-    #[inline(never)]
-    fn start_anywhere(&mut self) -> bool {
-        let mut full = false;
-        // If no die is idle, dies with paused collections come next.
-        let found = (!self.host.none_idle).then(|| {
-            let (host, kernel, dev, gc) = (&self.host, &mut self.kernel, &self.dev, &self.gc);
-            let (features, rules) = (&self.features, &self.rules);
-            let is_idle = |kernel: &Kernel, unit| kernel.is_idle(dev, gc, rules, unit);
-            let idle = host.next_place(kernel, dev, features, &mut full, is_idle);
-            idle.or_else(|| host.next_paused_place(kernel, dev, gc, features, rules, &mut full))
-        });
-        if let Some((unit, plane)) = found.flatten() {
-            self.host.last_place = unit.0;
-            let op = self.host.anywhere.pop(&self.kernel.ops);
-            self.kernel.go_to(&self.dev, op, unit, plane);
-            let back = self.kernel.charge_anywhere(&mut self.features, &self.rules, self.now, op);
-            self.features.note_found(&self.kernel, &mut self.host, self.now, op, back);
-            self.kernel.update_lag(self.now, op, unit);
-            self.begin_write(op, unit);
-            return true;
-        }
-        self.host.none_idle = !full;
-        self.features.note_skip(&self.kernel, &self.host, self.now);
-        // If dies are idle but have no free page, full planes are due, whatever the threshold is. GC in no time has freed pages
-        // by now.
-        if !full {
-            return false;
-        }
-        let stream = self.kernel.ops.host_stream(self.host.anywhere.head());
-        if self.claim_full_planes(stream) {
-            return self.start_anywhere();
-        }
-        if folds::stalls_anywhere(self, stream) {
-            return true;
-        }
-        let (kernel, features, stats) = (&mut self.kernel, &mut self.features, &mut self.stats);
-        self.host.is_overtaken(kernel, &self.dev, features, stats, &self.rules, (stream, self.now))
-    }
-
     /// Starts one operation of a unit's queue. Returns false if none can start now.
-    fn kick(&mut self, unit: UnitId) -> bool {
-        let state = &self.kernel.dies[unit];
-        if state.suspension() == Suspension::Serving && state.array().is_none() && state.cache().is_none() {
-            self.serve_in_suspension(unit);
+    pub(in crate::engine) fn kick(&mut self, unit: UnitId) -> bool {
+        if !self.may_begin_beside(unit) {
             return false;
-        }
-        if state.queue.is_empty()
-            || state.suspension() != Suspension::No
-            || (state.array().is_some() && !self.rules.overlaps)
-        {
-            return false;
-        }
-        if self.features.read_may_suspend(&self.kernel, &self.rules, unit) {
-            self.try_suspend(unit);
         }
         let state = &self.kernel.dies[unit];
-        if state.suspension() != Suspension::No {
-            return false;
-        }
         if self.gc.occupies(&self.kernel, &self.rules, unit) {
             if state.array().is_some() || !self.gc.jobs[state.job.0].waiting {
                 return false;
             }
-            let op = self.kernel.take_foreign(&mut self.features, &self.rules, unit);
+            // Pages that other collections send here are programmed while this die's collection waits for its own elsewhere.
+            let sent = |op: &Op| op.class == Class::Gc && op.job.is_none();
+            let op = self.kernel.take_first(&mut self.features, &self.rules, unit, sent);
             if op.is_some() {
                 self.select(op, unit);
             }
@@ -441,8 +220,7 @@ impl Ssd {
         {
             return false;
         }
-        self.kernel.take_from_queue(&self.rules, first, unit);
-        self.features.note_queue(&self.kernel, &self.rules, first, unit, false);
+        self.kernel.take_next(&mut self.features, &self.rules, first, unit);
         self.host.expect_next(&self.kernel, &self.dev, &self.rules, first, unit);
         self.select(first, unit);
         self.features.note_burst(&self.kernel, &self.host, &self.rules, first, unit);
@@ -463,21 +241,10 @@ impl Ssd {
                 self.take_from_buffer(op, unit)
             }
             Need::Read if reads::selects(self, op, unit) => {}
-            Need::Read if self.features.reads_group(&self.kernel, op) => match self.kernel.covered(&self.dev, lpn) {
-                Some(at) => self.begin_read(op, at, unit),
-                None => buffered::select(self, op, unit),
-            },
-            Need::Read => match self.dev.map.get(lpn) {
-                Location::Flash(at) => {
-                    let at = self.features.read_from(&mut self.kernel, op, at);
-                    self.begin_read(op, at, unit);
-                }
-                Location::Staged(newest) if self.host.needs_old(&self.kernel, &self.dev, &self.rules, op, newest) => {
-                    let old = self.features.old_page(&self.kernel, &self.dev, newest);
-                    self.begin_read(op, old, unit);
-                }
+            Need::Read if buffered::selects(self, op, unit) => {}
+            Need::Read => match self.kernel.page_of_read(&self.dev, &self.host, &self.features, &self.rules, op) {
                 // Overwritten, trimmed or buffered while it waited: the newest version is in controller memory, or there is none.
-                Location::Staged(_) | Location::Nowhere => {
+                Ppn::NONE => {
                     if let Location::Staged(newest) = self.dev.map.get(lpn) {
                         self.host.note_memory_read(
                             &self.kernel,
@@ -489,6 +256,10 @@ impl Ssd {
                         );
                     }
                     self.select_in_memory(op, unit);
+                }
+                at => {
+                    self.features.note_copy_read(&mut self.kernel, op, at);
+                    self.begin_read(op, at, unit);
                 }
             },
             Need::Merge => match self.kernel.merge_source(&self.dev, &self.host, &self.features, op) {
@@ -545,11 +316,7 @@ impl Ssd {
             return;
         }
         let burst = self.kernel.read_burst(&self.dev, &self.rules, op);
-        let (count, legs) = if self.rules.pairs {
-            self.join_reads(op, at, unit, burst)
-        } else {
-            (1, self.dev.timing.legs(Command::Read { pages: &[self.dev.place(at)], burst, decoded: false }))
-        };
+        let (count, legs) = mates::read(self, op, at, unit, burst);
         self.host.count_host(&self.kernel, &mut self.stats, op, count);
         let page = &mut self.kernel.ops[op];
         page.verb = Verb::Read;
@@ -561,23 +328,15 @@ impl Ssd {
     /// The page on flash that a read for the host, or for one of its writes, would read now; none if it needs none.
     pub(in crate::engine) fn page_to_read(&self, op: OpId) -> Option<Ppn> {
         let page = &self.kernel.ops[op];
-        let (kernel, dev, host, rules) = (&self.kernel, &self.dev, &self.host, &self.rules);
-        let at = match page.need {
-            Need::Read => match self.features.page_beside_cache(kernel, dev, host, rules, &self.config, op) {
-                Some(at) => at,
-                None if self.features.reads_group(kernel, op) => return kernel.covered(dev, page.lpn),
-                None => match dev.map.get(page.lpn) {
-                    Location::Flash(_) if self.features.reads_copy(kernel, op) => kernel.ops.copy[op].page,
-                    Location::Flash(at) => at,
-                    Location::Staged(newest) if host.needs_old(kernel, dev, rules, op, newest) => {
-                        self.features.old_page(kernel, dev, newest)
-                    }
-                    Location::Staged(_) | Location::Nowhere => Ppn::NONE,
-                },
+        let (kernel, dev, host, features, rules) = (&self.kernel, &self.dev, &self.host, &self.features, &self.rules);
+        let at = match features.page_beside_cache(kernel, dev, host, rules, &self.config, op) {
+            Some(at) => at,
+            None => match page.need {
+                Need::Read if features.reads_group(kernel, op) => return kernel.covered(dev, page.lpn),
+                Need::Read => kernel.page_of_read(dev, host, features, rules, op),
+                Need::Merge => kernel.merge_source(dev, host, features, op),
+                Need::Write | Need::Absorb => Ppn::NONE,
             },
-            Need::Merge if page.class == Class::Cache => self.features.page_to_fill(kernel, dev, rules, op),
-            Need::Merge => kernel.merge_source(dev, host, &self.features, op),
-            Need::Write | Need::Absorb => Ppn::NONE,
         };
         (at.is_some() && !dev.page_waits(rules, at)).then_some(at)
     }
@@ -603,15 +362,7 @@ impl Ssd {
         } else if self.oracle.tracks_sectors() {
             self.kernel.compose(&self.dev, &mut self.oracle, &self.config, id);
         }
-        let transfer = self.dev.timing.page();
-        let (pages, legs) = if self.rules.pairs {
-            let pages = self.mate_writes(id, at, unit);
-            let count = pages.len() as u64;
-            let places = &self.dev.places(&pages)[..pages.len()];
-            (count, self.dev.timing.legs(Command::Program { pages: places, burst: Nanos(transfer.0 * count) }))
-        } else {
-            (1, self.dev.timing.legs(Command::Program { pages: &[self.dev.place(at)], burst: transfer }))
-        };
+        let (pages, legs) = mates::program(self, id, at, unit);
         if self.host.count_host(&self.kernel, &mut self.stats, id, pages) {
             self.features.tenants_write(&self.kernel, &self.dev, &self.rules, id);
         }

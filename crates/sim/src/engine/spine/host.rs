@@ -40,6 +40,8 @@ pub(in crate::engine) struct Host {
     pub(in crate::engine) window: VecDeque<RequestId>,
     /// By chip: dispatched sub-requests that have not finished.
     pub(in crate::engine) chip_outstanding: Vec<u32>,
+    /// Sub-requests that a chip accepts before further requests wait in the window (`order.chip_queue`).
+    pub(in crate::engine) chip_queue: Option<u32>,
     /// Whether requests pass through the window.
     pub(in crate::engine) windowed: bool,
     /// Whether reads in the window go before writes that wait there and were not delayed before.
@@ -71,6 +73,8 @@ pub(in crate::engine) struct Host {
     pages_written: u64,
     /// Pages served from controller memory in `device.memory`, in order of completion.
     pub(in crate::engine) memory: VecDeque<(Nanos, OpId)>,
+    /// Time to serve a page from controller memory.
+    pub(super) memory_time: Nanos,
     /// Pages in the decoder, in order of completion.
     pub(in crate::engine) decoding: VecDeque<(Nanos, OpId)>,
     pub(in crate::engine) fault: Option<String>,
@@ -100,6 +104,7 @@ impl Host {
             requests: Requests::with_capacity(depth as usize + 1),
             window: VecDeque::with_capacity(if eager { 0 } else { depth as usize + 1 }),
             chip_outstanding: vec![0; (g.channels * g.chips_per_channel) as usize],
+            chip_queue: config.chip_queue(),
             windowed: !eager,
             delays_writes: config.delays_writes(),
             window_stale: false,
@@ -119,6 +124,7 @@ impl Host {
             warmup: config.run.warmup,
             pages_written: 0,
             memory: VecDeque::with_capacity(64),
+            memory_time: config.memory_time(),
             decoding: VecDeque::with_capacity(if config.ecc.decode == Nanos::ZERO { 0 } else { 64 }),
             fault: None,
             runs: Runs::new(geometry.unit_bytes, depth),
@@ -132,7 +138,9 @@ impl Host {
     /// Takes over the limits and orders of another device.
     pub(in crate::engine) fn govern(&mut self, other: &Host) {
         self.depth = other.depth;
+        self.chip_queue = other.chip_queue;
         self.windowed = other.windowed;
+        self.memory_time = other.memory_time;
         self.delays_writes = other.delays_writes;
         self.window_stale = !self.window.is_empty();
         self.window.reserve(if self.windowed { self.depth as usize + 1 } else { 0 });
@@ -368,14 +376,15 @@ impl Host {
         if ring.len() < LOOK_AHEAD + BATCH {
             return;
         }
+        let logical = |page| features.logical(page);
         for i in 0..BATCH {
             let (far, near) = (ring.at(LOOK_AHEAD + i), ring.at(LOOK_AHEAD - BATCH + i));
-            let page = features.logical(far.page);
+            let page = logical(far.page);
             dev.map.expect(page);
             oracle.expect(page);
             // Nothing waits for the counter of readers of a block.
             if near.request.op != RequestOp::Read {
-                expect(features.logical(near.page));
+                expect(logical(near.page));
             }
         }
     }
@@ -474,7 +483,7 @@ impl Ssd {
         self.stats.gc_planes_from = self.kernel.dies.gc_planes.total(self.now);
         let channels = &self.kernel.buses.all[..self.dev.geometry.channels as usize];
         self.stats.transferring_from = channels.iter().map(|bus| u128::from(bus.busy(self.now))).sum();
-        self.stats.ports_busy_from = self.kernel.port_time(&self.rules, |port| port.busy(self.now));
+        self.stats.ports_busy_from = self.kernel.port_time(|port| port.busy(self.now));
     }
 
     /// Where measuring starts, resets all counters but wear.
@@ -495,10 +504,7 @@ impl Ssd {
             self.completions();
             self.host.measuring = true;
             self.stats.start_measuring();
-            streams::restart(&mut self.features, &mut self.dev.flash);
-            self.features.restart_tenants();
-            self.features.restart_cache();
-            self.features.restart_conflicts(&mut self.dev, &self.stats, self.now);
+            self.features.restart(&mut self.dev, &self.stats, self.now);
             // The first measured request has already arrived.
             self.host.arrives(&self.kernel, &mut self.stats);
         }
@@ -557,8 +563,7 @@ impl Ssd {
             RequestOp::Write => self.host.count_written(&mut self.stats, asked, measured),
             _ => self.stats.pages.read += if measured { asked } else { 0 },
         }
-        self.features.count_tenant_pages(&self.rules, next.marks.tenant, request.op, asked, measured);
-        streams::serves(&mut self.features, &self.rules, &next.marks, request.bytes, measured);
+        self.features.request_admitted(&self.rules, &next.marks, request.op, (asked, request.bytes), measured);
         let mut tail = OpId::NONE;
         if next.extents == 0 {
             self.admit_pages(id, &request, together, measured, &mut tail);
@@ -733,11 +738,7 @@ impl Ssd {
                 self.dev.forget(&mut self.kernel, &self.rules, lpn);
             }
         }
-        if self.rules.numbered {
-            self.kernel.aim(&self.dev, op, self.dev.geometry.static_plane(lpn));
-        } else {
-            self.features.bind_write(&mut self.kernel, &mut self.dev, &mut self.host, &self.rules, op, lpn);
-        }
+        self.features.bind_write(&mut self.kernel, &mut self.dev, &mut self.host, &self.rules, op, lpn);
         self.dev.map.set(lpn, Location::Staged(op));
         true
     }

@@ -1,7 +1,7 @@
 //! Legs: operations use their resources one after the other, wait for buses, and end.
 
 use crate::blame::Cause;
-use crate::config::{Config, Suspendable, WriteAck};
+use crate::config::{Config, WriteAck};
 use crate::device::command::LegKind;
 use crate::device::mapping::Location;
 use crate::device::transaction::{Class, Need, Op, Verb};
@@ -17,17 +17,10 @@ use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::rules::Rules;
-use crate::engine::spine::release::{Unparked, leave_die};
+use crate::engine::spine::release::leave_die;
 use crate::engine::{Device, Features, Host, Nanos, Ssd, lifecycle};
-use crate::observe::Slot;
 use crate::oracle::Oracle;
 use crate::units::{JobId, Lpn, Moment, OpId, UnitId};
-
-/// When an operation yields that has `passed` of its array time, at the end of a slice (`timing.suspend_slice`). Suspensions begin at
-/// ends of slices only, so they do not move the others: what has passed is the whole time less what is left.
-fn slice_end(passed: Nanos, now: Nanos, slice: Nanos) -> Nanos {
-    now + Nanos((slice.0 - passed.0 % slice.0) % slice.0)
-}
 
 impl Kernel {
     /// The bus is requested while no event marks the end of its transfer.
@@ -37,62 +30,12 @@ impl Kernel {
         self.timers.begin(Timer::Bus(bus), self.buses[bus].until);
     }
 
-    /// The read has ended: the resumption begins.
-    pub(in crate::engine) fn resume(&mut self, config: &Config, now: Nanos, unit: UnitId) {
-        let suspended = self.dies[unit].begin_resumption();
-        self.set_holder(now, unit, self.holder_of(suspended));
-        self.timers.set(Timer::Array(unit), now + config.timing.resume);
-    }
-
-    /// The suspension is complete: the array is free for one read, which dispatch selects after this moment's arrivals.
-    #[inline(never)]
-    fn suspended(&mut self, unit: UnitId) {
-        self.dies[unit].suspend();
-        self.dies.mark(unit);
-    }
-
     /// Host data crosses the host link, one page at a time in each direction (rule R6, where configured). Returns
     /// the bus to ask for.
     pub(in crate::engine) fn link(&mut self, dev: &Device, id: OpId, inward: bool) -> usize {
         let bus = dev.geometry.channels as usize + usize::from(!inward);
         self.ops[id].inward = inward;
         bus
-    }
-
-    /// R10: whether the operation in the array of a unit may be suspended for a read, if it is in the array by now.
-    #[inline(never)]
-    pub(super) fn may_suspend(&self, config: &Config, unit: UnitId) -> bool {
-        let state = &self.dies[unit];
-        let op = &self.ops[state.array()];
-        let may = match config.timing.suspendable {
-            Suspendable::None => false,
-            Suspendable::Erase => op.verb == Verb::Erase,
-            // The last part of a copyback is its program.
-            Suspendable::ProgramErase => {
-                op.verb != Verb::Read && (op.verb != Verb::Copyback || op.leg + 1 == op.legs.len())
-            }
-        };
-        may && state.cache().is_none()
-    }
-
-    /// R10: a read that waits suspends the operation in the array, unless that ends sooner by itself.
-    #[inline(never)]
-    pub(super) fn suspend_for_read(&mut self, config: &Config, now: Nanos, unit: UnitId) {
-        let (end, now) = (self.timers.get(Timer::Array(unit)), now);
-        let op = &self.ops[self.dies[unit].array()];
-        let leg = op.legs.get(op.leg).map_or(Nanos::ZERO, |leg| leg.time);
-        let yields = config.timing.suspend_slice.map_or(now, |slice| slice_end(now + leg - end, now, slice));
-        let gone = yields + config.timing.suspend;
-        if end <= gone {
-            return;
-        }
-        let state = &mut self.dies[unit];
-        if yields > now {
-            state.wait_for_slice(end - yields);
-            return self.timers.set(Timer::Array(unit), yields);
-        }
-        state.begin_suspension(end - now, now);
-        self.timers.set(Timer::Array(unit), gone);
     }
 
     /// Adds time to a cause of every page that a host operation serves. (The time of GC steps is counted at their end.)
@@ -126,44 +69,6 @@ impl Kernel {
             }
             at = mate;
         }
-    }
-
-    /// The suspended operation continues with its remaining time.
-    #[inline(never)]
-    fn resumed(&mut self, features: &mut Features, observer: &mut Slot, rules: &Rules, now: Nanos, unit: UnitId) {
-        observer.watch_array_start(now, unit);
-        let (id, rest, lost) = self.dies[unit].resume(now);
-        self.timers.set(Timer::Array(unit), now + rest);
-        if matches!(self.ops[id].class, Class::Host | Class::Cache) {
-            self.charge(features, rules, now, id, Cause::DieHost, lost.0);
-            self.share_own(features, rules, id, lost.0);
-        }
-        self.dies.mark(unit);
-    }
-
-    /// The cache register or the array has become free: moves the operation that waits for it (R8). Its next leg follows.
-    #[inline(always)]
-    pub(super) fn advance_cache(
-        &mut self,
-        features: &mut Features,
-        rules: &Rules,
-        now: Nanos,
-        unit: UnitId,
-    ) -> Option<Unparked> {
-        let state = &mut self.dies[unit];
-        if let Some(id) = state.unpark_read() {
-            return Some(Unparked::Read(id));
-        }
-        if state.array().is_none() && state.cache().is_some() && self.ops[state.cache()].verb == Verb::Program {
-            let id = state.cache();
-            if state.unpark_program() {
-                let since = self.ops[id].parked_since.take().expect("a parked program has noted since when");
-                self.charge(features, rules, now, id, Cause::DieHost, (now - since.time()).0);
-                self.share_own(features, rules, id, (now - since.time()).0);
-                return Some(Unparked::Program(id));
-            }
-        }
-        None
     }
 
     /// The data of a host program is in the die: the next operation may begin. Returns whether the program waits for the previous one.
@@ -229,20 +134,6 @@ impl Ssd {
         }
     }
 
-    /// R8: when a page moves to the cache register, the next read's command directly precedes its data-out.
-    #[inline(never)]
-    fn turn_at_bus(&self, id: OpId) -> u64 {
-        let op = &self.kernel.ops[id];
-        let commands = op.verb == Verb::Read && op.leg == 0 && self.config.timing.command > Nanos::ZERO;
-        if op.unit.is_some() && commands {
-            let state = &self.kernel.dies[op.unit];
-            if state.array() == id && state.cache().is_some() && self.kernel.ops[state.cache()].asked == self.now {
-                return self.kernel.ops[state.cache()].age;
-            }
-        }
-        op.age
-    }
-
     /// Adds an operation to the queue of a bus.
     #[inline]
     pub(in crate::engine) fn join_bus(&mut self, id: OpId, bus: usize) {
@@ -255,8 +146,8 @@ impl Ssd {
             op.bus_ledger = ledger;
         }
         op.asked = now;
-        self.kernel.rows_at_bus(&self.features, &self.rules, now, id, bus);
-        let turn = if self.rules.overlaps { self.turn_at_bus(id) } else { age };
+        self.kernel.rows_at_bus(&self.features, now, id, bus);
+        let turn = self.turn_at_bus(id);
         self.kernel.ops[id].turn = turn;
         if waits {
             self.kernel.shares_at_bus(&self.features, &self.rules, now, id, bus);
@@ -287,10 +178,7 @@ impl Ssd {
                 self.observer.watch_array_start(self.now, unit);
                 self.kernel.charge(&mut self.features, &self.rules, self.now, id, Cause::Array, leg.time.0);
                 self.kernel.timers.begin(Timer::Array(unit), now + leg.time);
-                if self.rules.suspends {
-                    // Waiting reads may suspend it.
-                    self.kernel.dies.mark(unit);
-                }
+                self.kernel.array_begins(&self.rules, unit);
             }
             LegKind::Bus => {
                 let bus = op.channel.ix();
@@ -314,7 +202,7 @@ impl Ssd {
             let bus = self.kernel.buses.dirty[i] as usize;
             let state = &mut self.kernel.buses[bus];
             state.dirty = false;
-            if self.features.takes_rows(&self.rules, bus) {
+            if self.features.takes_rows(&self.kernel, bus) {
                 // A free port also frees a row for others.
                 rows = true;
                 continue;
@@ -350,6 +238,7 @@ impl Ssd {
         let id = self.kernel.buses[bus].queue.pop(&self.kernel.ops);
         let host = self.kernel.ops[id].class.like_host();
         let gc = !host && self.kernel.is_of_gc(id);
+        let port = self.kernel.buses.is_port(bus);
         let state = &mut self.kernel.buses[bus];
         let op = &mut self.kernel.ops[id];
         let gc_wait = state.gc(now) - op.bus_ledger + behind_rows;
@@ -357,7 +246,6 @@ impl Ssd {
         op.parked_since = None;
         op.bus_gc += gc_wait;
         let (lane, turns) = (op.lane && self.fast.lane, self.fast.turns && !host);
-        let port = bus >= self.rules.ports;
         let (time, after) = if bus < self.dev.geometry.channels as usize || port {
             (op.legs.get(op.leg).expect("a leg asked for the bus").time + path, op.legs.get(op.leg + 1))
         } else {
@@ -421,10 +309,10 @@ impl Ssd {
             Timer::Array(unit) => return self.array_ends(unit),
             Timer::Bus(bus) => bus,
             Timer::Memory => return self.memory_ends(),
-            Timer::Encode => return self.features.raid().encode_timeouts(&mut self.kernel, self.now),
             Timer::Decoder => return self.decode_ends(),
-            Timer::Idle => return self.features.idle_ends(&mut self.kernel, self.now),
-            Timer::Hold => return self.features.end_holds(&mut self.kernel.timers, self.now),
+            Timer::Encode | Timer::Idle | Timer::Hold => {
+                return self.features.timer_ends(&mut self.kernel, self.now, timer);
+            }
             Timer::Delay(slot) => return self.delay_ends(slot),
         };
         let state = &mut self.kernel.buses[bus];
@@ -603,24 +491,6 @@ impl Ssd {
         }
         if newest {
             self.dev.map.set(lpn, Location::Flash(page));
-        }
-    }
-
-    /// Serves the oldest waiting read in a suspension, according to the current map. If none needs the array, the suspended
-    /// operation resumes.
-    #[inline(never)]
-    pub(in crate::engine) fn serve_in_suspension(&mut self, unit: UnitId) {
-        loop {
-            let wanted = |op: &crate::device::transaction::Op| op.class.like_host() && op.need != Need::Write;
-            let read = self.kernel.dies[unit].queue.take(&mut self.kernel.ops, wanted);
-            if read.is_none() {
-                return self.kernel.resume(&self.config, self.now, unit);
-            }
-            self.features.note_queue(&self.kernel, &self.rules, read, unit, false);
-            self.select(read, unit);
-            if self.kernel.dies[unit].array().is_some() {
-                return;
-            }
         }
     }
 

@@ -61,7 +61,7 @@ impl Host {
 impl Ssd {
     /// Serves a page from controller memory.
     pub(in crate::engine) fn serve_from_memory(&mut self, op: OpId) {
-        let time = self.rules.memory;
+        let time = self.host.memory_time;
         let page = &mut self.kernel.ops[Page(op)];
         page.first_start.get_or_insert(Moment::at(self.now));
         page.blame.add(Cause::Memory, time.0);
@@ -83,7 +83,7 @@ impl Ssd {
             return;
         }
         if self.kernel.ops[op].need == Need::Read
-            && let Some(bus) = self.kernel.link_to_cross(&self.dev, &self.rules, op, false)
+            && let Some(bus) = self.kernel.link_to_cross(&self.dev, op, false)
         {
             return self.ask(op, bus);
         }

@@ -2,11 +2,12 @@
 
 use crate::device::geometry::Spot;
 use crate::device::transaction::Need;
+use crate::engine::features::anywhere;
 use crate::engine::features::cache::takes_write;
 use crate::engine::features::raid::place;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::dies::Holder;
-use crate::engine::kernel::ops::{Anywhere, NO_CHIP, NO_RUN, Page};
+use crate::engine::kernel::ops::{NO_CHIP, NO_RUN, Page};
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host, Ssd};
 use crate::oracle::Oracle;
@@ -30,18 +31,6 @@ impl Host {
 }
 
 impl Kernel {
-    /// A write that any die may serve begins to wait for one.
-    #[inline(always)]
-    pub(in crate::engine) fn waits_anywhere(&mut self, features: &Features, rules: &Rules, now: Nanos, op: OpId) {
-        self.ops.anywhere[op] = Anywhere {
-            held: self.dies.held.total(now) as u64,
-            held_gc: self.dies.held_gc.total(now) as u64,
-            held_writeback: self.dies.held_writeback.total(now) as u64,
-            held_fold: self.dies.held_fold.total(now) as u64,
-        };
-        self.shares_anywhere(features, rules, now, op);
-    }
-
     /// Adds an operation to the queue of its plane's unit, at its end or by its age, where steps of collections never take turns.
     #[inline(always)]
     pub(in crate::engine) fn join_die(
@@ -59,18 +48,12 @@ impl Kernel {
         let page = &mut self.ops[op];
         page.unit = unit;
         page.channel = channel;
-        let age = page.age;
         let page = &mut self.ops[Page(op)];
         page.ledger_gc = state.gc(now);
         page.ledger_gc_own = state.gc_own(ledger, k, now);
         page.ledger_writeback = state.writeback(now);
         page.collections = state.collections.saturating_sub(u32::from(state.holder() == Holder::Gc));
-        if by_age {
-            state.queue.insert_before(&mut self.ops, op, |other| other.age > age);
-        } else {
-            state.queue.push(&mut self.ops, op);
-        }
-        features.note_queue(self, rules, op, unit, true);
+        self.enter_queue(features, rules, op, unit, by_age);
         self.note_ledgers(features, rules, now, op, unit);
         self.dies.mark(unit);
     }
@@ -85,7 +68,7 @@ impl Ssd {
             self.host.chip_outstanding[self.kernel.ops[Page(op)].chip as usize] += 1;
         }
         if page.need != Need::Read
-            && let Some(bus) = self.kernel.link_to_cross(&self.dev, &self.rules, op, true)
+            && let Some(bus) = self.kernel.link_to_cross(&self.dev, op, true)
         {
             return self.ask(op, bus);
         }
@@ -114,7 +97,7 @@ impl Ssd {
             },
             Need::Write if takes_write(self, op) => return,
             Need::Write if run != NO_RUN && self.host.waits_for_merge(&mut self.kernel, self.now, op) => return,
-            Need::Write if self.rules.dynamic => return self.await_any_unit(op),
+            Need::Write if anywhere::takes_write(self, op) => return,
             Need::Write => self.kernel.plane_to_write(&self.dev, &self.rules, op, lpn),
         };
         self.enqueue(op, plane, false);

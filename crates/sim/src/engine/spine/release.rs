@@ -6,7 +6,7 @@ use crate::engine::kernel::dies::{Holder, Suspension};
 use crate::units::OpId;
 
 /// An operation that has waited for a cache register or for an array (R8): a read, or a program.
-pub(super) enum Unparked {
+pub(in crate::engine) enum Unparked {
     Read(OpId),
     Program(OpId),
 }

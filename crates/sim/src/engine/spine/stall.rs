@@ -1,13 +1,12 @@
 //! Host programs that wait for a free page.
 
 use crate::blame::Cause;
-use crate::device::flash::Stream;
 use crate::device::transaction::Class;
 use crate::engine::features::cache::For;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
-use crate::engine::{Device, Features, Host, Ssd};
+use crate::engine::{Features, Host, Ssd};
 use crate::stats::Stats;
 use crate::units::{Nanos, OpId, PlaneId};
 
@@ -35,44 +34,10 @@ impl Kernel {
     }
 }
 
-impl Host {
-    /// No plane has a page for the first of the writes that any die may serve: it waits for an erase, and others overtake it.
-    #[inline(never)]
-    pub(in crate::engine) fn let_others_pass(
-        &mut self,
-        kernel: &mut Kernel,
-        features: &mut Features,
-        stats: &mut Stats,
-        rules: &Rules,
-        now: Nanos,
-    ) {
-        let op = self.anywhere.pop(&kernel.ops);
-        kernel.charge_anywhere(features, rules, now, op);
-        kernel.begin_stall(self, stats, now, op);
-        self.without_page.push(&mut kernel.ops, op);
-    }
-}
-
-impl Device {
-    /// Whether a write point of any plane has a page for a stream.
-    #[inline(never)]
-    pub(in crate::engine) fn any_offset(&self, stream: Stream) -> bool {
-        let mut planes = (0..self.geometry.planes).map(PlaneId);
-        planes.any(|plane| self.flash.next_offset(plane, stream).is_some())
-    }
-}
-
 impl Ssd {
     /// Host programs that waited for space in a plane queue again, with their old age.
     pub(in crate::engine) fn unstall(&mut self, plane: PlaneId) {
-        while !self.host.without_page.is_empty() {
-            let op = self.host.without_page.pop(&self.kernel.ops);
-            self.kernel.end_stall(&mut self.features, &self.rules, self.now, op);
-            self.kernel.waits_anywhere(&self.features, &self.rules, self.now, op);
-            let age = self.kernel.ops[op].age;
-            self.host.anywhere.insert_before(&mut self.kernel.ops, op, |other| other.age > age);
-            self.host.none_idle = false;
-        }
+        self.unstall_anywhere();
         loop {
             let op = self.gc.planes[plane.ix()].stalled.pop(&self.kernel.ops);
             if op.is_none() {

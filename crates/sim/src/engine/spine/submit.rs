@@ -126,7 +126,7 @@ impl Ssd {
             return self.submit_marked(request, Marks::default(), std::iter::empty());
         }
         let waiting = self.dev.together(request);
-        self.features.hand_in(&mut self.host, &self.rules, waiting);
+        self.hand_in(waiting);
     }
 
     /// Submits a request with what it asks for beside its data. Without extents it is contiguous. With several it is scattered: one
@@ -137,6 +137,11 @@ impl Ssd {
     /// Like [`Ssd::submit`], if the extents do not match the request, and if it is a flush and the device has no write cache.
     pub fn submit_marked(&mut self, request: Request, marks: Marks, extents: impl Iterator<Item = Extent>) {
         let waiting = self.host.checked(&self.dev, &self.rules, request, marks, extents);
+        self.hand_in(waiting);
+    }
+
+    #[inline(always)]
+    fn hand_in(&mut self, waiting: Waiting) {
         self.features.hand_in(&mut self.host, &self.rules, waiting);
     }
 

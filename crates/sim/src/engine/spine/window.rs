@@ -7,7 +7,7 @@ use crate::engine::kernel::ops::{NO_CHIP, Ops, Page};
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host, Policies, Ssd};
 use crate::request::{Request, RequestOp};
-use crate::units::{Lpn, OpId, RequestId};
+use crate::units::{Lpn, RequestId};
 
 impl Host {
     /// Whether a request that waits for dispatch uses a chip.
@@ -54,35 +54,6 @@ impl Host {
         self.window.insert(place, id);
     }
 
-    /// Requests follow another order from now on: those that wait are dispatched by it, and those on their way count for it.
-    pub(in crate::engine) fn reorder(&mut self, kernel: &Kernel, features: &Features) {
-        let mut waiting = std::mem::take(&mut self.window);
-        waiting.make_contiguous().sort_by_key(|id| self.requests[*id].index);
-        waiting.iter().for_each(|id| self.joins_window(&kernel.ops, *id));
-        self.chip_outstanding.fill(0);
-        let count = |chips: &mut [u32], op: OpId, by: u32| {
-            let chip = kernel.ops[Page(op)].chip;
-            if chip != NO_CHIP {
-                chips[chip as usize] = chips[chip as usize].wrapping_add(by);
-            }
-        };
-        for op in kernel.ops.live() {
-            // Reads of other pages for a redirected read are not the request's own.
-            let own = features.is_own_page(kernel, op);
-            let request = kernel.ops[op].request;
-            if own && request.is_some() && self.requests.end(request).kept != op {
-                count(&mut self.chip_outstanding, op, 1);
-            }
-        }
-        for id in &self.window {
-            let mut op = self.requests[*id].first;
-            while op.is_some() {
-                count(&mut self.chip_outstanding, op, 1u32.wrapping_neg());
-                op = kernel.ops[Page(op)].link;
-            }
-        }
-    }
-
     /// Removes the request that the order dispatches next, if any. `begins`: this is the first question of a dispatch.
     fn select_request(
         &mut self,
@@ -100,7 +71,7 @@ impl Host {
         let view = WindowView {
             ssd: self,
             ops: &kernel.ops,
-            limit: rules.chip_queue,
+            limit: self.chip_queue,
             page_size: dev.entry_bytes(),
             load: features.chip_loads(),
             binds: rules.binds,

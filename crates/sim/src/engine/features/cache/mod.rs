@@ -513,8 +513,7 @@ impl Features {
         } else if stalled {
             gc.planes[plane.ix()].stalled.remove(ops, op);
         } else if unit.is_some() {
-            kernel.dies[unit].queue.remove(ops, op);
-            self.note_queue(kernel, rules, op, unit, false);
+            kernel.leave_queue(self, rules, op, unit);
         } else {
             host.anywhere.remove(ops, op);
         }

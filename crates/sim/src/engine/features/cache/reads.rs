@@ -2,7 +2,7 @@
 
 use crate::config::{CacheRead, Config};
 use crate::device::mapping::Location;
-use crate::device::transaction::Class;
+use crate::device::transaction::{Class, Need};
 use crate::engine::features::cache::lines::State;
 use crate::engine::features::cache::order::NONE;
 use crate::engine::kernel::Kernel;
@@ -52,7 +52,8 @@ impl Features {
         }
     }
 
-    /// The page on flash that a host read would read now beside the cache, or `Ppn::NONE` if it needs none. `None` without a cache.
+    /// The page on flash that a host read, or a fill of a line, would read now beside the cache, or `Ppn::NONE` if it needs none. `None`
+    /// without a cache, and for other operations.
     #[inline(always)]
     pub(in crate::engine) fn page_beside_cache(
         &self,
@@ -63,7 +64,15 @@ impl Features {
         config: &Config,
         op: OpId,
     ) -> Option<Ppn> {
-        rules.caches.then(|| self.page_not_cached(kernel, dev, host, rules, config, op))
+        if !rules.caches {
+            return None;
+        }
+        let page = &kernel.ops[op];
+        match page.need {
+            Need::Read => Some(self.page_not_cached(kernel, dev, host, rules, config, op)),
+            Need::Merge if page.class == Class::Cache => Some(self.page_to_fill(kernel, dev, rules, op)),
+            Need::Merge | Need::Write | Need::Absorb => None,
+        }
     }
 
     /// The same with a cache.

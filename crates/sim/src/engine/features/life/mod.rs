@@ -118,7 +118,7 @@ fn rejects_write(ssd: &mut Ssd, next: &Waiting, index: u64) -> bool {
     let (_, pages) = ssd.host.pages_of(&ssd.dev, &ssd.config, next);
     ssd.host.drop_extents(next);
     count_rejected(ssd, pages);
-    let (arbitration, extras) = ssd.features.waits_of_trim();
+    let (arbitration, extras) = ssd.features.waits_at_admission();
     ssd.host.loop_continues(ssd.now);
     let end = PageEnd::now(ssd.now, (ssd.now - request.arrival).0 - arbitration);
     let tenant = next.marks.tenant;

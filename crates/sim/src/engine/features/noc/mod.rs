@@ -19,7 +19,6 @@ use crate::engine::kernel::Kernel;
 use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::occupancy::Occupancy;
 use crate::engine::kernel::timers::Timer;
-use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Nanos, Ssd};
 use crate::report::mean;
 use crate::report::noc::{Latency, Moved, NocSummary};
@@ -126,7 +125,6 @@ impl Features {
         kernel: &Kernel,
         dev: &Device,
         stats: &Stats,
-        rules: &Rules,
         span: u64,
     ) -> Option<NocSummary> {
         let noc = self.noc.as_ref()?;
@@ -134,7 +132,7 @@ impl Features {
         let moved = stats.moved;
         let gc = counts.traversals.gc_out + counts.traversals.gc_back;
         let max = |op: &crate::stats::OpStats| op.latency.figures().max;
-        let busy: u128 = kernel.port_time(rules, |bus| bus.busy_at_mark(stats.last_completion));
+        let busy: u128 = kernel.port_time(|bus| bus.busy_at_mark(stats.last_completion));
         let busy = (busy.saturating_sub(stats.ports_busy_from) as u64).saturating_add(counts.delayed_ns);
         let average = |op: &crate::stats::OpStats| op.latency.figures().mean;
         Some(NocSummary {
@@ -167,7 +165,6 @@ impl Features {
         &self,
         kernel: &Kernel,
         stats: &mut Stats,
-        rules: &Rules,
         id: OpId,
         time: Nanos,
     ) -> Option<usize> {
@@ -175,7 +172,7 @@ impl Features {
             stats.noc.delayed_ns += time.0;
             return None;
         }
-        Some(rules.ports + kernel.ops[id].channel.ix())
+        Some(kernel.buses.first_port + kernel.ops[id].channel.ix())
     }
 
     /// A delay has ended. Returns its operation.
@@ -202,15 +199,15 @@ impl Features {
 
 impl Kernel {
     /// Sum of a figure over all ports.
-    pub(in crate::engine) fn port_time(&self, rules: &Rules, of: impl Fn(&Bus) -> u64) -> u128 {
-        self.buses.all[rules.ports..].iter().map(|port| u128::from(of(port))).sum()
+    pub(in crate::engine) fn port_time(&self, of: impl Fn(&Bus) -> u64) -> u128 {
+        self.buses.all[self.buses.first_port..].iter().map(|port| u128::from(of(port))).sum()
     }
 }
 
 /// A transfer has ended. Returns whether its bus is a port, which a page has crossed then. Without an interconnect there are no ports.
 #[inline(always)]
 pub(in crate::engine) fn port_ends(ssd: &mut Ssd, bus: usize, id: OpId) -> bool {
-    let port = bus >= ssd.rules.ports;
+    let port = ssd.kernel.buses.is_port(bus);
     if port {
         has_crossed(ssd, bus, id);
     }
@@ -228,7 +225,7 @@ impl Ssd {
     /// A page crosses the interconnect: it asks for its port, or is on its way for a time.
     #[inline(never)]
     pub(in crate::engine) fn cross(&mut self, id: OpId, time: Nanos) {
-        match self.features.port_to_cross(&self.kernel, &mut self.stats, &self.rules, id, time) {
+        match self.features.port_to_cross(&self.kernel, &mut self.stats, id, time) {
             Some(port) => self.ask(id, port),
             None => self.delay(id, Cause::Noc, time),
         }

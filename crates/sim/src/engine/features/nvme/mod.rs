@@ -212,19 +212,21 @@ impl Features {
         self.nvme.as_mut().expect("a device with tenants")
     }
 
-    /// The causes of optional features of a request that completes at its admission.
-    pub(in crate::engine) fn waits_of_trim(&self) -> (u64, ExtraBlame) {
+    /// A trim is admitted, and completes: counts it for its tenant. Returns how long it waited for arbitration, and its causes of
+    /// optional features.
+    pub(in crate::engine) fn count_trim(&mut self, tenant: u8, measured: bool) -> (u64, ExtraBlame) {
+        if let Some(nvme) = &mut self.nvme {
+            nvme.counts[usize::from(tenant)].trims += u64::from(measured);
+        }
+        self.waits_at_admission()
+    }
+
+    /// How long a request that completes at its admission waited for arbitration, and its causes of optional features.
+    pub(in crate::engine) fn waits_at_admission(&self) -> (u64, ExtraBlame) {
         let mut extras = ExtraBlame::default();
         let Some(nvme) = &self.nvme else { return (0, extras) };
         extras.add(Extra::Arbitration, nvme.arbitration);
         (nvme.arbitration, extras)
-    }
-
-    /// A trim is admitted.
-    pub(in crate::engine) fn count_trim(&mut self, tenant: u8, measured: bool) {
-        if let Some(nvme) = &mut self.nvme {
-            nvme.counts[usize::from(tenant)].trims += u64::from(measured);
-        }
     }
 
     /// A request of so many pages is admitted: counts them for its tenant if it is measured, and if requests have tenants.

@@ -84,9 +84,22 @@ pub(super) fn take(ssd: &mut Ssd, op: OpId, tag: Tag) {
     ssd.serve_from_memory(op);
 }
 
+/// A read that has reached the head of its queue is for a group: begins it, from flash or from the buffer. False for other reads.
+#[inline(always)]
+pub(in crate::engine) fn selects(ssd: &mut Ssd, op: OpId, unit: UnitId) -> bool {
+    let group = ssd.features.reads_group(&ssd.kernel, op);
+    if group {
+        match ssd.kernel.covered(&ssd.dev, ssd.kernel.ops[op].lpn) {
+            Some(at) => ssd.begin_read(op, at, unit),
+            None => select(ssd, op, unit),
+        }
+    }
+    group
+}
+
 /// The chunk of a read for a group was put into the buffer while the read waited for its die.
 #[cold]
-pub(in crate::engine) fn select(ssd: &mut Ssd, op: OpId, unit: UnitId) {
+fn select(ssd: &mut Ssd, op: OpId, unit: UnitId) {
     let slot = ssd.kernel.ops[op].lpn;
     let tag = ssd.kernel.covered_in_buffer(&ssd.dev, slot);
     ssd.features.leaves_chip(&ssd.kernel, &ssd.dev, &mut ssd.host, op);
