@@ -5,7 +5,7 @@ use std::path::Path;
 use ssdlab_figures::figure::Figure;
 use ssdlab_figures::svg::{Look, Theme, draw};
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::names::{clip, suggest};
 use ssdlab_report::charts::{self, Op, Wanted};
 use ssdlab_report::inputs::Inputs;
 
@@ -63,10 +63,11 @@ impl Spec {
                 ("log", _) => return Err(wrong("log is none of x, y and xy".into()).help("give one of them")),
                 ("title", title) => wanted.title = Some(title.into()),
                 (other, _) => {
-                    let meant =
-                        nearest(other, OPTIONS).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-                    return Err(wrong(format!("`{}` is no option of a figure", clip(other)))
-                        .help(format!("{meant}The options are {}", OPTIONS.join(", "))));
+                    return Err(wrong(format!("`{}` is no option of a figure", clip(other))).help(suggest(
+                        other,
+                        OPTIONS,
+                        "The options are",
+                    )));
                 }
             }
         }

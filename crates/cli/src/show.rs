@@ -1,7 +1,7 @@
 //! Listings: configurations, presets, schemes, workloads.
 
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::names::{clip, suggest};
 use ssdlab_lab::needs;
 use ssdlab_lab::presets;
 use ssdlab_lab::settings::Settings;
@@ -132,11 +132,8 @@ pub fn schemes(name: Option<&str>) -> Result<()> {
         })
         .collect();
     if chosen.is_empty() {
-        let known = || all.iter().map(|s| s.name);
-        let list = known().collect::<Vec<_>>().join(", ");
-        let meant = nearest(name, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-        return Err(Error::usage(format!("no scheme is called `{}`", clip(name)))
-            .help(format!("{meant}The schemes are {list}")));
+        let help = suggest(name, all.iter().map(|s| s.name), "The schemes are");
+        return Err(Error::usage(format!("no scheme is called `{}`", clip(name))).help(help));
     }
     let mut out = String::new();
     for (i, scheme) in chosen.iter().enumerate() {

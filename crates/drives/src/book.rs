@@ -22,11 +22,8 @@ pub fn all() -> Result<Vec<DriveFile>> {
 /// No drive has this name.
 pub fn text(name: &str) -> Result<&'static str> {
     TEXTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
-        let known: Vec<&str> = TEXTS.iter().map(|(name, _)| *name).collect();
-        let near = ssdlab_lab::names::nearest(name, known.iter().copied());
-        let near = near.map_or(String::new(), |near| format!("did you mean `{near}`? "));
-        let known = known.join(", ");
-        Error::usage(format!("no drive of the book is called `{name}`")).help(format!("{near}The drives are {known}"))
+        let help = ssdlab_lab::names::suggest(name, TEXTS.iter().map(|(name, _)| *name), "The drives are");
+        Error::usage(format!("no drive of the book is called `{name}`")).help(help)
     })
 }
 

@@ -22,3 +22,10 @@ pub fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Opti
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
+
+/// A help that says which of the known names is meant, if one is near enough, and then all of them: `The presets are a, b`.
+pub fn suggest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>, all: &str) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let meant = nearest(name, known.iter().copied()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+    format!("{meant}{all} {}", if known.is_empty() { "none".into() } else { known.join(", ") })
+}

@@ -29,22 +29,21 @@ pub fn of(points: &Points) -> (Vec<Axis>, Vec<Vec<u32>>) {
     let axis = |label: &String| Axis { key: label.clone(), ..Axis::default() };
     let mut axes: Vec<Axis> = points.study.axes.iter().map(|own| axis(&own.label)).collect();
     let mut known: Vec<HashMap<String, u32>> = vec![HashMap::new(); axes.len()];
-    let mut at = Vec::new();
-    for point in &points.points {
-        let mut places = Vec::new();
-        for ((item, axis), known) in point.items.iter().zip(&mut axes).zip(&mut known) {
-            let text = item.shown.text();
-            let next = known.len() as u32;
-            let place = *known.entry(text.clone()).or_insert(next);
-            if place == next {
-                axis.values.push(text);
-            }
-            places.push(place);
-        }
-        at.push(places);
-    }
+    let texts = points.points.iter().map(|point| point.items.iter().map(|item| item.shown.text()));
+    let at = texts.map(|values| places(&mut axes, &mut known, values)).collect();
     mark(&mut axes, &points.study.text.text);
     (axes, at)
+}
+
+/// The places of a point's values on the axes, which get the values that are new. `known`: the places of an axis's values, an axis each.
+pub fn places(axes: &mut [Axis], known: &mut [HashMap<String, u32>], values: impl Iterator<Item = String>) -> Vec<u32> {
+    let place = |((text, axis), known): ((String, &mut Axis), &mut HashMap<String, u32>)| {
+        *known.entry(text).or_insert_with_key(|text| {
+            axis.values.push(text.clone());
+            axis.values.len() as u32 - 1
+        })
+    };
+    values.zip(axes).zip(known).map(place).collect()
 }
 
 /// Names of axes that choose the requests, and of keys that do so in named values.

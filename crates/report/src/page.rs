@@ -20,7 +20,7 @@ use crate::sweep::{State, Sweep};
 use crate::terms;
 use crate::whatif;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::names::{clip, suggest};
 use ssdlab_lab::readers::json::{flat, number, text};
 use ssdlab_lab::readers::words;
 use ssdlab_lab::text::{count, duration, percent, plural};
@@ -85,11 +85,12 @@ impl Page {
     pub fn check(&self) -> Result<()> {
         for wanted in self.sections.iter().flatten() {
             if !SECTIONS.iter().any(|(id, ..)| id == wanted) {
-                let known = || SECTIONS.iter().map(|(id, ..)| *id);
-                let meant = nearest(wanted, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-                let list = known().collect::<Vec<_>>().join(", ");
-                return Err(Error::usage(format!("a report has no section `{}`", clip(wanted)))
-                    .help(format!("{meant}The sections are {list}")));
+                let known = SECTIONS.iter().map(|(id, ..)| *id);
+                return Err(Error::usage(format!("a report has no section `{}`", clip(wanted))).help(suggest(
+                    wanted,
+                    known,
+                    "The sections are",
+                )));
             }
         }
         Ok(())
@@ -135,7 +136,8 @@ pub fn write(inputs: &Inputs, page: &Page) -> Result<Written> {
         if html.len() as u64 <= page.most_bytes {
             break;
         }
-        let thinner = step(detail.clone());
+        let mut thinner = detail.clone();
+        step(&mut thinner);
         let said = format!("report: {said}, to keep the page within {} bytes", count(page.most_bytes));
         let all: Vec<String> = remarks.iter().cloned().chain([said]).collect();
         let next = assemble(inputs, page, &thinner, &all);
@@ -165,38 +167,22 @@ impl Detail {
         let lite = Shown { bars: 500, cells: 1_000, ..Shown::default() };
         Detail { shown: if page.lite { lite } else { Shown::default() }, without: Vec::new() }
     }
-
-    fn without(mut self, figure: &'static str) -> Detail {
-        self.without.push(figure);
-        self
-    }
-
-    fn showing(mut self, change: impl FnOnce(&mut Shown)) -> Detail {
-        change(&mut self.shown);
-        self
-    }
 }
 
 /// What a page that is too long loses, in this order. Summary, percentiles and comparison are never thinned.
-type Step = (fn(Detail) -> Detail, &'static str);
+type Step = (fn(&mut Detail), &'static str);
 const THINNING: [Step; 11] = [
-    (
-        |detail| detail.showing(|shown| shown.used_rows = true),
-        "the timeline shows only the buses and planes that the slowest request used",
-    ),
-    (
-        |detail| detail.showing(|shown| shown.bars = shown.bars.min(1_000)),
-        "the timeline shows only its 1,000 longest operations",
-    ),
-    (|detail| detail.showing(|shown| shown.bars = 250), "the timeline shows only its 250 longest operations"),
-    (|detail| detail.showing(|shown| shown.windows = 200), "the windows of the series are merged to at most 200"),
-    (|detail| detail.showing(|shown| shown.cells = 600), "maps are merged to about 600 cells"),
-    (|detail| detail.showing(|shown| shown.rows = MOST_ROWS), "the table of points has only those that the page shows"),
-    (|detail| detail.showing(|shown| shown.points = 400), "figures of studies show about 400 points and the front"),
-    (|detail| detail.without("gantt"), "the timeline is left out"),
-    (|detail| detail.without("heatmap-die"), "the map of dies is left out"),
-    (|detail| detail.without("wear"), "the map of blocks is left out"),
-    (|detail| detail.without("series"), "the series is left out"),
+    (|of| of.shown.used_rows = true, "the timeline shows only the buses and planes that the slowest request used"),
+    (|of| of.shown.bars = of.shown.bars.min(1_000), "the timeline shows only its 1,000 longest operations"),
+    (|of| of.shown.bars = 250, "the timeline shows only its 250 longest operations"),
+    (|of| of.shown.windows = 200, "the windows of the series are merged to at most 200"),
+    (|of| of.shown.cells = 600, "maps are merged to about 600 cells"),
+    (|of| of.shown.rows = MOST_ROWS, "the table of points has only those that the page shows"),
+    (|of| of.shown.points = 400, "figures of studies show about 400 points and the front"),
+    (|of| of.without.push("gantt"), "the timeline is left out"),
+    (|of| of.without.push("heatmap-die"), "the map of dies is left out"),
+    (|of| of.without.push("wear"), "the map of blocks is left out"),
+    (|of| of.without.push("series"), "the series is left out"),
 ];
 
 fn assemble(inputs: &Inputs, page: &Page, detail: &Detail, remarks: &[String]) -> String {

@@ -149,6 +149,15 @@ pub struct Column {
 }
 
 impl Column {
+    /// Ratio of a point to another: the geometric mean of ratios by seed, or that of means where a seed has a 0.
+    pub fn ratio(&self, place: usize, base: usize) -> Option<f64> {
+        // The mean difference of logarithms is the logarithm of the geometric mean of ratios by seed.
+        let (own, other) = (self.logs[place], self.logs[base]);
+        let paired = (own.is_finite() && other.is_finite()).then(|| libm::exp(own - other));
+        // A seed with a 0 has no logarithm.
+        paired.or(Some(self.means[place] / self.means[base])).filter(|ratio| ratio.is_finite())
+    }
+
     /// Adds points without a result, up to so many.
     fn resize(&mut self, points: usize) {
         for values in [&mut self.means, &mut self.halves, &mut self.logs] {
@@ -241,13 +250,7 @@ impl Sweep {
         let mut columns: Vec<Option<Column>> = vec![None; all.len()];
         for (place, own) in runs.chunk_by(|a, b| a.point == b.point).enumerate() {
             let mut point = Point { number: own[0].point, ..Point::default() };
-            for ((text, axis), known) in own[0].values.iter().zip(&mut sweep.axes).zip(&mut known) {
-                let at = *known.entry(text.clone()).or_insert_with(|| {
-                    axis.values.push(text.clone());
-                    axis.values.len() as u32 - 1
-                });
-                point.at.push(at);
-            }
+            point.at = design::places(&mut sweep.axes, &mut known, own[0].values.iter().cloned());
             let mut values: Vec<Vec<f64>> = vec![Vec::new(); all.len()];
             for run in own {
                 let state = sweep.run(run, store, &mut point, &all, &mut values)?;
@@ -351,11 +354,7 @@ impl Sweep {
             self.points.iter().map(|point| places.get(&at_base(point)[..]).copied()).collect();
         let ratio = |column: &Column, place: usize| {
             let base = bases[place].filter(|base| self.points[*base].runs == self.points[place].runs)?;
-            // The mean difference of logarithms is the logarithm of the geometric mean of ratios by seed.
-            let (own, other) = (column.logs[place], column.logs[base]);
-            let paired = (own.is_finite() && other.is_finite()).then(|| libm::exp(own - other));
-            // A seed with a 0 has no logarithm.
-            paired.or(Some(column.means[place] / column.means[base])).filter(|ratio| ratio.is_finite())
+            column.ratio(place, base)
         };
         let ratios = self.columns.iter().map(|column| {
             let (path, label) = (&column.measure.path, &column.measure.label);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Kind as ErrorKind, Result};
-use crate::names::{clip, nearest};
+use crate::names::{clip, suggest};
 use crate::output::{Finished, Output};
 use crate::text::{count, size};
 
@@ -226,11 +226,8 @@ impl FrameBuilder {
         let option = option.trim_start_matches('-');
         for name in wanted {
             let Some(at) = columns.iter().position(|(known, _)| known == name) else {
-                let known = || columns.iter().map(|(name, _)| *name);
-                let meant = nearest(name, known()).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-                let list = known().collect::<Vec<_>>().join(", ");
-                return Err(Error::usage(format!("{option}: no column is called `{}`", clip(name)))
-                    .help(format!("{meant}The columns are {list}")));
+                let help = suggest(name, columns.iter().map(|(name, _)| *name), "The columns are");
+                return Err(Error::usage(format!("{option}: no column is called `{}`", clip(name))).help(help));
             };
             if kept[at].is_some() {
                 return Err(Error::usage(format!("{option}: the column `{name}` is named twice")).help("name it once"));

@@ -53,8 +53,8 @@ pub(super) fn best_points(sweep: &Sweep) -> Table {
     table
 }
 
-/// How to read that table; nothing where all points serve the same requests.
-pub(super) fn best_note(sweep: &Sweep) -> Option<String> {
+/// How to read the table of best points; nothing where all points serve the same requests.
+pub fn best_note(sweep: &Sweep) -> Option<String> {
     let field = sweep.field();
     let workloads = field.workloads();
     let point = sweep.points.first().filter(|_| !workloads.is_empty())?;

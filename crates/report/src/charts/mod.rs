@@ -18,8 +18,9 @@ use ssdlab_figures::figure::{Axis, Figure, Scale, Table};
 use crate::inputs::Inputs;
 use crate::sweep::Sweep;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::names::{clip, suggest};
 
+pub use best::best_note;
 pub use compare::{comparison_notes, comparison_table};
 pub use latency::key_figures;
 pub use parts::{Op, Shown, Wanted};
@@ -164,11 +165,9 @@ pub fn make(name: &str, inputs: &Inputs, wanted: &Wanted) -> Result<Figure> {
         reproduce::figure(inputs, id)?
     } else {
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
-            let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).chain([REPRODUCE]).collect();
-            let meant = nearest(name, names.iter().copied());
-            let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+            let names = KINDS.iter().map(|kind| kind.name).chain([REPRODUCE]);
             return Err(Error::usage(format!("no figure is called `{}`", clip(name)))
-                .help(format!("{meant}The figures are {}ID", names.join(", "))));
+                .help(suggest(name, names, "The figures are") + "ID"));
         };
         if !(kind.has)(inputs) {
             return Err(Error::usage(format!("{name}: these inputs have nothing for it"))
@@ -254,11 +253,6 @@ const MOST_KEYS: usize = 3;
 /// The points of a study, and the best ones.
 pub fn study_tables(study: &Sweep, most: usize) -> [Table; 2] {
     [sweep::points_table(study, most), best::best_points(study)]
-}
-
-/// How to read the table of best points, where that needs words.
-pub fn best_note(study: &Sweep) -> Option<String> {
-    best::best_note(study)
 }
 
 /// Figures of papers for a page.

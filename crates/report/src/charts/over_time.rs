@@ -2,10 +2,10 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use crate::charts::parts::{Wanted, figure, none};
+use crate::charts::parts::{Wanted, figure, none, together};
 use crate::inputs::Inputs;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::names::{clip, suggest};
 use ssdlab_lab::readers::causes::{self, Any};
 use ssdlab_lab::readers::json::number as number_at;
 use ssdlab_lab::readers::table::{Columns, integer, number};
@@ -25,10 +25,11 @@ pub(super) fn known(name: &str, inputs: &Inputs, measure: &str) -> Result<()> {
     if names.iter().any(|known| known == measure) {
         return Ok(());
     }
-    let meant = nearest(measure, names.iter().map(String::as_str));
-    let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-    Err(Error::usage(format!("{name} has no measure `{}`", clip(measure)))
-        .help(format!("{meant}Its measures are {}", names.join(", "))))
+    Err(Error::usage(format!("{name} has no measure `{}`", clip(measure))).help(suggest(
+        measure,
+        names.iter().map(String::as_str),
+        "Its measures are",
+    )))
 }
 
 /// The length of the windows of a table; none where there is one window.
@@ -190,15 +191,6 @@ pub(super) fn series(inputs: &Inputs, wanted: &Wanted) -> Figure {
     figure
 }
 
-/// How many windows a cell has, so that there are no more cells than can be shown.
-fn together(windows: usize, dies: usize, most: usize) -> usize {
-    let mut every = 1;
-    while windows.div_ceil(every) * dies > most && every < windows {
-        every *= 2;
-    }
-    every
-}
-
 /// `heatmap-die`
 pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let title = "Busy share of dies";
@@ -217,7 +209,7 @@ pub(super) fn dies(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let step = window(&starts).unwrap_or_else(|| simulated.unwrap_or(0.0).max(most_busy));
     let first = starts.iter().copied().fold(f64::INFINITY, f64::min);
     let windows = starts.iter().map(|at| ((at - first) / step).round() as usize).max().unwrap_or(0) + 1;
-    let every = together(windows, all, wanted.most_cells());
+    let every = together(windows, wanted, |every| windows.div_ceil(every) * all);
     let (width, wide) = (step * every as f64, windows.div_ceil(every));
     // The last cell may have fewer windows than the others.
     let length = |i: usize| step * every.min(windows - i * every) as f64;

@@ -80,11 +80,16 @@ impl Wanted {
     pub(super) fn most_points(&self) -> usize {
         self.page.as_ref().map_or(usize::MAX, |page| page.points)
     }
+}
 
-    /// Most cells of a heat map.
-    pub(super) fn most_cells(&self) -> usize {
-        self.page.as_ref().map_or(200_000, |page| page.cells)
+/// How many of so many neighbours a cell of a heat map stands for, so that there are no more cells than can be shown.
+pub(super) fn together(neighbours: usize, wanted: &Wanted, cells: impl Fn(usize) -> usize) -> usize {
+    let most = wanted.page.as_ref().map_or(200_000, |page| page.cells);
+    let mut every = 1;
+    while cells(every) > most && every < neighbours {
+        every *= 2;
     }
+    every
 }
 
 /// The kinds of requests that are shown: name and buckets of latency, without those that have no request.

@@ -8,7 +8,7 @@ use ssdlab_lab::variants::student;
 use ssdlab_lab::variants::text::factor;
 
 use crate::charts::parts::Wanted;
-use crate::charts::sweep::{MOST_LINES, NOTHING, main_measure, none, source};
+use crate::charts::sweep::{MOST_LINES, NOTHING, figure, main_measure, none};
 use crate::inputs::Inputs;
 use crate::rank::best;
 use crate::sweep::{Column, Point, Sweep};
@@ -23,13 +23,6 @@ struct Bars {
     ratios: Vec<Option<f64>>,
     /// The geometric mean of all, with the ends of its 95 % interval over workloads; none if a workload of the baseline lacks.
     mean: Option<(f64, Option<(f64, f64)>)>,
-}
-
-/// Ratio of a point to another: the geometric mean of ratios by seed, or of means where a seed has a 0.
-fn ratio(column: &Column, place: usize, base: usize) -> Option<f64> {
-    let (own, other) = (column.logs[place], column.logs[base]);
-    let paired = (own.is_finite() && other.is_finite()).then(|| libm::exp(own - other));
-    paired.or(Some(column.means[place] / column.means[base])).filter(|ratio| ratio.is_finite())
 }
 
 /// The names of the workloads, that of the baseline, and the other designs.
@@ -48,7 +41,7 @@ fn designs(sweep: &Sweep, column: &Column) -> (Vec<String>, String, Vec<Bars>) {
     let design = |points: &Vec<usize>| {
         let own: BTreeMap<Vec<u32>, usize> = points.iter().map(|place| (key(*place), *place)).collect();
         let ratios: Vec<Option<f64>> =
-            rows.iter().zip(&bases).map(|(row, base)| ratio(column, *own.get(&key(row[0]))?, (*base)?)).collect();
+            rows.iter().zip(&bases).map(|(row, base)| column.ratio(*own.get(&key(row[0]))?, (*base)?)).collect();
         let known: Vec<f64> = ratios.iter().flatten().copied().collect();
         let of_base = bases.iter().flatten().filter(|base| column.means[**base].is_finite()).count();
         let whole = !known.is_empty() && known.len() == of_base;
@@ -105,8 +98,8 @@ pub(super) fn ratios(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let series = drawn.chain([one]).collect();
     let bands = names.iter().cloned().chain([MEAN.to_string()]).collect();
     let y = Axis::new("ratio to the baseline", Unit::One, Scale::Linear);
-    let panels = vec![Panel { title: String::new(), x: Axis::bands("", bands), y, series }];
-    let mut figure = Figure { id: id.into(), title, panels, table, source: source(sweep), ..Figure::default() };
+    let panel = Panel { x: Axis::bands("", bands), y, series, ..Panel::default() };
+    let mut figure = figure(id, title, sweep, panel, table);
     let means = designs.iter().filter_map(|design| Some((design, design.mean?.0)));
     if let Some((design, mean)) = best(column.measure.more, means) {
         let over = plural(names.len() as u64, "workload");

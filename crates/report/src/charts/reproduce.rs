@@ -5,7 +5,7 @@ use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Sou
 
 use crate::inputs::Inputs;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::names::{clip, suggest};
 use ssdlab_lab::readers::json::text;
 
 /// The items of all papers: paper and item.
@@ -52,10 +52,9 @@ fn leading(text: &str) -> Option<(f64, &str)> {
 }
 
 fn unknown(id: &str, all: &[String]) -> Error {
-    let meant = nearest(id, all.iter().map(String::as_str));
-    let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
-    let have = if all.is_empty() { "none: give the JSON of `ssdlab reproduce`".into() } else { all.join(", ") };
-    Error::usage(format!("the inputs have no figure `reproduce:{}`", clip(id))).help(format!("{meant}They have {have}"))
+    let have = suggest(id, all.iter().map(String::as_str), "They have");
+    let from = if all.is_empty() { ": give the JSON of `ssdlab reproduce`" } else { "" };
+    Error::usage(format!("the inputs have no figure `reproduce:{}`", clip(id))).help(have + from)
 }
 
 /// The axis of ratios: logarithmic where one is far from 1.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Source, Table, Unit};
 
-use crate::charts::parts::{Op, Wanted};
+use crate::charts::parts::{Op, Wanted, together};
 use crate::inputs::Inputs;
 use crate::sweep::{self, Column, Measure, State, Sweep};
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::names::{clip, nearest};
+use ssdlab_lab::names::{clip, suggest};
 use ssdlab_lab::text::{count, duration, percent, plural, rate};
 use ssdlab_lab::variants::figures::column_of;
 
@@ -36,10 +36,8 @@ pub(super) fn known(name: &str, inputs: &Inputs, wanted: &Wanted) -> Result<()> 
     let keys = || sweep.axes.iter().map(|axis| axis.key.as_str()).collect::<Vec<_>>();
     let find = |option: &str, what: &str, given: &Option<String>, names: Vec<&str>| match given {
         Some(given) if !names.contains(&given.as_str()) => {
-            let meant = nearest(given, names.iter().copied());
-            let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
             Err(Error::usage(format!("{option} {}: the study has no such {what}", clip(given)))
-                .help(format!("{meant}It has {}", if names.is_empty() { "none".into() } else { names.join(", ") })))
+                .help(suggest(given, names, "It has")))
         }
         _ => Ok(()),
     };
@@ -183,8 +181,12 @@ fn of_key(axis: &sweep::Axis) -> Axis {
     out
 }
 
-pub(super) fn source(sweep: &Sweep) -> Source {
+fn source(sweep: &Sweep) -> Source {
     Source { version: sweep.version.clone(), ..Source::default() }
+}
+
+pub(super) fn figure(id: &str, title: String, sweep: &Sweep, panel: Panel, table: Table) -> Figure {
+    Figure { id: id.into(), title, panels: vec![panel], table, source: source(sweep), ..Figure::default() }
 }
 
 pub(super) fn none(id: &str, title: &str, sweep: Option<&Sweep>, why: &str) -> Figure {
@@ -285,9 +287,8 @@ pub(super) fn lines(inputs: &Inputs, wanted: &Wanted) -> Figure {
     if series.is_empty() {
         return none(id, &title, Some(sweep), NOTHING);
     }
-    let y = of_measure(&column.measure, scale);
-    let panels = vec![Panel { title: String::new(), x: of_key(axis), y, series }];
-    let mut figure = Figure { id: id.into(), title, panels, table, source: source(sweep), ..Figure::default() };
+    let panel = Panel { x: of_key(axis), y: of_measure(&column.measure, scale), series, ..Panel::default() };
+    let mut figure = figure(id, title, sweep, panel, table);
     figure.caption = extremes(sweep, column, &part.points);
     let bands = match (scattered, axis.numbers.is_none()) {
         (true, _) => IN_TABLE,
@@ -420,13 +421,10 @@ pub(super) fn heatmap(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let part = slice(sweep, &[x, y]);
     let title = format!("{} over {} and {}", column.measure.label, sweep.axes[x].key, sweep.axes[y].key);
     // A page has room for so many cells.
-    let most = wanted.most_cells();
-    let mut every = 1;
-    while sweep.axes[x].values.len().div_ceil(every) * sweep.axes[y].values.len().div_ceil(every) > most {
-        every *= 2;
-    }
+    let [across, down] = [x, y].map(|key| sweep.axes[key].values.len());
+    let every = together(across.max(down), wanted, |every| across.div_ceil(every) * down.div_ceil(every));
     let found = cells(sweep, column, [x, y], &part.points, every);
-    let all = sweep.axes[x].values.len() * sweep.axes[y].values.len();
+    let all = across * down;
     if found.results.len() < 2 || part.points.len() * 4 < all {
         return none(id, &title, Some(sweep), "The points of this study lie on no grid of these keys.");
     }
@@ -443,14 +441,8 @@ pub(super) fn heatmap(inputs: &Inputs, wanted: &Wanted) -> Figure {
     );
     let table = found.table;
     let names = |key: usize| sweep.axes[key].values.iter().step_by(every).cloned().collect();
-    let panel = Panel {
-        title: String::new(),
-        x: Axis::bands(&sweep.axes[x].key, names(x)),
-        y: Axis::bands(&sweep.axes[y].key, names(y)),
-        series,
-    };
-    let mut figure =
-        Figure { id: id.into(), title, panels: vec![panel], table, source: source(sweep), ..Figure::default() };
+    let [x, y] = [x, y].map(|key| Axis::bands(&sweep.axes[key].key, names(key)));
+    let mut figure = figure(id, title, sweep, Panel { x, y, series, ..Panel::default() }, table);
     figure.caption = extremes(sweep, column, &part.points);
     let refused = part.points.iter().filter(|place| sweep.points[**place].state == State::Refused).count() as u64;
     if refused > 0 {
@@ -582,20 +574,9 @@ pub(super) fn pareto(inputs: &Inputs, wanted: &Wanted) -> Figure {
     }
     series.retain(|series| !series.points.is_empty());
     let scale = |column: &Column| scale_of(column, &places, 8.0);
-    let panel = Panel {
-        title: String::new(),
-        x: of_measure(&x.measure, scale(x)),
-        y: of_measure(&y.measure, scale(y)),
-        series,
-    };
-    let mut figure = Figure {
-        id: id.into(),
-        title: title.into(),
-        panels: vec![panel],
-        table,
-        source: source(sweep),
-        ..Figure::default()
-    };
+    let [of_x, of_y] = [x, y].map(|column| of_measure(&column.measure, scale(column)));
+    let panel = Panel { x: of_x, y: of_y, series, ..Panel::default() };
+    let mut figure = figure(id, title.into(), sweep, panel, table);
     figure.caption = ends_of_front(sweep, [x, y], &best, places.len());
     if !same.fixed.is_empty() {
         figure.notes.push(format!("Points that serve other requests are left out: {}.", same.fixed));
@@ -676,10 +657,8 @@ pub(super) fn parallel(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let names = keys.iter().map(|key| sweep.axes[*key].key.clone()).chain([column.measure.label.clone()]).collect();
     let y = Axis { ticks: vec![0.0, 0.5, 1.0], ..Axis::new("place among the values", Unit::One, Scale::Linear) };
     let y = y.within(-0.12, 1.12).in_percent();
-    let panel = Panel { title: String::new(), x: Axis::bands("", names), y, series };
-    let title = format!("{title} by {}", column.measure.label);
-    let mut figure =
-        Figure { id: id.into(), title, panels: vec![panel], table, source: source(sweep), ..Figure::default() };
+    let panel = Panel { x: Axis::bands("", names), y, series, ..Panel::default() };
+    let mut figure = figure(id, format!("{title} by {}", column.measure.label), sweep, panel, table);
     figure.caption = extremes(sweep, column, &places);
     if !same.fixed.is_empty() {
         figure.notes.push(format!("Points that serve other requests are left out: {}.", same.fixed));

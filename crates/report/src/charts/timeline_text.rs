@@ -12,45 +12,15 @@ const COLUMNS: u64 = 40;
 
 /// The letter of a bar: capital for the host.
 fn letter(bar: &Bar) -> char {
-    let host = bar.class == "host";
-    match (bar.class.as_str(), bar.name.as_str()) {
-        ("request", _) => '#',
-        (_, "read" | "decoding") => {
-            if host {
-                'R'
-            } else {
-                'r'
-            }
-        }
-        (_, "program") => {
-            if host {
-                'P'
-            } else {
-                'p'
-            }
-        }
-        (_, "copyback") => {
-            if host {
-                'C'
-            } else {
-                'c'
-            }
-        }
-        (_, "erase") => {
-            if host {
-                'E'
-            } else {
-                'e'
-            }
-        }
-        _ => {
-            if host {
-                '='
-            } else {
-                '-'
-            }
-        }
-    }
+    let [of_host, other] = match (bar.class.as_str(), bar.name.as_str()) {
+        ("request", _) => ['#', '#'],
+        (_, "read" | "decoding") => ['R', 'r'],
+        (_, "program") => ['P', 'p'],
+        (_, "copyback") => ['C', 'c'],
+        (_, "erase") => ['E', 'e'],
+        _ => ['=', '-'],
+    };
+    if bar.class == "host" { of_host } else { other }
 }
 
 /// The letters of a row: in each column that of the bar that fills most of it, the earlier one of equals.

@@ -2,7 +2,7 @@
 
 use ssdlab_figures::figure::{Axis, Cell, Figure, Mark, Panel, Scale, Series, Table, Unit};
 
-use crate::charts::parts::{Wanted, figure, none};
+use crate::charts::parts::{Wanted, figure, none, together};
 use crate::inputs::Inputs;
 use ssdlab_lab::readers::json::number;
 use ssdlab_lab::readers::table::Columns;
@@ -17,10 +17,7 @@ pub(super) fn wear(inputs: &Inputs, wanted: &Wanted) -> Figure {
     let (planes, blocks, erases) = (columns.numbers("plane"), columns.numbers("block"), columns.numbers("erases"));
     let most = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     let (rows, wide) = (most(&planes) as usize + 1, most(&blocks) as usize + 1);
-    let mut every = 1;
-    while wide.div_ceil(every) * rows > wanted.most_cells() && every < wide {
-        every *= 2;
-    }
+    let every = together(wide, wanted, |every| wide.div_ceil(every) * rows);
     let cells_a_row = wide.div_ceil(every);
     let mut sums = vec![(0.0, 0.0); rows * cells_a_row];
     for ((plane, block), erases) in planes.iter().zip(&blocks).zip(&erases) {
