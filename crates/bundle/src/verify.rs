@@ -68,36 +68,25 @@ impl Default for How {
     }
 }
 
-/// How a check ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Outcome {
-    /// As it must be.
-    #[serde(rename = "pass")]
-    Pass,
-    /// Not as it must be.
-    #[serde(rename = "fail")]
-    Fail,
-    /// It could not be made.
-    #[serde(rename = "not run")]
-    NotRun,
-    /// Another version of the program made it, and agrees as far as the bundle says.
-    #[serde(rename = "within tolerance")]
-    Near,
-    /// Another version of the program made it, and does not agree.
-    #[serde(rename = "other figures")]
-    Far,
-}
-
-impl Outcome {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Pass => "pass",
-            Outcome::Fail => "FAIL",
-            Outcome::NotRun => "not run",
-            Outcome::Near => "within tolerance",
-            Outcome::Far => "other figures",
-        }
+ssdlab_trace::words! {
+    /// How a check ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum Outcome {
+        /// As it must be.
+        #[serde(rename = "pass")]
+        Pass = "pass",
+        /// Not as it must be.
+        #[serde(rename = "fail")]
+        Fail = "FAIL",
+        /// It could not be made.
+        #[serde(rename = "not run")]
+        NotRun = "not run",
+        /// Another version of the program made it, and agrees as far as the bundle says.
+        #[serde(rename = "within tolerance")]
+        Near = "within tolerance",
+        /// Another version of the program made it, and does not agree.
+        #[serde(rename = "other figures")]
+        Far = "other figures",
     }
 }
 

@@ -18,26 +18,17 @@ pub const DRIFT_PCT: f64 = 5.0;
 /// Standard error of the linear law.
 pub const LAW: f64 = 0.03;
 
-/// How a cell was used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Use {
-    /// Its run decided the numbers.
-    Fit,
-    /// It decided the policy.
-    Identify,
-    /// It decided nothing.
-    HeldOut,
-}
-
-impl Use {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Use::Fit => "fit",
-            Use::Identify => "identify",
-            Use::HeldOut => "held-out",
-        }
+ssdlab_trace::words! {
+    /// How a cell was used.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Use {
+        /// Its run decided the numbers.
+        Fit = "fit",
+        /// It decided the policy.
+        Identify = "identify",
+        /// It decided nothing.
+        HeldOut = "held-out",
     }
 }
 

@@ -20,31 +20,20 @@ const UNIFORM: f64 = 0.03;
 /// Patterns whose rates differ by less are limited by something else than GC.
 const PACED: f64 = 0.002;
 
-/// The five verdicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The measurements can't tell.
-    TooFewCells,
-    /// One policy, and no other.
-    Identified,
-    /// Two policies that the measurements don't tell apart.
-    Equivalent,
-    /// It behaves most like a policy, and is refuted as that.
-    Nearest,
-    /// No policy.
-    NoneFits,
-}
-
-impl Kind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::TooFewCells => "too few cells",
-            Kind::Identified => "identified",
-            Kind::Equivalent => "equivalent",
-            Kind::Nearest => "nearest",
-            Kind::NoneFits => "none fits",
-        }
+ssdlab_trace::words! {
+    /// The five verdicts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Kind {
+        /// The measurements can't tell.
+        TooFewCells = "too few cells",
+        /// One policy, and no other.
+        Identified = "identified",
+        /// Two policies that the measurements don't tell apart.
+        Equivalent = "equivalent",
+        /// It behaves most like a policy, and is refuted as that.
+        Nearest = "nearest",
+        /// No policy.
+        NoneFits = "none fits",
     }
 }
 

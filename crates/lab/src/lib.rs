@@ -64,3 +64,6 @@ pub mod theory;
 pub mod tree;
 pub mod variants;
 pub mod writes;
+
+#[doc(hidden)]
+pub use ssdlab_trace::words;

@@ -31,7 +31,7 @@ pub(crate) fn verdicts<'c>(
     let rows = || chapters.clone().flat_map(|chapter| &chapter.items).flat_map(|(_, rows)| rows);
     let part = |(of, name): (Kind, &'static str)| {
         let own = || rows().filter(|row| row.kind == of);
-        let counts = Verdict::ALL.map(|v| (v.word(), own().filter(|row| row.verdict == v).count()));
+        let counts = Verdict::ALL.map(|v| (v.name(), own().filter(|row| row.verdict == v).count()));
         let counts: Vec<_> = counts.into_iter().filter(|(_, n)| *n > 0).collect();
         (!counts.is_empty()).then_some((name, counts))
     };
@@ -60,7 +60,7 @@ pub(crate) fn rows(chapters: &[Chapter]) -> Result<Frame> {
     for chapter in chapters {
         for (item, row) in chapter.items.iter().flat_map(|(item, rows)| rows.iter().map(move |row| (item, row))) {
             let texts = [chapter.paper.letter, item.id, kind(row), &row.what, &row.paper, &row.ours].map(Cell::Text);
-            let rest = [row.verdict.word(), &row.note, row.source.section, row.source.sentence].map(Cell::Text);
+            let rest = [row.verdict.name(), &row.note, row.source.section, row.source.sentence].map(Cell::Text);
             sheet.row(texts.into_iter().chain([Cell::Real(row.ratio)]).chain(rest))?;
         }
     }
@@ -204,7 +204,7 @@ pub(crate) fn csv(chapters: &[Chapter]) -> String {
                 &row.paper,
                 &row.ours,
                 &ratio,
-                row.verdict.word(),
+                row.verdict.name(),
                 &row.note,
                 row.source.section,
                 row.source.sentence,
@@ -223,7 +223,7 @@ fn stated(words: &str) -> Option<&str> {
 pub(crate) fn json(chapters: &[Chapter], wanted: &Wanted) -> String {
     let row = |row: &Row| {
         json!({ "what": row.what, "kind": kind(row), "paper": row.paper, "ours": row.ours, "ratio": row.ratio,
-            "verdict": row.verdict.word(), "unjudged": row.unjudged.map(Verdict::word), "note": row.note,
+            "verdict": row.verdict.name(), "unjudged": row.unjudged.map(Verdict::name), "note": row.note,
             "section": stated(row.source.section), "sentence": stated(row.source.sentence) })
     };
     let papers: Vec<serde_json::Value> = chapters

@@ -25,75 +25,38 @@ pub(crate) enum Kind {
     Measured,
 }
 
-/// How ours compares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// Equal to the printed digits.
-    Same,
-    /// Not equal; the note says why.
-    Differs,
-    /// The same sign, and half to twice the size; a claim that holds.
-    Agrees,
-    /// The same sign, more than twice the size.
-    Stronger,
-    /// The same sign, less than half the size.
-    Weaker,
-    /// No difference at all, where the paper has one.
-    NoEffect,
-    /// The other sign.
-    Opposite,
-    /// A claim without a number that does not hold.
-    NotMet,
-    /// The interval over seeds includes zero, or includes the paper's figure though the mean does not agree.
-    NotShown,
-    /// The paper contradicts itself: nothing could have this figure.
-    NotAttainable,
-    /// A run was not in a steady state, so nothing is judged.
-    NotSteady,
-    /// What the paper did can't be done the same way; the note says why.
-    Not,
-    /// Arrival times were fitted to it.
-    Fitted,
-    /// The paper states no number.
-    Stated,
-}
-
-impl Verdict {
-    /// All, the best first.
-    pub(crate) const ALL: [Verdict; 14] = [
-        Verdict::Same,
-        Verdict::Agrees,
-        Verdict::Stronger,
-        Verdict::Weaker,
-        Verdict::NoEffect,
-        Verdict::Opposite,
-        Verdict::NotMet,
-        Verdict::NotShown,
-        Verdict::Differs,
-        Verdict::NotAttainable,
-        Verdict::NotSteady,
-        Verdict::Not,
-        Verdict::Fitted,
-        Verdict::Stated,
-    ];
-
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Verdict::Same => "same",
-            Verdict::Differs => "differs",
-            Verdict::Agrees => "agrees",
-            Verdict::Stronger => "stronger",
-            Verdict::Weaker => "weaker",
-            Verdict::NoEffect => "no effect",
-            Verdict::Opposite => "opposite",
-            Verdict::NotMet => "not met",
-            Verdict::NotShown => "no difference shown",
-            Verdict::NotAttainable => "not attainable",
-            Verdict::NotSteady => "not steady",
-            Verdict::Not => "not comparable",
-            Verdict::Fitted => "fitted",
-            Verdict::Stated => "no number stated",
-        }
+ssdlab_trace::words! {
+    /// How ours compares, the best first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) enum Verdict {
+        /// Equal to the printed digits.
+        Same = "same",
+        /// The same sign, and half to twice the size; a claim that holds.
+        Agrees = "agrees",
+        /// The same sign, more than twice the size.
+        Stronger = "stronger",
+        /// The same sign, less than half the size.
+        Weaker = "weaker",
+        /// No difference at all, where the paper has one.
+        NoEffect = "no effect",
+        /// The other sign.
+        Opposite = "opposite",
+        /// A claim without a number that does not hold.
+        NotMet = "not met",
+        /// The interval over seeds includes zero, or includes the paper's figure though the mean does not agree.
+        NotShown = "no difference shown",
+        /// Not equal; the note says why.
+        Differs = "differs",
+        /// The paper contradicts itself: nothing could have this figure.
+        NotAttainable = "not attainable",
+        /// A run was not in a steady state, so nothing is judged.
+        NotSteady = "not steady",
+        /// What the paper did can't be done the same way; the note says why.
+        Not = "not comparable",
+        /// Arrival times were fitted to it.
+        Fitted = "fitted",
+        /// The paper states no number.
+        Stated = "no number stated",
     }
 }
 
@@ -434,8 +397,8 @@ impl Row {
 
     /// The verdict in words, and in brackets what it would be if the runs had been steady.
     pub(crate) fn verdict(&self) -> String {
-        let word = self.verdict.word();
-        self.unjudged.map_or(word.to_string(), |verdict| format!("{word} ({})", verdict.word()))
+        let word = self.verdict.name();
+        self.unjudged.map_or(word.to_string(), |verdict| format!("{word} ({})", verdict.name()))
     }
 
     /// Whether the row can come out or not.

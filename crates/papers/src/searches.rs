@@ -127,7 +127,7 @@ pub(crate) fn csv(chapters: &[Chapter]) -> String {
     let mut out = String::from("paper,id,what,stated,knob,value,settings,ours,ratio,verdict\n");
     for (chapter, search) in chapters.iter().flat_map(|chapter| chapter.searches.iter().map(move |s| (chapter, s))) {
         let mut line = |knob: &str, value: &str, settings: &str, row: Option<&Row>| {
-            let (ours, verdict) = row.map_or(("", "left out"), |row| (&row.ours, row.verdict.word()));
+            let (ours, verdict) = row.map_or(("", "left out"), |row| (&row.ours, row.verdict.name()));
             let ratio = row.and_then(|row| row.ratio).map_or(String::new(), |ratio| ratio.to_string());
             let Row { what, paper, .. } = &search.usual;
             let cells = [chapter.paper.letter, search.id, what, paper, knob, value, settings, ours, &ratio, verdict];
@@ -143,8 +143,8 @@ pub(crate) fn csv(chapters: &[Chapter]) -> String {
 
 pub(crate) fn json(searches: &[Search], of: Of) -> Value {
     let row = |row: &Row| {
-        json!({ "ours": row.ours, "ratio": row.ratio, "verdict": row.verdict.word(),
-        "unjudged": row.unjudged.map(Verdict::word), "note": row.note })
+        json!({ "ours": row.ours, "ratio": row.ratio, "verdict": row.verdict.name(),
+        "unjudged": row.unjudged.map(Verdict::name), "note": row.note })
     };
     let one = |search: &Search| {
         let tried: Vec<Value> = search

@@ -76,29 +76,19 @@ pub fn measures() -> Vec<Measure> {
     all
 }
 
-/// What became of a point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
-    /// No run has ended.
-    #[default]
-    Left,
-    /// A run has a result.
-    Done,
-    /// Its configuration breaks a rule.
-    Refused,
-    /// Its runs failed.
-    Failed,
-}
-
-impl State {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Left => "left",
-            State::Done => "done",
-            State::Refused => "refused",
-            State::Failed => "failed",
-        }
+ssdlab_lab::words! {
+    /// What became of a point.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum State {
+        /// No run has ended.
+        #[default]
+        Left = "left",
+        /// A run has a result.
+        Done = "done",
+        /// Its configuration breaks a rule.
+        Refused = "refused",
+        /// Its runs failed.
+        Failed = "failed",
     }
 }
 

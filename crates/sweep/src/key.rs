@@ -12,28 +12,22 @@ use ssdlab_lab::files::{self, resolved};
 use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
 use ssdlab_lab::names::clip;
 
-/// Whether a run has time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// It has.
-    Timed,
-    /// Pages are only counted.
-    Count,
+ssdlab_trace::words! {
+    /// Whether a run has time.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Mode {
+        /// It has.
+        Timed = "timed",
+        /// Pages are only counted.
+        Count = "count",
+    }
 }
 
 impl Mode {
     /// From the option.
     pub fn of(count_only: bool) -> Mode {
         if count_only { Mode::Count } else { Mode::Timed }
-    }
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Timed => "timed",
-            Mode::Count => "count",
-        }
     }
 }
 

@@ -181,29 +181,19 @@ fn compact(json: &str) -> Vec<u8> {
     json.bytes().filter(keep).collect()
 }
 
-/// Why a run gave nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Failed {
-    /// An invariant broke, or its trace can't be read.
-    Failed,
-    /// It took longer than the limit.
-    Timeout,
-    /// Its device needs more memory than the limit.
-    Memory,
-    /// Its process was killed.
-    Killed,
-}
-
-impl Failed {
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Failed::Failed => "failed",
-            Failed::Timeout => "timeout",
-            Failed::Memory => "memory",
-            Failed::Killed => "killed",
-        }
+ssdlab_trace::words! {
+    /// Why a run gave nothing.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Failed {
+        /// An invariant broke, or its trace can't be read.
+        Failed = "failed",
+        /// It took longer than the limit.
+        Timeout = "timeout",
+        /// Its device needs more memory than the limit.
+        Memory = "memory",
+        /// Its process was killed.
+        Killed = "killed",
     }
 }
 

@@ -197,46 +197,26 @@ pub struct Kernel {
     pub block_bytes: Option<u32>,
 }
 
-/// An event of the kernel's trace that stands for a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KernelEvent {
-    /// A request goes to the device.
-    BlockRqIssue,
-    /// A request enters the queue of its device.
-    BlockRqInsert,
-    /// A request is complete.
-    BlockRqComplete,
-    /// A file system hands a request over.
-    BlockBioQueue,
-    /// A command of NVMe is prepared.
-    NvmeSetupCmd,
-    /// A command goes to a UFS device.
-    UfshcdCommand,
+words! {
+    /// An event of the kernel's trace that stands for a request; those first that say most about the device.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum KernelEvent {
+        /// A request goes to the device.
+        BlockRqIssue = "block_rq_issue",
+        /// A command of NVMe is prepared.
+        NvmeSetupCmd = "nvme_setup_cmd",
+        /// A command goes to a UFS device.
+        UfshcdCommand = "ufshcd_command",
+        /// A request enters the queue of its device.
+        BlockRqInsert = "block_rq_insert",
+        /// A file system hands a request over.
+        BlockBioQueue = "block_bio_queue",
+        /// A request is complete.
+        BlockRqComplete = "block_rq_complete",
+    }
 }
 
 impl KernelEvent {
-    /// All of them; those first that say most about the device.
-    pub const ALL: [KernelEvent; 6] = [
-        KernelEvent::BlockRqIssue,
-        KernelEvent::NvmeSetupCmd,
-        KernelEvent::UfshcdCommand,
-        KernelEvent::BlockRqInsert,
-        KernelEvent::BlockBioQueue,
-        KernelEvent::BlockRqComplete,
-    ];
-
-    /// Its name in the trace.
-    pub fn name(self) -> &'static str {
-        match self {
-            KernelEvent::BlockRqIssue => "block_rq_issue",
-            KernelEvent::BlockRqInsert => "block_rq_insert",
-            KernelEvent::BlockRqComplete => "block_rq_complete",
-            KernelEvent::BlockBioQueue => "block_bio_queue",
-            KernelEvent::NvmeSetupCmd => "nvme_setup_cmd",
-            KernelEvent::UfshcdCommand => "ufshcd_command",
-        }
-    }
-
     pub(crate) fn of(name: &[u8]) -> Option<KernelEvent> {
         KernelEvent::ALL.into_iter().find(|event| event.name().as_bytes() == name)
     }

@@ -28,6 +28,26 @@
 //! A format is one file in `readers/`: a new one is a type with a `parse` for a line, a name in [`Format`], and a row
 //! in the tables of the tests.
 
+/// Declares an enum of which each choice has a name.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! words {
+    ($(#[$about:meta])* $vis:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+        $(#[$about])*
+        $vis enum $name { $($(#[$of])* $variant),+ }
+
+        impl $name {
+            /// All of them, in their order.
+            $vis const ALL: [$name; [$($word),+].len()] = [$($name::$variant),+];
+
+            /// As it is written.
+            $vis const fn name(self) -> &'static str {
+                match self { $($name::$variant => $word),+ }
+            }
+        }
+    };
+}
+
 mod convert;
 mod detect;
 mod error;

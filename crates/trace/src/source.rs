@@ -27,30 +27,22 @@ const LIST_MEMBERS: usize = 12;
 /// What follows the head of a bzip2 stream: the mark of a block, or that of the end.
 const BZIP2_BLOCKS: [&[u8]; 2] = [&[0x31, 0x41, 0x59, 0x26, 0x53, 0x59], &[0x17, 0x72, 0x45, 0x38, 0x50, 0x90]];
 
-/// How a stream is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compression {
-    /// RFC 1952, any number of members.
-    Gzip,
-    /// RFC 8878, any number of frames.
-    Zstd,
-    /// xz, any number of streams.
-    Xz,
-    /// bzip2, any number of streams.
-    Bzip2,
+words! {
+    /// How a stream is compressed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Compression {
+        /// RFC 1952, any number of members.
+        Gzip = "gzip",
+        /// RFC 8878, any number of frames.
+        Zstd = "zstd",
+        /// xz, any number of streams.
+        Xz = "xz",
+        /// bzip2, any number of streams.
+        Bzip2 = "bzip2",
+    }
 }
 
 impl Compression {
-    /// The usual name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-            Compression::Xz => "xz",
-            Compression::Bzip2 => "bzip2",
-        }
-    }
-
     fn of(head: &[u8]) -> Option<Compression> {
         // Skippable frames (50…5F 2A 4D 18) may come before the first zstd frame.
         let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];

@@ -6,40 +6,27 @@ use crate::names::{clip, clip_line};
 use crate::text::plural;
 use crate::tree;
 
-/// What becomes of a key of another simulator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// It means the same here.
-    Same,
-    /// It means nearly the same; the note says what differs.
-    Near,
-    /// Nothing here corresponds to it; the note says what that changes.
-    NotModelled,
-    /// The original reads it and does nothing with it.
-    Unused,
-    /// Neither the original nor this program knows it.
-    Unknown,
+ssdlab_trace::words! {
+    /// What becomes of a key of another simulator, in the order of reports.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Verdict {
+        /// It means the same here.
+        Same = "same",
+        /// It means nearly the same; the note says what differs.
+        Near = "near",
+        /// Nothing here corresponds to it; the note says what that changes.
+        NotModelled = "not modelled",
+        /// The original reads it and does nothing with it.
+        Unused = "unused by the original",
+        /// Neither the original nor this program knows it.
+        Unknown = "unknown",
+    }
 }
 
 impl Verdict {
-    /// All of them, in the order of reports.
-    pub const ALL: [Verdict; 5] =
-        [Verdict::Same, Verdict::Near, Verdict::NotModelled, Verdict::Unused, Verdict::Unknown];
-
-    /// In words.
-    pub fn words(self) -> &'static str {
-        match self {
-            Verdict::Same => "same",
-            Verdict::Near => "near",
-            Verdict::NotModelled => "not modelled",
-            Verdict::Unused => "unused by the original",
-            Verdict::Unknown => "unknown",
-        }
-    }
-
     /// As a name in JSON.
-    fn name(self) -> String {
-        self.words().replace(' ', "_")
+    fn key(self) -> String {
+        self.name().replace(' ', "_")
     }
 }
 
@@ -98,7 +85,7 @@ impl Account {
     /// The numbers of keys in a line.
     pub fn summary(&self) -> String {
         let counts: Vec<String> =
-            Verdict::ALL.iter().map(|verdict| format!("{} {}", self.count(*verdict), verdict.words())).collect();
+            Verdict::ALL.iter().map(|verdict| format!("{} {}", self.count(*verdict), verdict.name())).collect();
         let files: Vec<String> =
             self.files().iter().map(|(file, simulator)| format!("{} ({simulator})", clip(file))).collect();
         let keys = plural(self.entries.len() as u64, "key");
@@ -113,7 +100,7 @@ impl Account {
             if entries.is_empty() {
                 continue;
             }
-            out.push_str(&format!("\n{} ({})\n", verdict.words(), entries.len()));
+            out.push_str(&format!("\n{} ({})\n", verdict.name(), entries.len()));
             for alike in entries.chunk_by(|a, b| a.scenario.is_some() && (a.scenario, &a.note) == (b.scenario, &b.note))
             {
                 out.push_str(&match alike[0].scenario {
@@ -147,7 +134,7 @@ impl Account {
                 format!("{}:{}", clip(&entry.file), entry.line),
                 clip(&entry.key),
                 clip(&entry.value),
-                entry.verdict.words().into(),
+                entry.verdict.name().into(),
                 entry.becomes.join(", "),
                 entry.note.clone(),
             ];
@@ -166,7 +153,7 @@ impl Account {
             self.files().iter().map(|(file, simulator)| json!({ "name": file, "simulator": simulator })).collect();
         let mut counts = serde_json::Map::new();
         for verdict in Verdict::ALL {
-            counts.insert(verdict.name(), self.count(verdict).into());
+            counts.insert(verdict.key(), self.count(verdict).into());
         }
         counts.insert("total".into(), self.entries.len().into());
         let keys: Vec<Json> = self
@@ -178,7 +165,7 @@ impl Account {
                     "line": entry.line,
                     "key": entry.key,
                     "value": entry.value,
-                    "verdict": entry.verdict.name(),
+                    "verdict": entry.verdict.key(),
                     "becomes": entry.becomes,
                     "note": (!entry.note.is_empty()).then_some(&entry.note),
                 })
