@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use ssdlab_lab::error::{Error, Result};
+use ssdlab_lab::parallel::map;
 
 use crate::cells::{Cell, DRIFT_PCT, Use};
 use crate::cost::{Cost, inverse};
@@ -9,7 +10,6 @@ use crate::file::{DriveFile, Predicted, Predictions};
 use crate::input::Input;
 use crate::latency::{self, Knee, Latency, Loads};
 use crate::model::{Model, Situation};
-use crate::parallel::each;
 
 /// Seeds of a prediction.
 pub const SEEDS: u64 = 3;
@@ -41,7 +41,7 @@ pub fn predict(file: &DriveFile, cells: &[Cell]) -> Result<Vec<Predicted>> {
     let situations: Vec<Situation> = (1..=SEEDS).map(|seed| file.situation(seed)).collect::<Result<_>>()?;
     let jobs: Vec<(usize, Situation)> =
         (0..cells.len()).flat_map(|cell| situations.iter().map(move |situation| (cell, *situation))).collect();
-    let rates = each(&jobs, |(cell, situation)| cells[*cell].predict(&model, &cost, situation));
+    let rates = map(&jobs, |(cell, situation)| cells[*cell].predict(&model, &cost, situation));
     let mut by_cell: Vec<Vec<f64>> = vec![Vec::new(); cells.len()];
     for ((cell, _), rate) in jobs.iter().zip(rates) {
         by_cell[*cell].extend(rate?);

@@ -1,13 +1,13 @@
 //! Which policy of GC a drive has: each is fitted to uniform runs alone, and judged by its predictions of other patterns.
 
 use ssdlab_lab::error::Result;
+use ssdlab_lab::parallel::map;
 
 use crate::candidates::{Candidate, Policy};
 use crate::cells::{Cell, Trial};
 use crate::fit::{Fitted, Given, Interval, Target};
 use crate::input::Input;
 use crate::model::{Geometry, Situation};
-use crate::parallel::each;
 use crate::pattern::{Pattern, USUAL_CAPACITY};
 use crate::verdict::{Verdict, judge};
 
@@ -84,7 +84,7 @@ pub fn identify(input: &Input, how: &How) -> Result<Identified> {
 
 /// Fits policies, and predicts the scored cells with them, the ones that tell most first. Policies far behind are stopped.
 fn tried(target: &Target, candidates: &[Candidate], cells: &[Cell], situation: &Situation) -> Result<Vec<Trial>> {
-    let fits = each(candidates, |candidate| target.fit(*candidate, situation));
+    let fits = map(candidates, |candidate| target.fit(*candidate, situation));
     let fits: Vec<Fitted> = fits.into_iter().collect::<Result<_>>()?;
     let trial = |fitted: Fitted| Trial { fitted, predicted: vec![Vec::new(); cells.len()], stopped: false };
     let mut trials: Vec<Trial> = fits.into_iter().map(trial).collect();
@@ -118,7 +118,7 @@ fn rank(trial: &Trial, cells: &[Cell]) -> f64 {
 fn predict(trials: &mut [Trial], cells: &[Cell], which: &[usize], situation: &Situation) -> Result<()> {
     let jobs: Vec<(usize, usize)> =
         (0..trials.len()).flat_map(|trial| which.iter().map(move |cell| (trial, *cell))).collect();
-    let rates = each(&jobs, |(trial, cell)| {
+    let rates = map(&jobs, |(trial, cell)| {
         let Fitted { model, cost, .. } = &trials[*trial].fitted;
         cells[*cell].predict(model, cost, situation)
     });
@@ -171,7 +171,7 @@ fn finish(
 ) -> Result<Identified> {
     let fitted = trials[verdict.best].fitted;
     let seeds: Vec<u64> = (2..=how.seeds).collect();
-    let others = each(&seeds, |seed| target.fit(fitted.model.candidate, &Situation { seed: *seed, ..situation }));
+    let others = map(&seeds, |seed| target.fit(fitted.model.candidate, &Situation { seed: *seed, ..situation }));
     let others: Vec<Fitted> = others.into_iter().collect::<Result<_>>()?;
     let intervals = target.intervals(&fitted, &others, &situation)?;
     let superblock = match how.superblock {
@@ -196,7 +196,7 @@ fn superblock(fitted: &Fitted, cells: &[Cell], situation: &Situation) -> Result<
         return Ok(None);
     }
     let sizes: Vec<u64> = (1..=16).map(|half| half << 29).collect();
-    let scores = each(&sizes, |bytes| {
+    let scores = map(&sizes, |bytes| {
         let situation = Situation { superblock: Some(*bytes), ..*situation };
         let mut sum = 0.0;
         for cell in &zones {

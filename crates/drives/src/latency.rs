@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 use ssdlab_lab::error::Result;
+use ssdlab_lab::parallel::map;
 
 use crate::cells::Use;
 use crate::cost::{Cost, inverse};
 use crate::device::Device;
 use crate::input::Load;
 use crate::model::{Model, Situation};
-use crate::parallel::each;
 use crate::pattern::{PAGE, Pattern, USUAL_CAPACITY};
 use crate::probe::{self, Percentiles, writes_of};
 
@@ -127,7 +127,7 @@ pub fn predict(config: &str, cost: &Cost, loads: &Loads, fitted: Option<f64>) ->
     // The run that finds the knee takes longest, so it begins first.
     let mut jobs: Vec<Option<Load>> = loads.knee.iter().map(|_| None).collect();
     jobs.extend(loads.rows.iter().copied().map(Some));
-    let done = each(&jobs, |job| match job {
+    let done = map(&jobs, |job| match job {
         None => Ok((None, limit(config, cost)?)),
         Some(load) => probe::measure(config, load.load, probe::SECONDS, 1).map(|found| (Some((*load, found)), 0.0)),
     });

@@ -19,7 +19,6 @@ pub mod input;
 pub mod jobs;
 pub mod latency;
 pub mod model;
-pub mod parallel;
 pub mod pattern;
 pub mod probe;
 pub mod results;

@@ -427,11 +427,13 @@ fn stopped(device: &Device, noted: &mut dyn Drain) -> Result<()> {
     if let Some(error) = noted.take_fault() {
         return Err(error);
     }
-    if let Some(fault) = device.ssd.policy_fault() {
+    sound(&device.ssd)
+}
+
+/// The device's own reasons to stop, if any.
+pub fn sound(ssd: &Ssd) -> Result<()> {
+    if let Some(fault) = ssd.policy_fault() {
         return Err(fault.clone().into());
     }
-    match device.ssd.fault() {
-        Some(reason) => Err(Error::new(Kind::Device, reason)),
-        None => Ok(()),
-    }
+    ssd.fault().map_or(Ok(()), |reason| Err(Error::new(Kind::Device, reason)))
 }

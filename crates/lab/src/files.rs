@@ -398,6 +398,17 @@ pub fn read(what: &str, path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The entries of a folder, sorted.
+///
+/// # Errors
+/// The folder can't be read.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
+    let mut paths = read().map_err(|error| Error::file("read", folder, &error))?;
+    paths.sort();
+    Ok(paths)
+}
+
 /// As [`read`], as text.
 ///
 /// # Errors

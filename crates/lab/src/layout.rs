@@ -111,29 +111,22 @@ fn groups(rows: &[Vec<String>], columns: usize) -> Vec<std::ops::Range<usize>> {
 }
 
 fn one_grid(out: &mut String, rows: &[Vec<String>], text_last: bool) {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING);
-    for row in rows {
-        table.add_row(row.iter().map(|cell| tame(cell)));
-    }
     let last = rows.first().map_or(0, Vec::len) - 1;
-    for (i, column) in table.column_iter_mut().enumerate() {
-        let text = i == 0 || (i == last && text_last);
-        column.set_cell_alignment(if text { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding((if i == 0 { 0 } else { 2 }, 0));
-    }
-    for line in table.lines() {
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
+    columns(out, rows, |i| i == 0 || (i == last && text_last));
 }
 
 /// Columns, all to the left.
 pub fn left(out: &mut String, rows: &[Vec<String>]) {
+    columns(out, rows, |_| true);
+}
+
+/// Columns: texts to the left, the others to the right.
+fn columns(out: &mut String, rows: &[Vec<String>], is_text: impl Fn(usize) -> bool) {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     rows.iter().for_each(|row| _ = table.add_row(row.iter().map(|cell| tame(cell))));
     for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_cell_alignment(if is_text(i) { CellAlignment::Left } else { CellAlignment::Right });
         column.set_padding((if i == 0 { 0 } else { 2 }, 0));
     }
     for line in table.lines() {

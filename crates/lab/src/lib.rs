@@ -50,6 +50,7 @@ pub mod needs;
 pub mod outcome;
 pub mod output;
 pub mod outside;
+pub mod parallel;
 pub mod perf;
 pub mod policies;
 pub mod presets;

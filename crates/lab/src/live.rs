@@ -33,6 +33,7 @@ use ssdlab_sim::units::Nanos;
 use ssdlab_sim::{Check, Completed, Marks, Observer, Request, RequestOp, Ssd, Watches};
 use ssdlab_trace::{CLOCK_MAX_NS, Digest, Record, SECTOR_BYTES};
 
+use crate::drive::sound;
 use crate::error::{Error, Kind, Result};
 use crate::input::trace_op;
 use crate::memory;
@@ -201,7 +202,7 @@ impl LiveDevice {
             log: None,
             broken: None,
         };
-        device.sound()?;
+        sound(&device.ssd)?;
         Ok(device)
     }
 
@@ -212,7 +213,7 @@ impl LiveDevice {
     pub fn copied(&self) -> Result<LiveDevice> {
         self.usable()?;
         let copy = guarded(|| self.clone())?;
-        copy.sound()?;
+        sound(&copy.ssd)?;
         Ok(copy)
     }
 
@@ -233,7 +234,7 @@ impl LiveDevice {
             Ok(self.with(ssd))
         })?;
         let copy = copy.map_err(ruled_out)?;
-        copy.sound()?;
+        sound(&copy.ssd)?;
         Ok(copy)
     }
 
@@ -576,17 +577,9 @@ impl LiveDevice {
         self.broken.clone().map_or(Ok(()), Err)
     }
 
-    /// The device's own reasons to stop.
-    fn sound(&self) -> Result<()> {
-        if let Some(fault) = self.ssd.policy_fault() {
-            return Err(fault.clone().into());
-        }
-        self.ssd.fault().map_or(Ok(()), |reason| Err(Error::new(Kind::Device, reason)))
-    }
-
     /// Runs the engine. After an error the device can't be used any more: its state is not one that the model defines.
     fn simulate(&mut self, act: impl FnOnce(&mut LiveDevice)) -> Result<()> {
-        let done = guarded(|| act(self)).and_then(|()| self.sound());
+        let done = guarded(|| act(self)).and_then(|()| sound(&self.ssd));
         if let Err(error) = &done {
             self.broken = Some(error.clone());
         }

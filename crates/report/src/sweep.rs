@@ -11,7 +11,7 @@ use crate::design;
 pub use crate::design::Axis;
 use crate::rank::Field;
 use ssdlab_lab::error::{Error, Result};
-use ssdlab_lab::files::read_text;
+use ssdlab_lab::files::{entries, read_text};
 use ssdlab_lab::names::clip;
 use ssdlab_lab::readers::summaries;
 use ssdlab_lab::readers::table::{data, integer, rows};
@@ -398,15 +398,8 @@ fn place(path: &Path) -> Result<(Store, PathBuf)> {
         return Ok((Store::open(&root.unwrap_or_default())?, path.into()));
     }
     let store = Store::open(path)?;
-    let folder = path.join("studies");
-    let mut studies: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(&folder).map_err(|_| no_study(path))? {
-        let entry = entry.map_err(|error| Error::file("read", &folder, &error))?.path();
-        if is_one(&entry) {
-            studies.push(entry);
-        }
-    }
-    studies.sort();
+    let mut studies = entries(&path.join("studies")).map_err(|_| no_study(path))?;
+    studies.retain(|study| is_one(study));
     match &studies[..] {
         [] => Err(no_study(path)),
         [one] => Ok((store, one.clone())),

@@ -520,7 +520,7 @@ impl<'e> Engine<'e> {
             units,
             threads: options
                 .jobs
-                .map_or_else(crate::parallel::cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
+                .map_or_else(ssdlab_lab::parallel::cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)),
             stop: AtomicBool::new(false),
             gave_up: AtomicBool::new(false),
             late: AtomicBool::new(false),

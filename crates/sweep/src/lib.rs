@@ -30,7 +30,6 @@ pub mod job;
 pub mod keep;
 pub mod key;
 pub mod merge;
-mod parallel;
 pub mod plan;
 pub mod points;
 pub mod schema;

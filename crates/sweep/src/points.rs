@@ -9,12 +9,12 @@ use ssdlab_sim::config::{Config, PreconditionMode};
 use crate::axis::{Change, Item};
 use crate::cost::{UNKNOWN, Work, filled_pages};
 use crate::key::{Hashes, Mode, POLICIES, identity, key};
-use crate::parallel;
 use crate::study::{Repeat, Study};
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::read_text;
 use ssdlab_lab::input::{self, Origin, Requests};
 use ssdlab_lab::names::clip;
+use ssdlab_lab::parallel;
 use ssdlab_lab::policies::Policies;
 use ssdlab_lab::settings::{Document, Settings, Sources};
 use ssdlab_lab::theory::Outlook;
@@ -227,7 +227,7 @@ fn open(choice: &Choice, hashes: &Hashes, policies: &Policies) -> Result<Input> 
 fn settle(study: &Study, choices: &[Choice], places: &[usize], inputs: &[Input], check: Check) -> Result<Vec<Point>> {
     let all: Vec<usize> = (0..choices.len()).collect();
     let settled =
-        parallel::map(&all, &|at: &usize| point(study, *at, &choices[*at], places[*at], &inputs[places[*at]], check));
+        parallel::map(&all, |at: &usize| point(study, *at, &choices[*at], places[*at], &inputs[places[*at]], check));
     settled.into_iter().collect()
 }
 

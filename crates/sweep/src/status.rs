@@ -8,11 +8,11 @@ use serde_json::Value as Json;
 use crate::cost::{Cost, Rates};
 use crate::job::this_machine;
 use crate::key::Mode;
-use crate::parallel::cores;
 use crate::points::{Points, Run};
 use crate::store::{Failure, Has, Store};
 use crate::study::{Repeat, Until};
 use ssdlab_lab::error::Result;
+use ssdlab_lab::parallel::cores;
 use ssdlab_lab::variants::student::{half_width, mean};
 
 /// Where a run stands.

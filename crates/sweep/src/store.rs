@@ -19,6 +19,7 @@ use ssdlab_lab::error::{Error, Kind, Result};
 use ssdlab_lab::files;
 use ssdlab_lab::names::clip;
 use ssdlab_lab::output;
+use ssdlab_lab::readers::table::data;
 use ssdlab_lab::text::plural;
 use ssdlab_lab::tree::json;
 
@@ -325,8 +326,7 @@ impl Store {
         if schema.as_deref() == Some(SCHEMA) {
             return Ok(());
         }
-        let kind = Kind::Data { path: path.clone() };
-        Err(Error::new(kind, format!("{}: its schema is not {SCHEMA}", path.display()))
+        Err(data(&path, format!("its schema is not {SCHEMA}"))
             .help("use the version of ssdlab that made the store, or another folder"))
     }
 
@@ -647,20 +647,8 @@ impl Drop for Begun<'_> {
 
 /// The entries of a folder, sorted; none if it does not exist.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let cannot = |error: std::io::Error| Error::file("read", folder, &error);
-    let read = match std::fs::read_dir(folder) {
-        Ok(read) => read,
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            return Ok(Vec::new());
-        }
-        Err(error) => return Err(cannot(error)),
-    };
-    let mut paths = Vec::new();
-    for entry in read {
-        paths.push(entry.map_err(cannot)?.path());
-    }
-    paths.sort();
-    Ok(paths)
+    let absent = |kind: &Kind| matches!(kind, Kind::File { cause: ErrorKind::NotFound | ErrorKind::NotADirectory, .. });
+    files::entries(folder).or_else(|error| if absent(&error.kind) { Ok(Vec::new()) } else { Err(error) })
 }
 
 /// Time since a file was touched; the longest if it can't be told. Clocks of machines differ: a time in the future counts as one

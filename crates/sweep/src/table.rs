@@ -8,11 +8,11 @@ use ssdlab_sim::blame::{CAUSES, Extra};
 use crate::axis::{Item, Shown};
 use crate::cost::Cost;
 use crate::figures::{self, Figure, Paths};
-use crate::parallel;
 use crate::points::{Points, Run};
 use crate::status::{Standing, Survey};
 use crate::store::Store;
 use ssdlab_lab::error::Result;
+use ssdlab_lab::parallel;
 use ssdlab_lab::results::sheet::{Cell, CellKind, Ended, Place, Sheet};
 
 /// What a table has.
@@ -273,7 +273,7 @@ impl<'p> Rows<'p> {
         // A chunk at a time, so that memory does not grow with the study; records are read by all cores, and taken in order.
         for (chunk, first) in runs.chunks(CHUNK).zip((0..).step_by(CHUNK)) {
             let read = |run: &Run| Loaded::of(points, &survey, store, run, &columns.paths);
-            for (loaded, row) in parallel::map(chunk, &read).into_iter().zip(first..) {
+            for (loaded, row) in parallel::map(chunk, read).into_iter().zip(first..) {
                 let loaded = loaded?;
                 loaded.figures.into_iter().for_each(|figure| columns.set(row, figure));
                 if let Some(cost) = loaded.cost {

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// From the bottom up; a folder's `mod.rs` stands above its files, but for `input`, whose readers fill its types.
-const LAYERS: [&str; 25] = [
-    "parallel",
+const LAYERS: [&str; 24] = [
     "pattern",
     "probe",
     "jobs",

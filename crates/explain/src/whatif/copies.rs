@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ssdlab_lab::error::{Error, Kind, Result};
+use ssdlab_lab::drive::sound;
+use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::input::{Feed, Next};
 use ssdlab_lab::product::Recorder;
 use ssdlab_lab::results::timeline::Timeline;
@@ -295,9 +296,6 @@ impl Copy {
         if let Some(fault) = lock(&self.seen).fault.clone() {
             return Err(fault);
         }
-        if let Some(fault) = self.ssd.policy_fault() {
-            return Err(fault.clone().into());
-        }
-        self.ssd.fault().map_or(Ok(()), |reason| Err(Error::new(Kind::Device, reason)))
+        sound(&self.ssd)
     }
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::files::entries;
 use crate::readers::causes::{self, Any};
 use crate::readers::json::flat;
 use crate::readers::table::data;
@@ -33,14 +34,8 @@ pub fn measure(name: &str, summary: &Value) -> Option<f64> {
 
 /// The summaries of a directory, in the order of their names: numbers by value.
 fn files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let cannot = |error: std::io::Error| Error::file("read", directory, &error);
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(cannot)? {
-        let path = entry.map_err(cannot)?.path();
-        if path.extension().is_some_and(|ending| ending == "json") {
-            found.push(path);
-        }
-    }
+    let mut found = entries(directory)?;
+    found.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
     let key = |path: &PathBuf| -> Vec<(u64, String)> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         stem.split('-').map(|part| (part.parse().unwrap_or(u64::MAX), part.to_string())).collect()

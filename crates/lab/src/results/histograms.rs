@@ -40,7 +40,7 @@ impl Product for BucketRows {
     }
 
     fn begin(&self, of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
-        Ok(Box::new(Buckets { sheet: create(&self.0, &of.extras)?, extras: of.extras.clone() }))
+        Ok(Box::new(Buckets { sheet: Some(create(&self.0, &of.extras)?), extras: of.extras.clone() }))
     }
 }
 
@@ -50,13 +50,13 @@ impl Product for Tail {
     }
 
     fn begin(&self, _of: &Subject<'_>) -> Result<Box<dyn Recorder>> {
-        Ok(Box::new(Tail))
+        Ok(Box::new(Buckets { sheet: None, extras: Vec::new() }))
     }
 }
 
-/// A table of buckets that is begun.
+/// A table of buckets that is begun; none where they go to the results of the run.
 struct Buckets {
-    sheet: Sheet,
+    sheet: Option<Sheet>,
     extras: Vec<Extra>,
 }
 
@@ -67,22 +67,10 @@ impl Recorder for Buckets {
     }
 
     fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        if let Some(own) = end.device.ssd.histograms() {
-            end.table(BucketRows::NAME, write(self.sheet, &Histograms::of(own), &self.extras)?);
-        }
-        Ok(())
-    }
-}
-
-impl Recorder for Tail {
-    fn prepare(&mut self, device: &mut Device, _input: &Input) -> Result<()> {
-        device.ssd.collect_histograms();
-        Ok(())
-    }
-
-    fn finish(self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {
-        if let Some(own) = end.device.ssd.histograms() {
-            end.give(Histograms::of(own));
+        let Some(own) = end.device.ssd.histograms().map(Histograms::of) else { return Ok(()) };
+        match self.sheet {
+            Some(sheet) => end.table(BucketRows::NAME, write(sheet, &own, &self.extras)?),
+            None => end.give(own),
         }
         Ok(())
     }

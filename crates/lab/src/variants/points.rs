@@ -19,6 +19,7 @@ use crate::error::{Class, Error, Result};
 use crate::input::{self, Requests};
 use crate::memory;
 use crate::outcome::Outcome;
+use crate::parallel::cores;
 use crate::perf;
 use crate::theory::Outlook;
 
@@ -293,8 +294,8 @@ fn group(points: &[Point]) -> (Vec<usize>, Vec<Option<usize>>, Vec<Filling>) {
 
 /// Runs in parallel: one per core, and no more than fit into memory, each with a filling.
 fn jobs(points: &[Point], plan: &Plan, limit: Option<u64>) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let wanted = plan.jobs.map_or(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)).min(points.len()).max(1);
+    let wanted =
+        plan.jobs.map_or_else(cores, |jobs| usize::try_from(jobs).unwrap_or(usize::MAX)).min(points.len()).max(1);
     let full = plan.check == Check::Full;
     let largest = points.iter().map(|point| Outlook::new(&point.config, full).memory.total()).max().unwrap_or(0);
     let room = limit.map_or(usize::MAX, |limit| usize::try_from(limit / (2 * largest).max(1)).unwrap_or(usize::MAX));

@@ -9,13 +9,13 @@ use crate::fleet::{By, Fleet};
 use crate::merge::slowest::Slow;
 use crate::merge::spread::Spread;
 use crate::merge::{Member, Part};
-use crate::parallel;
 use crate::points::{Point, Points, Run};
 use crate::status::{Standing, Survey, measure};
 use crate::store::Store;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::names::clip;
 use ssdlab_lab::output::{Finished, Output};
+use ssdlab_lab::parallel;
 use ssdlab_lab::readers::histogram::Quantile;
 
 /// Quantiles over volumes, with the ends of their columns.
@@ -228,7 +228,7 @@ impl<'b> Book<'b> {
     /// The results of some runs together. The cores add up parts of them: the order does not matter.
     fn added(&self, runs: &[&Run]) -> Result<Sum> {
         let chunks: Vec<&[&Run]> = runs.chunks(runs.len().div_ceil(parallel::cores()).max(1)).collect();
-        let sums = parallel::map(&chunks, &|chunk| self.some(chunk));
+        let sums = parallel::map(&chunks, |chunk| self.some(chunk));
         let mut whole = empty(self.fleet);
         for sum in sums {
             let sum = sum?;

@@ -9,12 +9,12 @@ use toml::Value;
 
 use crate::fleet::fit::{MILLION, Need, touched_bytes, with_headroom};
 use crate::fleet::scan::{Look, PAGE_BYTES, Scanned, Scans};
-use crate::parallel;
 use crate::study::{InputSection, found};
 use crate::text::Text;
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::{directory, read_text};
 use ssdlab_lab::names::clip;
+use ssdlab_lab::parallel;
 use ssdlab_lab::results::sheet::unguarded;
 
 /// `[volumes]`.
@@ -191,7 +191,7 @@ fn drawn(name: &str, seed: u64, share_ppm: u64) -> bool {
 
 /// Looks at traces on all cores; the results are in their order.
 fn look_at(paths: &[PathBuf], look: &Look, scans: &Scans) -> Result<Vec<Vec<Scanned>>> {
-    parallel::map(paths, &|path| scans.volumes(path, look, PAGE_BYTES)).into_iter().collect()
+    parallel::map(paths, |path| scans.volumes(path, look, PAGE_BYTES)).into_iter().collect()
 }
 
 fn patterned(text: &Text, pattern: &str, look: &Look, scans: &Scans) -> Result<Vec<Volume>> {

@@ -18,12 +18,13 @@ use crate::status::measure;
 use crate::store::{self, Checked};
 use slowest::{Slowest, causes};
 use spread::{MOST, Spread};
-use ssdlab_lab::error::{Error, Kind, Result};
+use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files;
 use ssdlab_lab::names::clip;
 use ssdlab_lab::readers::histogram::{self, MOST_COUNT, SUMMARY, percentile};
 use ssdlab_lab::readers::json::shown;
 use ssdlab_lab::readers::sound;
+use ssdlab_lab::readers::table::data;
 use ssdlab_lab::results::histograms::{Histograms, OPS};
 use ssdlab_lab::results::requests::SLOWEST;
 
@@ -325,7 +326,7 @@ impl Part {
     /// The text is not a part of this version.
     pub fn parse(path: &Path, text: &str) -> Result<Part> {
         let wrong = || {
-            Error::new(Kind::Data { path: path.into() }, format!("{}: not a part of {SCHEMA}", path.display()))
+            data(path, format!("not a part of {SCHEMA}"))
                 .help("give records of a sweep that kept histograms, or files of `ssdlab merge`")
         };
         let value: Json = serde_json::from_str(text).map_err(|_| wrong())?;
@@ -409,8 +410,7 @@ impl Part {
         }
         let checked = store::check(schema, &text);
         if checked == Checked::Differs {
-            let kind = Kind::Data { path: path.into() };
-            return Err(Error::new(kind, format!("{}: the record differs from its checksum", path.display()))
+            return Err(data(path, "the record differs from its checksum")
                 .help("run the sweep again: it sets the record aside and repeats the run"));
         }
         let volume = value["input"].as_str().unwrap_or_default();
@@ -428,8 +428,7 @@ impl Part {
             found.into_iter().find(|(file, _)| file.exists())
         };
         let (Some((file, parquet)), Some(key)) = (find("histograms"), record["key"].as_str()) else {
-            let kind = Kind::Data { path: folder.into() };
-            return Err(Error::new(kind, format!("{}: the run has no histograms", folder.display()))
+            return Err(data(folder, "the run has no histograms")
                 .help("run the sweep with --keep histograms: runs that lack them are made again"));
         };
         let slowest = match find("slowest").filter(|_| most > 0) {
