@@ -96,11 +96,6 @@ impl Record {
         self.blame.0[cause as usize]
     }
 
-    /// Nanoseconds of a cause of a feature.
-    pub fn extra(&self, extra: Extra) -> u64 {
-        self.extras.0[extra as usize]
-    }
-
     /// Nanoseconds of a cause, which may be one of a feature.
     pub fn of_reason(&self, reason: Reason) -> u64 {
         reason.of(&self.blame, &self.extras)
@@ -114,11 +109,6 @@ impl Record {
     /// Whether a time is over half of its wait.
     pub fn is_mostly(&self, ns: u128) -> bool {
         2 * ns > u128::from(self.waits())
-    }
-
-    /// Whether these causes are over half of its wait.
-    pub fn mostly(&self, causes: &[Cause]) -> bool {
-        self.is_mostly(causes.iter().map(|cause| u128::from(self.of(*cause))).sum())
     }
 }
 

@@ -13,7 +13,7 @@ pub const DETECTOR: Detector = Detector {
     shows,
 };
 
-fn shows(case: &Case<'_>) -> bool {
+fn shows(_: &Detector, case: &Case<'_>) -> bool {
     // recent > 4 x requests x 10 ms / span
     let world = case.world;
     u128::from(case.recent) * u128::from(world.span) > 4 * u128::from(world.requests) * u128::from(RECENT)

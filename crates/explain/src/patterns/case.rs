@@ -77,7 +77,12 @@ pub struct Detector {
     /// Whether it can be known from the rows of requests alone.
     pub from_rows: bool,
     /// The test.
-    pub shows: fn(&Case<'_>) -> bool,
+    pub shows: fn(&Detector, &Case<'_>) -> bool,
+}
+
+/// Whether the causes of a detector are over half of a request's wait.
+pub fn mostly(own: &Detector, case: &Case<'_>) -> bool {
+    case.record.is_mostly(own.reasons().map(|reason| u128::from(case.record.of_reason(reason))).sum())
 }
 
 impl Detector {

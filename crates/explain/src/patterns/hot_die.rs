@@ -18,7 +18,7 @@ pub const DETECTOR: Detector = Detector {
 /// Requests of a die that are no accident. In a short tail every die that is in it at all has many times its share.
 const LEAST: u64 = 3;
 
-fn shows(case: &Case<'_>) -> bool {
+fn shows(_: &Detector, case: &Case<'_>) -> bool {
     let (Some(known), Some(plane)) = (case.world.known, case.record.plane) else { return false };
     let here = case.world.by_unit[known.geometry.unit_of(PlaneId(plane)).0 as usize];
     here >= LEAST && here * u64::from(known.geometry.units) > 4 * case.world.tail

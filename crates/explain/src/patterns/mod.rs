@@ -1,21 +1,15 @@
-//! Patterns: a file each, with a test of one request of the tail set and a sentence.
+//! Patterns: a file each, or a row of `waits.rs`, with a test of one request of the tail set and a sentence.
 
-mod behind_programs;
 mod burst;
-mod bus;
-mod cache_full;
 pub mod case;
-mod folding;
 mod hot_die;
-mod late;
 mod one_collection;
-mod out_of_space;
 mod overload;
 mod parity;
 mod partial_write;
-mod queue_full;
 mod tenant;
 mod two_collections;
+mod waits;
 
 use std::collections::BTreeMap;
 
@@ -27,17 +21,17 @@ pub const ALL: [Detector; 15] = [
     overload::DETECTOR,
     two_collections::DETECTOR,
     one_collection::DETECTOR,
-    late::DETECTOR,
+    waits::LATE,
     burst::DETECTOR,
     hot_die::DETECTOR,
-    queue_full::DETECTOR,
-    out_of_space::DETECTOR,
-    behind_programs::DETECTOR,
-    bus::DETECTOR,
+    waits::QUEUE_FULL,
+    waits::OUT_OF_SPACE,
+    waits::BEHIND_PROGRAMS,
+    waits::BUS,
     parity::DETECTOR,
     partial_write::DETECTOR,
-    cache_full::DETECTOR,
-    folding::DETECTOR,
+    waits::CACHE_FULL,
+    waits::FOLDING,
     tenant::DETECTOR,
 ];
 /// Its place: this one has a pattern by tenant.
@@ -99,7 +93,7 @@ impl Counts {
     pub fn add(&mut self, case: &Case<'_>) {
         for (place, (detector, count)) in ALL.iter().zip(&mut self.by_detector).enumerate() {
             let Some(count) = count else { continue };
-            let shows = detector.applies(case.world) && (detector.shows)(case);
+            let shows = detector.applies(case.world) && (detector.shows)(detector, case);
             *count += u64::from(shows);
             if shows && place == TENANT {
                 *self.by_tenant.entry(case.record.aggressor.map(|(tenant, _)| tenant)).or_default() += 1;

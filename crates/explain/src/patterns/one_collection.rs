@@ -2,7 +2,7 @@
 
 use ssdlab_sim::blame::Cause;
 
-use crate::patterns::case::Detector;
+use crate::patterns::case::{Detector, mostly};
 
 /// `one-collection`
 pub const DETECTOR: Detector = Detector {
@@ -12,5 +12,5 @@ pub const DETECTOR: Detector = Detector {
     causes: &[Cause::DieGcOwn, Cause::DieGcOther],
     extras: &[],
     from_rows: false,
-    shows: |case| case.record.mostly(&[Cause::DieGcOwn, Cause::DieGcOther]) && case.met.len() == 1,
+    shows: |own, case| mostly(own, case) && case.met.len() == 1,
 };

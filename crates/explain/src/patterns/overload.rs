@@ -10,5 +10,5 @@ pub const DETECTOR: Detector = Detector {
     causes: &[],
     extras: &[],
     from_rows: false,
-    shows: |case| case.world.known.is_some_and(|known| known.overload.is_some()),
+    shows: |_, case| case.world.known.is_some_and(|known| known.overload.is_some()),
 };

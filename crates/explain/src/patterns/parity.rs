@@ -3,7 +3,7 @@
 use ssdlab_sim::blame::Cause;
 use ssdlab_sim::config::RaidLayout;
 
-use crate::patterns::case::{Case, Detector};
+use crate::patterns::case::{Case, Detector, mostly};
 
 /// `parity`
 pub const DETECTOR: Detector = Detector {
@@ -16,9 +16,9 @@ pub const DETECTOR: Detector = Detector {
     shows,
 };
 
-fn shows(case: &Case<'_>) -> bool {
+fn shows(own: &Detector, case: &Case<'_>) -> bool {
     let Some(known) = case.world.known else { return false };
     // A write is held until earlier updates of its group are over and its own has read other chunks; its old page it reads itself.
-    let waits = case.record.mostly(&[Cause::Held]);
+    let waits = mostly(own, case);
     known.config.raid.layout != RaidLayout::None && case.record.write && (waits || case.record.read_first)
 }

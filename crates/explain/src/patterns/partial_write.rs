@@ -15,7 +15,7 @@ pub const DETECTOR: Detector = Detector {
     shows,
 };
 
-fn shows(case: &Case<'_>) -> bool {
+fn shows(_: &Detector, case: &Case<'_>) -> bool {
     let Some(known) = case.world.known else { return false };
     let (record, config) = (case.record, &known.config);
     let page = u64::from(config.units().bytes) * u64::from(config.pages_per_entry());

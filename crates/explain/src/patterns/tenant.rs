@@ -15,7 +15,7 @@ pub const DETECTOR: Detector = Detector {
     shows,
 };
 
-fn shows(case: &Case<'_>) -> bool {
+fn shows(_: &Detector, case: &Case<'_>) -> bool {
     let record = case.record;
     let inside = record.aggressor.map_or(0, |(_, ns)| ns);
     let outside = record.extras.0[Extra::Arbitration as usize];

@@ -2,7 +2,7 @@
 
 use ssdlab_sim::blame::Cause;
 
-use crate::patterns::case::{Case, Detector};
+use crate::patterns::case::{Case, Detector, mostly};
 use crate::watch::Collection;
 
 /// `two-collections`
@@ -16,13 +16,12 @@ pub const DETECTOR: Detector = Detector {
     shows,
 };
 
-fn shows(case: &Case<'_>) -> bool {
-    let Some(own) = case.record.plane else { return false };
-    let (record, gc) = (case.record, [Cause::DieGcOwn, Cause::DieGcOther]);
-    if gc.iter().any(|cause| record.of(*cause) == 0) || !record.mostly(&gc) {
+fn shows(own: &Detector, case: &Case<'_>) -> bool {
+    let Some(plane) = case.record.plane else { return false };
+    if own.causes.iter().any(|cause| case.record.of(*cause) == 0) || !mostly(own, case) {
         return false;
     }
     // The die was never idle between them, as this request waited for it: it served what the first one had delayed.
-    let is_own = |of: &Collection| of.planes.contains(&own);
+    let is_own = |of: &Collection| of.planes.contains(&plane);
     case.met.windows(2).any(|pair| is_own(&pair[0]) != is_own(&pair[1]))
 }
