@@ -3,43 +3,66 @@
 //! `--assumptions` runs a paper's claims under each of them, one at a time, and marks those under which a claim comes out. A [`Reading`]
 //! is a set of them that belong together, with the sentences of the paper that allow it; `--readings` judges every claim under each.
 
-use crate::results::Keys;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::data::{Keys, list};
 use crate::row::{Row, Verdict};
 use crate::source::Source;
 
 /// A value for something that a paper does not state.
-#[derive(Debug)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Assumption {
     /// What is left open; empty for a reading, which has values of several.
     pub(crate) knob: &'static str,
+    #[serde(alias = "name")]
     pub(crate) value: &'static str,
+    #[serde(deserialize_with = "list")]
     pub(crate) sets: Keys,
     /// More keys, and a number of requests, with `--quick`.
+    #[serde(deserialize_with = "list")]
     pub(crate) quick: Keys,
     pub(crate) quick_limit: Option<u64>,
     /// More keys, for some schemes only.
-    pub(crate) own: &'static [(&'static str, Keys)],
+    #[serde(deserialize_with = "list")]
+    pub(crate) own: &'static [KeysOf],
     /// More keys, for some workloads only.
-    pub(crate) tuned: &'static [(&'static str, Keys)],
+    #[serde(deserialize_with = "list")]
+    pub(crate) tuned: &'static [KeysOf],
     /// Arrival times are multiplied by this, as by `--time-scale`.
     pub(crate) time_scale: Option<&'static str>,
     /// Those of some workloads by something else.
-    pub(crate) scaled: &'static [(&'static str, &'static str)],
+    pub(crate) scaled: BTreeMap<String, &'static str>,
     /// The next request comes when one completes.
     pub(crate) closed: bool,
     /// Arrivals are fitted to the level that the paper prints, as with `--load`.
     pub(crate) load: bool,
     /// Workloads in place of others.
-    pub(crate) workloads: &'static [(&'static str, &'static str)],
+    pub(crate) workloads: BTreeMap<String, &'static str>,
+}
+
+/// Keys of some schemes or workloads only.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeysOf {
+    of: &'static str,
+    #[serde(deserialize_with = "list")]
+    sets: Keys,
 }
 
 /// A reading of a paper: values for what it leaves open that hold together.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Reading {
     /// Its values; the name of the reading is their `value`.
+    #[serde(flatten)]
     pub(crate) settings: Assumption,
     /// What it assumes, in words.
     pub(crate) text: &'static str,
     /// What of the paper allows it.
+    #[serde(deserialize_with = "list")]
     pub(crate) words: &'static [Source],
 }
 
@@ -55,33 +78,27 @@ impl Assumption {
     }
 
     pub(crate) fn keys(&self, scheme: &str, workload: &str) -> impl Iterator<Item = &'static str> {
-        let of = |list: &'static [(&'static str, Keys)], name: &str| {
-            list.iter().filter(|(own, _)| *own == name).flat_map(|(_, keys)| keys.iter()).collect::<Vec<_>>()
+        let of = |list: &'static [KeysOf], name: &str| {
+            list.iter().filter(|own| own.of == name).flat_map(|own| own.sets).collect::<Vec<_>>()
         };
         self.sets.iter().chain(of(self.own, scheme)).chain(of(self.tuned, workload)).copied()
     }
 
     pub(crate) fn time_scale(&self, workload: &str) -> Option<&'static str> {
-        let own = self.scaled.iter().find(|(name, _)| *name == workload);
-        own.map(|(_, factor)| *factor).or(self.time_scale)
+        self.scaled.get(workload).copied().or(self.time_scale)
     }
 
     pub(crate) fn workload(&self, name: &'static str) -> &'static str {
-        self.workloads.iter().find(|(usual, _)| *usual == name).map_or(name, |(_, other)| other)
+        self.workloads.get(name).copied().unwrap_or(name)
     }
 
     /// All that it changes, as the command line takes it.
     pub(crate) fn settings(&self) -> String {
-        let mut parts: Vec<String> = self.sets.iter().map(|key| format!("--set {key}")).collect();
-        for (scheme, keys) in self.own {
-            let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
-            parts.push(format!("({} for {scheme})", keys.join(" ")));
-        }
-        for (workload, keys) in self.tuned {
-            let keys: Vec<String> = keys.iter().map(|key| format!("--set {key}")).collect();
-            parts.push(format!("({} on {workload})", keys.join(" ")));
-        }
-        let mut quick: Vec<String> = self.quick.iter().map(|key| format!("--set {key}")).collect();
+        let set = |keys: Keys| keys.iter().map(|key| format!("--set {key}")).collect::<Vec<_>>();
+        let mut parts = set(self.sets);
+        parts.extend(self.own.iter().map(|own| format!("({} for {})", set(own.sets).join(" "), own.of)));
+        parts.extend(self.tuned.iter().map(|own| format!("({} on {})", set(own.sets).join(" "), own.of)));
+        let mut quick = set(self.quick);
         quick.extend(self.quick_limit.map(|limit| format!("--limit {limit}")));
         if !quick.is_empty() {
             parts.push(format!("(with --quick: {})", quick.join(" ")));

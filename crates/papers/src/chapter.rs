@@ -599,7 +599,7 @@ mod tests {
     #[test]
     fn every_assumption_is_a_device_that_can_be_built() {
         for paper in papers() {
-            let under = paper.under.iter().map(|(_, assumption)| *assumption);
+            let under = paper.under.iter().map(|under| &under.assumption);
             let readings = paper.readings.iter().map(|reading| &reading.settings);
             for assumption in paper.assumptions.iter().chain(under).chain(readings) {
                 for scheme in paper.schemes {

@@ -2,11 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer};
 use toml::Value;
 
 /// Keys over a scheme's own, as `--set` takes them.
 pub(crate) type Keys = &'static [&'static str];
+
+/// A list in a paper's data, which stays for as long as the program runs.
+pub(crate) fn list<'de, T: Deserialize<'de> + 'static, D: Deserializer<'de>>(
+    data: D,
+) -> Result<&'static [T], D::Error> {
+    Vec::deserialize(data).map(|list| &*list.leak())
+}
 
 /// What a paper's source asks its data for.
 #[derive(Default)]

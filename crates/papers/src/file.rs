@@ -7,9 +7,9 @@ use serde::Deserialize;
 use toml::Value;
 
 use crate::assumption::{Assumption, Reading};
-use crate::data::{Data, Keys};
+use crate::data::{Data, Keys, list};
 use crate::load::Load;
-use crate::paper::{Grid, Input, Item, Line, Ours, Paper, Rule, Scheme, Special};
+use crate::paper::{Grid, Input, Item, Line, Ours, Paper, Rule, Scheme, Special, Under};
 use crate::results::{Figure, Results};
 use crate::row::{Row, Unit};
 use crate::source::Source;
@@ -42,119 +42,58 @@ pub(crate) struct Code {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PaperFile {
-    letter: String,
-    name: String,
-    title: String,
-    workloads: Vec<String>,
-    quick: Vec<String>,
+    letter: &'static str,
+    name: &'static str,
+    title: &'static str,
+    #[serde(deserialize_with = "list")]
+    workloads: &'static [&'static str],
+    #[serde(deserialize_with = "list")]
+    quick: Keys,
     limits: [u64; 2],
-    no_load: Option<String>,
+    no_load: Option<&'static str>,
     #[serde(default)]
     load: Vec<LoadFile>,
     #[serde(default)]
-    groups: BTreeMap<String, Vec<String>>,
+    groups: BTreeMap<String, Vec<&'static str>>,
     #[serde(default)]
-    keys: BTreeMap<String, Vec<Vec<String>>>,
+    keys: BTreeMap<String, Vec<Vec<&'static str>>>,
     #[serde(default)]
-    notes: BTreeMap<String, String>,
+    notes: BTreeMap<String, &'static str>,
     #[serde(default)]
     tables: BTreeMap<String, Value>,
-    scheme: Vec<SchemeFile>,
-    #[serde(default)]
-    under: Vec<AssumptionFile>,
-    assumption: Vec<AssumptionFile>,
-    reading: Vec<ReadingFile>,
+    #[serde(deserialize_with = "list")]
+    scheme: &'static [Scheme],
+    #[serde(default, deserialize_with = "list")]
+    under: &'static [Under],
+    #[serde(deserialize_with = "list")]
+    assumption: &'static [Assumption],
+    #[serde(deserialize_with = "list")]
+    reading: &'static [Reading],
     item: Vec<ItemFile>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LoadFile {
-    #[serde(default)]
-    ids: Vec<String>,
-    source: String,
-    item: String,
-    scheme: String,
-    over: Option<String>,
+    #[serde(default, deserialize_with = "list")]
+    ids: &'static [&'static str],
+    source: &'static str,
+    item: &'static str,
+    scheme: &'static str,
+    over: Option<&'static str>,
     #[serde(default)]
     falls: bool,
-    figure: String,
-    unit: String,
-    printed: Vec<f64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SchemeFile {
-    name: String,
-    sets: Vec<String>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AssumptionFile {
-    /// Tables and figures that run under it.
-    #[serde(default)]
-    ids: Vec<String>,
-    knob: String,
-    value: String,
-    #[serde(flatten)]
-    settings: SettingsFile,
-}
-
-/// Values that hold together, as those of an assumption, and what of the paper allows them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ReadingFile {
-    name: String,
-    text: String,
-    words: Vec<WordsFile>,
-    #[serde(flatten)]
-    settings: SettingsFile,
-}
-
-/// What an assumption or a reading changes: see [`Assumption`].
-#[derive(Deserialize)]
-struct SettingsFile {
-    #[serde(default)]
-    sets: Vec<String>,
-    #[serde(default)]
-    own: Vec<KeysOf>,
-    #[serde(default)]
-    tuned: Vec<KeysOf>,
-    time_scale: Option<String>,
-    #[serde(default)]
-    scaled: BTreeMap<String, String>,
-    #[serde(default)]
-    closed: bool,
-    #[serde(default)]
-    load: bool,
-    #[serde(default)]
-    workloads: BTreeMap<String, String>,
-    #[serde(default)]
-    quick: Vec<String>,
-    quick_limit: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WordsFile {
-    section: String,
-    sentence: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KeysOf {
-    of: String,
-    sets: Vec<String>,
+    figure: &'static str,
+    unit: &'static str,
+    #[serde(deserialize_with = "list")]
+    printed: &'static [f64],
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ItemFile {
-    id: String,
-    title: String,
+    id: &'static str,
+    title: &'static str,
     #[serde(default)]
     runs: Vec<GridFile>,
     line: Vec<LineFile>,
@@ -164,8 +103,9 @@ struct ItemFile {
 #[serde(deny_unknown_fields)]
 struct GridFile {
     workloads: Option<Names>,
-    schemes: Vec<String>,
-    with: Option<String>,
+    #[serde(deserialize_with = "list")]
+    schemes: &'static [&'static str],
+    with: Option<&'static str>,
     trials: Option<u64>,
 }
 
@@ -173,52 +113,40 @@ struct GridFile {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Names {
-    Group(String),
-    List(Vec<String>),
+    Group(&'static str),
+    List(#[serde(deserialize_with = "list")] &'static [&'static str]),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LineFile {
-    rule: String,
+    rule: &'static str,
     #[serde(default)]
-    what: String,
+    what: &'static str,
     paper: Option<Value>,
-    ours: Option<String>,
-    on: Option<String>,
-    scheme: Option<String>,
-    over: Option<String>,
-    figure: Option<String>,
-    unit: Option<String>,
+    ours: Option<&'static str>,
+    on: Option<&'static str>,
+    scheme: Option<&'static str>,
+    over: Option<&'static str>,
+    figure: Option<&'static str>,
+    unit: Option<&'static str>,
     #[serde(default)]
-    note: String,
+    note: &'static str,
     #[serde(default)]
-    derived: String,
+    derived: &'static str,
     /// Where the paper says it, and in which words.
     #[serde(default)]
-    section: String,
+    section: &'static str,
     #[serde(default)]
-    sentence: String,
+    sentence: &'static str,
     #[serde(default)]
     load: bool,
     #[serde(default)]
     unattainable: bool,
 }
 
-fn text(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
-}
-
-fn list<T>(list: Vec<T>) -> &'static [T] {
+fn leaked<T>(list: Vec<T>) -> &'static [T] {
     Box::leak(list.into_boxed_slice())
-}
-
-fn texts(all: Vec<String>) -> &'static [&'static str] {
-    list(all.into_iter().map(text).collect())
-}
-
-fn pairs(all: BTreeMap<String, String>) -> &'static [(&'static str, &'static str)] {
-    list(all.into_iter().map(|(one, other)| (text(one), text(other))).collect())
 }
 
 fn found<F: Copy>(functions: Named<F>, name: &str) -> F {
@@ -226,55 +154,16 @@ fn found<F: Copy>(functions: Named<F>, name: &str) -> F {
     function.unwrap_or_else(|| panic!("no function is called {name}")).1
 }
 
-impl SettingsFile {
-    fn build(self, knob: String, value: String) -> Assumption {
-        let own = |all: Vec<KeysOf>| list(all.into_iter().map(|one| (text(one.of), texts(one.sets))).collect());
-        Assumption {
-            knob: text(knob),
-            value: text(value),
-            sets: texts(self.sets),
-            quick: texts(self.quick),
-            quick_limit: self.quick_limit,
-            own: own(self.own),
-            tuned: own(self.tuned),
-            time_scale: self.time_scale.map(text),
-            scaled: pairs(self.scaled),
-            closed: self.closed,
-            load: self.load,
-            workloads: pairs(self.workloads),
-        }
-    }
-}
-
-impl AssumptionFile {
-    fn build(self) -> Assumption {
-        self.settings.build(self.knob, self.value)
-    }
-}
-
-impl ReadingFile {
-    fn build(self) -> Reading {
-        let source = |one: WordsFile| Source { section: text(one.section), sentence: text(one.sentence) };
-        Reading {
-            settings: self.settings.build(String::new(), self.name),
-            text: text(self.text),
-            words: list(self.words.into_iter().map(source).collect()),
-        }
-    }
-}
-
 impl LineFile {
     fn build(self, code: &Code) -> Line {
-        let ours = self.ours.as_deref().unwrap_or_default();
-        let rule = match self.rule.as_str() {
-            "parameter" if ours.contains('.') => Rule::Parameter(self.stated(), Input::Key(text(ours.into()))),
+        let ours = self.ours.unwrap_or_default();
+        let rule = match self.rule {
+            "parameter" if ours.contains('.') => Rule::Parameter(self.stated(), Input::Key(ours)),
             "parameter" => Rule::Parameter(self.stated(), Input::From(found(code.parameters, ours))),
             "exact" => Rule::Exact(self.stated(), found(code.texts, ours)),
             "formula" => Rule::Formula(self.stated(), found(code.texts, ours)),
             "factor" => Rule::Factor(self.number(), self.source(code)),
-            "level" => {
-                Rule::Level(self.number(), self.source(code), Unit::named(self.unit.as_deref().unwrap_or_default()))
-            }
+            "level" => Rule::Level(self.number(), self.source(code), Unit::named(self.unit.unwrap_or_default())),
             "claim" => Rule::Claim(self.stated(), found(code.claims, ours)),
             "rank" => Rule::Rank(self.stated(), found(code.ranks, ours)),
             "absent" => Rule::Absent(self.stated()),
@@ -286,14 +175,13 @@ impl LineFile {
             (_, true) => Special::Unattainable,
             _ => Special::No,
         };
-        let source = Source { section: text(self.section), sentence: text(self.sentence) };
-        let (what, note, derived) = (text(self.what), text(self.note), text(self.derived));
-        Line { what, rule, note, derived, source, special }
+        let LineFile { what, note, derived, section, sentence, .. } = self;
+        Line { what, rule, note, derived, source: Source { section, sentence }, special }
     }
 
     fn stated(&self) -> &'static str {
         let stated = self.paper.as_ref().and_then(Value::as_str);
-        text(stated.unwrap_or_else(|| panic!("{}: `paper` is a text", self.what)).to_string())
+        stated.unwrap_or_else(|| panic!("{}: `paper` is a text", self.what)).to_string().leak()
     }
 
     fn number(&self) -> f64 {
@@ -302,14 +190,13 @@ impl LineFile {
     }
 
     fn source(&self, code: &Code) -> Ours {
-        let name = |name: &Option<String>| name.clone().map(text);
-        let figure = || found(code.figures, self.figure.as_deref().unwrap_or_default());
-        match (name(&self.on), name(&self.scheme), name(&self.over)) {
+        let figure = || found(code.figures, self.figure.unwrap_or_default());
+        match (self.on, self.scheme, self.over) {
             (None, Some(scheme), None) => Ours::Mean(scheme, figure()),
             (Some(on), Some(scheme), None) => Ours::On(on, scheme, figure()),
             (None, Some(scheme), Some(over)) => Ours::MeanOver(scheme, over, figure()),
             (Some(on), Some(scheme), Some(over)) => Ours::Over(on, scheme, over, figure()),
-            _ => Ours::From(found(code.numbers, self.ours.as_deref().unwrap_or_default())),
+            _ => Ours::From(found(code.numbers, self.ours.unwrap_or_default())),
         }
     }
 }
@@ -322,17 +209,17 @@ impl ItemFile {
         let grid = |grid: GridFile| {
             let on = match grid.workloads {
                 None => workloads,
-                Some(Names::Group(name)) => data.group(&name),
-                Some(Names::List(names)) => texts(names),
+                Some(Names::Group(name)) => data.group(name),
+                Some(Names::List(names)) => names,
             };
-            let more = grid.with.map_or(NO_KEYS, |name| data.keys(&name));
-            Grid { workloads: on, schemes: texts(grid.schemes), more, trials: grid.trials.unwrap_or(1) }
+            let more = grid.with.map_or(NO_KEYS, |name| data.keys(name));
+            Grid { workloads: on, schemes: grid.schemes, more, trials: grid.trials.unwrap_or(1) }
         };
         Item {
-            id: text(self.id),
-            title: text(self.title),
-            runs: list(self.runs.into_iter().map(grid).collect()),
-            lines: list(self.line.into_iter().map(|line| line.build(code)).collect()),
+            id: self.id,
+            title: self.title,
+            runs: leaked(self.runs.into_iter().map(grid).collect()),
+            lines: leaked(self.line.into_iter().map(|line| line.build(code)).collect()),
         }
     }
 }
@@ -344,44 +231,40 @@ impl ItemFile {
 pub(crate) fn paper(code: &'static Code) -> Paper {
     let file: PaperFile = toml::from_str(code.text).unwrap_or_else(|error| panic!("{error}"));
     let data = Data {
-        groups: file.groups.into_iter().map(|(name, group)| (name, texts(group))).collect(),
-        keys: (file.keys.into_iter()).map(|(name, sets)| (name, list(sets.into_iter().map(texts).collect()))).collect(),
-        notes: file.notes.into_iter().map(|(name, note)| (name, text(note))).collect(),
+        groups: file.groups.into_iter().map(|(name, group)| (name, leaked(group))).collect(),
+        keys: (file.keys.into_iter())
+            .map(|(name, sets)| (name, leaked(sets.into_iter().map(leaked).collect())))
+            .collect(),
+        notes: file.notes,
         tables: file.tables,
     };
-    let workloads = texts(file.workloads);
-    let load = |load: LoadFile| Load {
-        ids: texts(load.ids),
-        source: text(load.source),
-        item: text(load.item),
-        scheme: text(load.scheme),
-        over: load.over.map(text),
-        figure: found(code.figures, &load.figure),
-        falls: load.falls,
-        printed: list(load.printed),
-        unit: Unit::named(&load.unit),
-    };
-    let loads = match file.no_load {
-        None => Ok(list(file.load.into_iter().map(load).collect())),
-        Some(why) => Err(text(why)),
-    };
-    let scheme = |scheme: SchemeFile| Scheme { name: text(scheme.name), sets: texts(scheme.sets) };
-    let under = |mut under: AssumptionFile| -> (&'static [&'static str], &'static Assumption) {
-        (texts(std::mem::take(&mut under.ids)), Box::leak(Box::new(under.build())))
+    let load = |load: LoadFile| {
+        let LoadFile { ids, source, item, scheme, over, falls, figure, unit, printed } = load;
+        Load {
+            ids,
+            source,
+            item,
+            scheme,
+            over,
+            falls,
+            figure: found(code.figures, figure),
+            unit: Unit::named(unit),
+            printed,
+        }
     };
     Paper {
-        letter: text(file.letter),
-        name: text(file.name),
-        title: text(file.title),
-        schemes: list(file.scheme.into_iter().map(scheme).collect()),
-        workloads,
-        quick: texts(file.quick),
+        letter: file.letter,
+        name: file.name,
+        title: file.title,
+        schemes: file.scheme,
+        workloads: file.workloads,
+        quick: file.quick,
         limits: file.limits,
-        items: list(file.item.into_iter().map(|item| item.build(code, workloads, &data)).collect()),
-        under: list(file.under.into_iter().map(under).collect()),
-        loads,
-        assumptions: list(file.assumption.into_iter().map(AssumptionFile::build).collect()),
-        readings: list(file.reading.into_iter().map(ReadingFile::build).collect()),
+        items: leaked(file.item.into_iter().map(|item| item.build(code, file.workloads, &data)).collect()),
+        under: file.under,
+        loads: file.no_load.map_or_else(|| Ok(leaked(file.load.into_iter().map(load).collect())), Err),
+        assumptions: file.assumption,
+        readings: file.reading,
         data,
     }
 }
@@ -398,17 +281,16 @@ mod tests {
         let shared = "sets = [\"a=1\"]\nquick_limit = 7\nclosed = true\nload = true\n";
         let assumption = format!("knob = \"k\"\nvalue = \"v\"\n{shared}");
         let reading = format!("name = \"n\"\ntext = \"t\"\nwords = []\n{shared}");
-        let one = toml::from_str::<AssumptionFile>(&assumption).unwrap().build();
+        let of = |text: &str| toml::from_str::<Assumption>(text.to_string().leak());
+        let read = |text: &str| toml::from_str::<Reading>(text.to_string().leak());
+        let one = of(&assumption).unwrap();
         assert_eq!(
             (one.name(), one.settings()),
             ("k: v".into(), "--set a=1 (with --quick: --limit 7) --load --replay closed".into())
         );
-        let other = toml::from_str::<ReadingFile>(&reading).unwrap().build();
+        let other = read(&reading).unwrap();
         assert_eq!((other.name(), other.settings.settings()), ("n", one.settings()));
-        let refused = [
-            toml::from_str::<AssumptionFile>(&format!("{assumption}set = 1\n")).err(),
-            toml::from_str::<ReadingFile>(&format!("{reading}ids = []\n")).err(),
-        ];
+        let refused = [of(&format!("{assumption}set = 1\n")).err(), read(&format!("{reading}ids = []\n")).err()];
         for (error, key) in refused.iter().zip(["set", "ids"]) {
             assert!(error.as_ref().unwrap().to_string().contains(&format!("unknown field `{key}`")), "{error:?}");
         }

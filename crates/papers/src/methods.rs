@@ -8,7 +8,7 @@ use crate::Wanted;
 use crate::assumption::Reading;
 use crate::chapter::{limit, seeds};
 use crate::load::Load;
-use crate::paper::Paper;
+use crate::paper::{Paper, Under};
 use ssdlab_lab::layout::{WIDTH, wrap};
 
 /// A key of a preset that the paper does not state, with its value and the reason.
@@ -55,7 +55,9 @@ fn paragraph(paper: &Paper, wanted: &Wanted) -> Result<String> {
         _ => String::new(),
     };
     let under: Vec<String> = (paper.under.iter())
-        .map(|(ids, one)| format!("{} with {}: {} ({})", ids.join(", "), one.knob, one.value, one.settings()))
+        .map(|Under { ids, assumption: one }| {
+            format!("{} with {}: {} ({})", ids.join(", "), one.knob, one.value, one.settings())
+        })
         .collect();
     let under = if under.is_empty() { String::new() } else { format!(" Other settings: {}.", under.join("; ")) };
     let load = |load: &Load| {

@@ -4,12 +4,13 @@
 //! rule that compares them. Lines that repeat for every workload, or that depend on what could be run, come from a function
 //! ([`Rule::Rows`]).
 
+use serde::Deserialize;
 use serde_json::Value;
 use ssdlab_lab::readers::json::shown;
 use ssdlab_lab::tree;
 
 use crate::assumption::{Assumption, Reading};
-use crate::data::Data;
+use crate::data::{Data, list};
 use crate::load::Load;
 use crate::results::{Figure, Keys, Results, Run};
 use crate::row::{Row, Unit};
@@ -31,7 +32,7 @@ pub(crate) struct Paper {
     pub(crate) limits: [u64; 2],
     pub(crate) items: &'static [Item],
     /// Tables and figures that need something besides the preset, and what.
-    pub(crate) under: &'static [(&'static [&'static str], &'static Assumption)],
+    pub(crate) under: &'static [Under],
     /// The levels that `--load` calibrates arrivals to, or why there is none.
     pub(crate) loads: Result<&'static [Load], &'static str>,
     /// What the paper leaves open, with the values to try.
@@ -60,18 +61,31 @@ impl Paper {
 
     /// Whether some of the items run only under this assumption.
     pub(crate) fn is_under(&self, assumption: &Assumption) -> bool {
-        self.under.iter().any(|(_, own)| std::ptr::eq(*own, assumption))
+        self.under.iter().any(|under| std::ptr::eq(&under.assumption, assumption))
     }
 
     /// What an item assumes besides the preset.
     pub(crate) fn under(&self, item: &Item) -> Option<&'static Assumption> {
-        self.under.iter().find(|(ids, _)| ids.contains(&item.id)).map(|(_, assumption)| *assumption)
+        self.under.iter().find(|under| under.ids.contains(&item.id)).map(|under| &under.assumption)
     }
 }
 
+/// Tables and figures that run under an assumption.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Under {
+    #[serde(borrow, deserialize_with = "list")]
+    pub(crate) ids: &'static [&'static str],
+    #[serde(flatten)]
+    pub(crate) assumption: Assumption,
+}
+
 /// What a paper measures: a name of ours and the keys over the preset.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Scheme {
     pub(crate) name: &'static str,
+    #[serde(deserialize_with = "list")]
     pub(crate) sets: &'static [&'static str],
 }
 
