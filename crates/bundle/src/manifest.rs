@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use ssdlab_lab::error::{Error, Kind, Result};
+use ssdlab_lab::error::Result;
 use ssdlab_lab::names::clip;
+pub use ssdlab_lab::readers::table::data as wrong;
 use ssdlab_lab::tree::json;
 
 use crate::paths::refused;
@@ -193,12 +194,6 @@ pub struct FilePart {
     pub bytes: u64,
     /// SHA-256 of its bytes.
     pub sha256: String,
-}
-
-/// An error about the content of a bundle.
-pub fn wrong(bundle: &Path, message: impl std::fmt::Display) -> Error {
-    let kind = Kind::Data { path: bundle.into() };
-    Error::new(kind, format!("{}: {message}", bundle.display()))
 }
 
 /// Whether a text is a digest as it is written here.

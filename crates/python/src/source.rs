@@ -200,15 +200,10 @@ impl<'py> Given<'py> {
                 return Err(usage(py, refusal, "the value is end-of-life"));
             }
         };
-        let replay = match self.text("replay", "")?.as_str() {
-            "" => None,
-            "arrival" => Some(When::Arrival),
-            "closed" => Some(When::Closed),
-            other => {
-                let refusal = format!("replay: `{other}` is not one of its values");
-                return Err(usage(py, refusal, "the values are arrival, closed"));
-            }
-        };
+        let replay = self.text("replay", "")?;
+        let unknown =
+            |_| usage(py, format!("replay: `{replay}` is not one of its values"), "the values are arrival, closed");
+        let replay = if replay.is_empty() { None } else { Some(replay.parse::<When>().map_err(unknown)?) };
         let enough = Enough::of(limit, &reading, lba_policy == LbaPolicy::Clip);
         let time_scale = self.get("time_scale")?.map_or(Ok(None), |scale| scale_of(&scale))?;
         Ok(input::Requests {

@@ -9,7 +9,7 @@ use ssdlab_trace::{LbaPolicy, OnBadLine, OpCodes, Scale, TimeOrder, Trace, Withi
 
 use ssdlab_lab::error::{Error, Result};
 use ssdlab_lab::files::{self, resolved};
-use ssdlab_lab::input::{Origin, Reading, Requests, Tenant, When};
+use ssdlab_lab::input::{Origin, Reading, Requests, Tenant};
 use ssdlab_lab::names::clip;
 
 ssdlab_trace::words! {
@@ -123,8 +123,7 @@ pub fn requests(identity: &str, find: &dyn Fn(&str) -> Option<PathBuf>) -> Resul
             "max_request" => reading.max_request = value.parse().map_err(|_| wrong())?,
             "on_bad_line" => reading.on_bad_line = value.parse().map_err(|_| wrong())?,
             "op_codes" => reading.op_codes = value.parse().map_err(|_| wrong())?,
-            "replay" if value == "arrival" => requests.replay = Some(When::Arrival),
-            "replay" if value == "closed" => requests.replay = Some(When::Closed),
+            "replay" => requests.replay = Some(value.parse().map_err(|_| wrong())?),
             "time_order" => reading.time_order = value.parse().map_err(|_| wrong())?,
             "time_scale" => requests.time_scale = Some(value.parse::<Scale>().map_err(|_| wrong())?),
             "within_second" => reading.within_second = value.parse().map_err(|_| wrong())?,
@@ -278,6 +277,7 @@ pub(crate) fn stamp(meta: &std::fs::Metadata) -> Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ssdlab_lab::input::When;
 
     #[test]
     fn all_that_a_result_depends_on_is_in_its_key() {

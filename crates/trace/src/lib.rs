@@ -48,6 +48,31 @@ macro_rules! words {
     };
 }
 
+/// As [`words`], for choices that are read by their names.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! choices {
+    ($(#[$about:meta])* $vis:vis enum $name:ident { $($choices:tt)+ }) => {
+        $crate::words! { $(#[$about])* $vis enum $name { $($choices)+ } }
+
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> std::result::Result<$name, String> {
+                let found = $name::ALL.into_iter().find(|choice| choice.name() == text);
+                found.ok_or_else(|| $crate::expected(&$name::ALL.map($name::name)))
+            }
+        }
+    };
+}
+
+/// What is expected in place of another name.
+#[doc(hidden)]
+pub fn expected(names: &[&str]) -> String {
+    let (last, others) = names.split_last().unwrap_or((&"", &[]));
+    format!("expected {} or {last}", others.join(", "))
+}
+
 mod convert;
 mod detect;
 mod error;

@@ -27,76 +27,44 @@ impl FromStr for OnBadLine {
     }
 }
 
-/// What to do when time goes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum TimeOrder {
-    /// Clamp steps of up to the reorder window to the latest time (counted), refuse larger ones.
-    #[default]
-    Error,
-    /// Keep the order of the file and its forward gaps: a step back counts as a gap of zero, and time continues from
-    /// there. For traces whose clock was set during the recording.
-    Keep,
-    /// Clamp every step back to the latest time seen.
-    Clamp,
-    /// Sort, within a window of [`crate::SORT_RECORDS`] requests.
-    Sort,
-}
-
-impl FromStr for TimeOrder {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<TimeOrder, String> {
-        match text {
-            "error" => Ok(TimeOrder::Error),
-            "keep" => Ok(TimeOrder::Keep),
-            "clamp" => Ok(TimeOrder::Clamp),
-            "sort" => Ok(TimeOrder::Sort),
-            _ => Err("expected error, keep, clamp or sort".to_owned()),
-        }
+choices! {
+    /// What to do when time goes back.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum TimeOrder {
+        /// Clamp steps of up to the reorder window to the latest time (counted), refuse larger ones.
+        #[default]
+        Error = "error",
+        /// Keep the order of the file and its forward gaps: a step back counts as a gap of zero, and time continues from
+        /// there. For traces whose clock was set during the recording.
+        Keep = "keep",
+        /// Clamp every step back to the latest time seen.
+        Clamp = "clamp",
+        /// Sort, within a window of [`crate::SORT_RECORDS`] requests.
+        Sort = "sort",
     }
 }
 
-/// Which operation code means a read in SSDsim and MQSim traces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum OpCodes {
-    /// 1 = read, 0 = write, as both programs have it.
-    #[default]
-    ReadIsOne,
-    /// 0 = read, 1 = write, as some converters write.
-    ReadIsZero,
-}
-
-impl FromStr for OpCodes {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<OpCodes, String> {
-        match text {
-            "read-is-one" => Ok(OpCodes::ReadIsOne),
-            "read-is-zero" => Ok(OpCodes::ReadIsZero),
-            _ => Err("expected read-is-one or read-is-zero".to_owned()),
-        }
+choices! {
+    /// Which operation code means a read in SSDsim and MQSim traces.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum OpCodes {
+        /// 1 = read, 0 = write, as both programs have it.
+        #[default]
+        ReadIsOne = "read-is-one",
+        /// 0 = read, 1 = write, as some converters write.
+        ReadIsZero = "read-is-zero",
     }
 }
 
-/// Arrivals of a trace whose clock counts whole seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum WithinSecond {
-    /// All at the start of their second, as recorded.
-    #[default]
-    Once,
-    /// In their order, spread evenly over their second.
-    Even,
-}
-
-impl FromStr for WithinSecond {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<WithinSecond, String> {
-        match text {
-            "once" => Ok(WithinSecond::Once),
-            "even" => Ok(WithinSecond::Even),
-            _ => Err("expected once or even".to_owned()),
-        }
+choices! {
+    /// Arrivals of a trace whose clock counts whole seconds.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum WithinSecond {
+        /// All at the start of their second, as recorded.
+        #[default]
+        Once = "once",
+        /// In their order, spread evenly over their second.
+        Even = "even",
     }
 }
 

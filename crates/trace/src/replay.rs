@@ -20,32 +20,20 @@ pub const CLOCK_MAX_NS: u64 = (1 << 61) - 1;
 /// Requests read after an error to find the size of the device that the trace needs.
 const LOOK_AHEAD: u64 = 1 << 20;
 
-/// How to treat requests beyond the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum LbaPolicy {
-    /// Refuse the trace; the error says what would fit.
-    #[default]
-    Error,
-    /// Take addresses modulo the device; a request across its end continues at its start.
-    Wrap,
-    /// Drop requests beyond the device, cut those that cross its end.
-    Clip,
-    /// Renumber touched pages in the order of first touch: the pages of a request may then lie anywhere. Memory grows
-    /// with the footprint.
-    Dense,
-}
-
-impl FromStr for LbaPolicy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<LbaPolicy, String> {
-        match text {
-            "error" => Ok(LbaPolicy::Error),
-            "wrap" => Ok(LbaPolicy::Wrap),
-            "clip" => Ok(LbaPolicy::Clip),
-            "dense" => Ok(LbaPolicy::Dense),
-            _ => Err("expected error, wrap, clip or dense".to_owned()),
-        }
+choices! {
+    /// How to treat requests beyond the device.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+    pub enum LbaPolicy {
+        /// Refuse the trace; the error says what would fit.
+        #[default]
+        Error = "error",
+        /// Take addresses modulo the device; a request across its end continues at its start.
+        Wrap = "wrap",
+        /// Drop requests beyond the device, cut those that cross its end.
+        Clip = "clip",
+        /// Renumber touched pages in the order of first touch: the pages of a request may then lie anywhere. Memory grows
+        /// with the footprint.
+        Dense = "dense",
     }
 }
 

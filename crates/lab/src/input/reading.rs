@@ -42,7 +42,6 @@ impl Reading {
     /// The options of the command line that are not at their defaults, with their values.
     pub(super) fn arguments(&self) -> Vec<(&'static str, String)> {
         let usual = Reading::default();
-        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let on_bad_line = match self.on_bad_line {
             OnBadLine::Skip(most) => Some(format!("skip={most}")),
             OnBadLine::Error => None,
@@ -51,9 +50,9 @@ impl Reading {
             ("--format", (self.format != usual.format).then(|| self.format.clone())),
             ("--device", self.device.clone()),
             ("--on-bad-line", on_bad_line),
-            ("--time-order", (self.time_order != usual.time_order).then(|| lower(&self.time_order))),
-            ("--op-codes", (self.op_codes != usual.op_codes).then(|| "read-is-zero".into())),
-            ("--within-second", (self.within_second != usual.within_second).then(|| lower(&self.within_second))),
+            ("--time-order", (self.time_order != usual.time_order).then(|| self.time_order.name().into())),
+            ("--op-codes", (self.op_codes != usual.op_codes).then(|| self.op_codes.name().into())),
+            ("--within-second", (self.within_second != usual.within_second).then(|| self.within_second.name().into())),
             ("--max-request", (self.max_request != usual.max_request).then(|| format!("{}B", self.max_request))),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()

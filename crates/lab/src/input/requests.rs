@@ -18,13 +18,15 @@ use crate::names::clip;
 use crate::settings::Settings;
 use crate::text::{amount, duration, size};
 
-/// When requests arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// At the times of the trace or workload.
-    Arrival,
-    /// In a closed loop: a new one when one of `device.queue_depth` completes.
-    Closed,
+ssdlab_trace::choices! {
+    /// When requests arrive.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum When {
+        /// At the times of the trace or workload.
+        Arrival = "arrival",
+        /// In a closed loop: a new one when one of `device.queue_depth` completes.
+        Closed = "closed",
+    }
 }
 
 /// The source of the requests.
@@ -147,7 +149,6 @@ impl Requests {
     /// The arguments of the command line that ask for them. Requests in memory have no name there; they stand as `TABLE`.
     pub fn arguments(&self) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
-        let lower = |value: &dyn std::fmt::Debug| format!("{value:?}").to_lowercase();
         let mut give = |name: &str, value: String| all.extend([name.to_string(), value]);
         match &self.from {
             Origin::Trace(Trace::Table(_)) => give("--trace", "TABLE.parquet".into()),
@@ -168,9 +169,9 @@ impl Requests {
             give("--until", "end-of-life".into());
         }
         self.time_scale.iter().for_each(|scale| give("--time-scale", scale.to_string()));
-        self.replay.iter().for_each(|when| give("--replay", lower(when)));
+        self.replay.iter().for_each(|when| give("--replay", when.name().into()));
         if self.lba_policy != LbaPolicy::default() {
-            give("--lba-policy", lower(&self.lba_policy));
+            give("--lba-policy", self.lba_policy.name().into());
         }
         all
     }
@@ -355,13 +356,7 @@ impl Tenant {
             "limit" => requests.limit = Some(amount(value)?),
             "loop" => requests.loops = small(value)?,
             "time_scale" => requests.time_scale = Some(value.parse()?),
-            "replay" => {
-                requests.replay = Some(match value {
-                    "arrival" => When::Arrival,
-                    "closed" => When::Closed,
-                    _ => return Err("expected arrival or closed".into()),
-                });
-            }
+            "replay" => requests.replay = Some(value.parse()?),
             "lba_policy" => requests.lba_policy = value.parse()?,
             _ => unreachable!("an option of the list"),
         }

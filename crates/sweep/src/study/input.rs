@@ -156,15 +156,13 @@ impl InputSection {
         };
         let wrong = |error| text.error(&at("time_scale"), false, format!("{}: {error}", at("time_scale")));
         requests.time_scale = self.time_scale.as_ref().map(axis::scale).transpose().map_err(wrong)?;
-        requests.replay = match self.replay.as_deref() {
-            None => None,
-            Some("arrival") => Some(When::Arrival),
-            Some("closed") => Some(When::Closed),
-            Some(other) => {
-                let message = format!("{}: `{}` is not one of its values", at("replay"), clip(other));
-                return Err(text.error(&at("replay"), false, message).help("the values are arrival, closed"));
-            }
+        let replay = |own: &String| {
+            own.parse::<When>().map_err(|_| {
+                let message = format!("{}: `{}` is not one of its values", at("replay"), clip(own));
+                text.error(&at("replay"), false, message).help("the values are arrival, closed")
+            })
         };
+        requests.replay = self.replay.as_ref().map(replay).transpose()?;
         requests.lba_policy =
             parsed::<LbaPolicy>(text, &at("lba_policy"), self.lba_policy.as_ref())?.unwrap_or_default();
         let usual = Reading::default();

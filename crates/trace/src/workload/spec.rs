@@ -30,24 +30,33 @@ impl SpecError {
 ///
 /// A file with one phase may write the keys of the phase at the top, and a phase with one stream the keys of
 /// the stream, so that the simplest workload is four lines.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Short name; the file's own name where it has none.
+    #[serde(default)]
     pub name: String,
     /// One line for `ssdlab workloads`.
+    #[serde(default)]
     pub description: String,
     /// The source of the figures (paper and table); may be empty.
+    #[serde(default)]
     pub source: String,
     /// Whether this is a model of a recorded trace. Output then says "a model", never the trace's bare name.
+    #[serde(default)]
     pub model: bool,
     /// Name of the recorded trace that this models, as in its file name (`hm_0`): the recording can be replayed instead.
     /// Empty if there is none.
+    #[serde(default)]
     pub trace: String,
     /// Shrink all absolute address ranges in proportion if the largest does not fit the device.
+    #[serde(default)]
     pub scale: bool,
     /// The phases, at least one.
+    #[serde(default, rename = "phase")]
     pub phases: Vec<Phase>,
     /// Whether the keys of the only phase, and of its only stream, were written at a higher level (for paths in messages).
+    #[serde(skip)]
     lifted: (bool, bool),
 }
 
@@ -555,26 +564,6 @@ const STREAM: &[&str] = &[
     "sequential",
 ];
 
-/// The header keys of a file and its phases.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Keys {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    description: String,
-    #[serde(default)]
-    source: String,
-    #[serde(default)]
-    model: bool,
-    #[serde(default)]
-    trace: String,
-    #[serde(default)]
-    scale: bool,
-    #[serde(default)]
-    phase: Vec<Phase>,
-}
-
 impl Spec {
     /// Parses the TOML text of a workload.
     ///
@@ -629,26 +618,17 @@ impl Spec {
             }
             path
         };
-        let keys: Keys = values::read(table).map_err(|misfit| {
+        let spec: Spec = values::read(table).map_err(|misfit| {
             let help = match &misfit.fault {
                 Wrong::UnknownKey { given, known } | Wrong::UnknownName { given, known } => nearest(given, known),
                 _ => String::new(),
             };
             SpecError::new(shown(&misfit.path), misfit.fault.to_string(), help)
         })?;
-        if keys.phase.is_empty() {
+        if spec.phases.is_empty() {
             return Err(SpecError::new("phase", "no phase", "a workload needs at least one [[phase]]"));
         }
-        Ok(Self {
-            name: keys.name,
-            description: keys.description,
-            source: keys.source,
-            model: keys.model,
-            trace: keys.trace,
-            scale: keys.scale,
-            phases: keys.phase,
-            lifted: (phase_lifted, stream_lifted),
-        })
+        Ok(Self { lifted: (phase_lifted, stream_lifted), ..spec })
     }
 
     /// The name of the workload in output; a model is always marked as one.
