@@ -189,14 +189,11 @@ fn amplification(summary: &Summary) -> [Option<f64>; 2] {
 /// The summary of a run with a change, if it has served the requests of the base. Of a recording that is fitted to the device,
 /// another device serves others.
 fn same_requests(requests: &Requests, base: &Summary, own: Summary) -> Result<Summary> {
-    let policy = match requests.lba_policy {
-        LbaPolicy::Wrap => "wrap",
-        LbaPolicy::Clip => "clip",
-        LbaPolicy::Error | LbaPolicy::Dense => return Ok(own),
-    };
-    if !matches!(requests.from, Origin::Trace(_)) || own.trace_digest == base.trace_digest {
+    let fitted = matches!(requests.lba_policy, LbaPolicy::Wrap | LbaPolicy::Clip);
+    if !fitted || !matches!(requests.from, Origin::Trace(_)) || own.trace_digest == base.trace_digest {
         return Ok(own);
     }
+    let policy = requests.lba_policy.name();
     Err(Error::usage(format!(
         "it serves other requests: the device has another size, and --lba-policy {policy} fits the trace to it"
     )))

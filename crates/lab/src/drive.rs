@@ -106,16 +106,7 @@ impl Device {
 
     /// The limits that requests are fitted to.
     pub fn target(&self, queue_depth: u32, seed: u64) -> Target {
-        let (capacity_bytes, page_bytes) = (self.ssd.capacity_bytes(), self.ssd.page_bytes());
-        Target {
-            capacity_bytes,
-            page_bytes,
-            queue_depth,
-            seed,
-            flushes: self.ssd.flushes(),
-            nvme: self.ssd.config().nvme.clone(),
-            fdp: self.ssd.config().fdp.clone(),
-        }
+        Target::of(&self.ssd, queue_depth, seed)
     }
 
     /// Prepares the device for requests: whether they are a closed loop, and their tenants.

@@ -159,10 +159,7 @@ impl Disk {
     /// # Errors
     /// It can't be removed.
     pub fn remove_folder(&self, folder: &Path) -> Result<()> {
-        match self.step(Step::Remove, folder).and_then(|()| std::fs::remove_dir_all(folder)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file("remove", folder, &error)),
-            _ => Ok(()),
-        }
+        self.remove_by(folder, |folder| std::fs::remove_dir_all(folder))
     }
 
     /// Removes a file, if it is there.
@@ -170,7 +167,11 @@ impl Disk {
     /// # Errors
     /// It can't be removed.
     pub fn remove(&self, path: &Path) -> Result<()> {
-        match self.step(Step::Remove, path).and_then(|()| std::fs::remove_file(path)) {
+        self.remove_by(path, |path| std::fs::remove_file(path))
+    }
+
+    fn remove_by(&self, path: &Path, remove: fn(&Path) -> io::Result<()>) -> Result<()> {
+        match self.step(Step::Remove, path).and_then(|()| remove(path)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::file("remove", path, &error)),
             _ => Ok(()),
         }

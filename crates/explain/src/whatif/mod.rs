@@ -99,16 +99,7 @@ pub fn what_if(
     progress.building();
     let ssd = Ssd::new_while(base_config, how.seed, how.check, &mut || progress.go_on());
     let mut ssd = ssd.map_err(|broken| settings.refuse(&broken))?.ok_or_else(interrupted)?;
-    let target = Target {
-        capacity_bytes: ssd.capacity_bytes(),
-        page_bytes: ssd.page_bytes(),
-        queue_depth: base_config.device.queue_depth,
-        seed: how.seed,
-        flushes: ssd.flushes(),
-        nvme: base_config.nvme.clone(),
-        fdp: base_config.fdp.clone(),
-    };
-    let mut input = opened.fit(&target)?;
+    let mut input = opened.fit(&Target::of(&ssd, base_config.device.queue_depth, how.seed))?;
     let closed = input.closed();
     if let Some(closed) = input.tenants().into_iter().find_map(|(_, _, closed)| closed) {
         let what = "--tenant: the device of a what-if can't be copied within a closed loop of a tenant";

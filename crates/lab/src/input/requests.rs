@@ -4,9 +4,9 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use ssdlab_sim::Think;
 use ssdlab_sim::config::{ByteRange, Config, Fdp, MOST_QUEUES, Nvme};
 use ssdlab_sim::units::Bytes;
+use ssdlab_sim::{Ssd, Think};
 use ssdlab_trace::{LbaPolicy, Scale, Trace};
 
 use crate::error::{Error, Result};
@@ -205,6 +205,15 @@ pub struct Target {
     pub nvme: Nvme,
     /// The placement handles that writes go to.
     pub fdp: Fdp,
+}
+
+impl Target {
+    /// Of a device.
+    pub fn of(ssd: &Ssd, queue_depth: u32, seed: u64) -> Target {
+        let (capacity_bytes, page_bytes, flushes) = (ssd.capacity_bytes(), ssd.page_bytes(), ssd.flushes());
+        let (nvme, fdp) = (ssd.config().nvme.clone(), ssd.config().fdp.clone());
+        Target { capacity_bytes, page_bytes, queue_depth, seed, flushes, nvme, fdp }
+    }
 }
 
 /// Where the addresses of a tenant lie on the device.
