@@ -29,6 +29,7 @@ use ssdlab_lab::files::Document;
 use ssdlab_lab::foreign::account::{Account, Entry, Verdict};
 use ssdlab_lab::foreign::flows::Flow;
 use ssdlab_lab::foreign::{Imported, base_name};
+use ssdlab_lab::settings;
 use ssdlab_lab::theory::{Outlook, expected};
 use ssdlab_sim::config::Config;
 
@@ -165,7 +166,8 @@ pub fn read(documents: &[Document], how: How) -> Result<Imported> {
 
 /// What to know of the result as a whole.
 fn remark(imported: &mut Imported) {
-    let config = imported.toml().parse::<Config>().ok().filter(|config| config.check().is_ok());
+    let read = || settings::config(imported.toml().parse().ok()?).ok();
+    let config = read().filter(|config| config.check().is_ok());
     imported.account.remarks.extend(config.as_ref().and_then(expectation));
     if imported.flows.len() > 1 {
         let flows = imported.flows.len();

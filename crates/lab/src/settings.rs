@@ -336,6 +336,15 @@ impl Default for Settings {
     }
 }
 
+/// The configuration of a table. Every reader of configurations calls this, because the code that reads one has half a megabyte,
+/// and is there again for each format and each crate that reads one by itself.
+///
+/// # Errors
+/// The first key or value that does not fit.
+pub fn config(table: Table) -> std::result::Result<Config, Misfit> {
+    values::read(table)
+}
+
 /// Digest of a configuration.
 pub fn digest(config: &Config) -> String {
     let text = serde_json::to_string(config).expect("a configuration is plain data");
@@ -575,7 +584,7 @@ impl Merge {
             let fault = Error::config(&*path, format!("{path}: {value} is not a usable number"));
             return Err(self.at(fault, &path, false).help("expected a finite number that is not negative zero"));
         }
-        values::read(self.tree.clone()).map_err(|misfit| self.explain(&misfit))
+        config(self.tree.clone()).map_err(|misfit| self.explain(&misfit))
     }
 
     fn at(&self, fault: Error, path: &str, at_key: bool) -> Error {

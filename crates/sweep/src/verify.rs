@@ -14,6 +14,7 @@ use crate::points::VERSION;
 use crate::store::Store;
 use ssdlab_lab::error::{Error, Kind, Result};
 use ssdlab_lab::files::MOST_BYTES;
+use ssdlab_lab::settings;
 use ssdlab_lab::theory::Outlook;
 
 /// What came of it.
@@ -81,6 +82,25 @@ fn files(store: &Store) -> Result<BTreeMap<String, PathBuf>> {
     Ok(files)
 }
 
+/// The configuration of a record. It is read as TOML, which has no nulls: a key with one has its default.
+fn configuration(text: &str) -> std::result::Result<Config, String> {
+    let mut tree: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    drop_nulls(&mut tree);
+    let table = serde_json::from_value(tree).map_err(|error| error.to_string())?;
+    settings::config(table).map_err(|misfit| misfit.to_string())
+}
+
+fn drop_nulls(tree: &mut Json) {
+    match tree {
+        Json::Object(keys) => {
+            keys.retain(|_, value| !value.is_null());
+            keys.values_mut().for_each(drop_nulls);
+        }
+        Json::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
 fn again(
     key: &str,
     config: &str,
@@ -90,7 +110,7 @@ fn again(
     files: &BTreeMap<String, PathBuf>,
 ) -> Result<String> {
     let unknown = |message: String| Error::usage(message);
-    let config: Config = serde_json::from_str(config).map_err(|error| unknown(error.to_string()))?;
+    let config: Config = configuration(config).map_err(unknown)?;
     let requests = key::requests(input, &|source| files.get(source).cloned())?;
     let source = Hashes::default().source(&requests.from).map_err(|error| unknown(error.to_string()))?;
     if key::identity(&source.0, &requests) != input {
@@ -109,5 +129,31 @@ fn again(
         // A record of a run that now fails differs from it.
         End::Failure { message, .. } => Ok(message),
         End::Stopped => Err(ssdlab_lab::drive::interrupted()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ssdlab_lab::presets;
+    use ssdlab_lab::settings::digest;
+
+    use super::*;
+
+    #[test]
+    fn configurations_of_records_are_read_back() {
+        for preset in presets::ALL {
+            let config: Config = preset.text.parse().unwrap();
+            let text = serde_json::to_string(&config).unwrap();
+            assert!(text.contains("null"), "{}", preset.name);
+            let read = configuration(&text).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+            assert_eq!(
+                (digest(&read), serde_json::to_string(&read).unwrap()),
+                (digest(&config), text),
+                "{}",
+                preset.name
+            );
+        }
+        assert_eq!(configuration("{\"gc\":{\"treshold\":1}}").unwrap_err(), "gc.treshold: unknown key `treshold`");
+        assert!(configuration("{\"gc\":").is_err());
     }
 }

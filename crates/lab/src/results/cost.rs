@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::output::Output;
 use crate::perf::Perf;
 use crate::product::{About, Product, Recorder, RunEnd, Subject};
+use crate::settings;
 use crate::tree::json;
 
 /// The cost of the simulation itself, with that of the outputs that stand before it in the list, as JSON.
@@ -38,7 +39,7 @@ struct Cost {
 
 impl Recorder for Cost {
     fn simulated(&mut self, device: &mut Device) {
-        self.shortcuts = Some(device.ssd.shortcuts());
+        self.shortcuts = Some(device.ssd.shortcuts_by(&|table| settings::config(table).ok()));
     }
 
     fn finish(mut self: Box<Self>, end: &mut RunEnd<'_>) -> Result<()> {

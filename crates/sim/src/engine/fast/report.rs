@@ -119,11 +119,11 @@ impl FastPaths {
 }
 
 /// By shortcut: the keys of a configuration that close it, each alone, on the first of some devices on which it is open.
-fn closers(config: &Config) -> [Vec<String>; SHORTCUTS] {
+fn closers(config: &Config, read: &dyn Fn(toml::Table) -> Option<Config>) -> [Vec<String>; SHORTCUTS] {
     let all = |config: &Config| toml::Table::try_from(config).unwrap_or_default();
     let (own, mut keys) = (all(config), [const { Vec::new() }; SHORTCUTS]);
     let mut left = [true; SHORTCUTS];
-    for device in OPEN_ON.iter().filter_map(|keys| keys.parse::<Config>().ok()) {
+    for device in OPEN_ON.iter().filter_map(|keys| read(keys.parse().ok()?)) {
         let open = FastPaths::open_on(&device).unwrap_or_default();
         let looked_at: Vec<usize> = (0..SHORTCUTS).filter(|shortcut| left[*shortcut] && open[*shortcut]).collect();
         looked_at.iter().for_each(|shortcut| left[*shortcut] = false);
@@ -133,10 +133,10 @@ fn closers(config: &Config) -> [Vec<String>; SHORTCUTS] {
             let entry = other.entry(section).or_insert_with(|| toml::Table::new().into());
             let Some(entry) = entry.as_table_mut().filter(|entry| entry.get(key) != Some(value)) else { continue };
             entry.insert(key.into(), value.clone());
-            let still = match other.to_string().parse() {
-                Ok(config) => FastPaths::open_on(&config),
+            let still = match read(other) {
+                Some(config) => FastPaths::open_on(&config),
                 // What cannot be written down, such as a policy from outside, is not known to leave them open.
-                Err(_) => Some([false; SHORTCUTS]),
+                None => Some([false; SHORTCUTS]),
             };
             if let Some(still) = still {
                 let closed = looked_at.iter().filter(|shortcut| !still[**shortcut]);
@@ -167,8 +167,13 @@ impl Ssd {
 
     /// Which shortcuts are open now, and what closes the others: keys, an output, or what was asked of the device.
     pub fn shortcuts(&self) -> Shortcuts {
+        self.shortcuts_by(&|keys| keys.try_into().ok())
+    }
+
+    /// The same for a program that has a reader of configurations. It then does not contain a second one, which has 0.7 MB.
+    pub fn shortcuts_by(&self, read: &dyn Fn(toml::Table) -> Option<Config>) -> Shortcuts {
         let by = self.fast.closes_all(&self.features, &self.observer, &self.rules);
-        let keys = if by.is_none() { closers(&self.config) } else { Default::default() };
+        let keys = if by.is_none() { closers(&self.config, read) } else { Default::default() };
         let mut shortcuts = Shortcuts { open: Vec::new(), closed: Vec::new() };
         for ((name, open), keys) in self.fast.named().into_iter().zip(keys) {
             if open {
