@@ -177,19 +177,4 @@ impl Ssd {
             Class::Refresh => refresh::ends(self, op),
         }
     }
-
-    /// Its chip failed while it was in service: nothing was read or stored.
-    #[inline(never)]
-    pub(super) fn is_denied(&mut self, op: OpId) {
-        match self.kernel.ops[op].class {
-            Class::Host | Class::Parity => self.page_is_denied(op),
-            Class::Gc | Class::Metadata => {
-                self.kernel.count_time(&mut self.stats, op);
-                self.gc.collection_is_denied(&mut self.kernel, &self.dev, self.now, op);
-            }
-            Class::Writeback | Class::Replica | Class::Cache | Class::Fold | Class::Refresh => {
-                unreachable!("refused beside failing chips")
-            }
-        }
-    }
 }

@@ -17,7 +17,7 @@
 //! | a page of the host has run its legs | `spine/legs.rs` `command_ends`, `page_ends`, `land_written` | interconnect, write-backs, second copies, parity, ECC, read retry, failed programs |
 //! | a collection is due, begins, takes a step, ends | `gc/claims.rs` `test_trigger`, `gc/collect.rs` `start_collection`, `step`, `end_collection` | trigger, victim, collector, path, buffer, metadata, preemption, postponement, folds, failed blocks |
 //! | a die's next operation; dies that are free at the end of a dispatch | `spine/dispatch.rs` `kick`, `dispatch`; `features/offers.rs` `to_considered_dies`, `to_idle_dies` | queues by class, task queues, write-backs, second copies, folds, refresh |
-//! | power is cut, a chip fails | `features/power.rs` `power_cut`; `features/raid/failure.rs` `chip_fails`; `lifecycle.rs` `tear`, `is_denied` | every feature with state |
+//! | power is cut, a chip fails | `features/power.rs` `power_cut`; `features/raid/failure.rs` `chip_fails`; `lifecycle.rs` `tear` | every feature with state |
 //! | a request completes, a run ends | `spine/complete.rs` `request_done`; `mod.rs` `check_end`; `report.rs` `summary` | reports, every feature |
 
 use crate::engine::fast::FastPaths;

@@ -9,6 +9,7 @@ mod cache;
 mod cache_hold;
 mod cache_stripes;
 mod cache_waits;
+mod calls;
 mod change;
 mod circles;
 mod combinations;

@@ -369,9 +369,28 @@ impl Ssd {
             begun + pace.period
         };
         if within && due == now {
-            self.array_ends(unit);
+            self.end_array_of_move(unit);
         } else {
             self.kernel.timers.begin(Timer::Array(unit), due);
+        }
+    }
+
+    /// The array time of a move ends at the moment at which its chain is dissolved, too late for an event: its page asks for the bus, or
+    /// has moved. Only what collections call is called here, so that dissolving a chain never leads into a request.
+    pub(super) fn end_array_of_move(&mut self, unit: UnitId) {
+        self.watch_array_end(unit);
+        let id = self.kernel.dies[unit].array();
+        let op = &mut self.kernel.ops[id];
+        if op.leg == FUSED {
+            return self.fused_move_ends(id);
+        }
+        op.leg += 1;
+        match op.legs.get(op.leg) {
+            Some(_) => {
+                let bus = op.channel.ix();
+                self.ask(id, bus);
+            }
+            None => self.step_is_over(id),
         }
     }
 

@@ -247,7 +247,7 @@ impl Ssd {
         }
         self.kernel.ops[id].leg = 0;
         if within && ends == now {
-            self.array_ends(unit);
+            self.end_array_of_move(unit);
         } else {
             self.kernel.timers.begin(Timer::Array(unit), ends);
         }

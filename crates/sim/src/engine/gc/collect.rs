@@ -537,14 +537,19 @@ impl Ssd {
 
     /// A step has run all its legs.
     pub(in crate::engine) fn gc_step_ends(&mut self, id: OpId) {
+        if self.kernel.ops[id].failed {
+            self.kernel.count_time(&mut self.stats, id);
+            return self.gc.collection_is_denied(&mut self.kernel, &self.dev, self.now, id);
+        }
+        if !copyback::goes_on(self, id) {
+            self.step_is_over(id);
+        }
+    }
+
+    /// A step of a collection is over: its pages are read or have moved, or its victims are erased.
+    pub(in crate::engine) fn step_is_over(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);
-        if op.failed {
-            return self.is_denied(id);
-        }
-        if copyback::goes_on(self, id) {
-            return;
-        }
         self.kernel.dies[unit].vacate();
         self.kernel.count_time(&mut self.stats, id);
         match verb {

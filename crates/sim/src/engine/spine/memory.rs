@@ -3,7 +3,6 @@
 use crate::blame::Cause;
 use crate::config::Config;
 use crate::device::transaction::{Class, Need};
-use crate::engine::features::raid::buffered;
 use crate::engine::kernel::Kernel;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
@@ -41,6 +40,24 @@ impl Host {
         op
     }
 
+    /// A page is served from controller memory. Returns whether that takes no time: its data is known by now.
+    #[inline(always)]
+    pub(in crate::engine) fn begin_in_memory(&mut self, kernel: &mut Kernel, now: Nanos, op: OpId) -> bool {
+        let time = self.memory_time;
+        let page = &mut kernel.ops[Page(op)];
+        page.first_start.get_or_insert(Moment::at(now));
+        page.blame.add(Cause::Memory, time.0);
+        kernel.ops[op].pages = PageSet::EMPTY;
+        if time == Nanos::ZERO {
+            return true;
+        }
+        self.memory.push_back((now + time, op));
+        if self.memory.len() == 1 {
+            kernel.timers.set(Timer::Memory, now + time);
+        }
+        false
+    }
+
     /// A page that was read for the host has left its die: it is decoded, which takes `ecc.decode` and occupies nothing. Returns whether that
     /// takes no time: its data is known by now.
     #[inline(always)]
@@ -59,20 +76,10 @@ impl Host {
 }
 
 impl Ssd {
-    /// Serves a page from controller memory.
+    /// Serves a page of a request from controller memory.
     pub(in crate::engine) fn serve_from_memory(&mut self, op: OpId) {
-        let time = self.host.memory_time;
-        let page = &mut self.kernel.ops[Page(op)];
-        page.first_start.get_or_insert(Moment::at(self.now));
-        page.blame.add(Cause::Memory, time.0);
-        self.kernel.ops[op].pages = PageSet::EMPTY;
-        if time == Nanos::ZERO {
-            buffered::gives(self, op);
-        } else {
-            self.host.memory.push_back((self.now + time, op));
-            if self.host.memory.len() == 1 {
-                self.kernel.timers.set(Timer::Memory, self.now + time);
-            }
+        if self.host.begin_in_memory(&mut self.kernel, self.now, op) {
+            self.leaves(op);
         }
     }
 

@@ -81,7 +81,9 @@ pub(super) fn read(ssd: &mut Ssd, update: u32, slot: Lpn) {
 pub(super) fn take(ssd: &mut Ssd, op: OpId, tag: Tag) {
     ssd.kernel.ops[Page(op)].tags[0] = tag;
     ssd.features.add_chunk(&ssd.kernel, &ssd.oracle, op, tag);
-    ssd.serve_from_memory(op);
+    if ssd.host.begin_in_memory(&mut ssd.kernel, ssd.now, op) {
+        is_given(ssd, op);
+    }
 }
 
 /// A read that has reached the head of its queue is for a group: begins it, from flash or from the buffer. False for other reads.

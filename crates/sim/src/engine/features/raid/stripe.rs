@@ -727,7 +727,7 @@ impl Ssd {
     pub(in crate::engine) fn chunk_ends(&mut self, id: OpId) {
         self.features.leaves_chip(&self.kernel, &self.dev, &mut self.host, id);
         if std::mem::replace(&mut self.kernel.ops[id].failed, false) {
-            return self.is_denied(id);
+            return self.page_is_denied(id);
         }
         if self.dev.errors.is_some() && !self.dev.chunk_decodes(&self.kernel, &mut self.stats, self.now, id) {
             return self.chunk_is_bad(id);
