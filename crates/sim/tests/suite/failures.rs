@@ -411,6 +411,8 @@ fn a_chip_fails_at_every_event() {
 
 /// Runs a small world and passes on a copy of it at every event, with the generator for further requests.
 fn at_every_event(seed: u64, may_fail: bool, mut judge: impl FnMut(&Config, Ssd, &mut Draw)) {
+    // Shown if it fails.
+    eprintln!("world {seed}");
     let mut draw = Draw(seed + 1_000);
     let mut config = world(&mut draw);
     if !may_fail {

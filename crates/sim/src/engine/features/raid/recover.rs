@@ -127,7 +127,7 @@ impl Features {
     /// The update of a group was interrupted. Returns whether its parity has to be recomputed and stored.
     fn repair_group(
         &mut self,
-        dev: &Device,
+        dev: &mut Device,
         oracle: &Oracle,
         now: Nanos,
         protected: bool,
@@ -140,9 +140,13 @@ impl Features {
         if protected && !group.writes {
             // A write for a failed chip was acknowledged because a newer one replaces it: the new parity contains that one.
             for (slot, tag) in &group.chunks {
-                let (held, known) = (self.missing_tag(*slot), oracle.known(*slot));
-                if held.lpn.is_some() && known.is_some_and(|known| known > held.version) {
+                let Some(known) = oracle.known(*slot).filter(|_| !self.is_parity(*slot)) else { continue };
+                let held = self.missing_tag(*slot);
+                if held.lpn.is_some() && known > held.version {
                     self.failures().tags[slot.ix()] = *tag;
+                } else if held.lpn.is_none() && self.is_dead(*slot) && !self.is_missing(*slot) {
+                    // The chip failed before it had any version.
+                    self.misses(dev, now, *slot, *tag);
                 }
             }
         }
@@ -161,7 +165,8 @@ impl Features {
                 _ => {}
             }
         }
-        let data = slots.iter().any(|slot| dev.map.get(*slot) != Location::Nowhere);
+        let exists = |slot: &Lpn| dev.map.get(*slot) != Location::Nowhere || self.chunk(*slot) == Chunk::Missing;
+        let data = slots.iter().any(exists);
         let encoded = dev.map.get(parity) != Location::Nowhere || self.is_missing(parity);
         if !data && !encoded {
             return false;
@@ -199,7 +204,7 @@ impl Ssd {
                 || protected
                     && group.writes
                     && self.features.is_carried_through(&mut self.dev, &self.oracle, self.now, group))
-                && self.features.repair_group(&self.dev, &self.oracle, self.now, protected, group, report)
+                && self.features.repair_group(&mut self.dev, &self.oracle, self.now, protected, group, report)
             {
                 let parity = self.features.layout().parity_slot(group.index);
                 let (tag, plane) = (self.oracle.admit(parity), self.dev.geometry.static_plane(parity));
