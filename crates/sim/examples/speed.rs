@@ -47,6 +47,18 @@ struct Case {
 const EMPTY: &str = "precondition = { mode = \"none\" }\n";
 const AGED: &str = "precondition = { mode = \"random\", overwrite = 1.0 }\n";
 
+/// The device that MQSim's published files describe, as `ssdlab import` reads them, without their cache.
+const MQSIM: &str = r#"
+geometry = { channels = 8, chips_per_channel = 4, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 2048, pages_per_block = 256, page_size = "8KiB" }
+timing = { read = "75us", program = "75us", erase = "3800us", transfer = "333MB/s", host_link = "400MB/s", suspend = "700us", suspendable = "erase" }
+device = { queue_depth = 16, over_provisioning = 0.07 }
+gc = { threshold = 0.05 }
+ftl = { free_block = "least-erased", wear_levelling = "static", wear_spread = 100 }
+precondition = { mode = "aged", valid = 0.6975, invalid = 0.251035 }
+schemes = { place = "CWDP", victim = { d-choices = { d = 11 } }, collector = "serial" }
+order = { die_queue = "read-first", read_burst = 0 }
+"#;
+
 fn cases() -> Vec<Case> {
     let case = |name, toml: &str, work, requests, unit, target| Case {
         name,
@@ -122,6 +134,11 @@ fn cases() -> Vec<Case> {
         preset("preset noc, page", noc, 0),
         preset("preset fastgc, page", fastgc, 0),
         preset("preset brr, page", brr, 0),
+        Case { by_name: true, ..case("MQSim's files, reads", MQSIM, Work::Closed(100, 1), 1_000_000, "requests", 0.0) },
+        Case {
+            by_name: true,
+            ..case("MQSim's files, writes", MQSIM, Work::Closed(0, 1), 1_000_000, "flash operations", 0.0)
+        },
         growth("growth: write, depth 32", "", 0),
         growth("growth: write, 16,384", deep, 0),
         growth("growth: read, depth 32", "", 100),

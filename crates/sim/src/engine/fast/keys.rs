@@ -370,12 +370,16 @@ impl<'c> Keys<'c> {
             && self.no_arbitration
             && self.chips_stay
             && (self.no_raid || self.no_errors)
-            && *self.timing.suspendable == Suspendable::None
             && self.schemes.no_idle_time
+    }
+
+    fn never_suspends(&self) -> bool {
+        *self.timing.suspendable == Suspendable::None
     }
 
     fn legs(&self) -> bool {
         self.gc_is_plain()
+            && self.never_suspends()
             && self.classes.is_none()
             && !self.timing.cache_register
             && *self.device.write_ack == WriteAck::AfterProgram
@@ -391,7 +395,7 @@ impl<'c> Keys<'c> {
             && (self.no_raid || self.no_errors)
             && self.schemes.no_idle_time
             && self.lines_rest
-            && (*self.timing.suspendable == Suspendable::None || !self.pauses_for_others())
+            && (self.never_suspends() || !self.pauses_for_others())
     }
 
     /// No page of a block is taken by metadata.
@@ -429,7 +433,9 @@ impl<'c> Keys<'c> {
             && !self.device.keep_overwritten
             && !schemes.path.separates()
             && !schemes.path.keeps_counts();
-        let alone = alike && self.gc_is_plain() && timing.no_command;
+        // A move has no part that is an erase.
+        let runs_through = *timing.suspendable != Suspendable::ProgramErase;
+        let alone = alike && self.gc_is_plain() && runs_through && timing.no_command;
         Moves { alike, alone, held: schemes.collector.holds() && apart, chained, transfer }
     }
 
@@ -550,7 +556,7 @@ impl<'c> Keys<'c> {
         let steps = self.steps(&of_moves);
         let external = self.schemes.path.always() == Some(Journey::EXTERNAL);
         let (lane, writes) = (self.lane(), self.writes(&of_moves));
-        let alone = chains && !self.config.stages();
+        let alone = chains && !self.config.stages() && self.never_suspends();
         let unordered = writes && *self.gc.scope == Scope::Plane && *self.gc.time == GcTime::Real;
         let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
         FastPaths {

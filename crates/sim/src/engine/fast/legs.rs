@@ -31,7 +31,7 @@ impl Kernel {
     #[inline(always)]
     fn array_in_batch(&self, event: u128) -> Option<OpId> {
         match self.timers.timer(event as u32) {
-            Timer::Array(unit) => Some(self.dies[unit].array()),
+            Timer::Array(unit) => Some(self.dies[unit].array()).filter(|id| id.is_some()),
             _ => None,
         }
     }
@@ -284,7 +284,7 @@ impl Ssd {
         };
         let id = self.kernel.dies[unit].array();
         // Where arrays are suspended, a die may have an event and no operation.
-        if !(self.fast.legs || self.fast.moves && self.kernel.ops[id].class == Class::Gc) {
+        if !(self.fast.legs || self.fast.moves && id.is_some() && self.kernel.ops[id].class == Class::Gc) {
             return self.express_array_of_steps(unit, time);
         }
         let op = &self.kernel.ops[id];
