@@ -346,6 +346,14 @@ impl Fifo {
         self.tail = op;
     }
 
+    /// Inserts an operation before the first one for which `after` holds, in a list whose last operation is one of them if any is.
+    pub fn insert_in_order(&mut self, ops: &mut impl Operations, op: OpId, after: impl Fn(&Op) -> bool) {
+        if self.tail.is_none() || !after(&ops[self.tail]) {
+            return self.push(ops, op);
+        }
+        self.insert_before(ops, op, after);
+    }
+
     /// Inserts an operation before the first one for which `after` holds.
     pub fn insert_before(&mut self, ops: &mut impl Operations, op: OpId, after: impl Fn(&Op) -> bool) {
         if self.tail.is_none() || !after(&ops[self.tail]) {

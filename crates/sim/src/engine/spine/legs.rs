@@ -158,7 +158,8 @@ impl Ssd {
         } else {
             let goes_first = turn < age;
             let later = |other: &Op| other.turn > turn || goes_first && other.turn == turn;
-            queue.insert_before(&mut self.kernel.ops, id, |other| other.asked == now && later(other));
+            // Those that asked at the same time are the last ones, in their order.
+            queue.insert_in_order(&mut self.kernel.ops, id, |other| other.asked == now && later(other));
         }
         self.kernel.buses.mark(bus);
     }
