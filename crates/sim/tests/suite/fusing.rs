@@ -141,6 +141,17 @@ const MODERN: [(&str, u64); 9] = [
     ("cache = { size = \"4KiB\", writeback = \"watermark\" }\ngeometry.planes_per_die = 1", 4),
 ];
 
+/// Keys of drives behind a host link, each in one of so many worlds.
+const LINKED: [(&str, u64); 6] = [
+    ("timing.host_link = \"1ns/B\"", 2),
+    ("timing = { suspendable = \"erase\", suspend = \"1024ns\", resume = \"512ns\" }", 2),
+    ("timing = { suspendable = \"erase\", suspend = \"2048ns\", resume = \"0ns\", suspend_slice = \"4096ns\" }", 4),
+    ("order.die_queue = \"read-first\"", 2),
+    ("order = { die_queue = [\"whost\", \"rhost\"], read_burst = 2 }", 4),
+    // Writes that any die may serve keep reads out of the lane.
+    ("schemes.place = \"CWDP\"", 2),
+];
+
 /// One device with its requests.
 fn world(seed: u64, about: About) -> (Config, Vec<Request>) {
     let (toml, first_closed, requests) = text(seed, about);
@@ -428,27 +439,55 @@ fn features_of_every_kind_change_no_byte() {
 /// queues and the write cache, each or not, so that transfers that share an event meet reads.
 #[test]
 fn features_of_modern_flash_change_no_byte() {
-    let seeds = worlds(120);
+    let abouts = [About::Queued, About::Everything, About::Parts, About::Queued];
+    let (seeds, ran, moved) = compare_with("modern", 120, abouts, &MODERN, |_| true);
+    assert!(ran * 2 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
+}
+
+/// Drives behind a host link, whose dies serve reads first and suspend erases for them: reads are in the lane, and meet writes and
+/// collections.
+#[test]
+fn reads_beside_a_host_link_change_no_byte() {
+    let in_lane = |config: &Config| {
+        let open = Ssd::new(config, 1, Check::Off).unwrap().shortcuts().open;
+        open.contains(&"lane") && !open.contains(&"legs")
+    };
+    let abouts = [About::Everything, About::Reads, About::Reads, About::Parts];
+    let (seeds, ran, moved) = compare_with("linked", 200, abouts, &LINKED, in_lane);
+    assert!(ran * 8 > seeds && moved * 3 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
+}
+
+/// Runs worlds about one of these, each with some of the keys, if they are `wanted`, with and without shortcuts. Returns the number of
+/// worlds, of those that ran, and of those in which GC moved pages.
+fn compare_with(
+    name: &str,
+    usual: u64,
+    abouts: [About; 4],
+    keys: &[(&str, u64)],
+    wanted: impl Fn(&Config) -> bool,
+) -> (u64, u64, u64) {
+    let seeds = worlds(usual);
     let (mut ran, mut moved) = (0, 0);
     for seed in 0..seeds {
-        let mut rng = stream(seed, "modern");
+        let mut rng = stream(seed, name);
         let mut draw = |n: u64| below(&mut rng, n);
-        let about = [About::Queued, About::Everything, About::Parts, About::Queued][draw(4) as usize];
+        let about = abouts[draw(4) as usize];
         let (toml, _, requests) = text(draw(1 << 32), about);
         let mut device: toml::Table = toml.parse().unwrap();
-        for (keys, of) in MODERN {
-            if draw(of) == 0 {
+        for (keys, of) in keys {
+            if draw(*of) == 0 {
                 merge(&mut device, keys);
             }
         }
-        let Some(config) = device.to_string().parse::<Config>().ok().filter(|config| config.check().is_ok()) else {
+        let works = |config: &Config| config.check().is_ok() && wanted(config);
+        let Some(config) = device.to_string().parse::<Config>().ok().filter(works) else {
             continue;
         };
         let way = Way { closed: draw(2) == 0, ..Way::default() };
         moved += u64::from(compare(&config, &requests, way, seed));
         ran += 1;
     }
-    assert!(ran * 2 > seeds && moved * 2 > ran, "{ran} of {seeds} worlds ran, {moved} of them with collections");
+    (seeds, ran, moved)
 }
 
 /// Groups with parity: old chunks and old parity become stale where commands end, in their turn among the moves that end then.

@@ -498,10 +498,21 @@ impl<'c> Keys<'c> {
             && !self.windowed()
     }
 
+    /// Reads meet nothing that chooses among them: a die that may choose something else, or may be suspended for them, is left to the
+    /// general steps.
+    fn reads_pass(&self) -> bool {
+        self.gc_is_plain()
+            && *self.timing.suspendable != Suspendable::ProgramErase
+            && !self.timing.cache_register
+            && *self.device.write_ack == WriteAck::AfterProgram
+            && self.schemes.collector.holds()
+            && matches!(self.schemes.place, Place::Static(_))
+    }
+
     fn lane(&self) -> bool {
         // A part of a page, too, takes time on its channel.
         let crosses = self.config.timing.channel().time(SECTOR) != Nanos::ZERO;
-        self.legs()
+        (self.legs() || self.reads_pass())
             && crosses
             && self.one_queue
             && self.by_page
@@ -511,7 +522,6 @@ impl<'c> Keys<'c> {
             && self.timing.no_command
             && self.no_raid
             && self.schemes.no_copies
-            && self.timing.no_host_link
             && self.schemes.no_redirects
             && !self.schemes.path.separates()
             && !self.windowed()
@@ -525,6 +535,8 @@ impl<'c> Keys<'c> {
 
     fn writes(&self, moves: &Moves) -> bool {
         self.lane()
+            && self.legs()
+            && self.timing.no_host_link
             && matches!(self.schemes.place, Place::Static(_))
             && !self.config.stages()
             && !self.device.keep_overwritten

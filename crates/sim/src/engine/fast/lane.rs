@@ -42,6 +42,8 @@ impl Kernel {
         }
         self.batch.iter().all(|timer| {
             let id = match self.timers.timer(*timer as u32) {
+                // Without an operation, a die ends or begins a suspension.
+                Timer::Array(unit) if self.dies[unit].array().is_none() => return false,
                 Timer::Array(unit) => self.dies[unit].array(),
                 Timer::Bus(bus) => self.buses[bus].holder,
                 _ => return false,
@@ -78,11 +80,11 @@ impl Kernel {
 
     /// Adds a page to the queue of its die. With [`await_die`] this equals [`Ssd::enqueue`], without cases that cannot occur here.
     #[inline(always)]
-    fn join_queue<const READ: bool>(&mut self, id: OpId, unit: UnitId) {
-        let state = &mut self.dies.units[unit.ix()];
-        state.queue.push_new(&mut self.ops, id);
-        // A busy die looks at its queue when it becomes free.
-        if state.array().is_none() {
+    fn join_queue<const READ: bool>(&mut self, features: &mut Features, rules: &Rules, id: OpId, unit: UnitId) {
+        self.dies.units[unit.ix()].queue.push_new(&mut self.ops, id);
+        features.note_queue(self, rules, id, unit, true);
+        // A busy die looks at its queue when it becomes free, unless it may be suspended.
+        if self.dies[unit].array().is_none() || rules.suspends {
             if READ {
                 self.dies.mark_for_read(unit);
             } else {
@@ -308,7 +310,7 @@ impl Ssd {
                 self.joins_turns(spot.unit);
             }
             await_die(&mut self.kernel.ops[Page(id)], &self.kernel.dies, spot, now);
-            self.kernel.join_queue::<true>(id, spot.unit);
+            self.kernel.join_queue::<true>(&mut self.features, &self.rules, id, spot.unit);
             if self.rules.heeds {
                 self.unit_is_awaited(spot.unit);
             }
@@ -345,7 +347,7 @@ impl Ssd {
             self.joins_turns(spot.unit);
         }
         await_die(&mut self.kernel.ops[Page(id)], &self.kernel.dies, spot, now);
-        self.kernel.join_queue::<false>(id, spot.unit);
+        self.kernel.join_queue::<false>(&mut self.features, &self.rules, id, spot.unit);
         if self.rules.heeds {
             self.unit_is_awaited(spot.unit);
         }
@@ -355,6 +357,9 @@ impl Ssd {
     /// that does.
     #[inline(always)]
     pub(in crate::engine) fn start_in_lane(&mut self, unit: UnitId) -> bool {
+        if self.rules.counts && self.features.chooses(&self.kernel, unit) {
+            return false;
+        }
         let state = &self.kernel.dies[unit];
         let id = state.queue.head();
         if id.is_none() || state.array().is_some() {
@@ -404,6 +409,8 @@ impl Ssd {
         }
         let (next, request) = (op.next, op.request);
         self.begin_read_in_lane(id, unit, at);
+        self.features.note_queue(&self.kernel, &self.rules, id, unit, false);
+        self.features.note_burst(&self.kernel, &self.host, &self.rules, id, unit);
         if self.rules.deep {
             self.host.expects_next(&self.kernel, &self.dev, next, request);
         }
@@ -416,7 +423,9 @@ impl Ssd {
         let now = self.now;
         let (op, page) = self.kernel.ops.both(id);
         let turn = self.kernel.dies.begin_host(unit, id, op.next, page.chip, op.waits_since, now);
-        let (gc, writeback) = page.charge_turn(&turn, op.waits_since, now);
+        // Where dies choose by class, it is not told apart.
+        let late = if self.rules.by_class { Cause::DieHost } else { Cause::DieLate };
+        let (gc, writeback) = page.charge_turn(&turn, late, op.waits_since, now);
         let transfer = self.dev.timing.transfer(page.bytes);
         let array = self.dev.timing.steady_read(|| self.dev.geometry.offset(at));
         op.legs.set_read(array, transfer);
@@ -458,7 +467,7 @@ impl Ssd {
         debug_assert_eq!(page.chip, self.dev.geometry.chip_of(op.plane));
         let (next, since) = if AT_ONCE { (OpId::NONE, now) } else { (op.next, op.waits_since) };
         let turn = self.kernel.dies.begin_host(unit, id, next, page.chip, since, now);
-        let waits = page.charge_turn(&turn, since, now);
+        let waits = page.charge_turn(&turn, Cause::DieLate, since, now);
         let transfer = self.dev.timing.page();
         let array = self.dev.timing.steady_program(|| self.dev.geometry.offset(at));
         op.legs.set_program(transfer, array);
@@ -644,11 +653,22 @@ impl Ssd {
         self.dev.flash.read_ends(self.dev.geometry.block_of(op.pages.head()));
         self.oracle.delivered(op.lpn, page.tags[0], page.expected);
         debug_assert_eq!(page.chip, self.dev.geometry.chip_of(op.plane));
-        let (unit, chip, bus_gc, request, single) = (op.unit, page.chip, op.bus_gc, op.request, op.single);
-        let latency =
-            complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, single, true), page, now);
-        self.page_leaves(id, (request, single), latency);
+        let (unit, chip, bus_gc) = (op.unit, page.chip, op.bus_gc);
+        match self.kernel.link_to_cross(&self.dev, id, false) {
+            None => self.reaches_host(id),
+            Some(link) => self.ask(id, link),
+        }
         self.kernel.leave_die::<READS>(&self.dev, self.fast.quiet, self.now, unit, chip, bus_gc);
+    }
+
+    /// The page of a read in the lane has reached the host.
+    #[inline(always)]
+    pub(in crate::engine) fn reaches_host(&mut self, id: OpId) {
+        let (op, page) = self.kernel.ops.both(id);
+        let (request, single) = (op.request, op.single);
+        let latency =
+            complete(&mut self.host, &mut self.stats, &mut self.kernel.dies, (request, single, true), page, self.now);
+        self.page_leaves(id, (request, single), latency);
     }
 }
 

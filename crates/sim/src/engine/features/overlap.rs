@@ -226,6 +226,8 @@ impl Ssd {
             if read.is_none() {
                 return self.kernel.resume(&self.config, self.now, unit);
             }
+            // At its end, the suspended operation resumes.
+            self.kernel.ops.leave_lane(read);
             self.select(read, unit);
             if self.kernel.dies[unit].array().is_some() {
                 return;

@@ -7,6 +7,7 @@
 use crate::config::{Config, OrderKnobs, QueueClass, Task};
 use crate::device::transaction::{Class, Need, Op, Verb};
 use crate::engine::kernel::Kernel;
+use crate::engine::kernel::dies::Suspension;
 use crate::engine::rules::Rules;
 use crate::engine::{Device, Features, Host};
 use crate::units::{OpId, UnitId};
@@ -40,6 +41,8 @@ struct Choice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::engine) struct Waiting {
     by_class: ByClass<u32>,
+    /// Those that are no host reads.
+    others: u32,
     /// Those for which a program or an erase may be suspended.
     reads: u32,
 }
@@ -47,7 +50,7 @@ pub(in crate::engine) struct Waiting {
 impl Waiting {
     /// Whether an operation waits that is no host read.
     fn any_other(&self) -> bool {
-        (0..CLASSES).any(|class| class != QueueClass::Rhost as usize && self.by_class[class] > 0)
+        self.others > 0
     }
 
     /// Whether a read waits for which a program or an erase may be suspended.
@@ -76,7 +79,11 @@ impl Waiting {
 
     fn count(&mut self, op: &Op, joins: bool) {
         let change = |count: &mut u32| *count = if joins { *count + 1 } else { *count - 1 };
-        change(&mut self.by_class[class_of(op) as usize]);
+        let class = class_of(op);
+        change(&mut self.by_class[class as usize]);
+        if class != QueueClass::Rhost {
+            change(&mut self.others);
+        }
         if may_suspend(op) {
             change(&mut self.reads);
         }
@@ -136,6 +143,13 @@ impl Features {
     pub(in crate::engine) fn waiting(&self, unit: UnitId) -> &Waiting {
         let queues = self.queues.as_ref().expect("law: operations are counted by class here");
         &queues.waiting[unit.ix()]
+    }
+
+    /// Whether a die has more to do than to serve its reads in their order: it may be suspended for them, or serve others before them.
+    #[inline]
+    pub(in crate::engine) fn chooses(&self, kernel: &Kernel, unit: UnitId) -> bool {
+        let state = &kernel.dies[unit];
+        state.array().is_some() || state.suspension() != Suspension::No || self.waiting(unit).any_other()
     }
 
     /// Checks the counts of what waits.

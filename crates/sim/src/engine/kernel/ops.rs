@@ -77,16 +77,16 @@ impl HostPage {
     }
 
     /// Charges its wait for its unit since `since`, as its turn has come, without the time for which GC and write-backs held the
-    /// unit. Returns these two.
+    /// unit. Returns these two. `late`: the cause of what follows from GC later.
     #[inline(always)]
-    pub(in crate::engine) fn charge_turn(&mut self, turn: &Turn, since: Nanos, now: Nanos) -> (u64, u64) {
+    pub(in crate::engine) fn charge_turn(&mut self, turn: &Turn, late: Cause, since: Nanos, now: Nanos) -> (u64, u64) {
         if since == now {
             return (0, 0);
         }
         let parts = turn.parts(since, now, self.ledger_gc, self.ledger_writeback);
         self.blame.add(Cause::DieHost, parts.host);
         if parts.late > 0 {
-            self.blame.add(Cause::DieLate, parts.late);
+            self.blame.add(late, parts.late);
         }
         (parts.gc, parts.writeback)
     }

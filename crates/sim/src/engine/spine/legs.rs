@@ -500,6 +500,9 @@ impl Ssd {
         if self.kernel.ops[id].inward {
             return self.place(id);
         }
+        if self.kernel.ops[id].lane && self.fast.lane {
+            return self.reaches_host(id);
+        }
         self.page_done(id);
         self.host.release(&mut self.kernel, &mut self.oracle, id);
     }
