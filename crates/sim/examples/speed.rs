@@ -134,10 +134,13 @@ fn cases() -> Vec<Case> {
         preset("preset noc, page", noc, 0),
         preset("preset fastgc, page", fastgc, 0),
         preset("preset brr, page", brr, 0),
-        Case { by_name: true, ..case("MQSim's files, reads", MQSIM, Work::Closed(100, 1), 1_000_000, "requests", 0.0) },
         Case {
             by_name: true,
-            ..case("MQSim's files, writes", MQSIM, Work::Closed(0, 1), 1_000_000, "flash operations", 0.0)
+            ..case("imported from MQSim, read", MQSIM, Work::Closed(100, 1), 1_000_000, "requests", 0.0)
+        },
+        Case {
+            by_name: true,
+            ..case("imported from MQSim, write", MQSIM, Work::Closed(0, 1), 1_000_000, "flash operations", 0.0)
         },
         growth("growth: write, depth 32", "", 0),
         growth("growth: write, 16,384", deep, 0),

@@ -409,8 +409,10 @@ impl Ssd {
         }
         let (next, request) = (op.next, op.request);
         self.begin_read_in_lane(id, unit, at);
-        self.features.note_queue(&self.kernel, &self.rules, id, unit, false);
-        self.features.note_burst(&self.kernel, &self.host, &self.rules, id, unit);
+        if self.rules.counts {
+            self.features.note_queue(&self.kernel, &self.rules, id, unit, false);
+            self.features.note_burst(&self.kernel, &self.host, &self.rules, id, unit);
+        }
         if self.rules.deep {
             self.host.expects_next(&self.kernel, &self.dev, next, request);
         }

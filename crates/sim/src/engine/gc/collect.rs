@@ -547,6 +547,7 @@ impl Ssd {
     }
 
     /// A step of a collection is over: its pages are read or have moved, or its victims are erased.
+    #[inline(always)]
     pub(in crate::engine) fn step_is_over(&mut self, id: OpId) {
         let op = &self.kernel.ops[id];
         let (job, unit, verb) = (op.job, op.unit, op.verb);

@@ -40,9 +40,10 @@ pub(in crate::engine) struct Begun {
 
 impl Features {
     /// Whether a version on flash is the content of a slot. A chunk of a failed chip may have older versions on the spare chip,
-    /// from programs that ended later.
+    /// from programs that ended later, also while it is rebuilt there.
     pub(in crate::engine) fn is_current(&self, slot: Lpn, version: u32) -> bool {
-        !self.is_missing(slot) || !self.is_parity(slot) && version > self.last_tag(slot).version
+        let last = self.last_tag(slot).version;
+        if self.is_missing(slot) { !self.is_parity(slot) && version > last } else { version >= last }
     }
 
     /// The operation on a slot that the capacitor's charge may write to flash, and whether it is written in any case; otherwise
