@@ -90,7 +90,10 @@ fn functions(file: &str, text: &str) -> Vec<Function> {
 fn calls(body: &str) -> Vec<(String, Option<String>)> {
     let mut found = Vec::new();
     for (at, _) in body.match_indices('(') {
-        let before = body[..at].trim_end_matches("::<_>");
+        let before = &body[..at];
+        // `name::<T>(..)`
+        let generic = before.ends_with('>').then(|| before.rfind("::<")).flatten();
+        let before = generic.map_or(before, |end| &before[..end]);
         let start = before.rfind(|c| !is_word(c)).map_or(0, |last| last + 1);
         let name = &before[start..];
         let before = &before[..start];
@@ -209,7 +212,7 @@ fn a_circle_of_calls_is_found() {
         ),
         (
             "c.rs",
-            "pub fn three(\n    ssd: &mut Ssd,\n) {\n    // four(ssd)\n    ssd.one();\n}\n\nfn four() {\n    three();\n}\n",
+            "pub fn three(\n    ssd: &mut Ssd,\n) {\n    // four(ssd)\n    ssd.one::<false>();\n}\n\nfn four() {\n    three();\n}\n",
         ),
     ];
     let all: Vec<Function> = sources.iter().flat_map(|(file, text)| functions(file, text)).collect();

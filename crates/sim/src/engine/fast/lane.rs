@@ -3,7 +3,8 @@
 //!
 //! A page in the lane takes the general steps ([`Ssd::select`] to [`Ssd::page_done`]) without checks for features that its device
 //! does not have, and looks each value up once. If it meets anything else, such as a page that has moved or an overlapping write,
-//! it falls back to the general path. Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
+//! it falls back to the general path. A page that was read crosses the host link, if there is one, after the lane.
+//! Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
 use crate::blame::{Cause, ExtraBlame};
 use crate::device::geometry::Spot;
