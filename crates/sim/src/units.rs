@@ -219,6 +219,11 @@ impl Rate {
 
     /// Like `time`; none if it exceeds 64 bits.
     pub fn checked_time(&self, bytes: u64) -> Option<Nanos> {
+        let in_64_bits =
+            || bytes.checked_mul(self.ns)?.checked_mul(2)?.checked_add(self.per)?.checked_div(self.per.checked_mul(2)?);
+        if let Some(ns) = in_64_bits() {
+            return Some(Nanos(ns));
+        }
         let (product, per) = (u128::from(bytes) * u128::from(self.ns), u128::from(self.per));
         u64::try_from((2 * product + per) / (2 * per)).ok().map(Nanos)
     }
