@@ -23,7 +23,9 @@ use ssdlab_trace::{Format, Options, Reader};
 enum Work {
     /// Requests in a closed loop: reads in a hundred, pages each.
     Closed(u64, u64),
-    /// The same, all writes, one after the other from the start of the device.
+    /// The same of 4 KiB each at multiples of 512 bytes, in the first third of the device.
+    Parts(u64),
+    /// Requests of so many pages in a closed loop, all writes, one after the other from the start of the device.
     InOrder(u64),
     /// The same without time, all writes: pages programmed are counted.
     CountOnly,
@@ -141,6 +143,14 @@ fn cases() -> Vec<Case> {
         Case {
             by_name: true,
             ..case("imported from MQSim, write", MQSIM, Work::Closed(0, 1), 1_000_000, "flash operations", 0.0)
+        },
+        Case {
+            by_name: true,
+            ..case("imported from MQSim, read parts", MQSIM, Work::Parts(100), 1_000_000, "requests", 0.0)
+        },
+        Case {
+            by_name: true,
+            ..case("imported from MQSim, write parts", MQSIM, Work::Parts(0), 1_000_000, "flash operations", 0.0)
         },
         growth("growth: write, depth 32", "", 0),
         growth("growth: write, 16,384", deep, 0),
@@ -310,21 +320,23 @@ fn count_only(ssd: &mut Ssd, requests: u64) -> (u64, f64) {
 /// What the case counts, and the CPU time at which it was done: before the oracle's last look at the whole map, which takes
 /// longer the larger the device is, not the longer the run.
 fn closed(case: &Case, ssd: &mut Ssd, requests: u64) -> (u64, f64) {
-    let (reads, pages, in_order) = match case.work {
-        Work::Closed(reads, pages) => (reads, pages, false),
-        Work::InOrder(pages) => (0, pages, true),
+    let page = ssd.page_bytes();
+    let (reads, size, step, in_order) = match case.work {
+        Work::Closed(reads, pages) => (reads, pages * page, pages * page, false),
+        Work::Parts(reads) => (reads, 4096, 512, false),
+        Work::InOrder(pages) => (0, pages * page, pages * page, true),
         _ => unreachable!("the other kinds of work have no requests in a closed loop"),
     };
     ssd.set_closed(true);
     let mut rng = stream(1, "speed");
-    let size = ssd.page_bytes() * pages;
-    let places = ssd.capacity_bytes() / size;
+    let part = if let Work::Parts(_) = case.work { 3 } else { 1 };
+    let places = ssd.capacity_bytes() / part / step;
     let mut submitted = 0;
     while submitted < requests {
         while ssd.accepts() && submitted < requests {
             let op = if below(&mut rng, 100) < reads { RequestOp::Read } else { RequestOp::Write };
             let place = if in_order { submitted % places } else { below(&mut rng, places) };
-            ssd.submit(Request { arrival: Nanos::ZERO, op, offset: place * size, bytes: size });
+            ssd.submit(Request { arrival: Nanos::ZERO, op, offset: place * step, bytes: size });
             submitted += 1;
         }
         ssd.run_until_room();

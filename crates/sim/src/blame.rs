@@ -152,10 +152,11 @@ impl Blame {
     /// All zero.
     pub const ZERO: Self = Self([0; Cause::COUNT]);
 
-    /// Adds time to a cause.
+    /// Adds time to a cause. By law, causes sum to a latency, so none comes near 2^64.
     #[inline(always)]
     pub fn add(&mut self, cause: Cause, ns: u64) {
-        self.0[cause as usize] += ns;
+        let sum = &mut self.0[cause as usize];
+        *sum = sum.wrapping_add(ns);
     }
 
     /// Every value is at most some latency, so no sum comes near 2^64. Unchecked additions let the compiler vectorize.

@@ -87,7 +87,7 @@ pub struct Op {
     pub acknowledged: bool,
     /// Host pages: stalled until its plane has a free page.
     pub stalled: bool,
-    /// A read on the fast lane.
+    /// In the fast lane.
     pub lane: bool,
     /// On the host link: direction to the device.
     pub inward: bool,

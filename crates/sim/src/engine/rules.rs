@@ -112,6 +112,8 @@ pub(super) struct Rules {
     pub(super) counts: bool,
     /// They queue by class (`order.die_queue`), so there is no shadow clock: what goes first without GC is not known.
     pub(super) by_class: bool,
+    /// Host reads that begin in a row are counted, because their number is limited (`order.read_burst`).
+    pub(super) bursts: bool,
     /// The victim policy watches pages that are programmed or become invalid.
     pub(super) watches: bool,
     /// The route decides about reads.
@@ -237,6 +239,7 @@ impl Rules {
             queues: !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
             counts: suspends || !config.noc.priority().is_empty() || config.order.die_queue.classes().is_some(),
             by_class: config.order.die_queue.classes().is_some(),
+            bursts: config.order.die_queue.classes().is_some() && config.order.read_burst > 0,
             watches: false,
             redirects: config.schemes.route.redirect().is_some(),
             scan_every: (1 << 20).max(8 * u64::from(geometry.planes) * u64::from(geometry.pages_per_plane)),

@@ -535,8 +535,6 @@ impl<'c> Keys<'c> {
 
     fn writes(&self, moves: &Moves) -> bool {
         self.lane()
-            && self.legs()
-            && self.timing.no_host_link
             && matches!(self.schemes.place, Place::Static(_))
             && !self.config.stages()
             && !self.device.keep_overwritten
@@ -568,9 +566,11 @@ impl<'c> Keys<'c> {
         let steps = self.steps(&of_moves);
         let external = self.schemes.path.always() == Some(Journey::EXTERNAL);
         let (lane, writes) = (self.lane(), self.writes(&of_moves));
-        let alone = chains && !self.config.stages() && self.never_suspends();
-        let unordered = writes && *self.gc.scope == Scope::Plane && *self.gc.time == GcTime::Real;
-        let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
+        let alone = chains && !self.config.stages();
+        // An end of theirs concerns nothing but their dies, and what is on their channels.
+        let plain = writes && legs && self.timing.no_host_link;
+        let unordered = plain && *self.gc.scope == Scope::Plane && *self.gc.time == GcTime::Real;
+        let quiet = plain && !collector.preemptible() && collector.writes_back().is_none();
         FastPaths {
             allowed: true,
             legs,
@@ -580,7 +580,7 @@ impl<'c> Keys<'c> {
             chains,
             joint: self.joint(&of_moves),
             alone,
-            pauses: alone && writes && collector.preemptible() && self.gc.no_hard_threshold,
+            pauses: alone && plain && collector.preemptible() && self.gc.no_hard_threshold,
             steps,
             turns: of_moves.alone && legs && steps && of_moves.chained && external,
             lane,

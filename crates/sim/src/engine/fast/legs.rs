@@ -15,6 +15,7 @@ use crate::device::flash::Stream;
 use crate::device::transaction::{Class, Verb};
 use crate::engine::fast::Shared;
 use crate::engine::kernel::Kernel;
+use crate::engine::kernel::dies::Suspension;
 use crate::engine::kernel::ops::Page;
 use crate::engine::kernel::timers::Timer;
 use crate::engine::rules::Rules;
@@ -278,18 +279,28 @@ impl Ssd {
         let unit = match first {
             Timer::Array(unit) => unit,
             Timer::Bus(_) if !self.kernel.timers.alone() => return false,
+            Timer::Bus(bus) if self.fast.writes && self.kernel.crosses_in_lane(bus) => {
+                return self.express_transfer(bus, time);
+            }
             Timer::Bus(bus) if self.fast.alone => return self.express_bus(bus, time),
             Timer::Bus(bus) => return self.fast.steps && self.express_bus_of_steps(bus, time),
             _ => return false,
         };
         let id = self.kernel.dies[unit].array();
-        // Where arrays are suspended, a die may have an event and no operation.
-        if !(self.fast.legs || self.fast.moves && id.is_some() && self.kernel.ops[id].class == Class::Gc) {
+        if id.is_none() {
+            // An array is suspended or resumed.
             return self.express_array_of_steps(unit, time);
         }
         let op = &self.kernel.ops[id];
-        if op.lane && op.verb == Verb::Program && self.fast.writes {
-            return self.kernel.timers.alone() && self.express_written(id, unit, time);
+        if op.lane && self.fast.writes {
+            return self.kernel.timers.alone()
+                && match op.verb {
+                    Verb::Program => self.express_page::<true>(id, unit, time),
+                    _ => op.leg == 0 && self.express_read(id, time) || self.express_page::<false>(id, unit, time),
+                };
+        }
+        if !(self.fast.legs || self.fast.moves && op.class == Class::Gc) {
+            return self.express_array_of_steps(unit, time);
         }
         let plain = op.class == Class::Gc && self.fast.moves;
         if !self.kernel.timers.alone() {
@@ -482,9 +493,19 @@ impl Ssd {
         } else {
             self.land_turned(id);
         }
+        self.begin_erase_alone(job);
+        true
+    }
+
+    /// The erase of a collection begins, which nothing but a waiting read can concern at once.
+    #[inline(always)]
+    pub(super) fn begin_erase_alone(&mut self, job: JobId) {
         let op = self.gc.erase_alone(&mut self.kernel, &self.dev, &mut self.stats, job);
         self.run_leg(op);
-        true
+        if self.rules.suspends {
+            self.after_decisions();
+            self.leave_time();
+        }
     }
 
     /// The erase of a collection has ended, and with it the collection, if no write waits for its pages. Equals
@@ -493,7 +514,8 @@ impl Ssd {
     fn express_erased(&mut self, id: OpId, time: Nanos) -> bool {
         let op = &self.kernel.ops[id];
         let (job, unit) = (op.job, op.unit);
-        if !self.gc.continues_alone(&self.kernel, &self.dev, &self.host, &self.rules, job, unit)
+        if self.kernel.dies[unit].suspension() != Suspension::No
+            || !self.gc.continues_alone(&self.kernel, &self.dev, &self.host, &self.rules, job, unit)
             || !self.gc.planes[op.plane.ix()].stalled.is_empty()
         {
             return false;

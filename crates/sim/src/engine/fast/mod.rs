@@ -19,6 +19,7 @@ mod surface;
 mod transfers;
 mod turns;
 mod vacant;
+mod writes;
 
 pub(super) use booked::BOOKED;
 pub(super) use legs::FUSED;
@@ -59,7 +60,7 @@ pub(super) struct FastPaths {
     pub(super) turns: bool,
     /// Pages that are read take the fast lane.
     pub(super) lane: bool,
-    /// So do whole pages that are written.
+    /// So do pages that are written, and parts of pages.
     pub(super) writes: bool,
     /// The order of their ends at one time has no effect.
     pub(super) unordered: bool,

@@ -54,8 +54,7 @@ impl Ssd {
         self.kernel.dies[unit].vacate();
         if continues {
             if !self.moves_on(job) {
-                let op = self.gc.erase_alone(&mut self.kernel, &self.dev, &mut self.stats, job);
-                self.run_leg(op);
+                self.begin_erase_alone(job);
             }
             return true;
         }

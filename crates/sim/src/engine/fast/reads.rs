@@ -14,9 +14,14 @@ impl Kernel {
     /// Whether a read that is admitted now begins now, as it finds its die free.
     #[inline(always)]
     pub(super) fn begins_at_once(&self, unit: UnitId) -> bool {
+        self.dies.starts_early() && self.rests(unit)
+    }
+
+    /// Whether a die does nothing, and nothing waits for it.
+    #[inline(always)]
+    pub(super) fn rests(&self, unit: UnitId) -> bool {
         let state = &self.dies[unit];
-        self.dies.starts_early()
-            && state.holder() == Holder::Free
+        state.holder() == Holder::Free
             && state.array().is_none()
             && state.queue.is_empty()
             && state.job.is_none()

@@ -213,9 +213,9 @@ mod tests {
             assert!(devices.iter().any(|open| open[shortcut]), "shortcut {shortcut}");
         }
         assert_eq!(closes(&shortcuts("timing.command = \"100ns\""), "lane"), "timing.command");
-        // Reads cross the link from the end of the lane.
+        // Pages in the lane cross the link.
         let linked = shortcuts("timing.host_link = \"1GB/s\"");
-        assert!(linked.open.contains(&"lane") && closes(&linked, "writes") == "timing.host_link", "{linked:?}");
+        assert!(linked.open.contains(&"writes") && closes(&linked, "quiet") == "timing.host_link", "{linked:?}");
         assert_eq!(closes(&shortcuts("schemes.path = \"copyback\""), "turns"), "schemes.collector, schemes.path");
         let many = shortcuts("order.die_queue = \"read-first\"\ncache.size = \"1MiB\"");
         assert_eq!(closes(&many, "legs"), "cache.size, order.die_queue");

@@ -53,6 +53,13 @@ impl Waiting {
         self.others > 0
     }
 
+    /// Whether host reads wait and nothing else, or host writes and nothing else.
+    #[inline(always)]
+    fn is_of_one_class(&self) -> bool {
+        let [reads, writes] = [QueueClass::Rhost, QueueClass::Whost].map(|class| self.by_class[class as usize]);
+        self.others == if reads > 0 { 0 } else { writes }
+    }
+
     /// Whether a read waits for which a program or an erase may be suspended.
     #[inline(always)]
     pub(in crate::engine) fn any_read(&self) -> bool {
@@ -145,11 +152,12 @@ impl Features {
         &queues.waiting[unit.ix()]
     }
 
-    /// Whether a die has more to do than to serve its reads in their order: it may be suspended for them, or serve others before them.
+    /// Whether a die has more to do than to serve the pages of the host in their order: it may be suspended for them, or serve those of
+    /// another class before them.
     #[inline]
     pub(in crate::engine) fn chooses(&self, kernel: &Kernel, unit: UnitId) -> bool {
         let state = &kernel.dies[unit];
-        state.array().is_some() || state.suspension() != Suspension::No || self.waiting(unit).any_other()
+        state.array().is_some() || state.suspension() != Suspension::No || !self.waiting(unit).is_of_one_class()
     }
 
     /// Checks the counts of what waits.
@@ -267,7 +275,7 @@ impl Features {
         op: OpId,
         unit: UnitId,
     ) {
-        if rules.by_class {
+        if rules.bursts {
             self.counts_burst(kernel, host, rules, op, unit);
         }
     }

@@ -173,11 +173,8 @@ impl Ssd {
         self.kernel.ops[Page(op)].tags[1] = self
             .oracle
             .load(self.kernel.merge_source(&self.dev, &self.host, &self.features, op), self.kernel.ops[op].lpn);
-        if let Some(newest) = self.kernel.merged_write(&self.dev, &self.rules, op) {
-            self.discard_old(newest);
-        }
-        let (kernel, oracle) = (&mut self.kernel, &mut self.oracle);
-        self.host.merge_ends(kernel, &self.features, oracle, &self.rules, self.now, op);
+        self.merge(op);
+        self.host.runs.release(op);
         self.place_merged();
     }
 }

@@ -77,16 +77,22 @@ impl HostPage {
     }
 
     /// Charges its wait for its unit since `since`, as its turn has come, without the time for which GC and write-backs held the
-    /// unit. Returns these two. `late`: the cause of what follows from GC later.
+    /// unit. Returns these two. Where dies choose `by_class`, what follows from GC later is not told apart.
     #[inline(always)]
-    pub(in crate::engine) fn charge_turn(&mut self, turn: &Turn, late: Cause, since: Nanos, now: Nanos) -> (u64, u64) {
+    pub(in crate::engine) fn charge_turn(
+        &mut self,
+        turn: &Turn,
+        by_class: bool,
+        since: Nanos,
+        now: Nanos,
+    ) -> (u64, u64) {
         if since == now {
             return (0, 0);
         }
         let parts = turn.parts(since, now, self.ledger_gc, self.ledger_writeback);
         self.blame.add(Cause::DieHost, parts.host);
         if parts.late > 0 {
-            self.blame.add(late, parts.late);
+            self.blame.add(if by_class { Cause::DieHost } else { Cause::DieLate }, parts.late);
         }
         (parts.gc, parts.writeback)
     }

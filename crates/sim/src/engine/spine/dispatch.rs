@@ -168,7 +168,7 @@ impl Ssd {
         // Units marked during this round are considered in the next one, after its collector decisions.
         let contested = self.kernel.dies.look();
         // A write that need not be merged any more may join a queue meanwhile.
-        self.kernel.buses.contested = if self.host.runs.any_merges() { u64::MAX } else { contested };
+        self.kernel.buses.contested = if self.host.runs.any_skips() { u64::MAX } else { contested };
         // Each unit serves its own queue only, so the order among units has no effect, but where the rules say so.
         anywhere::orders_units(self);
         let mut i = 0;

@@ -594,7 +594,7 @@ impl Ssd {
         let several = first != last || extent.bytes != request.bytes;
         let lane = self.fast.takes_pages(&self.rules, measured, several);
         // A write of one of its pages does not change it for another.
-        let writes = self.host.takes_writes(&self.oracle, &self.fast);
+        let writes = self.host.takes_writes(&self.fast);
         for page in first..last + 1 {
             let offset = std::mem::take(&mut before);
             let bytes = if page == last { end } else { self.dev.geometry.unit_bytes } - offset;

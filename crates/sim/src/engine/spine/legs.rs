@@ -330,7 +330,7 @@ impl Ssd {
             return;
         }
         let op = &mut self.kernel.ops[id];
-        if op.lane && self.fast.lane && op.need == Need::Read {
+        if op.lane && self.fast.lane && op.need != Need::Write {
             return self.leaves_lane::<false>(id, false);
         }
         op.leg += 1;

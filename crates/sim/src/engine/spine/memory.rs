@@ -106,11 +106,17 @@ impl Ssd {
         } else if self.kernel.ops[op].class == Class::Cache {
             self.fill_ends(op)
         } else {
-            if let Some(newest) = self.kernel.merged_write(&self.dev, &self.rules, op) {
-                self.discard_old(newest);
-            }
-            let (kernel, oracle) = (&mut self.kernel, &mut self.oracle);
-            self.host.merge_ends(kernel, &self.features, oracle, &self.rules, self.now, op);
+            self.merge(op);
+            self.host.runs.release(op);
         }
+    }
+
+    /// The rest of a write's page is known to the controller: it is a plain write from now on.
+    pub(in crate::engine) fn merge(&mut self, op: OpId) {
+        if let Some(newest) = self.kernel.merged_write(&self.dev, &self.rules, op) {
+            self.discard_old(newest);
+        }
+        let (kernel, oracle) = (&mut self.kernel, &mut self.oracle);
+        self.host.merge_ends(kernel, &self.features, oracle, &self.rules, self.now, op);
     }
 }

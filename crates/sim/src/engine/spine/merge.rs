@@ -31,12 +31,22 @@ struct Run {
     writes: u32,
     /// Number of sectors that none of its writes has.
     lacking: u32,
-    /// Its first write lacked sectors.
-    merges: bool,
+    /// Its first write lacked sectors, and its merge read may be skipped: other writes have joined it, or it was trimmed.
+    skips: bool,
     /// Its merge read has ended; sectors still missing were uncorrectable.
     read: bool,
     /// Programs that wait for its merge read.
     waiting: Chain,
+}
+
+/// Those of 64 sectors from `first` on that are in a range, as bits.
+#[inline(always)]
+fn bits_of(first: u32, sectors: &Range<u32>) -> u64 {
+    let below = |end: u32| match end.saturating_sub(first) {
+        64.. => u64::MAX,
+        bits => (1 << bits) - 1,
+    };
+    below(sectors.end) & !below(sectors.start)
 }
 
 /// All runs.
@@ -44,8 +54,8 @@ struct Run {
 pub(in crate::engine) struct Runs {
     runs: Slab<Run>,
     in_use: u32,
-    /// Number of those whose first write lacked sectors.
-    merging: u32,
+    /// Number of those whose merge read may be skipped.
+    skipping: u32,
     /// By run: its missing sectors, as bits, in `words` words each.
     bits: Vec<u64>,
     words: usize,
@@ -64,7 +74,7 @@ impl Runs {
         Runs {
             runs: Slab::with_capacity(depth),
             in_use: 0,
-            merging: 0,
+            skipping: 0,
             bits: Vec::with_capacity(depth * words),
             words,
             sectors,
@@ -75,32 +85,37 @@ impl Runs {
 
     fn begin(&mut self, lpn: Lpn, writes: u32) -> u32 {
         self.in_use += 1;
-        let run = self.runs.insert(Run { lpn, writes, lacking: 0, merges: false, read: false, waiting: Chain::EMPTY });
+        let run = self.runs.insert(Run { lpn, writes, lacking: 0, skips: false, read: false, waiting: Chain::EMPTY });
         if self.bits.len() < (run as usize + 1) * self.words {
             self.bits.resize((run as usize + 1) * self.words, 0);
         }
         run
     }
 
-    /// Its first write has only its own sectors.
-    fn lacks_all(&mut self, run: u32) {
+    /// Its first write has only these sectors.
+    fn lacks_all_but(&mut self, run: u32, has: Range<u32>) {
         let sectors = self.sectors;
-        self.bits[run as usize * self.words..][..self.words].fill(0);
-        self.each_word(run, 0..sectors, |word, mask| *word |= mask);
-        self.runs[run].lacking = sectors;
-        self.runs[run].merges = true;
-        self.merging += 1;
+        for (word, first) in self.bits[run as usize * self.words..][..self.words].iter_mut().zip((0..).step_by(64)) {
+            *word = bits_of(first, &(0..sectors)) & !bits_of(first, &has);
+        }
+        self.runs[run].lacking = sectors - (has.end - has.start);
     }
 
-    /// A write brings sectors.
+    /// Its merge read, if it has yet to be read, may be skipped from now on.
+    fn may_skip(&mut self, run: u32) {
+        let may = self.is_pending(run) && !std::mem::replace(&mut self.runs[run].skips, true);
+        self.skipping += u32::from(may);
+    }
+
+    /// Another write brings sectors.
     fn cover(&mut self, run: u32, sectors: Range<u32>) {
         if self.runs[run].lacking > 0 {
-            let mut brought = 0;
-            self.each_word(run, sectors, |word, mask| {
-                brought += (*word & mask).count_ones();
-                *word &= !mask;
-            });
-            self.runs[run].lacking -= brought;
+            for (word, first) in self.bits[run as usize * self.words..][..self.words].iter_mut().zip((0..).step_by(64))
+            {
+                let brought = bits_of(first, &sectors);
+                self.runs[run].lacking -= (*word & brought).count_ones();
+                *word &= !brought;
+            }
         }
     }
 
@@ -108,17 +123,6 @@ impl Runs {
     fn lacks_any(&self, run: u32, sectors: Range<u32>) -> bool {
         let bit = |sector: u32| self.bits[run as usize * self.words + sector as usize / 64] >> (sector % 64) & 1 == 1;
         self.runs[run].lacking > 0 && sectors.into_iter().any(bit)
-    }
-
-    fn each_word(&mut self, run: u32, sectors: Range<u32>, mut visit: impl FnMut(&mut u64, u64)) {
-        for (i, word) in self.bits[run as usize * self.words..][..self.words].iter_mut().enumerate() {
-            let first = 64 * i as u32;
-            let from = sectors.start.clamp(first, first + 64) - first;
-            let to = sectors.end.clamp(first, first + 64) - first;
-            if from < to {
-                visit(word, (u64::MAX >> (64 - (to - from))) << from);
-            }
-        }
     }
 
     /// Whether a run still has to read its missing sectors.
@@ -158,6 +162,12 @@ impl Runs {
         !self.released.is_empty()
     }
 
+    /// A program whose merge read has ended joins its queue with others that do so at this moment.
+    #[inline(always)]
+    pub(in crate::engine) fn release(&mut self, op: OpId) {
+        self.released.push(op);
+    }
+
     /// Whether there is any run.
     #[inline(always)]
     pub(in crate::engine) fn any(&self) -> bool {
@@ -166,14 +176,14 @@ impl Runs {
 
     /// Whether a merge read may be skipped, so that a write joins its queue while dies are dispatched.
     #[inline(always)]
-    pub(in crate::engine) fn any_merges(&self) -> bool {
-        self.merging > 0
+    pub(in crate::engine) fn any_skips(&self) -> bool {
+        self.skipping > 0
     }
 
     /// Power is cut: nothing is in flight.
     pub(in crate::engine) fn power_cut(&mut self) {
         self.runs.clear();
-        (self.in_use, self.merging) = (0, 0);
+        (self.in_use, self.skipping) = (0, 0);
         self.lingering.clear();
         self.released.clear();
     }
@@ -345,11 +355,15 @@ impl Host {
                 state.waiting.head.is_none(),
                 "law: programs that wait for a merge read continue when it has ended"
             );
-            self.runs.merging -= u32::from(state.merges);
-            self.runs.lingering.retain(|other| *other != run);
+            self.runs.skipping -= u32::from(state.skips);
+            if self.runs.any_linger() {
+                self.runs.lingering.retain(|other| *other != run);
+            }
             self.runs.runs.remove(run);
             self.runs.in_use -= 1;
-            oracle.run_ends(run);
+            if oracle.tracks_sectors() {
+                oracle.run_ends(run);
+            }
         }
     }
 
@@ -392,6 +406,7 @@ impl Host {
             _ => lingering,
         };
         if let Some(run) = run {
+            self.runs.may_skip(run);
             self.runs.runs[run].lacking = 0;
             oracle.merged(run, lpn, None);
         }
@@ -519,7 +534,6 @@ impl Host {
         let page = &mut kernel.ops[op];
         page.need = Need::Write;
         page.lost = self.runs.is_lost(run);
-        self.runs.released.push(op);
     }
 
     /// A merge read has reached the head of its queue, but newer writes have brought all its sectors, or a trim has ended it: it
@@ -554,9 +568,9 @@ impl Host {
         let earlier = match before {
             // The buffer's pages are complete.
             Location::Staged(write) if kernel.ops[write].class == Class::Host => {
+                kernel.ops.leave_lane(write);
                 if kernel.ops[Page(write)].run == NO_RUN {
                     kernel.ops[Page(write)].run = self.runs.begin(lpn, 1);
-                    kernel.ops.leave_lane(write);
                 }
                 Some(kernel.ops[Page(write)].run)
             }
@@ -572,11 +586,11 @@ impl Host {
         let run = earlier.unwrap_or_else(|| self.runs.begin(lpn, 0));
         kernel.ops[Page(op)].run = run;
         self.runs.runs[run].writes += 1;
+        if earlier.is_some() {
+            self.runs.may_skip(run);
+        }
         let on_flash = matches!(before, Location::Flash(_)) || before == Location::Nowhere && features.is_missing(lpn);
         let reads = earlier.is_none() && on_flash;
-        if reads {
-            self.runs.lacks_all(run);
-        }
         let sectors = if merges { kernel.sectors(op) } else { 0..self.runs.sectors };
         if oracle.tracks_sectors() {
             let held = match before {
@@ -590,7 +604,11 @@ impl Host {
                 oracle.merged(run, lpn, None);
             }
         }
-        self.runs.cover(run, sectors);
+        if reads {
+            self.runs.lacks_all_but(run, sectors);
+        } else {
+            self.runs.cover(run, sectors);
+        }
         if reads && let Some(has) = features.sectors_of_line(lpn) {
             self.take_from_line(oracle, lpn, run, before, has);
         }

@@ -81,7 +81,7 @@ impl Ssd {
         let page = &mut self.kernel.ops[op];
         page.waits_since = self.now;
         let (need, lpn, plane) = (page.need, page.lpn, page.plane);
-        if place::takes_page(self, op) {
+        if place::takes_page(self, op) || self.places_in_lane(op) {
             return;
         }
         let run = self.kernel.ops[Page(op)].run;
