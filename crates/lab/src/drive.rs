@@ -324,14 +324,16 @@ fn submit_all(
     listener: &mut dyn Listener,
 ) -> Result<u64> {
     let mut submitted = 0u64;
-    while let Some(next) = feed.pull().map_err(|error| error.unless(noted.take_fault()))? {
-        match next {
-            Next::Skip => device.ssd.skip(),
-            Next::Request(request, marks) => {
+    loop {
+        match feed.pull() {
+            Err(error) => return Err(error.unless(noted.take_fault())),
+            Ok(None) => return Ok(submitted),
+            Ok(Some(Next::Skip)) => device.ssd.skip(),
+            Ok(Some(Next::Request(ref request, marks))) => {
                 while !device.accepts() {
                     go(device.make_room(&mut || listener.go_on()))?;
                 }
-                device.submit(request, marks, feed.extents());
+                device.submit(*request, marks, feed.extents());
                 submitted += 1;
             }
         }
@@ -352,7 +354,6 @@ fn submit_all(
             }))?;
         }
     }
-    Ok(submitted)
 }
 
 /// The same where tenants are closed loops: their requests arrive when others complete, so each loop is kept supplied.

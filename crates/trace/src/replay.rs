@@ -175,16 +175,18 @@ impl Digest {
             self.hasher.update(&self.buffer);
             self.buffer.clear();
         }
-        self.buffer.extend_from_slice(&time_ns.to_le_bytes());
-        self.buffer.extend_from_slice(&offset.to_le_bytes());
-        self.buffer.extend_from_slice(&bytes.to_le_bytes());
         let op = match op {
             Op::Read => 0,
             Op::Write => 1,
             Op::Trim => 2,
             Op::Flush | Op::Other => 3,
         };
-        self.buffer.push(op | mark);
+        let mut record = [0; 25];
+        record[..8].copy_from_slice(&time_ns.to_le_bytes());
+        record[8..16].copy_from_slice(&offset.to_le_bytes());
+        record[16..24].copy_from_slice(&bytes.to_le_bytes());
+        record[24] = op | mark;
+        self.buffer.extend_from_slice(&record);
     }
 
     /// 64 hexadecimal digits for the records so far.

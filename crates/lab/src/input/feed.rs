@@ -72,27 +72,41 @@ impl Feed<'_> {
     /// The trace can't be read, or an arrival is beyond the simulator's clock.
     #[inline]
     pub fn pull(&mut self) -> Result<Option<Next>> {
+        let Some(only) = self.only else { return self.pull_any() };
         loop {
-            if self.writes == Some(0) {
-                return Ok(None);
+            match self.pull_any()? {
+                Some(next) if !next.is_of(only) => {}
+                next => return Ok(next),
             }
-            let record = match &mut self.from {
-                Origins::Trace(replay) => replay.next()?,
-                Origins::Ahead(ahead) => ahead.next()?,
-                Origins::Generated(generated) => generated.next()?,
-                Origins::Tenants(merged) => match merged.next()? {
-                    Some((tenant, record)) => {
-                        self.tenant = tenant;
-                        Some(record)
-                    }
-                    None => None,
-                },
-            };
-            let Some(record) = record else { return Ok(None) };
-            let next = self.marked(&record)?;
-            if self.only.is_none_or(|only| next.is_of(only)) {
-                return Ok(Some(next));
+        }
+    }
+
+    /// The same, of any tenant. A record is read where its source wrote it, and what is returned is written where the caller reads it:
+    /// the processor stalls where it copies what has just been written field by field.
+    fn pull_any(&mut self) -> Result<Option<Next>> {
+        if self.writes == Some(0) {
+            return Ok(None);
+        }
+        match &mut self.from {
+            Origins::Trace(replay) => {
+                let record = replay.next();
+                self.made_of(record)
             }
+            Origins::Ahead(ahead) => {
+                let record = ahead.next();
+                self.made_of(record)
+            }
+            Origins::Generated(generated) => {
+                let record = generated.next();
+                self.made_of(record)
+            }
+            Origins::Tenants(merged) => match merged.next()? {
+                Some((tenant, record)) => {
+                    self.tenant = tenant;
+                    self.marked(&record)
+                }
+                None => Ok(None),
+            },
         }
     }
 
@@ -106,13 +120,23 @@ impl Feed<'_> {
             return Ok(None);
         }
         self.tenant = tenant;
-        let record = merged.next_of(tenant)?;
-        record.map(|record| self.marked(&record)).transpose()
+        let record = merged.next_of(tenant);
+        self.made_of(record)
+    }
+
+    /// What follows from what a source has returned.
+    #[inline(always)]
+    fn made_of<E: Into<Error>>(&mut self, record: std::result::Result<Option<Record>, E>) -> Result<Option<Next>> {
+        match record {
+            Ok(Some(ref record)) => self.marked(record),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The request of a record, with its queue and its tenant.
     #[inline]
-    fn marked(&mut self, record: &Record) -> Result<Next> {
+    fn marked(&mut self, record: &Record) -> Result<Option<Next>> {
         let op = match record.op {
             Op::Read => RequestOp::Read,
             Op::Write => {
@@ -121,7 +145,7 @@ impl Feed<'_> {
             }
             Op::Trim => RequestOp::Trim,
             Op::Flush => RequestOp::Flush,
-            Op::Other => return Ok(Next::Skip),
+            Op::Other => return Ok(Some(Next::Skip)),
         };
         let queue = if self.nvme.arbitrates() {
             let queue = |names: Names<'_>| self.nvme.queue_of(names, op, record.offset);
@@ -133,10 +157,10 @@ impl Feed<'_> {
         let request = Request { arrival: Nanos(record.time_ns), op, offset: record.offset, bytes: record.bytes };
         let marks = Marks { fua: record.fua, queue, tenant, ..Marks::default() };
         if !self.fdp.exists() || op != RequestOp::Write {
-            return Ok(Next::Request(request, marks));
+            return Ok(Some(Next::Request(request, marks)));
         }
         let (handle, no_handle) = self.handle_of(record)?;
-        Ok(Next::Request(request, Marks { handle, no_handle, ..marks }))
+        Ok(Some(Next::Request(request, Marks { handle, no_handle, ..marks })))
     }
 
     /// The placement handle of a write, and whether it has none of its own.

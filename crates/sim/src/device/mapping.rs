@@ -86,6 +86,12 @@ impl Mapping {
         (entry & STAGED == 0 || entry == NOWHERE).then_some(Ppn(entry))
     }
 
+    /// Whether the newest version of any page is in controller memory.
+    pub(crate) fn any_in_flight(&self) -> bool {
+        // No exit at the first one: so that several are tested at a time.
+        self.entries.iter().fold(false, |any, entry| any | (entry & STAGED != 0 && *entry != NOWHERE))
+    }
+
     /// The newest version of `lpn` is on flash from now on, if it is the one that an operation carries there. Returns whether it is.
     #[inline(always)]
     pub(crate) fn land(&mut self, lpn: Lpn, op: OpId, page: Ppn) -> bool {

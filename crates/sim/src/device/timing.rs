@@ -50,16 +50,44 @@ pub struct Timing {
     page_bytes: u32,
     /// Bytes of a flash page. Bus time is rounded once per flash page.
     flash_page: u32,
-    rate: Rate,
+    channel: Transfers,
     /// Units in pages and programs.
     slots: SlotsSpec,
-    /// Transfer rate between host and controller.
-    link: Option<Rate>,
+    /// Transfers between host and controller.
+    link: Option<Transfers>,
     decode: Nanos,
     /// Whether a copyback has one leg for each half.
     splits: bool,
     /// Blocks of the cache of SLC, if there is one. Their times follow those of a block's pages, at one more offset.
     slc: Option<SlcTimes>,
+}
+
+/// Times of transfers of less than a page or all of it.
+#[derive(Clone, Debug)]
+struct Transfers {
+    rate: Rate,
+    /// By number of sectors, so that a leg divides nothing.
+    by_sector: Box<[Nanos]>,
+}
+
+impl Transfers {
+    const SECTOR: u64 = 512;
+
+    fn new(rate: &Rate, page_bytes: u32) -> Self {
+        let sectors = 0..=u64::from(page_bytes) / Self::SECTOR;
+        Transfers {
+            by_sector: sectors.map_while(|n| rate.checked_time(n * Self::SECTOR)).collect(),
+            rate: rate.clone(),
+        }
+    }
+
+    #[inline(always)]
+    fn time(&self, bytes: u64) -> Nanos {
+        match self.by_sector.get((bytes / Self::SECTOR) as usize) {
+            Some(time) if bytes.is_multiple_of(Self::SECTOR) => *time,
+            _ => self.rate.time(bytes),
+        }
+    }
 }
 
 /// Blocks of the cache of SLC.
@@ -112,8 +140,8 @@ impl Timing {
             page: Nanos(rate.time(u64::from(flash_page)).0 * u64::from(per_unit)),
             page_bytes: flash_page * per_unit,
             flash_page,
-            rate,
-            link: spec.link.clone(),
+            channel: Transfers::new(&rate, flash_page),
+            link: spec.link.as_ref().map(|rate| Transfers::new(rate, flash_page * per_unit)),
             decode: spec.decode,
             splits: spec.splits,
         }
@@ -159,13 +187,13 @@ impl Timing {
         let (mut page, mut bytes) = (u32::MAX, 0u64);
         for (place, more) in units {
             if place / self.slots.per_page != page {
-                time = time + self.rate.time(bytes);
+                time = time + self.channel.time(bytes);
                 (page, bytes) = (place / self.slots.per_page, 0);
                 pages += 1;
             }
             bytes += u64::from(more);
         }
-        (time + self.rate.time(bytes), pages)
+        (time + self.channel.time(bytes), pages)
     }
 
     /// Bus time of `bytes` of one page.
@@ -174,10 +202,10 @@ impl Timing {
         if bytes == self.page_bytes {
             self.page
         } else if bytes <= self.flash_page {
-            self.rate.time(u64::from(bytes))
+            self.channel.time(u64::from(bytes))
         } else {
             // Part of a super page: one whole page and part of the other.
-            self.rate.time(u64::from(self.flash_page)) + self.rate.time(u64::from(bytes - self.flash_page))
+            self.channel.time(u64::from(self.flash_page)) + self.channel.time(u64::from(bytes - self.flash_page))
         }
     }
 

@@ -279,11 +279,10 @@ impl Device {
             law!(!rules.metadata || waits.is_none(), "the metadata of {waits:?} was never written");
         }
         if oracle.check() != Check::Off {
-            for lpn in (0..self.geometry.mapped).map(Lpn) {
-                match self.map.get(lpn) {
-                    Location::Flash(page) => oracle.at_rest(lpn, page),
-                    Location::Staged(_) => panic!("logical page {} is still in flight", lpn.0),
-                    Location::Nowhere => {}
+            law!(!self.map.any_in_flight(), "no logical page is still in flight");
+            for lpn in (0..self.geometry.mapped).map(Lpn).filter(|lpn| oracle.is_watched(*lpn)) {
+                if let Location::Flash(page) = self.map.get(lpn) {
+                    oracle.at_rest(lpn, page);
                 }
             }
         }
@@ -528,14 +527,14 @@ impl Ssd {
     }
 
     /// Handles events until the host's ring is at most half full, or nothing is left to do.
-    #[inline(never)]
     pub fn run_until_room(&mut self) {
-        while self.host.crowded() && self.handle_next(Nanos::NEVER) {}
+        while self.run_towards_room(u32::MAX) {}
     }
 
     /// A part of [`Ssd::run_until_room`]: the events of at most `times` times. False: there is room, or nothing is left to do.
+    #[inline(never)]
     pub fn run_towards_room(&mut self, times: u32) -> bool {
-        (0..times).all(|_| self.host.crowded() && self.advance(Nanos::NEVER))
+        (0..times).all(|_| self.host.crowded() && self.handle_next(Nanos::NEVER))
     }
 
     /// Handles the events before `limit` of at most `times` times. False: there are no more before it.

@@ -29,7 +29,7 @@ use crate::engine::{Device, Features, Gc, Host, Policies, Ssd};
 use crate::oracle::{Check, Oracle};
 use crate::request::RequestOp;
 use crate::stats::Stats;
-use crate::units::Nanos;
+use crate::units::{Nanos, count};
 
 impl Device {
     /// Dates the blocks that were closed at the current time, where the victim policy reads that.
@@ -166,7 +166,7 @@ impl Ssd {
             return true;
         }
         if self.fast.skip_rounds() && event < arrival && self.express(event) {
-            self.kernel.events_since_scan += 1;
+            count(&mut self.kernel.events_since_scan);
         } else {
             self.round(time);
         }
@@ -259,7 +259,7 @@ impl Ssd {
         while self.kernel.timers.next() == self.now {
             if self.kernel.timers.alone() {
                 let timer = self.kernel.timers.pop();
-                self.kernel.events_since_scan += 1;
+                count(&mut self.kernel.events_since_scan);
                 self.leg_ends(timer);
                 continue;
             }
