@@ -400,6 +400,7 @@ impl Oracle {
     }
 
     /// Starts tracking at the first partial write. A page has `per_page` sectors.
+    #[inline(always)]
     pub(crate) fn track_sectors(&mut self, per_page: u32) {
         if self.check == Check::Full && self.sectors.is_none() {
             self.sectors = Some(Box::new(Sectors::new(per_page as usize)));

@@ -1,14 +1,15 @@
 //! The clock's next event.
 //!
 //! Each resource has at most one event. Events are kept in a wheel of buckets. A bucket is a small fraction of the longest
-//! operation wide, so almost every bucket holds at most one event, and a bit set finds the next one that is not empty. Nothing is
-//! allocated after construction, and the cost of an event does not depend on the number of resources.
+//! operation wide, so almost every bucket holds at most one event, and a bit set, with a word that tells which of its words are in
+//! use, finds the next one that is not empty. Nothing is allocated after construction, and the cost of an event does not depend on
+//! the number of resources.
 
 use crate::units::Nanos;
 
-/// Buckets of the wheel, and the words of the bit set that marks those in use.
-const BUCKETS: usize = 1024;
-const WORDS: usize = BUCKETS / 64;
+/// Words of the bit set that marks the buckets in use, as many as a word has bits, and buckets of the wheel.
+const WORDS: usize = u64::BITS as usize;
+const BUCKETS: usize = WORDS * 64;
 
 /// No resource.
 const NONE: u32 = u32::MAX;
@@ -37,6 +38,8 @@ pub struct Events {
     heads: Box<[u32; BUCKETS]>,
     /// By bucket, a bit: not empty.
     filled: [u64; WORDS],
+    /// By word of that set, a bit: perhaps not empty.
+    used: u64,
     /// `log2` of a bucket's width in nanoseconds.
     shift: u32,
     /// Time of the next event (or never), and a resource that has an event at that time.
@@ -52,6 +55,7 @@ impl Events {
             entries: vec![Entry { time: Nanos::NEVER, next: NONE, previous: NONE }; resources],
             heads: Box::new([NONE; BUCKETS]),
             filled: [0; WORDS],
+            used: 0,
             shift: width.trailing_zeros(),
             next: Nanos::NEVER,
             first: NONE,
@@ -131,7 +135,17 @@ impl Events {
         if head != NONE {
             self.entries[head as usize].previous = resource as u32;
         }
-        self.filled[bucket / 64] |= 1 << (bucket % 64);
+        let word = &mut self.filled[bucket / 64];
+        if *word == 0 {
+            self.used |= 1 << (bucket / 64);
+        }
+        *word |= 1 << (bucket % 64);
+    }
+
+    /// A bucket is empty now.
+    #[inline(always)]
+    fn empty(&mut self, bucket: usize) {
+        self.filled[bucket / 64] &= !(1 << (bucket % 64));
     }
 
     #[inline(always)]
@@ -148,7 +162,7 @@ impl Events {
         let bucket = self.bucket(time);
         self.heads[bucket] = next;
         if next == NONE {
-            self.filled[bucket / 64] &= !(1 << (bucket % 64));
+            self.empty(bucket);
         }
     }
 
@@ -179,7 +193,7 @@ impl Events {
         if entry.is_lone() {
             entry.time = Nanos::NEVER;
             self.heads[bucket] = NONE;
-            self.filled[bucket / 64] &= !(1 << (bucket % 64));
+            self.empty(bucket);
         } else {
             self.unlink(resource);
         }
@@ -205,7 +219,7 @@ impl Events {
     pub fn take_all(&mut self, mut each: impl FnMut(usize)) {
         let bucket = self.bucket(self.next);
         let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
-        self.filled[bucket / 64] &= !(1 << (bucket % 64));
+        self.empty(bucket);
         while at != NONE {
             let entry = &mut self.entries[at as usize];
             let (time, after) = (entry.time, entry.next);
@@ -228,12 +242,31 @@ impl Events {
 
     #[inline(always)]
     fn find_from(&mut self, start: usize) {
-        let bits = self.filled[start / 64] & (u64::MAX << (start % 64));
-        // Most often it is in the same word of the set.
-        let near = bits != 0 && self.take_first_of(start / 64 * 64 + bits.trailing_zeros() as usize, self.turn_ends());
-        if !near {
+        let (mut word, later) = (start / 64, u64::MAX << (start % 64));
+        let mut bits = self.filled[word] & later;
+        if bits == 0 {
+            (word, bits) = self.next_word(word);
+        }
+        // It is nearly always in the first bucket that is not empty.
+        let found = bits != 0 && self.take_first_of(word * 64 + bits.trailing_zeros() as usize, self.turn_ends());
+        if !found {
             self.find_on(start);
         }
+    }
+
+    /// The first word around the wheel after this one that is not empty, and its bits. The word itself, whose first buckets come last,
+    /// is the last one.
+    #[inline(always)]
+    fn next_word(&mut self, word: usize) -> (usize, u64) {
+        while self.used != 0 {
+            let ahead = self.used.rotate_right(word as u32 + 1).trailing_zeros() as usize;
+            let next = (word + 1 + ahead) % WORDS;
+            if self.filled[next] != 0 {
+                return (next, self.filled[next]);
+            }
+            self.used &= !(1 << next);
+        }
+        (word, 0)
     }
 
     /// From the bucket of the last event on, events of this turn of the wheel are before this time; later ones belong to a further
@@ -241,25 +274,24 @@ impl Events {
     #[inline(always)]
     fn turn_ends(&self) -> u64 {
         let shift = self.shift % u64::BITS;
-        ((self.next.0 >> shift) + BUCKETS as u64) << shift
+        // There is no event after the horizon.
+        (self.next.0 >> shift).wrapping_add(BUCKETS as u64) << shift
     }
 
     /// Finds the next event from a bucket on, and visits each bucket once.
     #[inline(never)]
     fn find_on(&mut self, start: usize) {
-        let turn = self.turn_ends();
-        let mut word = start / 64;
-        let mut bits = self.filled[word] & (u64::MAX << (start % 64));
-        for _ in 0..=WORDS {
+        let (turn, own, later) = (self.turn_ends(), start / 64, u64::MAX << (start % 64));
+        let words = if self.used == 0 { 0 } else { WORDS + 1 };
+        for i in 0..words {
+            let word = (own + i) % WORDS;
+            let mut bits = self.filled[word] & if i == 0 { later } else { u64::MAX };
             while bits != 0 {
-                let bucket = word * 64 + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                if self.take_first_of(bucket, turn) {
+                if self.take_first_of(word * 64 + bits.trailing_zeros() as usize, turn) {
                     return;
                 }
+                bits &= bits - 1;
             }
-            word = (word + 1) % WORDS;
-            bits = self.filled[word];
         }
         self.find_far();
     }
@@ -288,7 +320,8 @@ impl Events {
     fn find_far(&mut self) {
         self.next = Nanos::NEVER;
         self.first = NONE;
-        for (resource, entry) in self.entries.iter().enumerate() {
+        let entries = if self.used == 0 { &[] } else { &*self.entries };
+        for (resource, entry) in entries.iter().enumerate() {
             if entry.time < self.next {
                 self.next = entry.time;
                 self.first = resource as u32;

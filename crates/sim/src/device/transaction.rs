@@ -412,6 +412,16 @@ impl Fifo {
         self.unlink(ops, previous, at);
     }
 
+    /// Moves an operation from any position to the first one.
+    pub fn bring_first(&mut self, ops: &mut impl Operations, op: OpId) {
+        self.remove(ops, op);
+        ops[op].next = self.head;
+        if self.head.is_none() {
+            self.tail = op;
+        }
+        self.head = op;
+    }
+
     /// Removes the first operation for which `wanted` holds.
     pub fn take(&mut self, ops: &mut impl Operations, wanted: impl Fn(&Op) -> bool) -> OpId {
         let (mut previous, mut at) = (OpId::NONE, self.head);

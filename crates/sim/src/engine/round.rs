@@ -162,7 +162,7 @@ impl Ssd {
         if chain == time {
             self.end_chains(time);
         }
-        if self.fast.quiet && self.host.only(RequestOp::Read) && self.round_of_reads(time) {
+        if self.fast.reads && self.host.only(RequestOp::Read) && self.round_of_reads(time) {
             return true;
         }
         if self.fast.skip_rounds() && event < arrival && self.express(event) {

@@ -450,7 +450,7 @@ fn features_of_modern_flash_change_no_byte() {
 fn pages_beside_a_host_link_change_no_byte() {
     let in_lane = |config: &Config| {
         let open = Ssd::new(config, 1, Check::Off).unwrap().shortcuts().open;
-        open.contains(&"writes") && !open.contains(&"quiet")
+        open.contains(&"writes") && !open.contains(&"reads")
     };
     let abouts = [About::Everything, About::Reads, About::Whole, About::Parts];
     let (seeds, ran, moved) = compare_with("linked", 300, abouts, &LINKED, in_lane);

@@ -570,7 +570,8 @@ impl<'c> Keys<'c> {
         // An end of theirs concerns nothing but their dies, and what is on their channels.
         let plain = writes && legs && self.timing.no_host_link;
         let unordered = plain && *self.gc.scope == Scope::Plane && *self.gc.time == GcTime::Real;
-        let quiet = plain && !collector.preemptible() && collector.writes_back().is_none();
+        // No collection pauses on a die for what waits there, and none stages pages.
+        let quiet = writes && !collector.preemptible() && collector.writes_back().is_none();
         FastPaths {
             allowed: true,
             legs,
@@ -588,6 +589,7 @@ impl<'c> Keys<'c> {
             unordered,
             books: lane && of_moves.transfer,
             quiet,
+            reads: quiet && plain,
             starts: quiet && unordered,
             parts: self.parts(),
         }

@@ -6,11 +6,12 @@
 //! Results are identical to the last byte with and without the lane ([`Ssd::set_fusing`]).
 
 use crate::blame::{Cause, ExtraBlame};
+use crate::config::Config;
 use crate::device::geometry::Spot;
 use crate::device::transaction::{Need, Op, Verb};
 use crate::engine::fast::BOOKED;
 use crate::engine::kernel::Kernel;
-use crate::engine::kernel::dies::{Dies, Holder};
+use crate::engine::kernel::dies::{Dies, Holder, Suspension};
 use crate::engine::kernel::ops::{HostPage, Page};
 use crate::engine::kernel::timers::Timer;
 use crate::engine::rules::Rules;
@@ -87,8 +88,9 @@ impl Kernel {
     ) {
         self.dies.units[unit.ix()].queue.push_new(&mut self.ops, id);
         features.note_queue(self, rules, id, unit, true);
-        // A busy die looks at its queue when it becomes free, unless it may be suspended.
-        if self.dies[unit].array().is_none() || rules.suspends {
+        // A busy die looks at its queue when it becomes free, unless it may be suspended: then a collection erases.
+        let state = &self.dies[unit];
+        if state.array().is_none() || rules.suspends && state.holder() == Holder::Gc {
             if READ {
                 self.dies.mark_for_read(unit);
             } else {
@@ -138,6 +140,32 @@ impl Kernel {
             op.pages.set(now_at);
         }
         Some(now_at)
+    }
+}
+
+impl Features {
+    /// A free die chooses among the classes that wait for it. If that is a read in the lane, it is the first in the queue from now on: those
+    /// before it are served later, and keep their order. Returns false if the general steps have to choose.
+    #[inline(never)]
+    fn chooses_in_lane(
+        &self,
+        kernel: &mut Kernel,
+        dev: &Device,
+        host: &Host,
+        rules: &Rules,
+        config: &Config,
+        unit: UnitId,
+    ) -> bool {
+        let state = &kernel.dies[unit];
+        if state.holder() != Holder::Free || state.array().is_some() || state.suspension() != Suspension::No {
+            return false;
+        }
+        let (_, id) = self.next_in_queue(kernel, dev, host, rules, config, unit);
+        let reads = id.is_some() && kernel.ops[id].lane && kernel.ops[id].need != Need::Write;
+        if reads {
+            kernel.dies.units[unit.ix()].queue.bring_first(&mut kernel.ops, id);
+        }
+        reads
     }
 }
 
@@ -291,6 +319,7 @@ impl Ssd {
         }
         if self.kernel.begins_at_once(spot.unit) {
             self.begin_read_in_lane::<false>(id, spot.unit, at);
+            self.features.note_burst(&self.kernel, &self.host, &self.rules, id, spot.unit);
         } else {
             if self.fast.turns {
                 self.joins_turns(spot.unit);
@@ -308,7 +337,10 @@ impl Ssd {
     #[inline(always)]
     pub(in crate::engine) fn start_in_lane(&mut self, unit: UnitId) -> bool {
         if self.rules.counts && self.features.chooses(&self.kernel, unit) {
-            return false;
+            let (dev, host, rules) = (&self.dev, &self.host, &self.rules);
+            if !self.features.chooses_in_lane(&mut self.kernel, dev, host, rules, &self.config, unit) {
+                return false;
+            }
         }
         let state = &self.kernel.dies[unit];
         let id = state.queue.head();
@@ -373,7 +405,7 @@ impl Ssd {
         }
         page.blame.set(Cause::Array, array.0);
         self.dev.flash.read_begins(self.dev.geometry.block_of(at));
-        let tag = self.oracle.load(at, op.lpn);
+        let (lpn, tag) = (op.lpn, self.oracle.load(at, op.lpn));
         page.tags[usize::from(MERGES)] = tag;
         self.stats.count_host_read();
         let (bus, age) = (op.channel.ix(), op.age);
@@ -384,7 +416,9 @@ impl Ssd {
             self.kernel.timers.begin(Timer::Array(unit), now + array);
         }
         // There is no write cache.
-        if self.host.runs.any() || self.oracle.tracks_sectors() {
+        if MERGES {
+            self.oracle.delivered(lpn, tag, 0);
+        } else if self.host.runs.any() || self.oracle.tracks_sectors() {
             self.kernel.note_flash_read(&self.dev, &self.features, &mut self.oracle, &self.rules, id, tag);
         }
         if gc + writeback > 0 {

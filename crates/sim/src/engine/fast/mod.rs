@@ -68,6 +68,8 @@ pub(super) struct FastPaths {
     pub(super) books: bool,
     /// A die that becomes free needs no look if nothing waits for it.
     pub(super) quiet: bool,
+    /// Booked reads that end at one time need no round while there are only reads.
+    pub(super) reads: bool,
     /// A write begins when it is admitted if its die is free.
     pub(super) starts: bool,
     /// Planes are filled independently, by several threads.
@@ -141,6 +143,7 @@ impl FastPaths {
         unordered: false,
         books: false,
         quiet: false,
+        reads: false,
         starts: false,
         parts: false,
     };

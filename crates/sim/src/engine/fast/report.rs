@@ -42,7 +42,7 @@ const COSTLY: [&str; 5] = ["moves", "chains", "joint", "turns", "lane"];
 const OBSERVER: &str = "an output that shows legs";
 
 /// Number of shortcuts.
-const SHORTCUTS: usize = 17;
+const SHORTCUTS: usize = 18;
 
 /// On one of these devices each shortcut is open: keys that are not the default's.
 const OPEN_ON: [&str; 5] = [
@@ -73,6 +73,7 @@ impl FastPaths {
             unordered,
             books,
             quiet,
+            reads,
             starts,
             parts,
         } = *self;
@@ -92,6 +93,7 @@ impl FastPaths {
             ("unordered", unordered),
             ("books", books),
             ("quiet", quiet),
+            ("reads", reads),
             ("starts", starts),
             ("parts", parts),
         ]
@@ -215,7 +217,7 @@ mod tests {
         assert_eq!(closes(&shortcuts("timing.command = \"100ns\""), "lane"), "timing.command");
         // Pages in the lane cross the link.
         let linked = shortcuts("timing.host_link = \"1GB/s\"");
-        assert!(linked.open.contains(&"writes") && closes(&linked, "quiet") == "timing.host_link", "{linked:?}");
+        assert!(linked.open.contains(&"writes") && closes(&linked, "reads") == "timing.host_link", "{linked:?}");
         assert_eq!(closes(&shortcuts("schemes.path = \"copyback\""), "turns"), "schemes.collector, schemes.path");
         let many = shortcuts("order.die_queue = \"read-first\"\ncache.size = \"1MiB\"");
         assert_eq!(closes(&many, "legs"), "cache.size, order.die_queue");

@@ -10,7 +10,8 @@ use crate::engine::kernel::buses::Bus;
 use crate::engine::kernel::dies::Unit;
 use crate::engine::kernel::ops::Page;
 use crate::engine::rules::Rules;
-use crate::engine::{Device, Nanos, Ssd};
+use crate::engine::{Device, Host, Nanos, Ssd};
+use crate::request::RequestOp;
 use crate::stats::Stats;
 use crate::units::{Lpn, OpId, PlaneId, Ppn, UnitId};
 
@@ -21,6 +22,16 @@ impl FastPaths {
     #[inline(always)]
     pub(in crate::engine) fn takes_pages(&self, rules: &Rules, measured: bool, several: bool) -> bool {
         self.lane && measured && !(several && rules.pairs)
+    }
+
+    /// Whether pages that are admitted now begin now where they find their dies free: nothing else that begins in this round could take
+    /// a page of theirs or a die. Among reads alone, those that wait are older, so there must be none.
+    #[inline(always)]
+    pub(in crate::engine) fn starts_pages(&self, host: &Host, kernel: &Kernel) -> bool {
+        self.quiet
+            && !kernel.dies.starts_early()
+            && (self.starts && host.only(RequestOp::Write)
+                || host.only(RequestOp::Read) && kernel.dies.dirty.is_empty())
     }
 }
 

@@ -43,7 +43,7 @@ impl Kernel {
         let state = &mut self.buses[link];
         state.begin(false, now, until, stats.last_completion);
         state.holder = id;
-        self.timers.set(Timer::Bus(link), until);
+        self.timers.begin(Timer::Bus(link), until);
     }
 
     /// Whether the event of a bus ends the transfer of a page in the lane.
@@ -104,7 +104,7 @@ impl Host {
 
     /// A write has a run if it `merges`, and reads the page on flash first if that has the rest. Returns that page if it is stale. Equals
     /// [`Ssd::admit_write`] from there on.
-    #[inline(never)]
+    #[inline(always)]
     fn begin_run(
         &mut self,
         kernel: &mut Kernel,
@@ -116,7 +116,7 @@ impl Host {
     ) -> Ppn {
         self.note_write(kernel, oracle, id, merges);
         let before = if old.is_some() { Location::Flash(old) } else { Location::Nowhere };
-        if !merges || !self.join_run(kernel, features, oracle, id, merges, before) {
+        if !merges || !self.start_run(kernel, features, oracle, id, before) {
             return old;
         }
         kernel.hand_on(id, before);

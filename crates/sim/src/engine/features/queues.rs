@@ -84,8 +84,11 @@ impl Waiting {
         self.by_class[class as usize] + self.by_class[apart as usize] > 0
     }
 
+    #[inline(always)]
     fn count(&mut self, op: &Op, joins: bool) {
-        let change = |count: &mut u32| *count = if joins { *count + 1 } else { *count - 1 };
+        // The counts are those of a queue ([`Features::check_queues`]).
+        let by = if joins { 1 } else { u32::MAX };
+        let change = |count: &mut u32| *count = count.wrapping_add(by);
         let class = class_of(op);
         change(&mut self.by_class[class as usize]);
         if class != QueueClass::Rhost {

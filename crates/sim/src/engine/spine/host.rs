@@ -445,7 +445,7 @@ impl Ssd {
 
     #[inline(never)]
     fn admit_waiting(&mut self) {
-        let early = self.fast.starts && self.host.only(RequestOp::Write);
+        let early = self.fast.starts_pages(&self.host, &self.kernel);
         if early {
             self.kernel.dies.start_early(true);
         }

@@ -368,7 +368,7 @@ impl Host {
     }
 
     /// A host write is admitted: records its sectors.
-    #[inline(never)]
+    #[inline(always)]
     pub(in crate::engine) fn note_write(&self, kernel: &Kernel, oracle: &mut Oracle, op: OpId, merges: bool) {
         if merges {
             oracle.track_sectors(self.runs.sectors);
@@ -413,6 +413,7 @@ impl Host {
     }
 
     /// Releases the programs that wait for a write's run, if it has one.
+    #[inline(always)]
     pub(in crate::engine) fn release_waiting(
         &mut self,
         kernel: &mut Kernel,
@@ -422,9 +423,13 @@ impl Host {
         op: OpId,
     ) {
         let run = kernel.ops[Page(op)].run;
-        if run == NO_RUN {
-            return;
+        if run != NO_RUN && self.runs.runs[run].waiting.head.is_some() {
+            self.release_all(kernel, features, rules, now, run);
         }
+    }
+
+    #[inline(never)]
+    fn release_all(&mut self, kernel: &mut Kernel, features: &Features, rules: &Rules, now: Nanos, run: u32) {
         let mut at = std::mem::replace(&mut self.runs.runs[run].waiting, Chain::EMPTY).head;
         while at.is_some() {
             let since = kernel.ops[at].waits_since;
@@ -580,43 +585,61 @@ impl Host {
                 None
             }
         };
-        if earlier.is_none() && !merges {
-            return false;
-        }
-        let run = earlier.unwrap_or_else(|| self.runs.begin(lpn, 0));
+        let Some(run) = earlier else { return merges && self.start_run(kernel, features, oracle, op, before) };
         kernel.ops[Page(op)].run = run;
         self.runs.runs[run].writes += 1;
-        if earlier.is_some() {
-            self.runs.may_skip(run);
-        }
-        let on_flash = matches!(before, Location::Flash(_)) || before == Location::Nowhere && features.is_missing(lpn);
-        let reads = earlier.is_none() && on_flash;
+        self.runs.may_skip(run);
         let sectors = if merges { kernel.sectors(op) } else { 0..self.runs.sectors };
         if oracle.tracks_sectors() {
             let held = match before {
-                _ if reads => None,
                 Location::Staged(write) => Some(kernel.ops[Page(write)].tags[0]),
                 Location::Flash(page) => Some(oracle.load(page, lpn)),
                 Location::Nowhere => None,
+            };
+            oracle.buffer(run, kernel.ops[Page(op)].tags[0], sectors.clone(), held);
+        }
+        self.runs.cover(run, sectors);
+        kernel.ops[op].lost = self.runs.is_lost(run);
+        self.runs.is_pending(run)
+    }
+
+    /// A partial write is admitted whose page has no other write of the host in flight; it was at `before`. Returns whether the write has
+    /// to read a part of the old page.
+    #[inline(never)]
+    pub(in crate::engine) fn start_run(
+        &mut self,
+        kernel: &mut Kernel,
+        features: &Features,
+        oracle: &mut Oracle,
+        op: OpId,
+        before: Location,
+    ) -> bool {
+        let lpn = kernel.ops[op].lpn;
+        let (run, sectors) = (self.runs.begin(lpn, 1), kernel.sectors(op));
+        kernel.ops[Page(op)].run = run;
+        let reads = matches!(before, Location::Flash(_)) || before == Location::Nowhere && features.is_missing(lpn);
+        if oracle.tracks_sectors() {
+            let held = match before {
+                Location::Staged(write) => Some(kernel.ops[Page(write)].tags[0]),
+                Location::Flash(_) | Location::Nowhere => None,
             };
             oracle.buffer(run, kernel.ops[Page(op)].tags[0], sectors.clone(), held);
             if before == Location::Nowhere && !reads {
                 oracle.merged(run, lpn, None);
             }
         }
-        if reads {
-            self.runs.lacks_all_but(run, sectors);
-        } else {
-            self.runs.cover(run, sectors);
+        kernel.ops[op].lost = false;
+        if !reads {
+            return false;
         }
-        if reads && let Some(has) = features.sectors_of_line(lpn) {
+        self.runs.lacks_all_but(run, sectors);
+        if let Some(has) = features.sectors_of_line(lpn) {
             self.take_from_line(oracle, lpn, run, before, has);
         }
-        let lacks = self.lacks(kernel, op);
-        if reads && lacks {
+        let lacks = self.runs.is_pending(run);
+        if lacks {
             kernel.ops[op].need = Need::Merge;
         }
-        kernel.ops[op].lost = self.runs.is_lost(run);
         lacks
     }
 }

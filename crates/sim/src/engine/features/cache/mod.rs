@@ -318,6 +318,7 @@ impl Features {
     }
 
     /// Whether write-backs have been decided with all pages that are in.
+    #[inline(always)]
     pub(in crate::engine) fn lines_settled(&self, host: &Host, rules: &Rules) -> bool {
         !rules.buffers || !self.cache().fresh && !self.drains(host)
     }
