@@ -365,3 +365,21 @@ fn each(times: Box<[Nanos]>, n: u32) -> Box<[Nanos]> {
 fn mean(times: &[Nanos]) -> Nanos {
     Nanos(times.iter().map(|time| time.0).sum::<u64>() / times.len() as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of any number of bytes, whole sectors or not, within a page and beyond it.
+    #[test]
+    fn a_transfer_takes_the_time_of_its_rate() {
+        for rate in ["333MB/s", "400MB/s", "10ns/B", "0ns/B", "1GiB/s"].map(|text| text.parse::<Rate>().unwrap()) {
+            for page_bytes in [512, 2_000, 8_192] {
+                let transfers = Transfers::new(&rate, page_bytes);
+                let bytes = (0..2 * u64::from(page_bytes)).chain([1 << 20, 1 << 40]);
+                bytes
+                    .for_each(|bytes| assert_eq!(transfers.time(bytes), rate.time(bytes), "{bytes} bytes at {rate:?}"));
+            }
+        }
+    }
+}

@@ -319,7 +319,6 @@ impl Ssd {
         }
         if self.kernel.begins_at_once(spot.unit) {
             self.begin_read_in_lane::<false>(id, spot.unit, at);
-            self.features.note_burst(&self.kernel, &self.host, &self.rules, id, spot.unit);
         } else {
             if self.fast.turns {
                 self.joins_turns(spot.unit);

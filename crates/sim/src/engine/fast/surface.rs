@@ -25,13 +25,11 @@ impl FastPaths {
     }
 
     /// Whether pages that are admitted now begin now where they find their dies free: nothing else that begins in this round could take
-    /// a page of theirs or a die. Among reads alone, those that wait are older, so there must be none.
+    /// a page of theirs or a die.
     #[inline(always)]
     pub(in crate::engine) fn starts_pages(&self, host: &Host, kernel: &Kernel) -> bool {
-        self.quiet
-            && !kernel.dies.starts_early()
-            && (self.starts && host.only(RequestOp::Write)
-                || host.only(RequestOp::Read) && kernel.dies.dirty.is_empty())
+        let alone = host.only(RequestOp::Read) || self.starts && host.only(RequestOp::Write);
+        self.quiet && alone && !kernel.dies.starts_early()
     }
 }
 
